@@ -1,0 +1,29 @@
+# Compiler and linker flags that every target of the project shares: the library `append_flags`.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+
+set(append_warnings
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wundef -Wvla -Wcast-qual -Wwrite-strings -Wformat=2)
+
+add_library(append_flags INTERFACE)
+target_compile_definitions(append_flags INTERFACE _GNU_SOURCE)
+target_compile_options(append_flags INTERFACE ${append_warnings})
+if(APPEND_WERROR)
+    target_compile_options(append_flags INTERFACE -Werror)
+endif()
+
+if(APPEND_SANITIZE)
+    if(NOT APPEND_SANITIZE MATCHES "^(address|undefined|address,undefined|thread)$")
+        message(FATAL_ERROR "APPEND_SANITIZE is '${APPEND_SANITIZE}': it can be "
+                            "'address,undefined', 'thread' or empty")
+    endif()
+    set(sanitize_flags -fsanitize=${APPEND_SANITIZE} -fno-sanitize-recover=all
+                       -fno-omit-frame-pointer)
+    target_compile_options(append_flags INTERFACE ${sanitize_flags} -O1)
+    target_link_options(append_flags INTERFACE ${sanitize_flags})
+endif()

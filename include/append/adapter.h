@@ -1,0 +1,129 @@
+/*
+ * The adapter contract: everything that append asks of a database.
+ *
+ * An adapter is one `const struct adapter` with static lifetime. It defines struct adapter_conn for
+ * itself. One connection is used by one thread at a time (interrupt is the one exception). An
+ * adapter never prints, exits, sleeps, retries, reads a clock, keeps statistics or has writable
+ * statics: retry, pacing and accounting belong to the session, so that they are counted.
+ *
+ * Every operation that can fail returns enum status and records the first error in *error. After
+ * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
+ * STATUS_LOST the only valid operation on the connection is close.
+ */
+#ifndef APPEND_ADAPTER_H
+#define APPEND_ADAPTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+#include "append/row.h"
+
+/* What adapter.flags says. */
+enum adapter_flag {
+    ADAPTER_EMBEDDED = 1, /* the database runs inside this process: no server to sample */
+    ADAPTER_DISCARDS = 2, /* rows are thrown away: count(*) cannot be verified */
+    ADAPTER_FILE = 4,     /* the target is a path, not host and port */
+};
+
+/* Where to connect. Members that were not given are NULL or 0, and the client library's own
+ * defaults and environment apply. Read-only, shared by all threads, outlives every connection. */
+struct target {
+    const char *scheme; /* name of the adapter */
+    const char *url;    /* as given, when a URL was given; the other members override it */
+    const char *path;   /* ADAPTER_FILE: the database file */
+    const char *host;   /* name, address, or folder of a Unix socket */
+    uint16_t port;
+    const char *user;
+    const char *password; /* never printed */
+    const char *database;
+    const char *schema; /* namespace in which the table lives */
+    const char *method; /* one of adapter.methods; never NULL when the adapter has methods */
+    unsigned connect_timeout_s; /* at least 1 */
+};
+
+/* What a server says about itself. 0 and "" mean that it does not say. */
+struct server_limits {
+    char version[80];
+    uint64_t max_sessions;      /* sessions that the server allows in all */
+    uint64_t reserved_sessions; /* of these, not available to this user */
+    uint64_t used_sessions;     /* open now, this one included */
+};
+
+struct adapter_conn; /* one connection; defined by each adapter for itself */
+
+struct adapter {
+    const char *name;    /* also the URL scheme: lower case */
+    const char *summary; /* one line for --help */
+    unsigned flags;      /* enum adapter_flag, or-ed */
+    uint16_t default_port;
+    char identifier_quote;      /* '"' or '`' */
+    size_t stack_bytes;         /* stack that a session's thread needs with this client library */
+    unsigned files_per_session; /* descriptors that one connection keeps open */
+    const char *const *methods; /* NULL-terminated, first = default; NULL = one way only */
+
+    /* Optional. Library-wide state of the client; main thread, once, before and after the rest. */
+    enum status (*init)(struct error *error);
+    void (*fini)(void);
+
+    /* Optional. Writes the client library's name and version, at most `size` bytes. */
+    void (*client_version)(char *text, size_t size);
+
+    /* Optional. Says who listens on a port: OK = this adapter's protocol, REJECTED = another one,
+     * LOST = no connection. */
+    enum status (*recognise)(const char *host, uint16_t port, unsigned timeout_s,
+                             struct error *error);
+
+    /* Connects. On OK *conn is owned by the caller, who ends it with close; otherwise it is NULL.
+     * LOST = not reachable, timed out or no room (see error.kind); FATAL = credentials or database
+     * are wrong. */
+    enum status (*open)(const struct target *target, struct adapter_conn **conn,
+                        struct error *error);
+
+    /* Disconnects and frees. Takes NULL, cannot fail, does not wait for a dead server. */
+    void (*close)(struct adapter_conn *conn);
+
+    /* Optional. The one operation for another thread: makes a call that is blocked in this
+     * connection return soon, as LOST. The connection is open for the length of the call. */
+    void (*interrupt)(struct adapter_conn *conn);
+
+    /* Optional. Where the connection goes, as the client library resolved it: name, address or
+     * socket folder in `host`, and the port. */
+    void (*endpoint)(struct adapter_conn *conn, char *host, size_t size, uint16_t *port);
+
+    /* Runs one or more statements that return nothing (DDL). */
+    enum status (*execute)(struct adapter_conn *conn, const char *sql, struct error *error);
+
+    /* Fills an uninitialised *table with every column of an existing table, generated ones
+     * included. On OK the caller owns it (table_fini). No such table: REJECTED with
+     * ERROR_NOT_FOUND; no such schema: FATAL with ERROR_NOT_FOUND. */
+    enum status (*describe)(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error);
+
+    /* Opens one append into the columns of `table`, which outlives the connection. REJECTED with
+     * ERROR_BUSY: the session may call again. */
+    enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
+                               struct error *error);
+
+    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times, 0 included. */
+    enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error);
+
+    /* Ends the append. *accepted is set whatever the result: the rows of this append that the
+     * server acknowledged as kept. REJECTED: the others were refused. */
+    enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
+
+    /* Rows of the table now, by the database's own idiom. */
+    enum status (*count)(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
+                         struct error *error);
+
+    /* Optional. Runs a query of the user and drains its result; *rows = rows returned. */
+    enum status (*query)(struct adapter_conn *conn, const char *sql, uint64_t *rows,
+                         struct error *error);
+
+    /* Optional. Asks the server about its version and limits. */
+    enum status (*server_limits)(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error);
+};
+
+#endif

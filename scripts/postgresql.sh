@@ -1,0 +1,99 @@
+#!/bin/bash
+# A private PostgreSQL server for tests and measurements.
+#
+#   postgresql.sh start DIR [setting=value …]   makes and starts a server in DIR/postgresql, whose
+#                                               files are owned by a user who is not root
+#   postgresql.sh stop DIR [fast|immediate]     stops it
+#
+# After `start`: DIR/postgresql/port has its port on 127.0.0.1 (below 32,768: not in the range that
+# the client's own connections use), DIR/postgresql/log what it said. Roles: append (no password),
+# append_pw (password "append secret"), postgres (superuser, no password). Database: append.
+set -euo pipefail
+
+fail() { echo "postgresql.sh: $*" >&2; exit 1; }
+
+[ $# -ge 2 ] || fail 'usage: postgresql.sh start|stop DIR [setting=value …]'
+command=$1 dir=$2
+shift 2
+[ -d "$dir" ] || fail "no folder $dir"
+home=$(cd "$dir" && pwd)/postgresql
+
+bin=$(pg_config --bindir 2>/dev/null || true)
+[ -x "$bin/initdb" ] || bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
+[ -x "$bin/initdb" ] || bin=$(dirname "$(command -v initdb || echo /nowhere/initdb)")
+[ -x "$bin/initdb" ] || fail 'no PostgreSQL server programs found (scripts/setup.sh test)'
+
+# PostgreSQL refuses to run as root.
+user=$(id -un)
+as_user=()
+if [ "$(id -u)" -eq 0 ]; then
+    user=nobody
+    id postgres >/dev/null 2>&1 && user=postgres
+    as_user=(setpriv --reuid="$user" --regid="$(id -gn "$user")" --init-groups --)
+fi
+run() { (cd "$home" && exec env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE "${as_user[@]}" "$@" </dev/null); }
+
+port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+start() {
+    mkdir "$home"
+    chown "$user" "$home"
+    # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
+    [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
+    run "$bin/initdb" -D data -U postgres --auth=trust -E UTF8 --locale=C --no-sync >"$home/initdb.log" 2>&1 ||
+        { cat "$home/initdb.log" >&2; fail "initdb failed"; }
+    printf '%s\n' >"$home/pg_hba.conf" \
+        'local all all trust' \
+        'host all append_pw 127.0.0.1/32 scram-sha-256' \
+        'host all all 127.0.0.1/32 trust'
+    local settings="listen_addresses = '127.0.0.1'
+unix_socket_directories = '$home'
+hba_file = '$home/pg_hba.conf'
+max_connections = 1100
+password_encryption = 'scram-sha-256'
+ssl = off
+logging_collector = off
+" setting
+    for setting in "$@"; do
+        settings+="${setting%%=*} = '${setting#*=}'"$'\n'
+    done
+    printf '%s' "$settings" >>"$home/data/postgresql.conf"
+    local try port
+    for try in 1 2 3 4 5; do
+        port=$((20000 + (RANDOM * 7 + $$) % 12000))
+        port_is_free "$port" || continue
+        if run "$bin/pg_ctl" -D data -l log -o "-p $port" -w -t 60 start >/dev/null 2>&1; then
+            echo "$port" >"$home/port"
+            make_roles "$port"
+            return
+        fi
+        [ "$try" -lt 5 ] && grep -q 'could not bind' "$home/log" || break
+    done
+    tail -n 20 "$home/log" >&2 || true
+    fail 'the server did not start'
+}
+
+make_roles() {
+    run psql -X -q -v ON_ERROR_STOP=1 -h "$home" -p "$1" -U postgres postgres >/dev/null \
+        -c 'CREATE ROLE append LOGIN CREATEDB' \
+        -c "CREATE ROLE append_pw LOGIN PASSWORD 'append secret'" \
+        -c 'CREATE DATABASE append OWNER append' ||
+        { stop immediate; fail 'the roles could not be made'; }
+    run psql -X -q -v ON_ERROR_STOP=1 -h "$home" -p "$1" -U postgres append >/dev/null \
+        -c 'GRANT ALL ON SCHEMA public TO append, append_pw' ||
+        { stop immediate; fail 'the roles could not be made'; }
+}
+
+stop() {
+    [ -f "$home/data/postmaster.pid" ] || return 0
+    # pg_ctl signals the process of the pid file, nothing else.
+    run "$bin/pg_ctl" -D data -m "${1:-fast}" -w -t 30 stop >/dev/null 2>&1 ||
+        run "$bin/pg_ctl" -D data -m immediate -w -t 30 stop >/dev/null 2>&1 ||
+        [ ! -f "$home/data/postmaster.pid" ] || fail "the server in $home does not stop"
+}
+
+case $command in
+start) start "$@" ;;
+stop) stop "$@" ;;
+*) fail "unknown command $command" ;;
+esac

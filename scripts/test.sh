@@ -1,0 +1,57 @@
+#!/bin/bash
+# Builds and runs every test, with a private PostgreSQL server.
+#
+#   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
+#
+# Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
+# JOBS (parallel tests, default 2), SERVER=0 (no server: leave out the tests that need one).
+# Fails when a test fails, when one was skipped, and when none ran.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh test
+build=${BUILD:-build/test}
+read -r -a cmake_args <<<"${CMAKE_ARGS:-}"
+cmake -S . -B "$build" -G Ninja "${cmake_args[@]}"
+cmake --build "$build"
+
+temp=$(mktemp -d)
+finish() {
+    status=$?
+    trap - EXIT INT TERM HUP
+    scripts/postgresql.sh stop "$temp" immediate || true
+    rm -rf "$temp"
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+without=valgrind
+if [ "${SERVER:-1}" = 1 ]; then
+    scripts/postgresql.sh start "$temp"
+    port=$(cat "$temp/postgresql/port")
+    export APPEND_TEST_POSTGRESQL=postgresql://append@127.0.0.1:$port/append
+    export APPEND_TEST_POSTGRESQL_PASSWORD_URL=postgresql://append_pw@127.0.0.1:$port/append
+else
+    without="valgrind|postgresql"
+fi
+
+[ $# -gt 0 ] || set -- -LE "$without"
+status=0
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-2}" "$@" \
+    </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
+
+skipped=$(grep -cE '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)
+passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)
+if [ "$status" -eq 0 ] && [ "$skipped" -gt 0 ]; then
+    echo "test.sh: $skipped tests were skipped, which counts as failed here:" >&2
+    grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" >&2
+    status=1
+fi
+if [ "$status" -eq 0 ]; then
+    echo "test.sh: all $passed tests passed in $build"
+else
+    echo "test.sh: FAILED ($passed passed, $skipped skipped; details above)" >&2
+fi
+exit "$status"

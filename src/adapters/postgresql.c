@@ -1,0 +1,189 @@
+/*
+ * PostgreSQL through libpq.
+ *
+ * append_open costs one round trip and append_close another: libpq lets COPY begin only when the
+ * server has agreed to it. With the method "insert" append_close is the only one.
+ */
+#include "postgresql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "postgresql_conn.h"
+
+static void client_version(char *text, size_t size)
+{
+    const int version = PQlibVersion();
+    snprintf(text, size, "libpq %d.%d", version / 10000, version % 10000);
+}
+
+static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    return postgresql_finish(conn, PQsendQuery(conn->connection, sql), NULL, error);
+}
+
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    const enum status status = conn->uses_insert ? postgresql_insert_open(conn, table, error)
+                                                 : postgresql_copy_open(conn, table, error);
+    conn->is_append_open = status == STATUS_OK;
+    return status;
+}
+
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
+{
+    const enum status status = conn->uses_insert ? postgresql_insert_rows(conn, batch, error)
+                                                 : postgresql_copy_rows(conn, batch, error);
+    conn->is_append_open = status == STATUS_OK;
+    return status;
+}
+
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    *accepted = 0;
+    conn->is_append_open = false;
+    return conn->uses_insert ? postgresql_insert_close(conn, accepted, error)
+                             : postgresql_copy_close(conn, accepted, error);
+}
+
+static enum status prepare_count(struct adapter_conn *conn, const struct table *table,
+                                 struct error *error)
+{
+    struct buffer sql;
+    char name[32];
+    enum status status = STATUS_OK;
+
+    snprintf(name, sizeof name, "count_%u", ++conn->count_generation);
+    buffer_init(&sql);
+    buffer_add_text(&sql, "select count(*) from ");
+    buffer_add_identifier(&sql, table->name, '"');
+    if (buffer_failed(&sql)) {
+        status = postgresql_memory_error(error);
+    } else {
+        const int was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
+        status = postgresql_finish(conn, was_sent, NULL, error);
+    }
+    buffer_fini(&sql);
+    conn->count_table = status == STATUS_OK ? table : NULL;
+    return status;
+}
+
+static enum status count(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
+                         struct error *error)
+{
+    char name[32];
+    PGresult *result = NULL;
+    unsigned char wire[8];
+
+    if (conn->count_table != table) {
+        const enum status status = prepare_count(conn, table, error);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    snprintf(name, sizeof name, "count_%u", conn->count_generation);
+    const int was_sent = PQsendQueryPrepared(conn->connection, name, 0, NULL, NULL, NULL, 1);
+    enum status status = postgresql_finish(conn, was_sent, &result, error);
+    if (status == STATUS_OK && PQgetlength(result, 0, 0) == (int)sizeof wire) {
+        memcpy(wire, PQgetvalue(result, 0, 0), sizeof wire);
+        *rows = 0;
+        for (size_t i = 0; i < sizeof wire; i++) {
+            *rows = *rows << 8 | wire[i];
+        }
+    } else if (status == STATUS_OK) {
+        error_set(error, ERROR_SERVER, 0, NULL, "count(*) came without a number");
+        status = STATUS_REJECTED;
+    }
+    PQclear(result);
+    return status;
+}
+
+/* Row by row: a large result must not be held in thousands of sessions at once. */
+static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
+                         struct error *error)
+{
+    PGresult *result;
+    enum status status = STATUS_OK;
+    const int was_sent = PQsendQuery(conn->connection, sql);
+
+    *rows = 0;
+    if (was_sent) {
+        PQsetSingleRowMode(conn->connection);
+    }
+    while (status == STATUS_OK && (result = PQgetResult(conn->connection)) != NULL) {
+        const ExecStatusType kind = PQresultStatus(result);
+        char *line = NULL;
+        if (kind == PGRES_SINGLE_TUPLE) {
+            ++*rows;
+        } else if (kind == PGRES_COPY_OUT) {
+            while (PQgetCopyData(conn->connection, &line, 0) > 0) {
+                PQfreemem(line);
+                ++*rows;
+            }
+        } else if (kind == PGRES_COPY_IN) {
+            PQputCopyEnd(conn->connection, "a query has no rows to send");
+        } else if (kind == PGRES_FATAL_ERROR || kind == PGRES_BAD_RESPONSE) {
+            status = postgresql_result_error(conn, result, error);
+        }
+        PQclear(result);
+    }
+    const enum status rest = postgresql_finish(conn, was_sent, NULL, error);
+    return status == STATUS_OK || rest == STATUS_LOST ? rest : status;
+}
+
+/* Those who may not see other people's sessions still may see their number. */
+static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error)
+{
+    static const char sql[] =
+        "select current_setting('server_version'), current_setting('max_connections'),"
+        " case when current_setting('is_superuser') = 'on' then '0'"
+        "  else (current_setting('superuser_reserved_connections')::int"
+        "   + coalesce(current_setting('reserved_connections', true), '0')::int)::text end,"
+        " case when pg_has_role('pg_read_all_stats', 'usage')"
+        "  then (select count(*) from pg_stat_activity where backend_type = 'client backend')"
+        "  else (select sum(numbackends) from pg_stat_database) end";
+    PGresult *result = NULL;
+    const enum status status =
+        postgresql_finish(conn, PQsendQuery(conn->connection, sql), &result, error);
+
+    memset(limits, 0, sizeof *limits);
+    if (status == STATUS_OK) {
+        snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
+                 PQgetvalue(result, 0, 0));
+        limits->max_sessions = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
+        limits->reserved_sessions = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+        limits->used_sessions = strtoull(PQgetvalue(result, 0, 3), NULL, 10);
+    }
+    PQclear(result);
+    return status;
+}
+
+static const char *const methods[] = {"copy", "insert", NULL};
+
+const struct adapter adapter_postgresql = {
+    .name = "postgresql",
+    .summary = "PostgreSQL: COPY in binary format, or multi-row INSERT",
+    .default_port = 5432,
+    .identifier_quote = '"',
+    .stack_bytes = 256U * 1024U,
+    .files_per_session = 1,
+    .methods = methods,
+    .client_version = client_version,
+    .recognise = postgresql_recognise,
+    .open = postgresql_open,
+    .close = postgresql_close,
+    .interrupt = postgresql_interrupt,
+    .execute = execute,
+    .describe = postgresql_describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .count = count,
+    .query = query,
+    .server_limits = server_limits,
+};

@@ -1,0 +1,238 @@
+/* From libpq's results and messages to struct error. */
+#include "postgresql_conn.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct meaning {
+    const char *sqlstate; /* five characters, or the two of a class */
+    enum status status;
+    enum error_kind kind;
+};
+
+/* While connecting nothing is REJECTED: either there may be room later, or never. */
+static const struct meaning connect_meanings[] = {
+    {"28", STATUS_FATAL, ERROR_AUTH},      /* password, role, pg_hba.conf */
+    {"42501", STATUS_FATAL, ERROR_AUTH},   /* no CONNECT privilege */
+    {"3D", STATUS_FATAL, ERROR_NOT_FOUND}, /* no such database */
+    {"3F", STATUS_FATAL, ERROR_NOT_FOUND},      {"53", STATUS_LOST, ERROR_LIMIT},
+    {"57014", STATUS_LOST, ERROR_TIMEOUT}, /* authentication took too long */
+    {"57", STATUS_LOST, ERROR_SERVER},     /* starting up, shutting down */
+    {"08P01", STATUS_FATAL, ERROR_UNSUPPORTED}, {"08", STATUS_LOST, ERROR_CONNECTION},
+    {"22", STATUS_FATAL, ERROR_USAGE}, /* a setting that the server does not take */
+    {"42", STATUS_FATAL, ERROR_USAGE},          {"0A", STATUS_FATAL, ERROR_UNSUPPORTED},
+    {"55000", STATUS_FATAL, ERROR_UNSUPPORTED}, /* database accepts no connections */
+};
+
+static const struct meaning result_meanings[] = {
+    {"22", STATUS_REJECTED, ERROR_DATA},
+    {"23", STATUS_REJECTED, ERROR_DATA},
+    {"44", STATUS_REJECTED, ERROR_DATA},    /* WITH CHECK OPTION */
+    {"P0001", STATUS_REJECTED, ERROR_DATA}, /* a trigger says no */
+    {"40", STATUS_REJECTED, ERROR_BUSY},    /* deadlock, serialization */
+    {"55P03", STATUS_REJECTED, ERROR_BUSY}, /* lock_timeout */
+    {"57014", STATUS_REJECTED, ERROR_TIMEOUT},
+    {"42501", STATUS_FATAL, ERROR_AUTH},
+    {"42P01", STATUS_FATAL, ERROR_NOT_FOUND},
+    {"42703", STATUS_FATAL, ERROR_NOT_FOUND},
+    {"3F", STATUS_FATAL, ERROR_NOT_FOUND},
+    {"42809", STATUS_FATAL, ERROR_UNSUPPORTED}, /* a view */
+    {"25006", STATUS_FATAL, ERROR_UNSUPPORTED}, /* a standby */
+    {"0A", STATUS_FATAL, ERROR_UNSUPPORTED},
+    {"53300", STATUS_REJECTED, ERROR_LIMIT},
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+static const struct meaning *find_meaning(const struct meaning *meanings, size_t count,
+                                          const char *sqlstate)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(meanings[i].sqlstate, sqlstate, strlen(meanings[i].sqlstate)) == 0) {
+            return &meanings[i];
+        }
+    }
+    return NULL;
+}
+
+enum status postgresql_memory_error(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
+    return STATUS_FATAL;
+}
+
+/* Finds `:  53300: ` in a verbose message: severities are translated, the layout is not. */
+static const char *find_sqlstate(const char *message)
+{
+    const char *found = NULL;
+    for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
+        size_t length = 0;
+        while (length < 5 &&
+               (isdigit((unsigned char)at[3 + length]) || isupper((unsigned char)at[3 + length]))) {
+            length++;
+        }
+        if (length == 5 && strncmp(at + 8, ": ", 2) == 0) {
+            found = at + 3;
+        }
+    }
+    return found;
+}
+
+/* The message of a server: `SEVERITY:  53300: text`, of which the number goes elsewhere. */
+static enum status report_refusal(const char *message, const char *found, struct error *error)
+{
+    char sqlstate[ERROR_SQLSTATE_BYTES] = "";
+    const char *severity = found - 3;
+    while (severity > message && severity[-1] != ' ' && severity[-1] != '\n') {
+        severity--;
+    }
+    memcpy(sqlstate, found, 5);
+    const struct meaning *meaning =
+        find_meaning(connect_meanings, COUNT_OF(connect_meanings), sqlstate);
+    error_set(error, meaning != NULL ? meaning->kind : ERROR_SERVER, 0, sqlstate, "%.*s  %.*s",
+              (int)(found - 2 - severity), severity, (int)strcspn(found + 7, "\n"), found + 7);
+    return meaning != NULL ? meaning->status : STATUS_LOST;
+}
+
+static bool contains_any(const char *message, const char *const *words)
+{
+    for (; *words != NULL; words++) {
+        if (strstr(message, *words) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum status postgresql_connect_error(PGconn *connection, bool was_reached, struct error *error)
+{
+    static const char *const credentials[] = {"authentication", "SCRAM",    "SSL",
+                                              "certificate",    "GSS",      "channel binding",
+                                              "password",       "protocol", NULL};
+    static const char *const silence[] = {"timed out", "timeout expired", NULL};
+    static const char *const foreign[] = {"invalid response to SSL", "expected authentication",
+                                          NULL};
+    static const char *const full[] = {"could not fork", NULL};
+    static const char start[] = "connection to server ";
+    const char *message = PQerrorMessage(connection);
+    const char *found = find_sqlstate(message);
+    enum error_kind kind = was_reached ? ERROR_CONNECTION : ERROR_UNREACHABLE;
+    enum status status = STATUS_LOST;
+
+    if (found != NULL) {
+        return report_refusal(message, found, error);
+    }
+    /* One paragraph for each address that was tried: the last one tells how it ended. */
+    const char *line = message;
+    for (const char *at = strstr(line, start); at != NULL; at = strstr(at + 1, start)) {
+        line = at;
+    }
+    if (contains_any(line, full)) {
+        kind = ERROR_LIMIT;
+    } else if (contains_any(line, silence)) {
+        kind = ERROR_TIMEOUT;
+    } else if (contains_any(line, foreign)) {
+        kind = ERROR_UNSUPPORTED;
+        status = STATUS_FATAL;
+    } else if (PQconnectionNeedsPassword(connection) ||
+               (was_reached && contains_any(line, credentials))) {
+        kind = ERROR_AUTH;
+        status = STATUS_FATAL;
+    }
+    error_set(error, kind, 0, NULL, "%.*s", (int)strcspn(line, "\n"), line);
+    return status;
+}
+
+/* The connection is gone. What the server said when it hung up is worth more than the broken
+ * pipe that followed; it may have come as a notice between two commands. */
+static enum status report_lost(struct adapter_conn *conn, const char *sqlstate, const char *text,
+                               struct error *error)
+{
+    if (sqlstate == NULL && conn->last_sqlstate[0] != '\0') {
+        sqlstate = conn->last_sqlstate;
+    }
+    error_set(error, ERROR_CONNECTION, 0, sqlstate, "%.*s", (int)strcspn(text, "\n"), text);
+    return STATUS_LOST;
+}
+
+enum status postgresql_result_error(struct adapter_conn *conn, const PGresult *result,
+                                    struct error *error)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY);
+    const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *text = result != NULL ? PQresultErrorMessage(result) : "";
+
+    if (text[0] == '\0') {
+        text = PQerrorMessage(conn->connection);
+    }
+    if (sqlstate == NULL || primary == NULL) {
+        if (PQstatus(conn->connection) == CONNECTION_BAD) {
+            return report_lost(conn, sqlstate, text, error);
+        }
+        error_set(error, ERROR_SERVER, 0, sqlstate, "%.*s", (int)strcspn(text, "\n"), text);
+        return STATUS_REJECTED;
+    }
+
+    /* Detail and context name single rows: without them equal causes have equal texts. */
+    const struct meaning *meaning =
+        find_meaning(result_meanings, COUNT_OF(result_meanings), sqlstate);
+    const char *level = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const bool is_end = level != NULL && strcmp(level, "ERROR") != 0;
+    const bool is_lost = is_end || PQstatus(conn->connection) == CONNECTION_BAD;
+    const enum error_kind kind = is_lost           ? ERROR_CONNECTION
+                                 : meaning != NULL ? meaning->kind
+                                                   : ERROR_SERVER;
+    error_set(error, kind, 0, sqlstate, "%s:  %s", severity != NULL ? severity : "ERROR", primary);
+    if (is_lost) {
+        return STATUS_LOST;
+    }
+    return meaning != NULL ? meaning->status : STATUS_REJECTED;
+}
+
+static bool is_failure(const PGresult *result)
+{
+    const ExecStatusType status = PQresultStatus(result);
+    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE ||
+           status == PGRES_NONFATAL_ERROR || status == PGRES_PIPELINE_ABORTED;
+}
+
+enum status postgresql_finish(struct adapter_conn *conn, int was_sent, PGresult **kept,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    PGresult *last = NULL;
+    PGresult *result;
+
+    while ((result = PQgetResult(conn->connection)) != NULL) {
+        const ExecStatusType kind = PQresultStatus(result);
+        if (is_failure(result) && status == STATUS_OK) {
+            status = postgresql_result_error(conn, result, error);
+        }
+        PQclear(last);
+        last = result;
+        if (kind == PGRES_COPY_IN) {
+            PQputCopyEnd(conn->connection, "no rows for this statement");
+        } else if (kind == PGRES_COPY_OUT) {
+            char *line = NULL;
+            while (PQgetCopyData(conn->connection, &line, 0) > 0) {
+                PQfreemem(line);
+            }
+        }
+    }
+    if (PQstatus(conn->connection) == CONNECTION_BAD) {
+        if (status == STATUS_OK) {
+            postgresql_result_error(conn, NULL, error);
+        }
+        status = STATUS_LOST;
+    } else if (!was_sent && status == STATUS_OK) {
+        status = postgresql_result_error(conn, NULL, error);
+    }
+    if (status == STATUS_OK && kept != NULL) {
+        *kept = last;
+    } else {
+        PQclear(last);
+    }
+    return status;
+}

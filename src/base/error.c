@@ -1,0 +1,70 @@
+#include "append/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+    [ERROR_NONE] = "none",
+    [ERROR_USAGE] = "usage",
+    [ERROR_UNREACHABLE] = "unreachable",
+    [ERROR_TIMEOUT] = "timeout",
+    [ERROR_AUTH] = "auth",
+    [ERROR_LIMIT] = "limit",
+    [ERROR_NOT_FOUND] = "not_found",
+    [ERROR_BUSY] = "busy",
+    [ERROR_DATA] = "data",
+    [ERROR_UNSUPPORTED] = "unsupported",
+    [ERROR_CONNECTION] = "connection",
+    [ERROR_SERVER] = "server",
+    [ERROR_MEMORY] = "memory",
+    [ERROR_SYSTEM] = "system",
+};
+
+void error_clear(struct error *error)
+{
+    memset(error, 0, sizeof *error);
+}
+
+/* Client libraries end their messages with line breaks and put hints on further lines. */
+static void fold_lines(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        const bool is_blank = *from == '\n' || *from == '\r' || *from == '\t' || *from == ' ';
+        if (!is_blank) {
+            *to++ = *from;
+        } else if (to > text && to[-1] != ' ') {
+            *to++ = ' ';
+        }
+    }
+    if (to > text && to[-1] == ' ')
+        to--;
+    *to = '\0';
+}
+
+void error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
+               const char *format, ...)
+{
+    if (error == NULL || error->kind != ERROR_NONE)
+        return;
+    error->kind = kind;
+    error->native_code = native_code;
+    snprintf(error->sqlstate, sizeof error->sqlstate, "%s", sqlstate == NULL ? "" : sqlstate);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    fold_lines(error->text);
+}
+
+bool error_is_set(const struct error *error)
+{
+    return error->kind != ERROR_NONE;
+}
+
+const char *error_kind_name(enum error_kind kind)
+{
+    const size_t known = sizeof kind_names / sizeof kind_names[0];
+    return (size_t)kind < known ? kind_names[kind] : "unknown";
+}

@@ -1,0 +1,27 @@
+/*
+ * Pseudo-random numbers as a pure function of their input.
+ *
+ * random_mix is the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable
+ * Pseudorandom Number Generators", OOPSLA 2014, variant 13 of D. Stafford): a bijection on 64 bits
+ * in which every input bit changes half of the output bits. It is for test data, not for secrets.
+ */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* Odd, close to 2^64 divided by the golden ratio: consecutive multiples are spread evenly. */
+#define RANDOM_STEP UINT64_C(0x9E3779B97F4A7C15)
+
+static inline uint64_t random_mix(uint64_t value)
+{
+    value += RANDOM_STEP;
+    value = (value ^ (value >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return value ^ (value >> 31);
+}
+
+/* A seed from the kernel's entropy, or from the clocks where there is none. */
+uint64_t random_seed(void);
+
+#endif

@@ -1,0 +1,150 @@
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/registry.h"
+#include "base/mono.h"
+#include "base/units.h"
+#include "cli/option_table.h"
+#include "plan/plan.h"
+
+enum {
+    FIRST_LONG = 256
+};
+
+/* getopt's view of the option table. */
+static void make_long_options(struct option *longs)
+{
+    for (size_t i = 0; i < option_table_size; i++) {
+        longs[i] = (struct option){
+            .name = option_table[i].name,
+            .has_arg = option_table[i].argument == NULL ? no_argument : required_argument,
+            .val = FIRST_LONG + (int)i,
+        };
+    }
+    longs[option_table_size] = (struct option){0};
+}
+
+static enum status refuse_option(int code, char *const *argv, struct error *error)
+{
+    const char *word = argv[optind > 0 ? optind - 1 : 0];
+    if (code == ':')
+        error_set(error, ERROR_USAGE, 0, NULL, "%s needs a value: see append --help", word);
+    else if (isdigit(optopt))
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "'-%c…' is no count: SESSIONS and RECORDS are whole numbers from 1", optopt);
+    else if (optopt >= FIRST_LONG)
+        error_set(error, ERROR_USAGE, 0, NULL, "%s takes no value", word);
+    else if (optopt != 0)
+        error_set(error, ERROR_USAGE, 0, NULL, "unknown option '-%c': see append --help", optopt);
+    else
+        error_set(error, ERROR_USAGE, 0, NULL, "unknown option '%s': see append --help", word);
+    return STATUS_REJECTED;
+}
+
+static enum status parse_count(const char *name, const char *text, uint64_t max, uint64_t *value,
+                               struct error *error)
+{
+    if (units_parse_count(text, max, value) && *value > 0)
+        return STATUS_OK;
+    char shown[UNITS_TEXT_BYTES];
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "%s '%.40s' is not a whole number from 1 to %s (10000000 or 10M)", name, text,
+              units_format_count(max, shown));
+    return STATUS_REJECTED;
+}
+
+/* SESSIONS RECORDS [TARGET], or SESSIONS [TARGET] with a duration. */
+static enum status parse_operands(struct config *config, int count, char *const *operands,
+                                  struct error *error)
+{
+    const bool has_records = config->duration_ns == 0;
+    const int least = has_records ? 2 : 1;
+    if (count < least || count > least + 1) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  has_records
+                      ? "%s operands: use append SESSIONS RECORDS [TARGET], see append --help"
+                      : "%s operands: with --duration use append SESSIONS [TARGET]",
+                  count < least ? "too few" : "too many");
+        return STATUS_REJECTED;
+    }
+    enum status status =
+        parse_count("SESSIONS", operands[0], PLAN_SESSIONS_MAX, &config->sessions, error);
+    if (status == STATUS_OK && has_records)
+        status = parse_count("RECORDS", operands[1], PLAN_RECORDS_MAX, &config->records, error);
+    config->target = count > least ? operands[least] : NULL;
+    return status;
+}
+
+enum status options_parse(struct options *options, int argc, char **argv, struct error *error)
+{
+    *options = (struct options){0};
+    config_init(&options->config);
+    options->config.password = getenv("APPEND_PASSWORD");
+
+    struct option longs[OPTION_TABLE_MAX + 1];
+    make_long_options(longs);
+    opterr = 0;
+    optind = 1;
+    int code;
+    while ((code = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
+        if (code == '?' || code == ':')
+            return refuse_option(code, argv, error);
+        if (code == 'h')
+            options->is_help = true;
+        else if (code == 'q')
+            options->config.is_quiet = true;
+        else if (option_table[code - FIRST_LONG].store(options, optarg, error) != STATUS_OK)
+            return STATUS_REJECTED;
+        if (options->is_help || options->is_version)
+            return STATUS_OK;
+    }
+    return parse_operands(&options->config, argc - optind, argv + optind, error);
+}
+
+void options_print_help(FILE *stream)
+{
+    fputs("append holds SESSIONS sessions open while each appends its share of RECORDS\n"
+          "rows, and reports what that costs and what stops it.\n"
+          "\n"
+          "Usage: append SESSIONS RECORDS [TARGET] [options]\n"
+          "       append SESSIONS [TARGET] --duration T [options]\n"
+          "\n"
+          "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
+          "an embedded database in the run's folder\n",
+          stream);
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        const bool is_file = ((*a)->flags & ADAPTER_FILE) != 0;
+        const bool is_embedded = ((*a)->flags & ADAPTER_EMBEDDED) != 0;
+        char form[80];
+        snprintf(form, sizeof form, "%s:%s", (*a)->name,
+                 is_file       ? "path"
+                 : is_embedded ? ""
+                               : "//user@host:port/database");
+        fprintf(stream, "  %-38s %s\n", form, (*a)->summary);
+    }
+    const char *section = NULL;
+    for (size_t i = 0; i < option_table_size; i++) {
+        const struct option_entry *entry = &option_table[i];
+        if (section == NULL || strcmp(section, entry->section) != 0)
+            fprintf(stream, "\n%s\n", entry->section);
+        section = entry->section;
+        char form[48];
+        snprintf(form, sizeof form, "--%s%s%s", entry->name, entry->argument == NULL ? "" : " ",
+                 entry->argument == NULL ? "" : entry->argument);
+        fprintf(stream, "  %-25s %s\n", form, entry->help);
+    }
+    fputs("\n"
+          "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n"
+          "The password comes from APPEND_PASSWORD, --password-file or the client\n"
+          "library's own means (PGPASSWORD, ~/.pgpass).\n"
+          "\n"
+          "Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
+          "limit, 4 server refused, 6 client-bound, 70 internal error, 130 interrupted\n"
+          "Example: append 1000 10000000 5432 --user app --database logs\n",
+          stream);
+}

@@ -1,0 +1,138 @@
+#include "load/gate.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/mono.h"
+
+void gate_init(struct gate *gate)
+{
+    *gate = (struct gate){.reason = STOP_COMPLETED};
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&gate->lock, NULL);
+    pthread_cond_init(&gate->opened, &monotonic);
+    pthread_cond_init(&gate->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    atomic_init(&gate->state, GATE_READY);
+}
+
+void gate_fini(struct gate *gate)
+{
+    pthread_cond_destroy(&gate->changed);
+    pthread_cond_destroy(&gate->opened);
+    pthread_mutex_destroy(&gate->lock);
+}
+
+/* Under the lock. */
+static void tell_main(struct gate *gate)
+{
+    gate->has_changed = true;
+    pthread_cond_signal(&gate->changed);
+}
+
+struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
+{
+    const struct timespec deadline = mono_timespec(deadline_ns);
+    pthread_mutex_lock(&gate->lock);
+    int rc = 0;
+    while (!gate->has_changed && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
+    gate->has_changed = false;
+    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running};
+    pthread_mutex_unlock(&gate->lock);
+    return numbers;
+}
+
+void gate_session_begins(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->connecting++;
+    gate->running++;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_session_never_was(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->connecting--;
+    gate->running--;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_open(struct gate *gate, int64_t now_ns)
+{
+    pthread_mutex_lock(&gate->lock);
+    if (atomic_load(&gate->state) == GATE_READY) {
+        gate->go_ns = now_ns;
+        atomic_store(&gate->state, GATE_GO);
+        pthread_cond_broadcast(&gate->opened);
+    }
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_stop(struct gate *gate, enum stop_reason reason)
+{
+    pthread_mutex_lock(&gate->lock);
+    if (atomic_load(&gate->state) != GATE_STOP) {
+        gate->reason = reason;
+        atomic_store(&gate->state, GATE_STOP);
+        pthread_cond_broadcast(&gate->opened);
+    }
+    pthread_mutex_unlock(&gate->lock);
+}
+
+bool gate_is_stopped(struct gate *gate)
+{
+    return atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_STOP;
+}
+
+enum stop_reason gate_reason(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    const enum stop_reason reason = gate->reason;
+    pthread_mutex_unlock(&gate->lock);
+    return reason;
+}
+
+void gate_release_slot(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->connecting--;
+    tell_main(gate);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+bool gate_wait_go(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->waiting++;
+    tell_main(gate);
+    while (atomic_load(&gate->state) == GATE_READY)
+        pthread_cond_wait(&gate->opened, &gate->lock);
+    gate->waiting--;
+    pthread_mutex_unlock(&gate->lock);
+    return !gate_is_stopped(gate);
+}
+
+bool gate_sleep_until(struct gate *gate, int64_t moment_ns)
+{
+    if (mono_now_ns() >= moment_ns)
+        return !gate_is_stopped(gate);
+    const struct timespec deadline = mono_timespec(moment_ns);
+    pthread_mutex_lock(&gate->lock);
+    int rc = 0;
+    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP)
+        rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
+    pthread_mutex_unlock(&gate->lock);
+    return !gate_is_stopped(gate);
+}
+
+void gate_session_ends(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->running--;
+    tell_main(gate);
+    pthread_mutex_unlock(&gate->lock);
+}

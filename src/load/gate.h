@@ -1,0 +1,78 @@
+/*
+ * The gate of a run: READY -> GO -> STOP.
+ *
+ * Sessions connect, arrive, and wait until the main thread opens the gate for all of them; from
+ * then on a session looks at the gate before each batch, and every wait of a session is a wait on
+ * the gate, so that STOP wakes it. The gate also paces the connect phase: the main thread takes a
+ * slot for each thread that it starts, the session gives it back when it is connected or has
+ * failed. All members but `state` are under `lock`.
+ */
+#ifndef LOAD_GATE_H
+#define LOAD_GATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/result.h"
+
+enum gate_state {
+    GATE_READY,
+    GATE_GO,
+    GATE_STOP,
+};
+
+struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;  /* sessions: the state has changed */
+    pthread_cond_t changed; /* main thread: a number below has changed */
+    atomic_int state;       /* enum gate_state; written under lock */
+    enum stop_reason reason;
+    int64_t go_ns;       /* when the gate was opened; 0 before */
+    bool has_changed;    /* one of the numbers below, since the main thread last looked */
+    unsigned connecting; /* sessions that hold a slot */
+    unsigned waiting;    /* sessions that are connected and wait for GO */
+    unsigned running;    /* sessions whose thread exists and has not ended */
+};
+
+void gate_init(struct gate *gate);
+void gate_fini(struct gate *gate);
+
+/* Main thread. */
+
+/* Sleeps until a number has changed since the last call, or the moment has come. */
+struct gate_numbers {
+    unsigned connecting;
+    unsigned waiting;
+    unsigned running;
+};
+struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
+
+/* A session's thread is about to be started, or could not be. */
+void gate_session_begins(struct gate *gate);
+void gate_session_never_was(struct gate *gate);
+
+/* READY -> GO; nothing when it is STOP already. */
+void gate_open(struct gate *gate, int64_t now_ns);
+
+/* Any thread. The first reason stays. */
+void gate_stop(struct gate *gate, enum stop_reason reason);
+bool gate_is_stopped(struct gate *gate);
+enum stop_reason gate_reason(struct gate *gate);
+
+/* Sessions. */
+
+/* Gives the connect slot back. */
+void gate_release_slot(struct gate *gate);
+
+/* Waits for GO. False: STOP came first. */
+bool gate_wait_go(struct gate *gate);
+
+/* Sleeps until the moment; false as soon as the state is STOP. */
+bool gate_sleep_until(struct gate *gate, int64_t moment_ns);
+
+/* The session's last act. */
+void gate_session_ends(struct gate *gate);
+
+#endif

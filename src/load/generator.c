@@ -1,0 +1,200 @@
+#include "load/generator.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "load/generator_fill.h"
+
+enum {
+    ALIGNMENT = 16
+};
+
+struct generator {
+    const struct table *table;
+    size_t buffer_rows;
+    size_t buffer_bytes;
+    uint64_t sessions;
+    uint64_t run_hash;
+    int16_t run_tag;
+    bool is_constant;
+    struct text_source text;
+
+    pthread_mutex_t lock; /* guards free and buffers */
+    struct row_buffer *free;
+    unsigned buffers;
+
+    struct fill_column columns[]; /* table->column_count entries */
+};
+
+/* n1, n2 and n3 of a table shaped like syslog_table: 1, 2, 3; any other column: 0. */
+static unsigned identity_of(const struct table *table, const struct column *column)
+{
+    static const struct {
+        const char *name;
+        enum column_type type;
+    } identities[] = {{"n1", COLUMN_INT16}, {"n2", COLUMN_INT32}, {"n3", COLUMN_INT64}};
+    enum {
+        COUNT = sizeof identities / sizeof identities[0]
+    };
+    unsigned found = 0;
+    unsigned identity = 0;
+    for (size_t c = 0; c < table->column_count; c++) {
+        for (unsigned i = 0; i < COUNT; i++) {
+            const struct column *candidate = &table->columns[c];
+            if (strcasecmp(candidate->name, identities[i].name) != 0 ||
+                candidate->type != identities[i].type)
+                continue;
+            found++;
+            if (candidate == column)
+                identity = i + 1;
+        }
+    }
+    return found == COUNT ? identity : 0;
+}
+
+static size_t align(size_t offset)
+{
+    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Lays the value arrays and the text of all columns out in a row buffer. */
+static enum status lay_out(struct generator *generator, uint64_t seed, struct error *error)
+{
+    const struct table *table = generator->table;
+    const size_t rows = generator->buffer_rows;
+    size_t offset =
+        align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
+    for (size_t c = 0; c < table->column_count; c++) {
+        struct fill_column *fill = &generator->columns[c];
+        const struct column *column = &table->columns[c];
+        if (fill_column_choose(fill, column, identity_of(table, column)) != STATUS_OK) {
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                      "table '%s': column '%s' has type %s, for which append makes no values",
+                      table->name, column->name, column->type_name);
+            return STATUS_REJECTED;
+        }
+        fill->key = random_mix(seed ^ random_mix(c + 1));
+        fill->values_offset = offset;
+        fill->text_offset = align(offset + rows * fill->value_bytes);
+        offset = align(fill->text_offset + rows * fill->text_bytes);
+    }
+    generator->buffer_bytes = offset;
+    return STATUS_OK;
+}
+
+enum status generator_create(struct generator **generator, const struct plan *plan,
+                             const struct table *table, struct error *error)
+{
+    struct generator *g = calloc(1, sizeof *g + table->column_count * sizeof(struct fill_column));
+    if (g == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the row generator");
+        return STATUS_FATAL;
+    }
+    g->table = table;
+    g->buffer_rows = plan->batch_rows < ROW_BATCH_MAX ? (size_t)plan->batch_rows : ROW_BATCH_MAX;
+    g->sessions = plan->sessions;
+    g->run_hash = random_mix(~plan->seed);
+    g->run_tag = plan->run_tag;
+    g->is_constant = plan->data_mode == DATA_CONSTANT;
+    text_source_init(&g->text);
+    const enum status status = lay_out(g, plan->seed, error);
+    if (status != STATUS_OK) {
+        free(g);
+        return status;
+    }
+    pthread_mutex_init(&g->lock, NULL);
+    *generator = g;
+    return STATUS_OK;
+}
+
+void generator_destroy(struct generator *generator)
+{
+    if (generator == NULL)
+        return;
+    while (generator->free != NULL) {
+        struct row_buffer *next = generator->free->next;
+        free(generator->free);
+        generator->free = next;
+    }
+    pthread_mutex_destroy(&generator->lock);
+    free(generator);
+}
+
+size_t generator_buffer_rows(const struct generator *generator)
+{
+    return generator->buffer_rows;
+}
+
+struct row_buffer *generator_borrow(struct generator *generator)
+{
+    pthread_mutex_lock(&generator->lock);
+    struct row_buffer *buffer = generator->free;
+    if (buffer != NULL)
+        generator->free = buffer->next;
+    else
+        generator->buffers++;
+    pthread_mutex_unlock(&generator->lock);
+    if (buffer != NULL)
+        return buffer;
+
+    buffer = malloc(generator->buffer_bytes);
+    if (buffer == NULL)
+        return NULL;
+    buffer->batch.table = generator->table;
+    buffer->batch.columns = buffer->columns;
+    for (size_t c = 0; c < generator->table->column_count; c++) {
+        const struct fill_column *fill = &generator->columns[c];
+        buffer->columns[c] = (struct column_data){
+            .values.any = (const char *)buffer + fill->values_offset, .is_null = NULL};
+    }
+    return buffer;
+}
+
+void generator_give_back(struct generator *generator, struct row_buffer *buffer)
+{
+    pthread_mutex_lock(&generator->lock);
+    buffer->next = generator->free;
+    generator->free = buffer;
+    pthread_mutex_unlock(&generator->lock);
+}
+
+void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
+                    uint64_t first_row, size_t count)
+{
+    const struct fill_rows rows = {
+        .text = &generator->text,
+        .first_row = first_row,
+        .step = 1,
+        .count = count,
+        .session = session,
+        .sessions = generator->sessions,
+        .run_hash = generator->run_hash,
+        .run_tag = generator->run_tag,
+    };
+    struct fill_rows same = rows;
+    same.first_row = 0;
+    same.session = 0;
+    same.step = 0;
+    for (size_t c = 0; c < generator->table->column_count; c++) {
+        const struct fill_column *fill = &generator->columns[c];
+        const bool is_same = generator->is_constant && !generator->table->columns[c].is_unique;
+        fill->fill(fill, is_same ? &same : &rows, (char *)buffer + fill->values_offset,
+                   (char *)buffer + fill->text_offset);
+    }
+    buffer->batch.row_count = count;
+}
+
+size_t generator_buffer_bytes(const struct generator *generator)
+{
+    return generator->buffer_bytes;
+}
+
+unsigned generator_buffers(struct generator *generator)
+{
+    pthread_mutex_lock(&generator->lock);
+    const unsigned buffers = generator->buffers;
+    pthread_mutex_unlock(&generator->lock);
+    return buffers;
+}

@@ -1,0 +1,122 @@
+#include "load/session.h"
+
+#include "base/mono.h"
+#include "measure/thread_time.h"
+
+void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
+{
+    recorder_add(session->load->recorder, session->index, counter, n);
+}
+
+void session_blame(struct session *session, enum cause_phase phase, enum status status,
+                   const struct error *error)
+{
+    causes_add(session->load->causes, phase, status, error, mono_now_ns());
+}
+
+/* Lets other threads reach the connection, or no longer. */
+static void share_connection(struct session *session, struct adapter_conn *connection)
+{
+    pthread_mutex_lock(&session->load->connections_lock);
+    session->connection = connection;
+    pthread_mutex_unlock(&session->load->connections_lock);
+}
+
+static bool connect_session(struct session *session)
+{
+    struct load *load = session->load;
+    struct error error;
+    error_clear(&error);
+    const int64_t start_ns = mono_now_ns();
+    const enum status status =
+        load->plan->adapter->open(&load->plan->target, &session->conn, &error);
+    const int64_t end_ns = mono_now_ns();
+    if (status == STATUS_OK) {
+        recorder_record(load->recorder, session->index, RECORDER_CONNECT, end_ns - start_ns);
+        session_add(session, RECORDER_SESSIONS_CONNECTED, 1);
+        atomic_store(&load->timeouts_in_a_row, 0);
+        share_connection(session, session->conn);
+        return true;
+    }
+    session_blame(session, CAUSE_CONNECT, status, &error);
+    session_add(session, RECORDER_SESSIONS_FAILED, 1);
+    session->outcome = error.kind == ERROR_TIMEOUT ? SESSION_TIMED_OUT : SESSION_REFUSED;
+    if (error.kind == ERROR_TIMEOUT)
+        atomic_fetch_add(&load->timeouts_in_a_row, 1);
+    else
+        atomic_store(&load->timeouts_in_a_row, 0);
+    return false;
+}
+
+static void append_rows(struct session *session)
+{
+    struct load *load = session->load;
+    session->outcome = SESSION_FINISHED;
+    while (session->begun < session->quota) {
+        if (gate_is_stopped(&load->gate)) {
+            if (gate_reason(&load->gate) != STOP_DURATION)
+                session->outcome = SESSION_STOPPED;
+            return;
+        }
+        const enum status status = load->workload->step(session);
+        if (status == STATUS_LOST || status == STATUS_FATAL) {
+            session->outcome = SESSION_DROPPED;
+            session_add(session, RECORDER_SESSIONS_DROPPED, 1);
+            if (load->plan->drop_policy == DROP_STOP)
+                gate_stop(&load->gate, STOP_DROP);
+            return;
+        }
+    }
+}
+
+static void count_times(struct session *session, const struct thread_time *before)
+{
+    struct thread_time after;
+    thread_time_read(&after);
+    session_add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before->on_cpu_ns);
+    session_add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before->run_queue_ns);
+    session_add(session, RECORDER_SESSION_NS,
+                (uint64_t)(mono_now_ns() - session->load->gate.go_ns));
+}
+
+static void note_end(struct load *load)
+{
+    const int64_t now_ns = mono_now_ns();
+    int64_t latest_ns = atomic_load(&load->last_end_ns);
+    while (now_ns > latest_ns &&
+           !atomic_compare_exchange_weak(&load->last_end_ns, &latest_ns, now_ns)) {
+    }
+}
+
+static void work(struct session *session)
+{
+    struct load *load = session->load;
+    struct thread_time before;
+    thread_time_read(&before);
+    if (gate_wait_go(&load->gate)) {
+        append_rows(session);
+        count_times(session, &before);
+    } else {
+        session->outcome = SESSION_STOPPED;
+    }
+    /* from here on sessions leave: the last chance to see the memory of all of them */
+    if (!atomic_exchange(&load->has_finished_one, true) && load->sampler != NULL)
+        sampler_poke(load->sampler);
+    session_add(session, RECORDER_SESSIONS_ENDED, 1);
+    share_connection(session, NULL);
+    load->plan->adapter->close(session->conn);
+    session->conn = NULL;
+}
+
+void *session_run(void *argument)
+{
+    struct session *session = argument;
+    struct load *load = session->load;
+    const bool is_connected = connect_session(session);
+    gate_release_slot(&load->gate);
+    if (is_connected)
+        work(session);
+    note_end(load);
+    gate_session_ends(&load->gate);
+    return NULL;
+}

@@ -1,0 +1,162 @@
+#include "load/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/buffer.h"
+
+/* Whose fault it is that the set-up connection failed. */
+static enum exit_code exit_code_of(const struct error *error)
+{
+    switch (error->kind) {
+    case ERROR_MEMORY:
+        return EXIT_CODE_CLIENT_LIMIT;
+    case ERROR_USAGE:
+    case ERROR_UNSUPPORTED:
+        return EXIT_CODE_USAGE;
+    default:
+        return EXIT_CODE_SERVER;
+    }
+}
+
+static enum status drop_table(struct adapter_conn *conn, const struct plan *plan,
+                              struct error *error)
+{
+    struct buffer sql;
+    buffer_init(&sql);
+    buffer_add_text(&sql, "drop table if exists ");
+    buffer_add_identifier(&sql, plan->table_name, plan->adapter->identifier_quote);
+    enum status status = STATUS_FATAL;
+    if (buffer_failed(&sql))
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    else
+        status = plan->adapter->execute(conn, buffer_text(&sql), error);
+    buffer_fini(&sql);
+    return status;
+}
+
+/* Leaves the table described in *table, made if there was none and there is DDL for it. */
+static enum status find_or_create(struct setup *setup, struct adapter_conn *conn,
+                                  const struct plan *plan, struct table *table, struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    enum status status = STATUS_OK;
+    if (plan->is_recreate)
+        status = drop_table(conn, plan, error);
+    if (status != STATUS_OK)
+        return status;
+    struct error missing;
+    error_clear(&missing);
+    status = adapter->describe(conn, plan->table_name, table, &missing);
+    if (status == STATUS_OK)
+        return status;
+    if (status != STATUS_REJECTED || missing.kind != ERROR_NOT_FOUND || plan->ddl == NULL) {
+        *error = missing;
+        return status;
+    }
+    status = adapter->execute(conn, plan->ddl, error);
+    if (status != STATUS_OK)
+        return status;
+    setup->is_created = true;
+    return adapter->describe(conn, plan->table_name, table, error);
+}
+
+/* Columns that the database computes cannot be written; the others make the statement. */
+static enum status keep_writable(struct table *to, const struct table *from, struct error *error)
+{
+    enum status status = table_init(to, from->name, error);
+    for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
+        const struct column *column = &from->columns[c];
+        /* a unique column with a default is a sequence: the database numbers it */
+        if (!column->is_generated && !(column->has_default && column->is_unique))
+            status = table_add_column(to, column, error);
+    }
+    if (status == STATUS_OK && to->column_count == 0) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "table '%s' has no column to write",
+                  from->name);
+        status = STATUS_REJECTED;
+    }
+    if (status != STATUS_OK)
+        table_fini(to);
+    return status;
+}
+
+static void locate_server(struct setup *setup, struct adapter_conn *conn, const struct plan *plan)
+{
+    const struct adapter *adapter = plan->adapter;
+    if ((adapter->flags & ADAPTER_EMBEDDED) != 0)
+        return;
+    if (adapter->endpoint != NULL) {
+        adapter->endpoint(conn, setup->server_host, sizeof setup->server_host, &setup->server_port);
+    } else {
+        const char *host = plan->target.host == NULL ? "" : plan->target.host;
+        snprintf(setup->server_host, sizeof setup->server_host, "%s", host);
+        setup->server_port = plan->target.port == 0 ? adapter->default_port : plan->target.port;
+    }
+    setup->is_remote = !address_is_local(setup->server_host);
+}
+
+static enum status prepare(struct setup *setup, struct adapter_conn *conn, const struct plan *plan,
+                           struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    struct error ignored;
+    error_clear(&ignored);
+    /* what a server does not tell about itself does not keep it from being loaded */
+    if (adapter->server_limits == NULL ||
+        adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK)
+        memset(&setup->server, 0, sizeof setup->server);
+    locate_server(setup, conn, plan);
+
+    struct table table = {0};
+    enum status status = find_or_create(setup, conn, plan, &table, error);
+    if (status == STATUS_OK)
+        status = keep_writable(&setup->table, &table, error);
+    table_fini(&table);
+    if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0)
+        status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+    return status;
+}
+
+enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
+{
+    memset(setup, 0, sizeof *setup);
+    struct adapter_conn *conn = NULL;
+    enum status status = plan->adapter->open(&plan->target, &conn, error);
+    if (status == STATUS_OK)
+        status = prepare(setup, conn, plan, error);
+    plan->adapter->close(conn);
+    if (status == STATUS_OK)
+        return EXIT_CODE_OK;
+    setup_fini(setup);
+    return exit_code_of(error);
+}
+
+void setup_fini(struct setup *setup)
+{
+    table_fini(&setup->table);
+}
+
+void setup_verify(const struct setup *setup, const struct plan *plan, const struct row_ledger *rows,
+                  struct verification *verification)
+{
+    memset(verification, 0, sizeof *verification);
+    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0)
+        return;
+    verification->rows_before = setup->rows_before;
+    struct error error;
+    error_clear(&error);
+    struct adapter_conn *conn = NULL;
+    enum status status = plan->adapter->open(&plan->target, &conn, &error);
+    if (status == STATUS_OK)
+        status = plan->adapter->count(conn, &setup->table, &verification->rows_after, &error);
+    plan->adapter->close(conn);
+    if (status != STATUS_OK) {
+        verification->state = VERIFICATION_FAILED;
+        snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+        return;
+    }
+    verification->state = VERIFICATION_DONE;
+    verification_settle(verification, rows);
+}

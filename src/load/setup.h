@@ -1,0 +1,37 @@
+/*
+ * Before and after the sessions: the table is made ready and counted, and counted again.
+ *
+ * Each uses one connection of its own that is closed before it returns, so that it takes no place
+ * from a session.
+ */
+#ifndef LOAD_SETUP_H
+#define LOAD_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "base/exit_code.h"
+#include "measure/ledger.h"
+#include "plan/plan.h"
+
+struct setup {
+    struct table table; /* the columns that are written; owned */
+    uint64_t rows_before;
+    struct server_limits server; /* version "" when the server did not say */
+    char server_host[256];       /* as the client library resolved it; "" when embedded */
+    uint16_t server_port;        /* 0 when not known */
+    bool is_remote;              /* the server is on another machine */
+    bool is_created;             /* the table was made for this run */
+};
+
+/* Connects, creates the table where it is missing (or is to be made anew), learns its columns and
+ * counts its rows. On OK the caller ends it with setup_fini; else *error is the line to print. */
+enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
+void setup_fini(struct setup *setup);
+
+/* Counts again and settles the acknowledged rows against it. */
+void setup_verify(const struct setup *setup, const struct plan *plan, const struct row_ledger *rows,
+                  struct verification *verification);
+
+#endif

@@ -1,0 +1,208 @@
+#include "load/workload.h"
+
+#include "base/mono.h"
+
+/* A busy database is asked again this often: a minute with SQLite's time-out of 1 s. */
+enum {
+    BUSY_TRIES = 60
+};
+
+/* One batch on its way. */
+struct append {
+    uint64_t first_row;
+    uint64_t rows;
+    uint64_t handed;   /* rows that the adapter was given in the latest try */
+    uint64_t accepted; /* rows that the server acknowledged */
+};
+
+/* With a rate every batch has its moment: the sessions take turns, a batch each. */
+static int64_t intended_start_ns(const struct session *session)
+{
+    const struct plan *plan = session->load->plan;
+    const double turn = (double)session->batches * plan->sessions + session->index;
+    const double seconds = turn * (double)plan->batch_rows / (double)plan->rate_rows_per_s;
+    return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
+}
+
+/* Fills the next rows of the append that the adapter has not been given. */
+static size_t fill_next(const struct session *session, const struct append *append,
+                        struct row_buffer *buffer)
+{
+    const struct generator *generator = session->load->generator;
+    const uint64_t left = append->rows - append->handed;
+    const size_t most = generator_buffer_rows(generator);
+    const size_t count = left < most ? (size_t)left : most;
+    generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
+    return count;
+}
+
+static enum status send_once(struct session *session, struct append *append,
+                             struct row_buffer *buffer, struct error *error)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    append->handed = 0;
+    append->accepted = 0;
+    enum status status = adapter->append_open(session->conn, session->load->table, error);
+    /* the first rows stand in the buffer already, so that making them is no part of the append */
+    size_t count = buffer->batch.row_count;
+    while (status == STATUS_OK && append->handed < append->rows) {
+        if (append->handed > 0)
+            count = fill_next(session, append, buffer);
+        append->handed += count;
+        status = adapter->append_rows(session->conn, &buffer->batch, error);
+    }
+    if (status == STATUS_OK)
+        status = adapter->append_close(session->conn, &append->accepted, error);
+    return status;
+}
+
+/* Sends the batch, again while the database is busy and nothing of it was accepted. */
+static enum status send_batch(struct session *session, struct append *append,
+                              struct row_buffer *buffer, struct error *error)
+{
+    for (int tries = 1;; tries++) {
+        if (tries > 1) {
+            append->handed = 0;
+            fill_next(session, append, buffer);
+        }
+        error_clear(error);
+        const enum status status = send_once(session, append, buffer, error);
+        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0)
+            return status;
+        if (gate_is_stopped(&session->load->gate)) {
+            append->handed = 0;
+            return status;
+        }
+        if (tries >= BUSY_TRIES)
+            return status;
+        session_add(session, RECORDER_BUSY_RETRIES, 1);
+    }
+}
+
+/* Every row of the batch goes to one account; those that were never handed over stay not sent. */
+static void account(struct session *session, const struct append *append, enum status status)
+{
+    const uint64_t unanswered =
+        append->handed > append->accepted ? append->handed - append->accepted : 0;
+    session->acknowledged += append->accepted;
+    session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    if (status == STATUS_LOST) {
+        session->in_doubt += unanswered;
+        session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
+    } else {
+        session->rejected += unanswered;
+        session_add(session, RECORDER_ROWS_REJECTED, unanswered);
+    }
+    if (status != STATUS_LOST)
+        session_add(session, RECORDER_APPENDS, 1);
+    if (status != STATUS_OK || unanswered > 0)
+        session_add(session, RECORDER_APPENDS_FAILED, 1);
+}
+
+static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
+                         int64_t end_ns)
+{
+    struct recorder *recorder = session->load->recorder;
+    recorder_record(recorder, session->index, RECORDER_APPEND, end_ns - start_ns);
+    if (intended_ns == 0)
+        return;
+    recorder_record(recorder, session->index, RECORDER_RESPONSE, end_ns - intended_ns);
+    if (start_ns - intended_ns > SESSION_LATE_NS)
+        session->batches_late++;
+}
+
+static enum status append_batch(struct session *session, int64_t intended_ns)
+{
+    struct load *load = session->load;
+    const uint64_t left = session->quota - session->begun;
+    struct append append = {.first_row = session->begun,
+                            .rows = left < load->plan->batch_rows ? left : load->plan->batch_rows};
+    struct row_buffer *buffer = generator_borrow(load->generator);
+    struct error error;
+    error_clear(&error);
+    if (buffer == NULL) {
+        error_set(&error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
+        session_blame(session, CAUSE_APPEND, STATUS_FATAL, &error);
+        return STATUS_FATAL;
+    }
+    session->begun += append.rows;
+    fill_next(session, &append, buffer);
+    const int64_t start_ns = mono_now_ns();
+    const enum status status = send_batch(session, &append, buffer, &error);
+    const int64_t end_ns = mono_now_ns();
+    generator_give_back(load->generator, buffer);
+
+    if (append.accepted > append.rows)
+        append.accepted = append.rows;
+    if (status == STATUS_OK && append.accepted < append.rows)
+        error_set(&error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
+    if (error_is_set(&error))
+        session_blame(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
+                      &error);
+    account(session, &append, status);
+    if (status == STATUS_OK)
+        record_times(session, intended_ns, start_ns, end_ns);
+    session->batches++;
+    return status;
+}
+
+/* A count after an acknowledged append must show the session's own rows, and never fewer than the
+ * session saw before. */
+static void check_freshness(struct session *session, uint64_t rows)
+{
+    const uint64_t own = session->load->rows_before + session->acknowledged;
+    session_add(session, RECORDER_FRESH_CHECKS, 1);
+    if (rows < own) {
+        session_add(session, RECORDER_FRESH_BEHIND, 1);
+        if (own - rows > session->worst_lag)
+            session->worst_lag = own - rows;
+    }
+    if (rows < session->last_count)
+        session_add(session, RECORDER_FRESH_BACKWARD, 1);
+    session->last_count = rows;
+}
+
+static enum status read_table(struct session *session)
+{
+    const struct plan *plan = session->load->plan;
+    const bool is_count = plan->read_mode == READ_COUNT;
+    struct error error;
+    error_clear(&error);
+    uint64_t rows = 0;
+    const int64_t start_ns = mono_now_ns();
+    const enum status status =
+        is_count ? plan->adapter->count(session->conn, session->load->table, &rows, &error)
+                 : plan->adapter->query(session->conn, plan->read_sql, &rows, &error);
+    const int64_t end_ns = mono_now_ns();
+    if (status != STATUS_OK) {
+        session_add(session, RECORDER_COUNTS_FAILED, 1);
+        session_blame(session, CAUSE_READ, status, &error);
+        return status;
+    }
+    recorder_record(session->load->recorder, session->index, RECORDER_COUNT, end_ns - start_ns);
+    session_add(session, RECORDER_COUNTS, 1);
+    if (is_count)
+        check_freshness(session, rows);
+    return STATUS_OK;
+}
+
+static enum status append_then_read(struct session *session)
+{
+    const struct plan *plan = session->load->plan;
+    int64_t intended_ns = 0;
+    if (plan->rate_rows_per_s > 0) {
+        intended_ns = intended_start_ns(session);
+        if (!gate_sleep_until(&session->load->gate, intended_ns))
+            return STATUS_OK;
+    }
+    const enum status status = append_batch(session, intended_ns);
+    if (status == STATUS_LOST || status == STATUS_FATAL || plan->read_mode == READ_NONE ||
+        session->batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate))
+        return status;
+    return read_table(session);
+}
+
+const struct workload workload_append_then_read = {
+    .name = "append-then-read",
+    .step = append_then_read,
+};

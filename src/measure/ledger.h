@@ -1,0 +1,66 @@
+/*
+ * The two ledgers. Both must balance:
+ *
+ *   sessions: requested = connected + refused + timed_out + not_started
+ *             connected = finished + stopped + dropped
+ *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
+ *
+ * `stopped` sessions ended early and in good order because the run was told to end (a signal, or
+ * --on-drop stop). In doubt = the connection died between sending and the answer. Ledgers of
+ * several machines are merged by addition.
+ */
+#ifndef MEASURE_LEDGER_H
+#define MEASURE_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session_ledger {
+    uint64_t requested;
+    uint64_t connected;
+    uint64_t refused;     /* open failed in any way but a timeout */
+    uint64_t timed_out;   /* open got no answer in time */
+    uint64_t not_started; /* no thread could be had, or the run ended before */
+    uint64_t finished;    /* appended the whole share, or until the time was over */
+    uint64_t stopped;     /* ended early, on request, connection in good order */
+    uint64_t dropped;     /* lost the connection, or had a fatal error */
+};
+
+struct row_ledger {
+    uint64_t planned; /* with a duration: rows that were begun */
+    uint64_t acknowledged;
+    uint64_t rejected;
+    uint64_t in_doubt;
+    uint64_t not_sent;
+};
+
+/* What count(*) before and after the run says about the acknowledged rows. */
+enum verification_state {
+    VERIFICATION_NONE,   /* not asked for, or the adapter keeps no rows */
+    VERIFICATION_FAILED, /* the count after the run could not be had */
+    VERIFICATION_DONE,
+};
+
+struct verification {
+    enum verification_state state;
+    uint64_t rows_before;
+    uint64_t rows_after;
+    uint64_t lost;             /* acknowledged and not there */
+    uint64_t in_doubt_arrived; /* rows in doubt that are there */
+    uint64_t surplus;          /* there, but neither acknowledged nor in doubt: somebody else's */
+    bool is_shrunk;            /* the table has fewer rows than before */
+    char reason[240];          /* VERIFICATION_FAILED: why */
+};
+
+bool session_ledger_balances(const struct session_ledger *ledger);
+bool row_ledger_balances(const struct row_ledger *ledger);
+
+void session_ledger_add(struct session_ledger *into, const struct session_ledger *from);
+void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
+
+/* Fills lost, in_doubt_arrived, surplus and is_shrunk from the two counts and the ledger. Rows that
+ * are there are credited to acknowledged ones first, then to those in doubt, the rest is surplus.
+ */
+void verification_settle(struct verification *verification, const struct row_ledger *rows);
+
+#endif

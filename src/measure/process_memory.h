@@ -1,0 +1,42 @@
+/*
+ * What memory the processes of a server take together. One thread.
+ *
+ * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
+ * memory once. Reading one takes tens to hundreds of microseconds, as the kernel walks the page
+ * tables, so a reading refreshes only as many processes as its time budget allows, in turn. For
+ * the others the last figure stands: its private part as it was, its shared part scaled by the
+ * number of processes, as what n processes share shrinks with 1/n for each. Processes that were
+ * never read count as the mean of those that were.
+ *
+ * Where the kernel does not let this user read PSS, the figure is what can be had from resident
+ * set sizes: the private part of each plus the largest shared part once. That counts memory which
+ * a parent and its children share copy-on-write once for each of them.
+ */
+#ifndef MEASURE_PROCESS_MEMORY_H
+#define MEASURE_PROCESS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "measure/process_table.h"
+
+struct process_memory_reader {
+    int proc;         /* /proc, borrowed */
+    uint64_t round;   /* readings so far */
+    pid_t cursor;     /* the process read last */
+    bool is_rss;      /* PSS cannot be read */
+    size_t refreshed; /* processes read in the last reading */
+    /* The smallest share of processes that any reading refreshed, when not all. */
+    size_t fewest_refreshed;
+    size_t fewest_of;
+};
+
+void process_memory_init(struct process_memory_reader *reader, int proc);
+
+/* Memory of all processes of the table in bytes; -1 = unknown. */
+int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
+                            int64_t budget_ns);
+
+#endif

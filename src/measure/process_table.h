@@ -1,0 +1,78 @@
+/*
+ * The processes of one server over time: who belongs to it, and what CPU time they took together.
+ *
+ * Pure bookkeeping, fed with what a walk through /proc found; it opens no file. One thread.
+ *
+ * The total of CPU time counts every process once and never falls. A process that ends is counted
+ * twice for a moment, or not at all: its own time disappears with it, and all of it, the part that
+ * was counted before included, turns up in its parent's time of reaped children, in a walk that
+ * need not be the same one. So an ended process stays in the total until its parent's reaped time
+ * has grown by as much; where that does not happen (the parent ignores its children, or is gone),
+ * it stays in the total for good.
+ */
+#ifndef MEASURE_PROCESS_TABLE_H
+#define MEASURE_PROCESS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process as a walk saw it. */
+struct process_seen {
+    pid_t pid;
+    pid_t parent;
+    uint64_t start_ticks;
+    uint64_t own_ticks;
+    uint64_t reaped_ticks;
+    unsigned threads;
+    bool is_zombie;
+    bool is_member; /* belongs to the server */
+};
+
+/* The last figures for a process's memory; see process_memory.h. */
+struct process_memory {
+    bool is_read;     /* ever */
+    uint64_t round;   /* of the reading that read it last */
+    size_t processes; /* that the server had then */
+    uint64_t private_bytes;
+    uint64_t shared_bytes; /* its proportional share of memory that it shares */
+    uint64_t shared_huge_bytes;
+};
+
+struct process {
+    struct process_seen seen;
+    uint64_t credit_ticks;     /* growth of reaped_ticks in the last walk, not yet explained */
+    uint64_t old_credit_ticks; /* the same of the walk before */
+    unsigned missing;          /* walks since it was last seen */
+    bool is_settled;           /* ended, and its time is counted elsewhere: to be taken out */
+    struct process_memory memory;
+};
+
+struct process_table {
+    struct process *entries; /* owned, ascending by pid; those that are missing too */
+    size_t count;
+    size_t capacity;
+    struct process *spare; /* owned: where the next state is built; same capacity */
+    uint64_t departed_ticks;
+    uint64_t total_ticks; /* highest ever */
+    size_t processes;     /* seen in the last walk, without zombies */
+    uint64_t threads;     /* of these */
+};
+
+void process_table_init(struct process_table *table);
+void process_table_fini(struct process_table *table);
+
+/* Marks in `seen`, ascending by pid, all that belong to the server: the root, whoever was in the
+ * table before (an orphan stays), and the children of members. False: the root is not there. */
+bool process_table_mark_tree(const struct process_table *table, pid_t root, uint64_t root_start,
+                             struct process_seen *seen, size_t count);
+
+/* Takes over the members of a walk, ascending by pid. False: out of memory, nothing changed. */
+bool process_table_update(struct process_table *table, const struct process_seen *seen,
+                          size_t count);
+
+/* Forgets all processes and keeps their CPU time: the server has ended. */
+void process_table_forget(struct process_table *table);
+
+#endif

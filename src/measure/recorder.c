@@ -1,0 +1,148 @@
+#include "measure/recorder.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mono.h"
+
+enum {
+    CACHE_LINE_BYTES = 64
+};
+
+/* There is no total: a snapshot sums the buckets, which spares the hot path one atomic and makes
+ * the total of every snapshot agree with its buckets. */
+struct live_histogram {
+    _Atomic uint64_t counts[HISTOGRAM_BUCKETS];
+    _Atomic uint64_t overflow;
+    _Atomic uint64_t sum_ns;
+    _Atomic int64_t max_ns;
+};
+
+struct shard {
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t counters[RECORDER_COUNTERS];
+    struct live_histogram histograms[RECORDER_HISTOGRAMS];
+};
+
+struct recorder {
+    unsigned mask;
+    void *allocation;
+    struct shard *shards; /* the first cache line inside allocation */
+};
+
+/* calloc and not aligned_alloc: large zeroed memory comes from the kernel untouched, so that
+ * buckets which nobody uses cost nothing. */
+static bool allocate_shards(struct recorder *recorder, size_t count)
+{
+    if (count > (SIZE_MAX - CACHE_LINE_BYTES) / sizeof(struct shard)) {
+        return false;
+    }
+    recorder->allocation = calloc(1, count * sizeof(struct shard) + CACHE_LINE_BYTES);
+    if (recorder->allocation == NULL) {
+        return false;
+    }
+    const uintptr_t address = (uintptr_t)recorder->allocation;
+    const size_t gap = (CACHE_LINE_BYTES - address % CACHE_LINE_BYTES) % CACHE_LINE_BYTES;
+    recorder->shards = (void *)((char *)recorder->allocation + gap);
+    return true;
+}
+
+struct recorder *recorder_create(unsigned shards)
+{
+    size_t count = 1;
+    while (count < shards) {
+        count *= 2;
+    }
+    struct recorder *recorder = calloc(1, sizeof(*recorder));
+    if (recorder == NULL) {
+        return NULL;
+    }
+    if (!allocate_shards(recorder, count)) {
+        free(recorder);
+        return NULL;
+    }
+    recorder->mask = (unsigned)(count - 1);
+    return recorder;
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+    if (recorder == NULL) {
+        return;
+    }
+    free(recorder->allocation);
+    free(recorder);
+}
+
+void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
+                  uint64_t n)
+{
+    struct shard *shard = &recorder->shards[session & recorder->mask];
+    atomic_fetch_add_explicit(&shard->counters[counter], n, memory_order_relaxed);
+}
+
+static void raise_max(_Atomic int64_t *max, int64_t value)
+{
+    int64_t seen = atomic_load_explicit(max, memory_order_relaxed);
+    while (value > seen && !atomic_compare_exchange_weak_explicit(
+                               max, &seen, value, memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
+                     int64_t ns)
+{
+    struct live_histogram *live = &recorder->shards[session & recorder->mask].histograms[histogram];
+    const int64_t value = ns < 0 ? 0 : ns;
+    raise_max(&live->max_ns, value);
+    _Atomic uint64_t *count =
+        value < HISTOGRAM_LIMIT_NS ? &live->counts[histogram_bucket(value)] : &live->overflow;
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&live->sum_ns, (uint64_t)value, memory_order_relaxed);
+}
+
+uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i <= recorder->mask; i++) {
+        sum += atomic_load_explicit(&recorder->shards[i].counters[counter], memory_order_relaxed);
+    }
+    return sum;
+}
+
+static void add_live(struct histogram *into, struct live_histogram *live)
+{
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        const uint64_t count = atomic_load_explicit(&live->counts[i], memory_order_relaxed);
+        into->counts[i] += count;
+        into->total += count;
+    }
+    const uint64_t overflow = atomic_load_explicit(&live->overflow, memory_order_relaxed);
+    into->overflow += overflow;
+    into->total += overflow;
+    into->sum_ns += atomic_load_explicit(&live->sum_ns, memory_order_relaxed);
+    const int64_t max_ns = atomic_load_explicit(&live->max_ns, memory_order_relaxed);
+    if (max_ns > into->max_ns) {
+        into->max_ns = max_ns;
+    }
+}
+
+void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot)
+{
+    memset(snapshot, 0, sizeof(*snapshot));
+    snapshot->taken_ns = mono_now_ns();
+    for (size_t i = 0; i <= recorder->mask; i++) {
+        struct shard *shard = &recorder->shards[i];
+        /* Backwards: a session that ends is counted as connected before, so reading `ended` first
+         * never shows more sessions ended than connected. */
+        for (size_t c = RECORDER_COUNTERS; c-- > 0;) {
+            snapshot->counters[c] +=
+                atomic_load_explicit(&shard->counters[c], memory_order_relaxed);
+        }
+        for (size_t h = 0; h < RECORDER_HISTOGRAMS; h++) {
+            add_live(&snapshot->histograms[h], &shard->histograms[h]);
+        }
+    }
+}

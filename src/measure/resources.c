@@ -1,0 +1,278 @@
+#include "measure/resources.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/mono.h"
+#include "measure/intervals.h"
+#include "measure/proc_file.h"
+
+/* Reading PSS may take this share of the sample interval, and no longer than this. */
+enum {
+    MEMORY_BUDGET_DIVISOR = 20
+};
+#define MEMORY_BUDGET_MAX_NS (150 * MONO_NS_PER_MS)
+
+static const struct resource_maxima unknown_maxima = {-1, -1, -1};
+static const struct resource_peaks no_peaks = {.server_memory_bytes = -1};
+
+static int64_t own_cpu_ns(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0) {
+        return 0;
+    }
+    const int64_t seconds = (int64_t)usage.ru_utime.tv_sec + (int64_t)usage.ru_stime.tv_sec;
+    const int64_t micros = (int64_t)usage.ru_utime.tv_usec + (int64_t)usage.ru_stime.tv_usec;
+    return seconds * MONO_NS_PER_S + micros * 1000;
+}
+
+/* Only the head of the file matters, and the rest grows with the number of interrupts. */
+static bool read_host(const struct resources *resources, struct procfs_cpu *host)
+{
+    char text[65536];
+    if (resources->stat_file < 0) {
+        return false;
+    }
+    const ssize_t length = pread(resources->stat_file, text, sizeof(text), 0);
+    return length > 0 && procfs_parse_cpu(text, (size_t)length, host);
+}
+
+static void raise_to(uint64_t *highest, uint64_t value)
+{
+    if (value > *highest) {
+        *highest = value;
+    }
+}
+
+void resources_note_sessions(struct resources *resources)
+{
+    /* Ended first: a session that ends in between must not make the difference negative. */
+    const uint64_t ended = recorder_read(resources->recorder, RECORDER_SESSIONS_ENDED);
+    const uint64_t connected = recorder_read(resources->recorder, RECORDER_SESSIONS_CONNECTED);
+    raise_to(&resources->peaks.sessions_alive, intervals_sessions_alive(connected, ended));
+}
+
+static void read_gauges(struct resources *resources, struct server_reading *server)
+{
+    struct resource_peaks *const peaks = &resources->peaks;
+    resources_note_sessions(resources);
+    raise_to(&peaks->client_memory_bytes, proc_file_own_rss_bytes(resources->proc));
+    server_process_read(resources->server, resources->memory_budget_ns, server);
+    if (server->memory_bytes > peaks->server_memory_bytes) {
+        peaks->server_memory_bytes = server->memory_bytes;
+    }
+    if (server->processes > peaks->server_processes) {
+        peaks->server_processes = server->processes;
+    }
+    if (server->threads > peaks->server_threads) {
+        peaks->server_threads = server->threads;
+    }
+    if (server->cpu_ns >= 0) {
+        if (resources->first_server.cpu_ns < 0) {
+            resources->first_server = *server;
+        }
+        resources->last_server = *server;
+    }
+}
+
+void resources_read_gauges(struct resources *resources)
+{
+    struct server_reading server;
+    read_gauges(resources, &server);
+}
+
+static void read_all(struct resources *resources, struct resource_reading *reading)
+{
+    reading->taken_ns = mono_now_ns();
+    reading->is_host_known = read_host(resources, &reading->host);
+    reading->client_cpu_ns = own_cpu_ns();
+    read_gauges(resources, &reading->server);
+}
+
+bool resources_init(struct resources *resources, const struct sampler_config *config,
+                    int64_t sample_interval_ns)
+{
+    const int64_t share_ns = sample_interval_ns / MEMORY_BUDGET_DIVISOR;
+    *resources = (struct resources){
+        .recorder = config->recorder,
+        .run_start_ns = config->run_start_ns,
+        .memory_budget_ns = share_ns < MEMORY_BUDGET_MAX_NS ? share_ns : MEMORY_BUDGET_MAX_NS,
+        .proc = proc_file_open_root(),
+        .stat_file = open("/proc/stat", O_RDONLY | O_CLOEXEC),
+        .first_server = {.cpu_ns = -1},
+        .last_server = {.cpu_ns = -1},
+        .peaks = no_peaks,
+        .maxima = unknown_maxima,
+        .short_maxima = unknown_maxima,
+        .max_server_memory_bytes = -1,
+    };
+    resources->server = server_process_create(&config->server);
+    if (resources->server == NULL) {
+        resources_fini(resources);
+        return false;
+    }
+    read_all(resources, &resources->first);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    resources->cpus = resources->first.is_host_known ? resources->first.host.cpus
+                                                     : (unsigned)(online > 0 ? online : 1);
+    resources->last = resources->first;
+    return true;
+}
+
+void resources_fini(struct resources *resources)
+{
+    server_process_destroy(resources->server);
+    resources->server = NULL;
+    if (resources->proc >= 0) {
+        close(resources->proc);
+    }
+    if (resources->stat_file >= 0) {
+        close(resources->stat_file);
+    }
+    resources->proc = -1;
+    resources->stat_file = -1;
+}
+
+/* Clocks of different fineness are compared here, so a little more than all is all. */
+static double percent_of(double part, double whole)
+{
+    if (whole <= 0) {
+        return -1;
+    }
+    const double percent = 100 * part / whole;
+    return percent < 0 ? 0 : (percent > 100 ? 100 : percent);
+}
+
+static double host_percent(const struct resource_reading *from, const struct resource_reading *to)
+{
+    /* The kernel lets the count of iowait fall at times, and with it the sum. */
+    if (!from->is_host_known || !to->is_host_known ||
+        to->host.total_ticks <= from->host.total_ticks) {
+        return -1;
+    }
+    const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
+    return percent_of(busy, (double)(to->host.total_ticks - from->host.total_ticks));
+}
+
+static double client_percent(const struct resources *resources, const struct resource_reading *from,
+                             const struct resource_reading *to)
+{
+    return percent_of((double)(to->client_cpu_ns - from->client_cpu_ns),
+                      (double)(to->taken_ns - from->taken_ns) * resources->cpus);
+}
+
+static double server_percent(const struct resources *resources, const struct server_reading *from,
+                             const struct server_reading *to)
+{
+    if (from->cpu_ns < 0 || to->cpu_ns < 0) {
+        return -1;
+    }
+    return percent_of((double)(to->cpu_ns - from->cpu_ns),
+                      (double)(to->taken_ns - from->taken_ns) * resources->cpus);
+}
+
+static void raise_percent(double *highest, double value)
+{
+    if (value > *highest) {
+        *highest = value;
+    }
+}
+
+static void note_maxima(struct resources *resources, const struct sample *sample)
+{
+    const bool is_short = sample->end_ns - sample->start_ns < SAMPLER_SHORT_NS;
+    struct resource_maxima *const maxima = is_short ? &resources->short_maxima : &resources->maxima;
+    raise_percent(&maxima->host, sample->host_cpu_percent);
+    raise_percent(&maxima->server, sample->server_cpu_percent);
+    raise_percent(&maxima->client, sample->client_cpu_percent);
+    resources->has_long_sample |= !is_short;
+    raise_to(&resources->max_client_memory_bytes, sample->client_memory_bytes);
+    if (sample->server_memory_bytes > resources->max_server_memory_bytes) {
+        resources->max_server_memory_bytes = sample->server_memory_bytes;
+    }
+    if (sample->server_processes > resources->max_server_processes) {
+        resources->max_server_processes = sample->server_processes;
+    }
+}
+
+static int64_t since_start(const struct resources *resources, int64_t moment_ns)
+{
+    return moment_ns > resources->run_start_ns ? moment_ns - resources->run_start_ns : 0;
+}
+
+bool resources_take_sample(struct resources *resources, struct sample *sample)
+{
+    struct resource_reading now;
+    read_all(resources, &now);
+    const struct resource_reading *const from = &resources->last;
+    const int64_t start_ns = since_start(resources, from->taken_ns);
+    const int64_t end_ns = since_start(resources, now.taken_ns);
+    if (end_ns <= start_ns) {
+        return false;
+    }
+    *sample = (struct sample){
+        .start_ns = start_ns,
+        .end_ns = end_ns,
+        .sessions_alive = resources->peaks.sessions_alive,
+        .host_cpu_percent = host_percent(from, &now),
+        .server_cpu_percent = server_percent(resources, &from->server, &now.server),
+        .client_cpu_percent = client_percent(resources, from, &now),
+        .server_memory_bytes = resources->peaks.server_memory_bytes,
+        .server_processes = resources->peaks.server_processes,
+        .server_threads = resources->peaks.server_threads,
+        .client_memory_bytes = resources->peaks.client_memory_bytes,
+    };
+    note_maxima(resources, sample);
+    resources->last = now;
+    resources->peaks = no_peaks;
+    return true;
+}
+
+void resources_summarise_nothing(struct resource_summary *summary)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    *summary = (struct resource_summary){
+        .max_host_cpu_percent = -1,
+        .max_server_cpu_percent = -1,
+        .max_client_cpu_percent = -1,
+        .mean_host_cpu_percent = -1,
+        .mean_server_cpu_percent = -1,
+        .mean_client_cpu_percent = -1,
+        .max_server_memory_bytes = -1,
+        .memory_source = MEMORY_UNKNOWN,
+        .cpus = (unsigned)(online > 0 ? online : 1),
+    };
+}
+
+void resources_summarise(const struct resources *resources, struct resource_summary *summary)
+{
+    const struct resource_maxima *const maxima =
+        resources->has_long_sample ? &resources->maxima : &resources->short_maxima;
+    const struct resource_reading *const first = &resources->first;
+    const struct resource_reading *const last = &resources->last;
+    struct server_description server;
+    server_process_describe(resources->server, &server);
+    *summary = (struct resource_summary){
+        .max_host_cpu_percent = maxima->host,
+        .max_server_cpu_percent = maxima->server,
+        .max_client_cpu_percent = maxima->client,
+        .mean_host_cpu_percent = host_percent(first, last),
+        .mean_server_cpu_percent =
+            server_percent(resources, &resources->first_server, &resources->last_server),
+        .mean_client_cpu_percent = client_percent(resources, first, last),
+        .max_server_memory_bytes = resources->max_server_memory_bytes,
+        .max_client_memory_bytes = resources->max_client_memory_bytes,
+        .client_cpu_s = (double)(last->client_cpu_ns - first->client_cpu_ns) / MONO_NS_PER_S,
+        .memory_source = server.source,
+        .max_server_processes = resources->max_server_processes,
+        .server_pid = server.pid,
+        .cpus = resources->cpus,
+    };
+    memcpy(summary->server_name, server.name, sizeof(summary->server_name));
+    memcpy(summary->server_note, server.note, sizeof(summary->server_note));
+}

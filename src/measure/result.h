@@ -1,0 +1,74 @@
+/*
+ * Everything that one run came to. Filled by the driver and the run command, read by the reports.
+ * Ledgers, counters, histograms and causes are sums, so results of several machines can be merged.
+ */
+#ifndef MEASURE_RESULT_H
+#define MEASURE_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "base/exit_code.h"
+#include "measure/causes.h"
+#include "measure/ledger.h"
+#include "measure/recorder.h"
+#include "measure/sampler.h"
+
+/* Why the sessions stopped working. */
+enum stop_reason {
+    STOP_COMPLETED,   /* every session ended by itself */
+    STOP_DURATION,    /* the time asked for was over */
+    STOP_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP */
+    STOP_DROP,        /* a session was dropped and --on-drop stop was given */
+    STOP_NO_SESSION,  /* no session could connect */
+};
+
+enum verdict {
+    VERDICT_VALID,
+    VERDICT_DEGRADED, /* sessions or rows short, or something was not as it should be */
+    VERDICT_INVALID,  /* the client was the bottleneck: the figures are not the server's */
+};
+
+struct result {
+    int64_t started_wall_ns;      /* 1970 UTC */
+    int64_t start_mono_ns;        /* monotonic: causes count from here */
+    int64_t elapsed_ns;           /* first thread started -> last session ended */
+    int64_t connect_ns;           /* first thread started -> gate opened */
+    int64_t append_ns;            /* gate opened -> last session ended */
+    double throughput_rows_per_s; /* acknowledged / elapsed */
+    enum stop_reason stop_reason;
+
+    struct session_ledger sessions;
+    struct row_ledger rows;
+    struct verification verification;
+    uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
+    uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */
+
+    struct recorder_snapshot totals;
+    struct causes causes;
+    struct resource_summary resources;
+    struct server_limits server; /* version "" when the server did not say */
+
+    enum verdict verdict;
+    char verdict_reason[240]; /* one line, never empty */
+    enum exit_code exit_code;
+    char exit_reason[300]; /* one line for stderr; empty when exit_code is 0 */
+};
+
+const char *stop_reason_name(enum stop_reason reason);
+const char *verdict_name(enum verdict verdict); /* "VALID", ... */
+
+/* What the judgement needs to know of the run beside its result. */
+struct judge_context {
+    bool is_embedded;         /* the database runs inside this program: the client's share of the
+                                 CPUs cannot be told from it */
+    bool is_local;            /* the server shares this machine's CPUs */
+    uint64_t rate_rows_per_s; /* asked for; 0 = none */
+};
+
+/* Sets verdict, verdict_reason, exit_code and exit_reason from the rest; the rules stand in
+ * verdict.c. */
+void result_judge(struct result *result, const struct judge_context *context);
+
+#endif

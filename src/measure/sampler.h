@@ -1,0 +1,132 @@
+/*
+ * The measuring thread: a sample of CPU and memory every sample interval, a snapshot of the
+ * recorder every second.
+ *
+ * It finds the server's processes through struct server_process, reads /proc, and hands each
+ * finished interval and sample to the caller's sink, on its own thread. Maxima are kept here.
+ *
+ * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
+ * share is the CPU time of its process tree, reaped children included; the client's is this
+ * process's. Intervals shorter than SAMPLER_SHORT_NS do not set a maximum, unless the whole run is
+ * shorter than that.
+ *
+ * Memory is the server's: see enum memory_source. It is also read when the gate opens and when the
+ * first session has finished, so that a run shorter than an interval still shows the sessions; such
+ * a reading counts for the sample in which it falls.
+ */
+#ifndef MEASURE_SAMPLER_H
+#define MEASURE_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "append/error.h"
+#include "measure/recorder.h"
+
+#define SAMPLER_SHORT_NS INT64_C(500000000)
+
+/* Where the figure for the server's memory comes from. */
+enum memory_source {
+    MEMORY_UNKNOWN, /* no server process on this machine was found */
+    MEMORY_SELF,    /* embedded database: RSS of this program */
+    MEMORY_PSS,     /* sum of the proportional set sizes of the server's processes: private memory
+                       of each, shared memory once */
+    MEMORY_RSS,     /* PSS not readable: private part of every RSS plus the largest shared part */
+    MEMORY_CGROUP,  /* anonymous and shared memory of the server's cgroup */
+};
+
+/* How the server is to be found. All zero and empty: not at all. */
+struct server_selector {
+    bool is_embedded;
+    bool is_remote;     /* the host is another machine: do not look */
+    uint16_t port;      /* listening TCP port on this machine; 0 = not known */
+    pid_t pid;          /* given by the user; 0 = none */
+    const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = none */
+};
+
+/* One row of samples.csv. Times are since the start of the run. Shares are percent of all CPUs;
+ * negative = unknown. */
+struct sample {
+    int64_t start_ns;
+    int64_t end_ns;
+    uint64_t sessions_alive;
+    double host_cpu_percent;
+    double server_cpu_percent;
+    double client_cpu_percent;
+    int64_t server_memory_bytes; /* highest reading of the interval; negative = unknown */
+    unsigned server_processes;   /* processes (threads count as part of theirs) */
+    unsigned server_threads;
+    uint64_t client_memory_bytes; /* RSS of this program */
+};
+
+/* One row of intervals.csv: what happened in one second (the last one is cut at the end). */
+struct interval {
+    int64_t start_ns; /* since the start of the run */
+    int64_t end_ns;
+    uint64_t sessions_alive; /* at end_ns */
+    uint64_t counters[RECORDER_COUNTERS];
+    int64_t append_p50_ns, append_p99_ns, append_max_ns;
+    int64_t count_p50_ns, count_p99_ns, count_max_ns;
+};
+
+/* What the run so far looks like, for the progress line; made with every interval. */
+struct sampler_progress {
+    const struct interval *interval;
+    const struct sample *sample; /* the latest; NULL before the first */
+    const struct recorder_snapshot *total;
+};
+
+/* Called on the sampler's thread. `on_sample` after each sample, `on_progress` after each
+ * interval. They may be NULL. */
+struct sampler_sink {
+    void *context;
+    void (*on_interval)(void *context, const struct interval *interval);
+    void (*on_sample)(void *context, const struct sample *sample);
+    void (*on_progress)(void *context, const struct sampler_progress *progress);
+};
+
+struct sampler_config {
+    int64_t sample_interval_ns;
+    int64_t run_start_ns; /* monotonic */
+    struct server_selector server;
+    struct recorder *recorder; /* borrowed */
+    struct sampler_sink sink;
+};
+
+/* Highest figures and what they rest on. */
+struct resource_summary {
+    double max_host_cpu_percent; /* negative = unknown */
+    double max_server_cpu_percent;
+    double max_client_cpu_percent;
+    double mean_host_cpu_percent; /* over the whole run */
+    double mean_server_cpu_percent;
+    double mean_client_cpu_percent;
+    int64_t max_server_memory_bytes; /* negative = unknown */
+    uint64_t max_client_memory_bytes;
+    double client_cpu_s; /* user + system, over the run */
+    enum memory_source memory_source;
+    unsigned max_server_processes;
+    pid_t server_pid;      /* root of the tree; 0 = unknown */
+    char server_name[32];  /* its command name */
+    char server_note[200]; /* why it was not found, or how the figure is limited; may be empty */
+    unsigned cpus;
+};
+
+struct sampler;
+
+/* Finds the server, takes the first readings and starts the thread. NULL: *error says why. */
+struct sampler *sampler_start(const struct sampler_config *config, struct error *error);
+
+/* Asks for a reading of memory soon. Any thread. */
+void sampler_poke(struct sampler *sampler);
+
+/* Takes the last interval and sample, ends the thread, fills *summary and frees the sampler.
+ * Takes NULL (then *summary says unknown). */
+void sampler_stop(struct sampler *sampler, struct resource_summary *summary);
+
+/* "pss", "cgroup", ... for CSV and JSON; and in words for the report. */
+const char *memory_source_name(enum memory_source source);
+const char *memory_source_text(enum memory_source source);
+
+#endif

@@ -1,0 +1,301 @@
+#include "measure/server_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "measure/proc_file.h"
+#include "measure/process_memory.h"
+#include "measure/process_table.h"
+#include "measure/process_walk.h"
+#include "measure/server_cgroup.h"
+#include "measure/server_find.h"
+
+struct server_process {
+    struct server_selector selector;
+    int proc;
+    int cgroup; /* folder; -1 = none */
+    int64_t ns_per_tick;
+    bool is_attached;  /* there is a server to read */
+    bool was_attached; /* there was one since the beginning */
+    unsigned restarts;
+    pid_t root;
+    uint64_t root_start;
+    int64_t last_cpu_ns; /* the highest that was given out */
+    enum memory_source source;
+    struct process_walk walk;
+    struct process_table table;
+    struct process_memory_reader memory;
+    char name[PROCFS_NAME_BYTES];
+    char note[200]; /* about finding it */
+};
+
+static void attach(struct server_process *server, const struct procfs_process *root)
+{
+    server->is_attached = true;
+    server->was_attached = true;
+    server->root = root->pid;
+    server->root_start = root->start_ticks;
+    memcpy(server->name, root->name, sizeof(server->name));
+}
+
+static void find_by_pid(struct server_process *server)
+{
+    struct procfs_process root;
+    if (proc_file_process(server->proc, server->selector.pid, &root)) {
+        attach(server, &root);
+        return;
+    }
+    snprintf(server->note, sizeof(server->note),
+             "there is no process %d to be seen: check --server-pid, or give --server-cgroup",
+             (int)server->selector.pid);
+}
+
+static void find_by_port(struct server_process *server)
+{
+    struct procfs_process root;
+    if (server_find_by_port(server->proc, server->selector.port, &root, server->note,
+                            sizeof(server->note))) {
+        attach(server, &root);
+    }
+}
+
+static void find_by_cgroup(struct server_process *server)
+{
+    server->cgroup = server_cgroup_open(server->selector.cgroup);
+    if (server->cgroup < 0) {
+        snprintf(server->note, sizeof(server->note),
+                 "the cgroup folder cannot be opened (%s): check --server-cgroup, or give "
+                 "--server-pid",
+                 strerror(errno));
+        return;
+    }
+    if (server_cgroup_memory(server->cgroup) < 0) {
+        snprintf(server->note, sizeof(server->note),
+                 "the cgroup folder has no memory.stat that can be read: give the folder of the "
+                 "memory controller to --server-cgroup, or --server-pid");
+        close(server->cgroup);
+        server->cgroup = -1;
+        return;
+    }
+    server->is_attached = true;
+    server->was_attached = true;
+}
+
+static void find(struct server_process *server)
+{
+    const struct server_selector *selector = &server->selector;
+    if (selector->is_embedded) {
+        server->source = MEMORY_SELF;
+        snprintf(server->note, sizeof(server->note),
+                 "the database runs inside this program: its memory and CPU are not told apart "
+                 "from the client's");
+    } else if (selector->cgroup != NULL) {
+        find_by_cgroup(server);
+    } else if (selector->pid > 0) {
+        find_by_pid(server);
+    } else if (selector->is_remote) {
+        snprintf(server->note, sizeof(server->note), "the server is not on this machine");
+    } else if (selector->port > 0) {
+        find_by_port(server);
+    } else {
+        snprintf(server->note, sizeof(server->note),
+                 "nothing says which process is the server: give --server-pid or "
+                 "--server-cgroup");
+    }
+}
+
+struct server_process *server_process_create(const struct server_selector *selector)
+{
+    struct server_process *server = calloc(1, sizeof(*server));
+    if (server == NULL) {
+        return NULL;
+    }
+    server->selector = *selector;
+    server->cgroup = -1;
+    server->source = MEMORY_UNKNOWN;
+    server->ns_per_tick = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
+    process_table_init(&server->table);
+    server->proc = proc_file_open_root();
+    if (server->proc < 0 || !process_walk_init(&server->walk, server->proc)) {
+        snprintf(server->note, sizeof(server->note), "/proc cannot be read: %s", strerror(errno));
+        return server;
+    }
+    process_memory_init(&server->memory, server->proc);
+    find(server);
+    return server;
+}
+
+void server_process_destroy(struct server_process *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    process_table_fini(&server->table);
+    process_walk_fini(&server->walk);
+    if (server->cgroup >= 0) {
+        close(server->cgroup);
+    }
+    if (server->proc >= 0) {
+        close(server->proc);
+    }
+    free(server);
+}
+
+static void detach(struct server_process *server)
+{
+    server->is_attached = false;
+    process_table_forget(&server->table);
+}
+
+/* A tree is the server as long as its root runs. False: nothing is known this time. */
+static bool update_tree(struct server_process *server)
+{
+    if (!process_walk_all(&server->walk)) {
+        return false;
+    }
+    if (!process_table_mark_tree(&server->table, server->root, server->root_start,
+                                 server->walk.seen, server->walk.count)) {
+        detach(server);
+        return false;
+    }
+    return process_table_update(&server->table, server->walk.seen, server->walk.count);
+}
+
+/* The oldest process of the cgroup stands for it by name. */
+static void name_cgroup(struct server_process *server)
+{
+    const struct process_seen *oldest = NULL;
+    for (size_t i = 0; i < server->walk.count; i++) {
+        const struct process_seen *seen = &server->walk.seen[i];
+        if (oldest == NULL || seen->start_ticks < oldest->start_ticks) {
+            oldest = seen;
+        }
+    }
+    struct procfs_process process;
+    if (oldest != NULL && proc_file_process(server->proc, oldest->pid, &process)) {
+        server->root = process.pid;
+        memcpy(server->name, process.name, sizeof(server->name));
+    }
+}
+
+static bool update_cgroup(struct server_process *server)
+{
+    if (!server_cgroup_walk(server->cgroup, &server->walk) ||
+        !process_table_update(&server->table, server->walk.seen, server->walk.count)) {
+        return false;
+    }
+    if (server->root == 0) {
+        name_cgroup(server);
+    }
+    return true;
+}
+
+static int64_t cpu_of_table(const struct server_process *server)
+{
+    return (int64_t)server->table.total_ticks * server->ns_per_tick;
+}
+
+static void read_cgroup(struct server_process *server, struct server_reading *reading)
+{
+    const int64_t memory_bytes = server_cgroup_memory(server->cgroup);
+    if (memory_bytes < 0) {
+        return;
+    }
+    server->source = MEMORY_CGROUP;
+    reading->memory_bytes = memory_bytes;
+    const bool is_walked = update_cgroup(server);
+    const int64_t cpu_ns = server_cgroup_cpu_ns(server->cgroup);
+    if (cpu_ns >= 0) {
+        reading->cpu_ns = cpu_ns;
+    } else if (is_walked) {
+        reading->cpu_ns = cpu_of_table(server);
+    }
+}
+
+static void read_tree(struct server_process *server, int64_t memory_budget_ns,
+                      struct server_reading *reading)
+{
+    if (!update_tree(server)) {
+        return;
+    }
+    reading->cpu_ns = cpu_of_table(server);
+    reading->memory_bytes = process_memory_read(&server->memory, &server->table, memory_budget_ns);
+    if (reading->memory_bytes >= 0) {
+        server->source = server->memory.is_rss ? MEMORY_RSS : MEMORY_PSS;
+    }
+}
+
+/* A server that was restarted listens on the same port. */
+static void find_again(struct server_process *server)
+{
+    const bool is_by_port = !server->selector.is_embedded && server->selector.cgroup == NULL &&
+                            server->selector.pid == 0 && server->selector.port > 0;
+    if (!server->was_attached || !is_by_port) {
+        return;
+    }
+    find_by_port(server);
+    server->restarts += server->is_attached;
+}
+
+void server_process_read(struct server_process *server, int64_t memory_budget_ns,
+                         struct server_reading *reading)
+{
+    *reading = (struct server_reading){
+        .taken_ns = mono_now_ns(),
+        .cpu_ns = -1,
+        .memory_bytes = -1,
+    };
+    if (server->selector.is_embedded) {
+        const size_t bytes = server->proc < 0 ? 0 : proc_file_own_rss_bytes(server->proc);
+        reading->memory_bytes = bytes > 0 ? (int64_t)bytes : -1;
+        return;
+    }
+    if (!server->is_attached) {
+        find_again(server);
+    }
+    if (!server->is_attached) {
+        return;
+    }
+    if (server->cgroup >= 0) {
+        read_cgroup(server, reading);
+    } else {
+        read_tree(server, memory_budget_ns, reading);
+    }
+    if (reading->cpu_ns >= 0) {
+        if (reading->cpu_ns < server->last_cpu_ns) {
+            reading->cpu_ns = server->last_cpu_ns;
+        }
+        server->last_cpu_ns = reading->cpu_ns;
+        reading->processes = (unsigned)server->table.processes;
+        reading->threads = (unsigned)server->table.threads;
+    }
+}
+
+void server_process_describe(const struct server_process *server,
+                             struct server_description *description)
+{
+    *description = (struct server_description){.source = server->source, .pid = server->root};
+    memcpy(description->name, server->name, sizeof(description->name));
+    char *const note = description->note;
+    const size_t size = sizeof(description->note);
+    if (server->was_attached && !server->is_attached) {
+        snprintf(note, size, "the server's process ended during the run");
+    } else if (server->restarts > 0) {
+        snprintf(note, size,
+                 "the server was restarted during the run: what it used meanwhile is "
+                 "not in the figures");
+    } else if (server->note[0] != '\0') {
+        snprintf(note, size, "%s", server->note);
+    } else if (server->source == MEMORY_RSS) {
+        snprintf(note, size,
+                 "PSS of the server's processes cannot be read (run as root): memory that they "
+                 "share copy-on-write is counted once for each");
+    } else if (server->memory.fewest_of > 0) {
+        snprintf(note, size, "PSS of %zu of %zu processes read per sample, the others estimated",
+                 server->memory.fewest_refreshed, server->memory.fewest_of);
+    }
+}

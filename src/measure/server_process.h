@@ -1,0 +1,50 @@
+/*
+ * The database server as a set of processes: found once through a struct server_selector, then
+ * read again and again. One thread at a time. Never fails: what cannot be known is said to be
+ * unknown, and server_process_describe says why.
+ *
+ * Each reading walks all of /proc. The kernel's lists of children (/proc/PID/task/TID/children) are
+ * no help: they are an optional part of the kernel, and have to be opened for each thread, which
+ * makes them dearer for a server of a thousand threads than the walk.
+ */
+#ifndef MEASURE_SERVER_PROCESS_H
+#define MEASURE_SERVER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "measure/sampler.h"
+
+struct server_reading {
+    int64_t taken_ns;     /* monotonic: when the CPU time was read */
+    int64_t cpu_ns;       /* never falls from one reading to the next; negative = unknown */
+    int64_t memory_bytes; /* negative = unknown */
+    unsigned processes;
+    unsigned threads;
+};
+
+struct server_description {
+    enum memory_source source;
+    pid_t pid; /* root of the tree; 0 = unknown */
+    char name[32];
+    char note[200]; /* why it was not found, or how figures are limited; may be empty */
+};
+
+struct server_process;
+
+/* Looks for the server. The selector's cgroup is borrowed. NULL: out of memory. */
+struct server_process *server_process_create(const struct server_selector *selector);
+void server_process_destroy(struct server_process *server);
+
+/* Reads the server's CPU time and memory. Processes whose memory is dear to read are read for about
+ * `memory_budget_ns` only. A server that has ended is looked for again by its port. */
+void server_process_read(struct server_process *server, int64_t memory_budget_ns,
+                         struct server_reading *reading);
+
+/* What is known now; memory_source as of the last reading that had a figure. */
+void server_process_describe(const struct server_process *server,
+                             struct server_description *description);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * Whether a result can be trusted, and the exit code.
+ *
+ * INVALID: the client was the bottleneck, so the figures are not the server's. That is so when
+ *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
+ *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
+ *     more of them than the server;
+ *   - session threads spent over half of their time waiting for a CPU, while the server, on this
+ *     machine, used less than half of what was there, or is elsewhere.
+ * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
+ *
+ * DEGRADED: sessions or rows are short, rows were not verified, a count did not show acknowledged
+ * rows, the rate asked for was not reached, or somebody else wrote to the table.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/result.h"
+
+#define BUSY_PERCENT 90.0
+#define STARVED_SHARE 0.5
+#define RATE_REACHED 0.95
+#define SHORTEST_NS INT64_C(1000000000)
+
+const char *stop_reason_name(enum stop_reason reason)
+{
+    switch (reason) {
+    case STOP_COMPLETED:
+        return "completed";
+    case STOP_DURATION:
+        return "duration";
+    case STOP_INTERRUPTED:
+        return "interrupted";
+    case STOP_DROP:
+        return "drop";
+    case STOP_NO_SESSION:
+        return "no_session";
+    }
+    return "unknown";
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_VALID:
+        return "VALID";
+    case VERDICT_DEGRADED:
+        return "DEGRADED";
+    case VERDICT_INVALID:
+        return "INVALID";
+    }
+    return "unknown";
+}
+
+__attribute__((format(printf, 3, 4))) static bool
+set_verdict(struct result *result, enum verdict verdict, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
+    va_end(arguments);
+    result->verdict = verdict;
+    return true;
+}
+
+/* Share of the sessions' time in which they were ready to run but had no CPU. */
+static double starved_share(const struct result *result)
+{
+    const double time_ns = (double)result->totals.counters[RECORDER_SESSION_NS];
+    const double waited_ns = (double)result->totals.counters[RECORDER_RUN_QUEUE_NS];
+    return time_ns > 0 ? waited_ns / time_ns : 0;
+}
+
+static bool is_client_bound(struct result *result, bool is_local)
+{
+    const struct resource_summary *r = &result->resources;
+    const double starved = starved_share(result);
+    const bool is_busy = r->mean_host_cpu_percent >= BUSY_PERCENT;
+    const bool knows_server = is_local && r->mean_server_cpu_percent >= 0;
+    if (result->append_ns < SHORTEST_NS || r->mean_client_cpu_percent < 0)
+        return false;
+    if (!is_local && r->mean_client_cpu_percent >= BUSY_PERCENT)
+        return set_verdict(result, VERDICT_INVALID,
+                           "client-bound: append itself used %.0f %% of this machine's CPUs",
+                           r->mean_client_cpu_percent);
+    if (knows_server && is_busy && r->mean_client_cpu_percent > r->mean_server_cpu_percent)
+        return set_verdict(result, VERDICT_INVALID,
+                           "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
+                           r->mean_client_cpu_percent, r->mean_server_cpu_percent);
+    const bool server_had_cpus = knows_server && r->mean_server_cpu_percent >= 50.0;
+    const bool is_told = !is_local || knows_server;
+    if (is_told && starved > STARVED_SHARE && !server_had_cpus)
+        return set_verdict(result, VERDICT_INVALID,
+                           "client-bound: sessions waited for a CPU of this machine %.0f %% of "
+                           "their time",
+                           100 * starved);
+    return false;
+}
+
+static bool is_short(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct row_ledger *r = &result->rows;
+    if (s->finished < s->requested)
+        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " of %" PRIu64 " sessions finished",
+                           s->finished, s->requested);
+    if (r->acknowledged < r->planned)
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
+                           r->planned);
+    return false;
+}
+
+static bool is_doubtful(struct result *result, uint64_t rate)
+{
+    const struct verification *v = &result->verification;
+    const uint64_t *counters = result->totals.counters;
+    if (v->state == VERIFICATION_FAILED)
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "the rows were not counted after the run: %.150s", v->reason);
+    if (v->is_shrunk)
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "the table has fewer rows than before the run: somebody deleted");
+    if (v->surplus > 0)
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " rows more than this run wrote: somebody else wrote too",
+                           v->surplus);
+    if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0)
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "counts did not show acknowledged rows: %" PRIu64
+                           " were behind, %" PRIu64 " went backwards",
+                           counters[RECORDER_FRESH_BEHIND], counters[RECORDER_FRESH_BACKWARD]);
+    if (counters[RECORDER_COUNTS_FAILED] > 0)
+        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
+                           counters[RECORDER_COUNTS_FAILED]);
+    if (rate > 0 && result->batches_late > 0 && result->append_ns > 0) {
+        const double reached =
+            (double)result->rows.acknowledged / ((double)result->append_ns / 1e9) / (double)rate;
+        if (reached < RATE_REACHED)
+            return set_verdict(result, VERDICT_DEGRADED,
+                               "%.0f %% of the rate asked for was reached", 100 * reached);
+    }
+    return false;
+}
+
+__attribute__((format(printf, 3, 4))) static void
+set_exit(struct result *result, enum exit_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->exit_reason, sizeof result->exit_reason, format, arguments);
+    va_end(arguments);
+    result->exit_code = code;
+}
+
+/* The text of the most frequent cause of a phase; "" when there is none. */
+static const char *main_cause(const struct causes *causes, enum cause_phase phase)
+{
+    const struct cause *most = NULL;
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        if (cause->phase == phase && (most == NULL || cause->count > most->count))
+            most = cause;
+    }
+    return most == NULL ? "" : most->error.text;
+}
+
+static void judge_short(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct row_ledger *r = &result->rows;
+    set_exit(result, EXIT_CODE_SHORT,
+             "the ledger is short: %" PRIu64 " sessions dropped, %" PRIu64
+             " rows rejected, %" PRIu64 " in doubt, %" PRIu64 " not sent%s%.120s",
+             s->dropped, r->rejected, r->in_doubt, r->not_sent,
+             s->dropped + r->rejected ? ": " : "", main_cause(&result->causes, CAUSE_APPEND));
+}
+
+/* What weighs most comes first: a wish of the user, a defect, lost rows, then whose limit it was.
+ */
+static void judge_exit(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct row_ledger *r = &result->rows;
+    const struct verification *v = &result->verification;
+    if (result->stop_reason == STOP_INTERRUPTED)
+        set_exit(result, EXIT_CODE_INTERRUPTED,
+                 "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
+                 r->planned);
+    else if (!session_ledger_balances(s) || !row_ledger_balances(r))
+        set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
+    else if (v->lost > 0)
+        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost", v->lost);
+    else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0')
+        set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
+    else if (s->refused + s->timed_out > 0)
+        set_exit(result, EXIT_CODE_SERVER,
+                 "%" PRIu64 " of %" PRIu64 " sessions were refused, %" PRIu64 " timed out: %.200s",
+                 s->refused, s->requested, s->timed_out,
+                 main_cause(&result->causes, CAUSE_CONNECT));
+    else if (s->finished < s->requested || r->acknowledged < r->planned)
+        judge_short(result);
+    else if (v->state == VERIFICATION_FAILED)
+        set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
+                 v->reason);
+    else if (result->verdict == VERDICT_INVALID)
+        set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
+}
+
+void result_judge(struct result *result, const struct judge_context *context)
+{
+    result->exit_code = EXIT_CODE_OK;
+    result->exit_reason[0] = '\0';
+    if (result->stop_reason == STOP_INTERRUPTED)
+        set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
+    else if (result->verification.lost > 0)
+        set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
+                    result->verification.lost);
+    else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
+             !is_short(result) && !is_doubtful(result, context->rate_rows_per_s))
+        set_verdict(result, VERDICT_VALID, "%s",
+                    result->verification.state == VERIFICATION_DONE
+                        ? "every session finished, every row was acknowledged and counted"
+                        : "every session finished, every row was acknowledged");
+    judge_exit(result);
+}

@@ -1,0 +1,68 @@
+/*
+ * What was asked for on the command line, checked one option at a time but not yet resolved.
+ *
+ * Strings point into argv or the environment and live as long as the program.
+ */
+#ifndef PLAN_CONFIG_H
+#define PLAN_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum read_mode {
+    READ_COUNT, /* select count(*) after an append */
+    READ_NONE,
+    READ_QUERY, /* the user's own query */
+};
+
+enum data_mode {
+    DATA_VARIED,   /* text like real log lines, different in every row */
+    DATA_CONSTANT, /* text, addresses and measurements are the same in every row */
+};
+
+enum drop_policy {
+    DROP_CONTINUE, /* a dropped session ends alone */
+    DROP_STOP,     /* the first dropped session ends the run */
+};
+
+struct config {
+    uint64_t sessions;
+    uint64_t records;    /* 0 with a duration */
+    const char *target;  /* port, URL or NULL */
+    const char *adapter; /* NULL = from the target */
+    const char *host;
+    const char *user;
+    const char *password; /* from the environment or a file; never from the command line */
+    const char *database;
+    const char *table;
+    const char *schema;
+    const char *schema_file;
+    const char *method;
+    bool is_recreate;
+    uint64_t batch_rows;
+    enum read_mode read_mode;
+    const char *read_sql;
+    uint64_t read_every; /* batches */
+    enum data_mode data_mode;
+    bool has_seed;
+    uint64_t seed;
+    uint64_t rate_rows_per_s; /* 0 = as fast as it goes */
+    int64_t duration_ns;      /* 0 = until the rows are in */
+    uint64_t connect_concurrency;
+    int64_t connect_timeout_ns;
+    int64_t sample_interval_ns;
+    pid_t server_pid;
+    const char *server_cgroup;
+    enum drop_policy drop_policy;
+    const char *out;
+    bool is_quiet;
+    bool is_json;
+    uint64_t stack_bytes; /* 0 = what the adapter needs */
+};
+
+/* The defaults of every option. */
+void config_init(struct config *config);
+
+#endif

@@ -1,0 +1,294 @@
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/registry.h"
+#include "base/mono.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "plan/schema.h"
+#include "plan/target.h"
+
+enum {
+    SCHEMA_FILE_BYTES_MAX = 1 << 20
+};
+
+static enum exit_code check_counts(const struct config *config, struct error *error)
+{
+    if (config->duration_ns == 0 && config->records < config->sessions) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%" PRIu64 " records are fewer than %" PRIu64
+                  " sessions: every session appends at least one row",
+                  config->records, config->sessions);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+/* An option that the adapter has no use for is refused: silence would let the user think that it
+ * did something. */
+static enum exit_code check_options(const struct plan *plan, const struct config *config,
+                                    struct error *error)
+{
+    const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
+    const struct {
+        const char *option;
+        bool is_given;
+    } server_options[] = {
+        {"--host", config->host != NULL},
+        {"--user", config->user != NULL},
+        {"--database", config->database != NULL},
+        {"--schema", config->schema != NULL},
+        {"--server-pid", config->server_pid != 0},
+        {"--server-cgroup", config->server_cgroup != NULL},
+    };
+    for (size_t i = 0; i < sizeof server_options / sizeof server_options[0]; i++) {
+        if (is_embedded && server_options[i].is_given) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "%s does not apply to %s, which runs inside this program",
+                      server_options[i].option, plan->adapter->name);
+            return EXIT_CODE_USAGE;
+        }
+    }
+    if (config->read_mode == READ_QUERY && plan->adapter->query == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s runs no query: use --read count or --read none",
+                  plan->adapter->name);
+        return EXIT_CODE_USAGE;
+    }
+    const size_t least_stack = (size_t)PTHREAD_STACK_MIN;
+    if (config->stack_bytes != 0 && config->stack_bytes < least_stack) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--stack-size must be at least %zu bytes",
+                  least_stack);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+static enum exit_code choose_method(struct plan *plan, const struct config *config,
+                                    struct error *error)
+{
+    const char *const *methods = plan->adapter->methods;
+    if (config->method == NULL) {
+        plan->target.method = methods == NULL ? NULL : methods[0];
+        return EXIT_CODE_OK;
+    }
+    char known[120] = "it has one way only";
+    size_t used = 0;
+    for (; methods != NULL && *methods != NULL; methods++) {
+        if (strcmp(*methods, config->method) == 0) {
+            plan->target.method = *methods;
+            return EXIT_CODE_OK;
+        }
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                 used == 0 ? "use " : " or ", *methods);
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "%s has no method '%s': %s", plan->adapter->name,
+              config->method, known);
+    return EXIT_CODE_USAGE;
+}
+
+static enum exit_code read_schema_file(struct plan *plan, const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        error_set(error, ERROR_USAGE, errno, NULL, "--schema-file %s: %s", path, strerror(errno));
+        return EXIT_CODE_USAGE;
+    }
+    plan->ddl_text = malloc(SCHEMA_FILE_BYTES_MAX);
+    size_t length = 0;
+    if (plan->ddl_text != NULL)
+        length = fread(plan->ddl_text, 1, SCHEMA_FILE_BYTES_MAX, file);
+    const bool is_read = plan->ddl_text != NULL && !ferror(file);
+    fclose(file);
+    if (!is_read || length == 0 || length == SCHEMA_FILE_BYTES_MAX) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--schema-file %s: %s", path,
+                  length == 0 ? "cannot be read or is empty" : "is larger than 1 MiB");
+        return EXIT_CODE_USAGE;
+    }
+    plan->ddl_text[length] = '\0';
+    plan->ddl = plan->ddl_text;
+    return EXIT_CODE_OK;
+}
+
+static enum exit_code choose_schema(struct plan *plan, const struct config *config,
+                                    struct error *error)
+{
+    plan->table_name = config->table;
+    plan->is_recreate = config->is_recreate;
+    if (config->schema_file != NULL)
+        return read_schema_file(plan, config->schema_file, error);
+    if (strcmp(config->table, PLAN_DEFAULT_TABLE) == 0)
+        plan->ddl = schema_find("syslog", plan->adapter->name);
+    if (config->is_recreate && plan->ddl == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--recreate drops table '%s' and needs --schema-file FILE to create it again",
+                  config->table);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+static enum exit_code choose_folder(struct plan *plan, const struct config *config,
+                                    struct error *error)
+{
+    const size_t room = sizeof plan->out_folder;
+    size_t length;
+    if (config->out != NULL) {
+        length = (size_t)snprintf(plan->out_folder, room, "%s", config->out);
+    } else {
+        char utc[40];
+        mono_format_utc(mono_wall_ns(), utc, sizeof utc);
+        /* 2026-01-31T23:59:59.123Z without the separators that file systems dislike */
+        char compact[40];
+        char *to = compact;
+        for (const char *from = utc; *from != '\0'; from++) {
+            if (*from != ':' && *from != '-' && *from != '.')
+                *to++ = *from;
+        }
+        *to = '\0';
+        char extent[32];
+        if (plan->duration_ns > 0)
+            snprintf(extent, sizeof extent, "%.0fs",
+                     (double)plan->duration_ns / (double)MONO_NS_PER_S);
+        else
+            snprintf(extent, sizeof extent, "%" PRIu64, plan->records);
+        length = (size_t)snprintf(plan->out_folder, room, "append-runs/%s-%s-%ux%s", compact,
+                                  plan->adapter->name, plan->sessions, extent);
+    }
+    if (length == 0 || length >= room - 64) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 65);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+static void copy_settings(struct plan *plan, const struct config *config)
+{
+    plan->sessions = (unsigned)config->sessions;
+    plan->records = config->duration_ns > 0 ? 0 : config->records;
+    plan->batch_rows = config->batch_rows;
+    plan->read_mode = config->read_mode;
+    plan->read_sql = config->read_sql;
+    plan->read_every = config->read_every;
+    plan->data_mode = config->data_mode;
+    plan->seed = config->has_seed ? config->seed : random_seed();
+    plan->run_tag = (int16_t)(1 + random_mix(plan->seed) % INT16_MAX);
+    plan->rate_rows_per_s = config->rate_rows_per_s;
+    plan->duration_ns = config->duration_ns;
+    plan->connect_concurrency = (unsigned)config->connect_concurrency;
+    plan->sample_interval_ns = config->sample_interval_ns;
+    plan->server_pid = config->server_pid;
+    plan->server_cgroup = config->server_cgroup;
+    plan->drop_policy = config->drop_policy;
+    plan->is_quiet = config->is_quiet;
+    plan->is_json = config->is_json;
+}
+
+/* Code under a sanitizer has frames several times as large. */
+static size_t stack_need(const struct plan *plan, const struct config *config)
+{
+    if (config->stack_bytes != 0)
+        return config->stack_bytes;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return plan->adapter->stack_bytes + 512 * 1024;
+#else
+    return plan->adapter->stack_bytes;
+#endif
+}
+
+enum exit_code plan_make(struct plan *plan, const struct config *config, struct error *error)
+{
+    *plan = (struct plan){0};
+    copy_settings(plan, config);
+    enum exit_code code = check_counts(config, error);
+    if (code == EXIT_CODE_OK)
+        code = target_resolve(plan, config, error);
+    if (code == EXIT_CODE_OK)
+        code = check_options(plan, config, error);
+    if (code == EXIT_CODE_OK)
+        code = choose_method(plan, config, error);
+    if (code == EXIT_CODE_OK)
+        code = choose_schema(plan, config, error);
+    if (code == EXIT_CODE_OK)
+        code = choose_folder(plan, config, error);
+    if (code == EXIT_CODE_OK)
+        code = target_settle_path(plan, error);
+    if (code != EXIT_CODE_OK) {
+        plan_fini(plan);
+        return code;
+    }
+    plan->stack_bytes = stack_need(plan, config);
+    return EXIT_CODE_OK;
+}
+
+void plan_fini(struct plan *plan)
+{
+    free(plan->url_text);
+    free(plan->owned_path);
+    free(plan->ddl_text);
+    plan->url_text = NULL;
+    plan->owned_path = NULL;
+    plan->ddl_text = NULL;
+}
+
+uint64_t plan_quota(const struct plan *plan, unsigned session)
+{
+    if (plan->duration_ns > 0)
+        return UINT64_MAX;
+    return plan->records / plan->sessions + (session < plan->records % plan->sessions ? 1 : 0);
+}
+
+static void print_quotas(const struct plan *plan, FILE *stream)
+{
+    enum {
+        SHOWN_ONE_BY_ONE = 20
+    };
+    if (plan->duration_ns > 0) {
+        fprintf(stream, "quotas: none, sessions append for %.3f s\n",
+                (double)plan->duration_ns / (double)MONO_NS_PER_S);
+        return;
+    }
+    const uint64_t least = plan->records / plan->sessions;
+    const uint64_t more = plan->records % plan->sessions;
+    if (plan->sessions > SHOWN_ONE_BY_ONE) {
+        fprintf(stream, "quotas: %" PRIu64 " sessions x %" PRIu64, plan->sessions - more, least);
+        if (more > 0)
+            fprintf(stream, " + %" PRIu64 " sessions x %" PRIu64, more, least + 1);
+        fputc('\n', stream);
+        return;
+    }
+    fputs("quotas: ", stream);
+    for (unsigned i = 0; i < plan->sessions; i++)
+        fprintf(stream, "%s%" PRIu64, i == 0 ? "" : "+", plan_quota(plan, i));
+    fputc('\n', stream);
+}
+
+void plan_print(const struct plan *plan, FILE *stream)
+{
+    char rows[UNITS_TEXT_BYTES];
+    fprintf(stream, "target: %s\n", plan->display_target);
+    fprintf(stream, "adapter: %s%s%s\n", plan->adapter->name,
+            plan->target.method == NULL ? "" : ", method ",
+            plan->target.method == NULL ? "" : plan->target.method);
+    fprintf(stream, "table: %s%s\n", plan->table_name,
+            plan->is_recreate ? ", dropped and created again" : "");
+    fprintf(stream, "sessions: %u\n", plan->sessions);
+    if (plan->duration_ns == 0)
+        fprintf(stream, "records: %s\n", units_format_count(plan->records, rows));
+    print_quotas(plan, stream);
+    fprintf(stream, "batch: %" PRIu64 " rows\n", plan->batch_rows);
+    if (plan->read_mode == READ_NONE)
+        fputs("read: none\n", stream);
+    else
+        fprintf(stream, "read: %s after every %" PRIu64 " batches\n",
+                plan->read_mode == READ_COUNT ? "count(*)" : plan->read_sql, plan->read_every);
+    if (plan->rate_rows_per_s > 0)
+        fprintf(stream, "rate: %s rows/s\n", units_format_count(plan->rate_rows_per_s, rows));
+    fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->run_tag);
+    fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
+    fprintf(stream, "files: %s\n", plan->out_folder);
+}

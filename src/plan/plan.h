@@ -1,0 +1,73 @@
+/*
+ * The plan of a run: the command line resolved and checked as a whole. Immutable once made, shared
+ * by all threads.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "append/adapter.h"
+#include "base/exit_code.h"
+#include "plan/config.h"
+
+enum {
+    PLAN_SESSIONS_MAX = 1000000,
+    PLAN_BATCH_ROWS_MAX = 1000000,
+    PLAN_PATH_BYTES = 1024,
+};
+#define PLAN_RECORDS_MAX UINT64_C(1000000000000)
+#define PLAN_DEFAULT_TABLE "syslog_table"
+
+struct plan {
+    const struct adapter *adapter;
+    struct target target;
+    char display_target[512]; /* for reports: without the password */
+
+    unsigned sessions;
+    uint64_t records; /* 0 with a duration */
+    uint64_t batch_rows;
+    enum read_mode read_mode;
+    const char *read_sql;
+    uint64_t read_every;
+    enum data_mode data_mode;
+    uint64_t seed;
+    int16_t run_tag; /* marks the rows of this run: a hash of the seed, 1 … 32,767 */
+    uint64_t rate_rows_per_s;
+    int64_t duration_ns;
+
+    const char *table_name;
+    const char *ddl; /* what creates the table; NULL when it has to exist */
+    bool is_recreate;
+
+    unsigned connect_concurrency;
+    int64_t sample_interval_ns;
+    pid_t server_pid;
+    const char *server_cgroup;
+    enum drop_policy drop_policy;
+    size_t stack_bytes;
+
+    char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
+    bool is_quiet;
+    bool is_json;
+
+    char *url_text;   /* owned: the URL taken apart, target points into it */
+    char *owned_path; /* owned: the database file in the run's folder */
+    char *ddl_text;   /* owned: the schema file */
+};
+
+/* Resolves `config`. On anything but EXIT_CODE_OK the error has the one line to print and `plan`
+ * owns nothing. A target that is only a port is recognised by asking whoever listens there. */
+enum exit_code plan_make(struct plan *plan, const struct config *config, struct error *error);
+void plan_fini(struct plan *plan);
+
+/* Writes the plan for people, a line each for target, table, quotas and pacing. */
+void plan_print(const struct plan *plan, FILE *stream);
+
+/* Rows that session 0 … sessions-1 appends: the records spread evenly, the first ones take one of
+ * the remainder each. UINT64_MAX with a duration. */
+uint64_t plan_quota(const struct plan *plan, unsigned session);
+
+#endif

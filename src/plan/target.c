@@ -1,0 +1,191 @@
+#include "plan/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/registry.h"
+#include "base/mono.h"
+#include "plan/url.h"
+
+#define LOCAL_HOST "127.0.0.1"
+static const char *const embedded_default = "sqlite";
+
+static enum exit_code unknown_adapter(const char *name, struct error *error)
+{
+    char known[160] = "";
+    size_t used = 0;
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ",
+                                 (*a)->name);
+    error_set(error, ERROR_USAGE, 0, NULL, "unknown adapter '%s': this build has %s", name, known);
+    return EXIT_CODE_USAGE;
+}
+
+static enum exit_code choose_by_name(struct plan *plan, const char *name, struct error *error)
+{
+    plan->adapter = registry_find(name);
+    if (plan->adapter == NULL)
+        return unknown_adapter(name, error);
+    return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
+static enum exit_code recognise(struct plan *plan, const char *host, uint16_t port,
+                                struct error *error)
+{
+    char tried[120] = "";
+    size_t used = 0;
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        if ((*a)->recognise == NULL)
+            continue;
+        struct error reason;
+        error_clear(&reason);
+        const enum status status =
+            (*a)->recognise(host, port, plan->target.connect_timeout_s, &reason);
+        if (status == STATUS_OK) {
+            plan->adapter = *a;
+            return EXIT_CODE_OK;
+        }
+        if (status == STATUS_LOST) {
+            *error = reason;
+            return EXIT_CODE_SERVER;
+        }
+        used += (size_t)snprintf(tried + used, sizeof tried - used, "%s%s", used == 0 ? "" : ", ",
+                                 (*a)->name);
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+              "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "
+              "URL or --adapter",
+              host, port, tried);
+    return EXIT_CODE_SERVER;
+}
+
+static enum exit_code resolve_port(struct plan *plan, const struct config *config, uint16_t port,
+                                   struct error *error)
+{
+    if (port == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "port '%s' is not in 1 … 65535", config->target);
+        return EXIT_CODE_USAGE;
+    }
+    plan->target.host = config->host == NULL ? LOCAL_HOST : config->host;
+    plan->target.port = port;
+    if (config->adapter == NULL)
+        return recognise(plan, plan->target.host, port, error);
+    const enum exit_code code = choose_by_name(plan, config->adapter, error);
+    if (code == EXIT_CODE_OK && (plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s has no port", plan->adapter->name);
+        return EXIT_CODE_USAGE;
+    }
+    return code;
+}
+
+static enum exit_code resolve_url(struct plan *plan, const struct config *config,
+                                  struct error *error)
+{
+    char scheme[64];
+    const size_t length = url_scheme_length(config->target);
+    if (length == 0 || length >= sizeof scheme) {
+        char shown[160];
+        url_redact(config->target, shown, sizeof shown);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "target '%s' is not a port, postgresql://user@host/db, sqlite:path or null:", shown);
+        return EXIT_CODE_USAGE;
+    }
+    snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
+    const enum exit_code code = choose_by_name(plan, scheme, error);
+    if (code != EXIT_CODE_OK)
+        return code;
+    if (config->adapter != NULL && registry_find(config->adapter) != plan->adapter) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--adapter %s contradicts the target's %s:", config->adapter, scheme);
+        return EXIT_CODE_USAGE;
+    }
+    const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
+    struct url url;
+    if (url_parse(&url, config->target, is_embedded, error) != STATUS_OK)
+        return EXIT_CODE_USAGE;
+    plan->url_text = url.text;
+    plan->target.url = config->target;
+    plan->target.path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
+    plan->target.host = url.host;
+    plan->target.port = url.port;
+    plan->target.user = url.user;
+    plan->target.password = url.password;
+    plan->target.database = url.database;
+    return EXIT_CODE_OK;
+}
+
+/* Options win over the URL. */
+static void apply_options(struct target *target, const struct config *config)
+{
+    if (config->host != NULL)
+        target->host = config->host;
+    if (config->user != NULL)
+        target->user = config->user;
+    if (config->password != NULL)
+        target->password = config->password;
+    if (config->database != NULL)
+        target->database = config->database;
+    target->schema = config->schema;
+}
+
+static void describe_target(struct plan *plan)
+{
+    const struct target *target = &plan->target;
+    char *const out = plan->display_target;
+    const size_t size = sizeof plan->display_target;
+    if ((plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
+        snprintf(out, size, "%s:%s", plan->adapter->name, target->path == NULL ? "" : target->path);
+        return;
+    }
+    if (target->url != NULL && target->host == NULL) {
+        url_redact(target->url, out, size);
+        return;
+    }
+    size_t used = (size_t)snprintf(
+        out, size, "%s://%s%s%s", plan->adapter->name, target->user == NULL ? "" : target->user,
+        target->user == NULL ? "" : "@", target->host == NULL ? "" : target->host);
+    if (target->port != 0 && used < size)
+        used += (size_t)snprintf(out + used, size - used, ":%u", target->port);
+    if (target->database != NULL && used < size)
+        snprintf(out + used, size - used, "/%s", target->database);
+}
+
+enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error)
+{
+    const int64_t timeout_s = (config->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S;
+    plan->target.connect_timeout_s = timeout_s < 1 ? 1 : (unsigned)timeout_s;
+    enum exit_code code = EXIT_CODE_OK;
+    uint16_t port = 0;
+    if (config->target == NULL) {
+        code = choose_by_name(plan, config->adapter == NULL ? embedded_default : config->adapter,
+                              error);
+    } else if (url_parse_port(config->target, &port)) {
+        code = resolve_port(plan, config, port, error);
+    } else {
+        code = resolve_url(plan, config, error);
+    }
+    if (code != EXIT_CODE_OK)
+        return code;
+    plan->target.scheme = plan->adapter->name;
+    apply_options(&plan->target, config);
+    describe_target(plan);
+    return EXIT_CODE_OK;
+}
+
+enum exit_code target_settle_path(struct plan *plan, struct error *error)
+{
+    if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL)
+        return EXIT_CODE_OK;
+    const size_t size = strlen(plan->out_folder) + sizeof "/append.db";
+    char *path = malloc(size);
+    if (path == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the path of the database");
+        return EXIT_CODE_INTERNAL;
+    }
+    snprintf(path, size, "%s/append.db", plan->out_folder);
+    plan->owned_path = path;
+    plan->target.path = path;
+    describe_target(plan);
+    return EXIT_CODE_OK;
+}

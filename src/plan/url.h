@@ -1,0 +1,40 @@
+/*
+ * A target as the user writes it: a port, scheme://user:password@host:port/database?parameters, or
+ * scheme:path.
+ */
+#ifndef PLAN_URL_H
+#define PLAN_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+
+/* Members that are not in the text are NULL or 0. All strings point into `text`. */
+struct url {
+    char *text; /* owned */
+    const char *scheme;
+    const char *path; /* scheme:path only: what follows the colon */
+    const char *user;
+    const char *password;
+    const char *host; /* NULL also for a list of hosts */
+    uint16_t port;
+    const char *database;
+};
+
+/* True when the text is digits only; then *port is the number, or 0 when it is no valid port. */
+bool url_parse_port(const char *text, uint16_t *port);
+
+/* Takes a URL apart, percent-decoding its parts. `is_file`: what follows the scheme is a path.
+ * REJECTED: not a URL, *error says why. On OK the caller ends it with url_fini. */
+enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error);
+void url_fini(struct url *url);
+
+/* Length of the scheme in "scheme:…"; 0 when the text does not begin with one. */
+size_t url_scheme_length(const char *text);
+
+/* Writes the URL without its password. */
+void url_redact(const char *text, char *out, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * CSV as RFC 4180 has it: a header, CRLF line ends, quotes where a value needs them.
+ *
+ * Header and rows are written by the same calls: a function that names each column together with
+ * its value is called once with is_header set and once for every row, so that the two cannot drift
+ * apart. An unknown value is an empty cell. Errors are left in the stream (ferror).
+ *
+ * Decimals follow LC_NUMERIC: the caller sees to it that the point is a point.
+ */
+#ifndef REPORT_CSV_H
+#define REPORT_CSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct csv {
+    FILE *stream; /* borrowed */
+    bool is_header;
+    bool is_begun; /* the line has a cell */
+};
+
+/* Begins a line: of column names, or of values. */
+void csv_begin(struct csv *csv, FILE *stream, bool is_header);
+
+/* One cell each. `text` may be NULL: empty. A decimal that is not finite is an empty cell. */
+void csv_text(struct csv *csv, const char *column, const char *text);
+void csv_count(struct csv *csv, const char *column, uint64_t value);
+void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
+void csv_empty(struct csv *csv, const char *column);
+
+/* The value when it is known, an empty cell otherwise. */
+void csv_count_if(struct csv *csv, const char *column, bool is_known, uint64_t value);
+void csv_decimal_if(struct csv *csv, const char *column, bool is_known, double value, int decimals);
+
+void csv_end(struct csv *csv);
+
+#endif

@@ -1,0 +1,97 @@
+#include "report/figures.h"
+
+#include "base/mono.h"
+
+const struct figures_point figures_points[FIGURES_POINTS] = {
+    {"p50", "p50", 0.5},      {"p90", "p90", 0.9}, {"p99", "p99", 0.99},
+    {"p999", "p99.9", 0.999}, {"max", "max", 1},
+};
+
+static const char *const histogram_names[RECORDER_HISTOGRAMS] = {
+    [RECORDER_CONNECT] = "connect",
+    [RECORDER_APPEND] = "append",
+    [RECORDER_RESPONSE] = "response",
+    [RECORDER_COUNT] = "count",
+};
+
+static const char *const counter_names[RECORDER_COUNTERS] = {
+    [RECORDER_SESSIONS_CONNECTED] = "sessions_connected",
+    [RECORDER_SESSIONS_ENDED] = "sessions_ended",
+    [RECORDER_SESSIONS_DROPPED] = "sessions_dropped",
+    [RECORDER_SESSIONS_FAILED] = "sessions_failed",
+    [RECORDER_ROWS_ACKNOWLEDGED] = "rows_acknowledged",
+    [RECORDER_ROWS_REJECTED] = "rows_rejected",
+    [RECORDER_ROWS_IN_DOUBT] = "rows_in_doubt",
+    [RECORDER_APPENDS] = "appends",
+    [RECORDER_APPENDS_FAILED] = "appends_failed",
+    [RECORDER_COUNTS] = "counts",
+    [RECORDER_COUNTS_FAILED] = "counts_failed",
+    [RECORDER_BUSY_RETRIES] = "busy_retries",
+    [RECORDER_FRESH_CHECKS] = "fresh_checks",
+    [RECORDER_FRESH_BEHIND] = "fresh_behind",
+    [RECORDER_FRESH_BACKWARD] = "fresh_backward",
+    [RECORDER_ON_CPU_NS] = "on_cpu_ns",
+    [RECORDER_RUN_QUEUE_NS] = "run_queue_ns",
+    [RECORDER_SESSION_NS] = "session_ns",
+};
+
+int64_t figures_point_ns(const struct histogram *histogram, const struct figures_point *point)
+{
+    return point->quantile >= 1 ? histogram->max_ns
+                                : histogram_quantile_ns(histogram, point->quantile);
+}
+
+const char *figures_histogram_name(enum recorder_histogram histogram)
+{
+    return histogram_names[histogram];
+}
+
+/* A counter that has no name yet is still a counter: its value must not be lost. */
+const char *figures_counter_name(enum recorder_counter counter)
+{
+    return counter_names[counter] == NULL ? "unnamed" : counter_names[counter];
+}
+
+const char *figures_verification_name(enum verification_state state)
+{
+    switch (state) {
+    case VERIFICATION_NONE:
+        return "none";
+    case VERIFICATION_FAILED:
+        return "failed";
+    case VERIFICATION_DONE:
+        return "done";
+    }
+    return "unknown";
+}
+
+bool figures_has_histogram(const struct plan *plan, enum recorder_histogram histogram)
+{
+    return histogram != RECORDER_RESPONSE || plan->rate_rows_per_s > 0;
+}
+
+uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
+{
+    return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_APPENDS_FAILED] +
+           counters[RECORDER_COUNTS_FAILED];
+}
+
+bool figures_has_memory(const struct resource_summary *resources)
+{
+    return resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
+}
+
+double figures_seconds(int64_t ns)
+{
+    return (double)ns / (double)MONO_NS_PER_S;
+}
+
+double figures_ms(int64_t ns)
+{
+    return (double)ns / (double)MONO_NS_PER_MS;
+}
+
+double figures_mib(uint64_t bytes)
+{
+    return (double)bytes / (1024.0 * 1024.0);
+}

@@ -1,0 +1,46 @@
+/* Figures that more than one report shows: their names, and how they are derived. */
+#ifndef REPORT_FIGURES_H
+#define REPORT_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/recorder.h"
+#include "measure/result.h"
+#include "plan/plan.h"
+
+/* The points of a latency distribution that are reported, the maximum last. */
+struct figures_point {
+    const char *key;   /* "p999", for column names and JSON */
+    const char *title; /* "p99.9", for people */
+    double quantile;
+};
+enum {
+    FIGURES_POINTS = 5
+};
+extern const struct figures_point figures_points[FIGURES_POINTS];
+
+/* Value of a point; of an empty histogram 0. */
+int64_t figures_point_ns(const struct histogram *histogram, const struct figures_point *point);
+
+/* "connect", "append", ... and "rows_acknowledged", ...; never NULL. */
+const char *figures_histogram_name(enum recorder_histogram histogram);
+const char *figures_counter_name(enum recorder_counter counter);
+
+/* "none", "failed", "done". */
+const char *figures_verification_name(enum verification_state state);
+
+/* False for the response time when no rate was asked for, else true. */
+bool figures_has_histogram(const struct plan *plan, enum recorder_histogram histogram);
+
+/* Calls that failed: connects, appends and reads. */
+uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
+
+/* True when the server's memory is known. */
+bool figures_has_memory(const struct resource_summary *resources);
+
+double figures_seconds(int64_t ns);
+double figures_ms(int64_t ns);
+double figures_mib(uint64_t bytes);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The folder of a run and the files in it.
+ *
+ * Everything that can be known to fail is tried before the first connection: the folder is made,
+ * every file is created and there is room on the disk. While the run goes on intervals.csv and
+ * samples.csv grow a row at a time (each flushed); the others are written at the end. A write that
+ * fails marks its file as short and the run goes on.
+ *
+ * Rows are written by the sampler's thread until it has stopped, then by the main thread.
+ */
+#ifndef REPORT_FILES_H
+#define REPORT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "append/error.h"
+#include "append/row.h"
+#include "measure/result.h"
+#include "plan/plan.h"
+
+struct run_files;
+
+/* Makes the folder plan->out_folder (parents too) and its files. EXIT_CODE_USAGE: it exists or
+ * cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. On OK *files is owned by the caller. */
+enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
+                                struct error *error);
+
+/* One row more of intervals.csv and samples.csv. */
+void run_files_add_interval(struct run_files *files, const struct interval *interval);
+void run_files_add_sample(struct run_files *files, const struct sample *sample);
+
+/* Writes summary.csv, run.json and the .hgrm files, and closes all. */
+void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
+                      const struct result *result);
+
+/* The files that are short and why, as one line ("intervals.csv: No space left on device");
+ * "" when all are whole. Valid until destroy. */
+const char *run_files_shortage(const struct run_files *files);
+
+/* Closes and frees; the files stay. Takes NULL. `is_failed`: the run never began, so that the
+ * files, which say nothing, are removed together with the folder when it is then empty. */
+void run_files_destroy(struct run_files *files, bool is_failed);
+
+#endif

@@ -1,0 +1,16 @@
+/* run.json: the plan, the environment, the table, both ledgers, every figure and the histograms. */
+#ifndef REPORT_JSON_H
+#define REPORT_JSON_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "append/row.h"
+#include "measure/result.h"
+#include "plan/plan.h"
+
+/* Writes one JSON object, indented. False: out of memory or a failed write (errno is set). */
+bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
+                       const struct result *result);
+
+#endif

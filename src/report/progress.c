@@ -1,0 +1,267 @@
+#include "report/progress.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/units.h"
+#include "report/clean.h"
+#include "report/figures.h"
+
+enum {
+    PARTS_MAX = 8,
+    PART_BYTES = 96,
+    DEFAULT_COLUMNS = 80,
+    LINE_BYTES = 1024
+};
+
+/* A piece of the line. Those with the highest rank are left out first; rank 0 stays. */
+struct part {
+    unsigned rank;
+    char text[PART_BYTES];
+};
+
+struct parts {
+    size_t count;
+    struct part entries[PARTS_MAX];
+};
+
+static void add_part(struct parts *parts, unsigned rank, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add_part(struct parts *parts, unsigned rank, const char *format, ...)
+{
+    if (parts->count >= PARTS_MAX) {
+        return;
+    }
+    struct part *part = &parts->entries[parts->count++];
+    part->rank = rank;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(part->text, sizeof part->text, format, arguments);
+    va_end(arguments);
+}
+
+static const char *format_rate(double per_s, char text[UNITS_TEXT_BYTES])
+{
+    static const struct {
+        double from;
+        double unit;
+        const char *name;
+    } scales[] = {{999.95e6, 1e9, "G"}, {999.95e3, 1e6, "M"}, {999.5, 1e3, "k"}};
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        if (per_s >= scales[i].from) {
+            snprintf(text, UNITS_TEXT_BYTES, "%.1f%s", per_s / scales[i].unit, scales[i].name);
+            return text;
+        }
+    }
+    snprintf(text, UNITS_TEXT_BYTES, "%.0f", per_s);
+    return text;
+}
+
+static void add_server(struct parts *parts, const struct sample *sample)
+{
+    char memory[UNITS_TEXT_BYTES];
+    if (sample == NULL) {
+        return;
+    }
+    if (sample->server_cpu_percent >= 0 && sample->server_memory_bytes >= 0) {
+        add_part(parts, 5, "server %.0f%% %s", sample->server_cpu_percent,
+                 units_format_bytes((uint64_t)sample->server_memory_bytes, memory));
+    } else if (sample->server_memory_bytes >= 0) {
+        add_part(parts, 5, "server %s",
+                 units_format_bytes((uint64_t)sample->server_memory_bytes, memory));
+    } else if (sample->server_cpu_percent >= 0) {
+        add_part(parts, 5, "server %.0f%%", sample->server_cpu_percent);
+    } else if (sample->host_cpu_percent >= 0) {
+        add_part(parts, 5, "cpu %.0f%%", sample->host_cpu_percent);
+    }
+}
+
+/* How much of the run is done, 0 … 1; of a run for a time, by the time since rows began to go. */
+static double share_done(const struct progress *progress, const struct sampler_progress *now)
+{
+    const struct plan *plan = progress->plan;
+    double share = 0;
+    if (plan->duration_ns > 0) {
+        const int64_t worked = now->interval->end_ns - progress->work_start_ns;
+        share = (double)worked / (double)plan->duration_ns;
+    } else if (plan->records > 0) {
+        share = (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED] / (double)plan->records;
+    }
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+static void add_left(struct parts *parts, const struct progress *progress,
+                     const struct sampler_progress *now, double share)
+{
+    const double worked = figures_seconds(now->interval->end_ns - progress->work_start_ns);
+    double left = 0;
+    if (progress->plan->duration_ns > 0) {
+        left = figures_seconds(progress->plan->duration_ns) - worked;
+    } else if (share > 0) {
+        left = worked / share - worked;
+    } else {
+        return;
+    }
+    char text[UNITS_TEXT_BYTES];
+    const double bounded = left < 0 ? 0 : left > 1e9 ? 1e9 : left;
+    add_part(parts, 4, "left %s", units_format_seconds((uint64_t)ceil(bounded), text));
+}
+
+static void add_work(struct parts *parts, const struct progress *progress,
+                     const struct sampler_progress *now)
+{
+    const struct interval *interval = now->interval;
+    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
+    const double share = share_done(progress, now);
+    char alive[UNITS_TEXT_BYTES];
+    char count[UNITS_TEXT_BYTES];
+    add_part(parts, 3, "sessions %s/%s", units_format_count(interval->sessions_alive, alive),
+             units_format_count(progress->plan->sessions, count));
+    /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
+    add_part(parts, 0, "rows %s %.1f%%",
+             units_format_count(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED], count),
+             floor(share * 1000) / 10);
+    if (seconds > 0) {
+        add_part(
+            parts, 2, "%s/s",
+            format_rate((double)interval->counters[RECORDER_ROWS_ACKNOWLEDGED] / seconds, count));
+    }
+    if (interval->append_p99_ns > 0) {
+        add_part(parts, 6, "p99 %s", units_format_ns(interval->append_p99_ns, count));
+    }
+    add_server(parts, now->sample);
+    const uint64_t errors = figures_errors(now->total->counters);
+    add_part(parts, errors > 0 ? 1 : 7, "errors %s", units_format_count(errors, count));
+    add_left(parts, progress, now, share);
+}
+
+static void add_connecting(struct parts *parts, const struct progress *progress,
+                           const struct sampler_progress *now)
+{
+    const uint64_t *counters = now->total->counters;
+    char connected[UNITS_TEXT_BYTES];
+    char count[UNITS_TEXT_BYTES];
+    add_part(parts, 0, "connecting: sessions %s/%s",
+             units_format_count(counters[RECORDER_SESSIONS_CONNECTED], connected),
+             units_format_count(progress->plan->sessions, count));
+    add_server(parts, now->sample);
+    const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
+    add_part(parts, failed > 0 ? 1 : 7, "errors %s", units_format_count(failed, count));
+    const double seconds = figures_seconds(now->interval->end_ns);
+    add_part(parts, 4, "for %s",
+             units_format_seconds((uint64_t)(seconds < 0 ? 0 : seconds), count));
+}
+
+static void join(const struct parts *parts, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < parts->count && used < size; i++) {
+        const int length =
+            snprintf(text + used, size - used, "%s%s", i > 0 ? "  " : "", parts->entries[i].text);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+/* False: only parts that stay are left. */
+static bool drop_least(struct parts *parts)
+{
+    size_t least = 0;
+    for (size_t i = 1; i < parts->count; i++) {
+        if (parts->entries[i].rank > parts->entries[least].rank) {
+            least = i;
+        }
+    }
+    if (parts->count == 0 || parts->entries[least].rank == 0) {
+        return false;
+    }
+    parts->count--;
+    memmove(&parts->entries[least], &parts->entries[least + 1],
+            (parts->count - least) * sizeof parts->entries[0]);
+    return true;
+}
+
+void progress_format(const struct progress *progress, const struct sampler_progress *now,
+                     unsigned columns, char *text, size_t size)
+{
+    struct parts parts = {.count = 0};
+    if (progress->work_start_ns < 0) {
+        add_connecting(&parts, progress, now);
+    } else {
+        add_work(&parts, progress, now);
+    }
+    char line[LINE_BYTES];
+    do {
+        join(&parts, line, sizeof line);
+    } while (columns > 0 && clean_width(line) > columns && drop_least(&parts));
+    clean_line(text, size, line, columns > 0 ? columns : LINE_BYTES);
+}
+
+void progress_init(struct progress *progress, FILE *stream, const struct plan *plan)
+{
+    const char *terminal = getenv("TERM");
+    const bool is_dumb = terminal != NULL && strcmp(terminal, "dumb") == 0;
+    *progress = (struct progress){
+        .stream = stream,
+        .plan = plan,
+        .is_terminal = !is_dumb && fileno(stream) >= 0 && isatty(fileno(stream)) == 1,
+        .next_line_ns = plan->sample_interval_ns,
+        .work_start_ns = -1,
+    };
+}
+
+static unsigned terminal_columns(FILE *stream)
+{
+    struct winsize size;
+    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return DEFAULT_COLUMNS;
+}
+
+static bool has_work_begun(const struct recorder_snapshot *total)
+{
+    return total->counters[RECORDER_APPENDS] > 0 || total->counters[RECORDER_APPENDS_FAILED] > 0 ||
+           total->counters[RECORDER_ROWS_ACKNOWLEDGED] > 0;
+}
+
+void progress_show(struct progress *progress, const struct sampler_progress *now)
+{
+    if (progress->plan->is_quiet) {
+        return;
+    }
+    if (progress->work_start_ns < 0 && has_work_begun(now->total)) {
+        progress->work_start_ns = now->interval->start_ns;
+    }
+    char line[LINE_BYTES];
+    if (progress->is_terminal) {
+        /* The last column stays free: a terminal may wrap after a character in it. */
+        const unsigned columns = terminal_columns(progress->stream);
+        progress_format(progress, now, columns > 1 ? columns - 1 : 1, line, sizeof line);
+        fprintf(progress->stream, "\r%s\x1b[K", line);
+        progress->is_line_open = true;
+    } else if (now->interval->end_ns >= progress->next_line_ns) {
+        progress_format(progress, now, 0, line, sizeof line);
+        fprintf(progress->stream, "%s\n", line);
+        const int64_t step = progress->plan->sample_interval_ns;
+        while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
+            progress->next_line_ns += step;
+        }
+    }
+    fflush(progress->stream);
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->is_line_open) {
+        fputs("\r\x1b[K", progress->stream);
+        fflush(progress->stream);
+        progress->is_line_open = false;
+    }
+}

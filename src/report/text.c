@@ -1,0 +1,342 @@
+#include "report/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mono.h"
+#include "base/units.h"
+#include "report/clean.h"
+#include "report/figures.h"
+#include "report/screen.h"
+#include "report/text_ledger.h"
+
+enum {
+    FIGURE_COLUMN = 33,
+    CAUSES_SHOWN = 5
+};
+
+/* A number that a reader may want with a unit, and a row of them. */
+struct text {
+    char bytes[SCREEN_TEXT_BYTES];
+};
+
+static void text_add(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void text_add(struct text *text, const char *format, ...)
+{
+    const size_t used = strlen(text->bytes);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text->bytes + used, sizeof text->bytes - used, format, arguments);
+    va_end(arguments);
+}
+
+static void add_figure(struct screen *screen, const char *name, const char *value,
+                       const char *detail)
+{
+    char label[128];
+    snprintf(label, sizeof label, "%-15s%16s", name, value);
+    screen_add_wrapped(screen, label, FIGURE_COLUMN, 2, detail);
+}
+
+static bool is_embedded(const struct plan *plan)
+{
+    return (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
+}
+
+static void add_cpu(struct screen *screen, const struct plan *plan,
+                    const struct resource_summary *resources)
+{
+    if (resources->max_host_cpu_percent < 0) {
+        add_figure(screen, "Maximum CPU", "unknown", "no sample was taken");
+        return;
+    }
+    char value[UNITS_TEXT_BYTES];
+    snprintf(value, sizeof value, "%.1f %%", resources->max_host_cpu_percent);
+    struct text detail = {""};
+    text_add(&detail, "of %u CPU%s here", resources->cpus, resources->cpus == 1 ? "" : "s");
+    if (is_embedded(plan)) {
+        text_add(&detail, "; append with the database %.1f %%", resources->max_client_cpu_percent);
+    } else {
+        if (resources->max_server_cpu_percent >= 0) {
+            text_add(&detail, ": server %.1f %%", resources->max_server_cpu_percent);
+        } else {
+            text_add(&detail, ": server unknown");
+        }
+        if (resources->max_client_cpu_percent >= 0) {
+            text_add(&detail, ", append %.1f %%", resources->max_client_cpu_percent);
+        }
+    }
+    add_figure(screen, "Maximum CPU", value, detail.bytes);
+}
+
+static void add_memory(struct screen *screen, const struct resource_summary *resources)
+{
+    struct text detail = {""};
+    if (!figures_has_memory(resources)) {
+        text_add(&detail, "%s",
+                 resources->server_note[0] != '\0' ? resources->server_note
+                                                   : "the server's processes were not found");
+        add_figure(screen, "Maximum memory", "unknown", detail.bytes);
+        return;
+    }
+    char count[UNITS_TEXT_BYTES];
+    char value[UNITS_TEXT_BYTES + 8];
+    const double mib = figures_mib((uint64_t)resources->max_server_memory_bytes);
+    if (mib < 100) {
+        snprintf(value, sizeof value, "%.1f MiB", mib);
+    } else {
+        snprintf(value, sizeof value, "%s MiB", units_format_count((uint64_t)llround(mib), count));
+    }
+    if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
+        text_add(&detail, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
+    }
+    text_add(&detail, "%s", memory_source_text(resources->memory_source));
+    if (resources->server_note[0] != '\0') {
+        text_add(&detail, "; %s", resources->server_note);
+    }
+    add_figure(screen, "Maximum memory", value, detail.bytes);
+}
+
+static void add_elapsed(struct screen *screen, const struct result *result)
+{
+    const double seconds = figures_seconds(result->elapsed_ns);
+    char value[UNITS_TEXT_BYTES];
+    char connect[UNITS_TEXT_BYTES];
+    char append[UNITS_TEXT_BYTES];
+    snprintf(value, sizeof value, seconds < 100 ? "%.2f s" : "%.1f s", seconds);
+    struct text detail = {""};
+    text_add(&detail, "connecting %s, then appending %s",
+             units_format_ns(result->connect_ns, connect),
+             units_format_ns(result->append_ns, append));
+    add_figure(screen, "Elapsed time", value, detail.bytes);
+
+    char count[UNITS_TEXT_BYTES];
+    char rate[UNITS_TEXT_BYTES + 8];
+    const double rows_per_s = result->throughput_rows_per_s;
+    if (rows_per_s > 0 && rows_per_s < 100) {
+        snprintf(rate, sizeof rate, "%.2f rows/s", rows_per_s);
+    } else {
+        const bool is_sane = rows_per_s > 0 && rows_per_s < 1e18;
+        snprintf(rate, sizeof rate, "%s rows/s",
+                 units_format_count(is_sane ? (uint64_t)llround(rows_per_s) : 0, count));
+    }
+    add_figure(screen, "Throughput", rate, "acknowledged rows / elapsed time");
+}
+
+static void add_run(struct screen *screen, const struct plan *plan, const struct result *result)
+{
+    char count[UNITS_TEXT_BYTES];
+    struct text text = {""};
+    text_add(&text, "%s", plan->display_target);
+    if (result->server.version[0] != '\0') {
+        text_add(&text, " (%s)", result->server.version);
+    }
+    screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, 1, text.bytes);
+
+    text = (struct text){""};
+    text_add(&text, "%s session%s", units_format_count(plan->sessions, count),
+             plan->sessions == 1 ? "" : "s");
+    if (plan->duration_ns > 0) {
+        const uint64_t seconds = (uint64_t)llround(figures_seconds(plan->duration_ns));
+        text_add(&text, " for %s", units_format_seconds(seconds, count));
+    } else {
+        text_add(&text, ", %s rows", units_format_count(plan->records, count));
+    }
+    text_add(&text, " in batches of %s", units_format_count(plan->batch_rows, count));
+    if (plan->read_mode != READ_NONE) {
+        text_add(&text, ", %s after ", plan->read_mode == READ_QUERY ? "a query" : "count(*)");
+        if (plan->read_every > 1) {
+            text_add(&text, "every %s", units_format_count(plan->read_every, count));
+        } else {
+            text_add(&text, "each");
+        }
+    }
+    if (plan->rate_rows_per_s > 0) {
+        text_add(&text, ", %s rows/s asked for", units_format_count(plan->rate_rows_per_s, count));
+    }
+    screen_add_wrapped(screen, "Run", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+}
+
+static void add_latencies(struct screen *screen, const struct plan *plan,
+                          const struct result *result)
+{
+    struct text line = {""};
+    text_add(&line, "%-*s", SCREEN_LABEL_COLUMNS, "Latency");
+    for (size_t point = 0; point < FIGURES_POINTS; point++) {
+        text_add(&line, "%10s", figures_points[point].title);
+    }
+    screen_add(screen, "%s%18s", line.bytes, "measured");
+    for (int i = 0; i < RECORDER_HISTOGRAMS; i++) {
+        const struct histogram *histogram = &result->totals.histograms[i];
+        if (!figures_has_histogram(plan, (enum recorder_histogram)i) || histogram->total == 0) {
+            continue;
+        }
+        line = (struct text){""};
+        text_add(&line, "  %-*s", SCREEN_LABEL_COLUMNS - 2,
+                 figures_histogram_name((enum recorder_histogram)i));
+        for (size_t point = 0; point < FIGURES_POINTS; point++) {
+            char value[UNITS_TEXT_BYTES];
+            text_add(&line, "%10s",
+                     units_format_ns(figures_point_ns(histogram, &figures_points[point]), value));
+        }
+        char count[UNITS_TEXT_BYTES];
+        screen_add(screen, "%s%18s", line.bytes, units_format_count(histogram->total, count));
+    }
+}
+
+static void add_freshness(struct screen *screen, const struct result *result)
+{
+    const uint64_t *counters = result->totals.counters;
+    if (counters[RECORDER_FRESH_CHECKS] == 0) {
+        return;
+    }
+    char checks[UNITS_TEXT_BYTES];
+    char behind[UNITS_TEXT_BYTES];
+    char lag[UNITS_TEXT_BYTES];
+    char backward[UNITS_TEXT_BYTES];
+    struct text text = {""};
+    text_add(&text, "%s counts: %s missed the session's own rows",
+             units_format_count(counters[RECORDER_FRESH_CHECKS], checks),
+             units_format_count(counters[RECORDER_FRESH_BEHIND], behind));
+    if (counters[RECORDER_FRESH_BEHIND] > 0) {
+        text_add(&text, " (worst by %s)", units_format_count(result->worst_lag_rows, lag));
+    }
+    text_add(&text, ", %s went back",
+             units_format_count(counters[RECORDER_FRESH_BACKWARD], backward));
+    screen_add_wrapped(screen, "Freshness", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+}
+
+static void add_client(struct screen *screen, const struct plan *plan, const struct result *result)
+{
+    const struct resource_summary *resources = &result->resources;
+    struct text text = {""};
+    text_add(&text, "%.2f s CPU", resources->client_cpu_s);
+    if (result->rows.acknowledged > 0) {
+        text_add(&text, ", %.2f us a row",
+                 resources->client_cpu_s * 1e6 / (double)result->rows.acknowledged);
+    }
+    if (resources->max_client_memory_bytes > 0) {
+        char memory[UNITS_TEXT_BYTES];
+        text_add(&text, ", %s memory",
+                 units_format_bytes(resources->max_client_memory_bytes, memory));
+        if (result->sessions.connected > 0) {
+            const uint64_t each = resources->max_client_memory_bytes / result->sessions.connected;
+            text_add(&text, ", %s a session", units_format_bytes(each, memory));
+        }
+    }
+    if (is_embedded(plan)) {
+        text_add(&text, ", database included");
+    }
+    screen_add_wrapped(screen, "append", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+}
+
+/* Index of the most frequent cause not yet shown; causes->count when there is none. */
+static size_t next_cause(const struct causes *causes, const bool is_shown[CAUSES_MAX])
+{
+    size_t best = causes->count;
+    for (size_t i = 0; i < causes->count; i++) {
+        if (!is_shown[i] &&
+            (best == causes->count || causes->entries[i].count > causes->entries[best].count)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void add_cause(struct screen *screen, const struct cause *cause)
+{
+    char count[UNITS_TEXT_BYTES];
+    struct text code = {""};
+    text_add(&code, "%s", error_kind_name(cause->error.kind));
+    if (cause->error.sqlstate[0] != '\0') {
+        text_add(&code, " %s", cause->error.sqlstate);
+    } else if (cause->error.native_code != 0) {
+        text_add(&code, " %d", cause->error.native_code);
+    }
+    screen_add(screen, "%10s x %s, %s: %s", units_format_count(cause->count, count),
+               cause_phase_name(cause->phase), code.bytes, cause->error.text);
+}
+
+static void add_causes(struct screen *screen, const struct causes *causes)
+{
+    if (causes->count == 0) {
+        return;
+    }
+    bool is_shown[CAUSES_MAX] = {false};
+    screen_add(screen, "Errors");
+    for (size_t shown = 0; shown < CAUSES_SHOWN && shown < causes->count; shown++) {
+        const size_t cause = next_cause(causes, is_shown);
+        is_shown[cause] = true;
+        add_cause(screen, &causes->entries[cause]);
+    }
+    uint64_t rest = causes->others;
+    for (size_t i = 0; i < causes->count; i++) {
+        rest += is_shown[i] ? 0 : causes->entries[i].count;
+    }
+    if (rest > 0) {
+        char count[UNITS_TEXT_BYTES];
+        screen_add(screen, "%10s x other causes: see run.json", units_format_count(rest, count));
+    }
+}
+
+static const char *stop_text(enum stop_reason reason)
+{
+    switch (reason) {
+    case STOP_COMPLETED:
+        return "every session came to its own end";
+    case STOP_DURATION:
+        return "the time asked for was over";
+    case STOP_INTERRUPTED:
+        return "INTERRUPTED by a signal: the figures are of a part of the run";
+    case STOP_DROP:
+        return "a session was dropped, and --on-drop stop was given";
+    case STOP_NO_SESSION:
+        return "no session could connect";
+    }
+    return stop_reason_name(reason);
+}
+
+/* The end of a path says more than its beginning. */
+static void add_folder(struct screen *screen, const char *folder)
+{
+    char clean[PLAN_PATH_BYTES];
+    clean_line(clean, sizeof clean, folder, PLAN_PATH_BYTES);
+    const unsigned room = SCREEN_COLUMNS - SCREEN_LABEL_COLUMNS;
+    const char *end = clean;
+    while (clean_width(end) > room - 3) {
+        end += clean_fit(end, 2);
+    }
+    const bool is_whole = clean_width(clean) <= room;
+    screen_add(screen, "%-*s%s%s", SCREEN_LABEL_COLUMNS, "Files", is_whole ? "" : "...",
+               is_whole ? clean : end);
+}
+
+void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
+                       const char *shortage)
+{
+    struct screen screen;
+    screen_init(&screen);
+    add_cpu(&screen, plan, &result->resources);
+    add_memory(&screen, &result->resources);
+    add_elapsed(&screen, result);
+    screen_add_blank(&screen);
+    add_run(&screen, plan, result);
+    text_ledger_add(&screen, result);
+    screen_add_blank(&screen);
+    add_latencies(&screen, plan, result);
+    add_freshness(&screen, result);
+    add_client(&screen, plan, result);
+    screen_add_blank(&screen);
+    add_causes(&screen, &result->causes);
+    screen_add_wrapped(&screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result->stop_reason));
+    if (shortage != NULL && shortage[0] != '\0') {
+        screen_add_wrapped(&screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
+    }
+    screen_add_wrapped(&screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
+                       result->verdict_reason);
+    add_folder(&screen, plan->out_folder);
+    screen_write(&screen, stream);
+}

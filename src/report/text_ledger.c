@@ -1,0 +1,141 @@
+#include "report/text_ledger.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/units.h"
+
+enum {
+    LEDGER_TERMS_MAX = 4
+};
+
+struct term {
+    uint64_t value;
+    const char *name;
+};
+
+struct sum {
+    uint64_t total;
+    size_t count;
+    struct term terms[LEDGER_TERMS_MAX];
+};
+
+/* How terms of 0 are shown. Each form is shorter than the one before. */
+enum zero_form {
+    ZERO_EACH,   /* + 0 refused + 0 timed out */
+    ZERO_JOINED, /* + 0 refused/timed out */
+    ZERO_NONE,
+};
+
+/* Writes "total = term + term". The first term is always shown, so that the sum has two sides. */
+static void format_sum(char *text, size_t size, const struct sum *sum, enum zero_form form)
+{
+    char count[UNITS_TEXT_BYTES];
+    snprintf(text, size, "%s =", units_format_count(sum->total, count));
+    bool has_zero = false;
+    for (size_t i = 0; i < sum->count; i++) {
+        const struct term *term = &sum->terms[i];
+        const bool is_zero = i > 0 && term->value == 0;
+        const size_t used = strlen(text);
+        if (!is_zero || form == ZERO_EACH) {
+            snprintf(text + used, size - used, "%s %s %s", i == 0 ? "" : " +",
+                     units_format_count(term->value, count), term->name);
+        }
+        has_zero = has_zero || is_zero;
+    }
+    const char *lead = " + 0 ";
+    for (size_t i = 1; has_zero && form == ZERO_JOINED && i < sum->count; i++) {
+        if (sum->terms[i].value == 0) {
+            const size_t used = strlen(text);
+            snprintf(text + used, size - used, "%s%s", lead, sum->terms[i].name);
+            lead = "/";
+        }
+    }
+}
+
+static void add_sum(struct screen *screen, const char *label, const struct sum *sum)
+{
+    char text[256] = "";
+    for (int form = ZERO_EACH; form <= ZERO_NONE; form++) {
+        format_sum(text, sizeof text, sum, (enum zero_form)form);
+        if (strlen(text) <= SCREEN_COLUMNS - SCREEN_LABEL_COLUMNS) {
+            break;
+        }
+    }
+    screen_add_wrapped(screen, label, SCREEN_LABEL_COLUMNS, 3, text);
+}
+
+static void add_imbalance(struct screen *screen, bool balances)
+{
+    if (!balances) {
+        screen_add_wrapped(screen, "", SCREEN_LABEL_COLUMNS, 1,
+                           "DOES NOT BALANCE: a defect of append, do not trust this run");
+    }
+}
+
+static void add_verification(struct screen *screen, const struct result *result)
+{
+    const struct verification *verification = &result->verification;
+    char text[SCREEN_TEXT_BYTES];
+    if (verification->state != VERIFICATION_DONE) {
+        const bool is_failed = verification->state == VERIFICATION_FAILED;
+        snprintf(text, sizeof text, "%s%s",
+                 is_failed ? "NO, the rows could not be counted: "
+                           : "no, the rows were not counted",
+                 is_failed ? verification->reason : "");
+        screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
+        return;
+    }
+    char before[UNITS_TEXT_BYTES];
+    char after[UNITS_TEXT_BYTES];
+    char count[UNITS_TEXT_BYTES];
+    snprintf(text, sizeof text, "count(*) %s before, %s after: %s %s",
+             units_format_count(verification->rows_before, before),
+             units_format_count(verification->rows_after, after),
+             units_format_count(verification->lost, count),
+             verification->lost > 0 ? "LOST" : "lost");
+    if (result->rows.in_doubt > 0) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, ", %s of those in doubt arrived",
+                 units_format_count(verification->in_doubt_arrived, count));
+    }
+    if (verification->surplus > 0) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, ", %s more than this run sent",
+                 units_format_count(verification->surplus, count));
+    }
+    if (verification->is_shrunk) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, ", the table SHRANK");
+    }
+    screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
+}
+
+void text_ledger_add(struct screen *screen, const struct result *result)
+{
+    const struct session_ledger *sessions = &result->sessions;
+    add_sum(screen, "Sessions",
+            &(struct sum){sessions->requested,
+                          4,
+                          {{sessions->connected, "connected"},
+                           {sessions->refused, "refused"},
+                           {sessions->timed_out, "timed out"},
+                           {sessions->not_started, "not started"}}});
+    add_sum(screen, "Connected",
+            &(struct sum){sessions->connected,
+                          3,
+                          {{sessions->finished, "finished"},
+                           {sessions->stopped, "stopped"},
+                           {sessions->dropped, "dropped"}}});
+    add_imbalance(screen, session_ledger_balances(sessions));
+    const struct row_ledger *rows = &result->rows;
+    add_sum(screen, "Rows",
+            &(struct sum){rows->planned,
+                          4,
+                          {{rows->acknowledged, "acknowledged"},
+                           {rows->rejected, "rejected"},
+                           {rows->in_doubt, "in doubt"},
+                           {rows->not_sent, "not sent"}}});
+    add_imbalance(screen, row_ledger_balances(rows));
+    add_verification(screen, result);
+}

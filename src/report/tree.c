@@ -1,0 +1,84 @@
+#include "report/tree.h"
+
+#include <math.h>
+
+#include "base/buffer.h"
+#include "report/clean.h"
+
+void tree_put(struct tree tree, const char *key, json_t *value)
+{
+    if (json_object_set_new(tree.json, key, value) != 0) {
+        *tree.has_failed = true;
+    }
+}
+
+void tree_append(struct tree array, json_t *value)
+{
+    if (json_array_append_new(array.json, value) != 0) {
+        *array.has_failed = true;
+    }
+}
+
+/* The reference that the parent could not take is gone with the failure, and so must this be. */
+struct tree tree_object(struct tree tree, const char *key)
+{
+    tree_put(tree, key, json_object());
+    return (struct tree){json_object_get(tree.json, key), tree.has_failed};
+}
+
+struct tree tree_array(struct tree tree, const char *key)
+{
+    tree_put(tree, key, json_array());
+    return (struct tree){json_object_get(tree.json, key), tree.has_failed};
+}
+
+struct tree tree_append_object(struct tree array)
+{
+    const size_t size = json_array_size(array.json);
+    tree_append(array, json_object());
+    return (struct tree){json_array_get(array.json, size), array.has_failed};
+}
+
+void tree_text(struct tree tree, const char *key, const char *text)
+{
+    if (text == NULL || text[0] == '\0') {
+        tree_put(tree, key, json_null());
+        return;
+    }
+    struct buffer buffer;
+    buffer_init(&buffer);
+    clean_add_utf8(&buffer, text);
+    tree_put(tree, key, buffer_failed(&buffer) ? NULL : json_string(buffer_text(&buffer)));
+    buffer_fini(&buffer);
+}
+
+void tree_bool(struct tree tree, const char *key, bool value)
+{
+    tree_put(tree, key, json_boolean(value));
+}
+
+/* JSON numbers of the library are signed; what is beyond is written as a real number. */
+json_t *tree_integer(uint64_t value)
+{
+    return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
+void tree_count(struct tree tree, const char *key, uint64_t value)
+{
+    tree_put(tree, key, tree_integer(value));
+}
+
+void tree_count_if(struct tree tree, const char *key, bool is_known, uint64_t value)
+{
+    tree_put(tree, key, is_known ? tree_integer(value) : json_null());
+}
+
+void tree_number(struct tree tree, const char *key, double value)
+{
+    tree_put(tree, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+void tree_number_if(struct tree tree, const char *key, bool is_known, double value)
+{
+    tree_number(tree, key, is_known ? value : (double)NAN);
+}

@@ -1,0 +1,40 @@
+/*
+ * A JSON object as it is built. A failed allocation is remembered in the root: building goes on,
+ * and is checked once at the end. What a tree holds it owns.
+ */
+#ifndef REPORT_TREE_H
+#define REPORT_TREE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tree {
+    json_t *json;     /* borrowed: owned by what it was added to */
+    bool *has_failed; /* of the whole tree */
+};
+
+/* Adds any value; takes over the reference, also when it fails. NULL counts as a failure. */
+void tree_put(struct tree tree, const char *key, json_t *value);
+
+/* Adds an empty object or array and returns it. */
+struct tree tree_object(struct tree tree, const char *key);
+struct tree tree_array(struct tree tree, const char *key);
+
+/* Adds an element to an array. */
+void tree_append(struct tree array, json_t *value);
+struct tree tree_append_object(struct tree array);
+
+/* Bytes that are not UTF-8 become U+FFFD; NULL and "" become null. */
+void tree_text(struct tree tree, const char *key, const char *text);
+void tree_bool(struct tree tree, const char *key, bool value);
+void tree_count(struct tree tree, const char *key, uint64_t value);
+/* Null when the value is not known, or not finite. */
+void tree_count_if(struct tree tree, const char *key, bool is_known, uint64_t value);
+void tree_number(struct tree tree, const char *key, double value);
+void tree_number_if(struct tree tree, const char *key, bool is_known, double value);
+
+/* A count for tree_append. */
+json_t *tree_integer(uint64_t value);
+
+#endif

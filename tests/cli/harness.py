@@ -1,0 +1,305 @@
+"""Runs the real program and reads what it leaves behind.
+
+Environment: APPEND_BINARY (the program), APPEND_SOURCE (root of the repository),
+APPEND_TEST_SLOW_FACTOR (hang guards are multiplied, row counts divided by it),
+APPEND_TEST_POSTGRESQL and APPEND_TEST_POSTGRESQL_PASSWORD_URL (see scripts/test.sh).
+"""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("APPEND_SOURCE", pathlib.Path(__file__).parents[2]))
+BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
+SLOW = int(os.environ.get("APPEND_TEST_SLOW_FACTOR", "1"))
+GUARD_S = 60 * SLOW  # a hang guard, never a measurement
+SECRET = "append secret"
+SANITIZER_EXIT = 99
+
+
+def fewer(rows):
+    """Rows for this run: fewer under sanitizers."""
+    return rows // SLOW
+
+
+def wait_until(claim, what, timeout_s=GUARD_S):
+    """Polls until claim() is true and returns its value."""
+    end = time.monotonic() + timeout_s
+    while True:
+        value = claim()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"still waiting after {timeout_s} s: {what}")
+        time.sleep(0.02)
+
+
+class Ended:
+    """A program that has ended."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+        self.error_lines = [line for line in err.splitlines() if line.startswith("append: ")]
+
+    @property
+    def reason(self):
+        return self.error_lines[-1] if self.error_lines else ""
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Run:
+    """The files of a run."""
+
+    FILES = ("summary.csv", "samples.csv", "intervals.csv", "run.json")
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.json = json.loads((self.folder / "run.json").read_text())
+
+    def table(self, name):
+        """Rows of a CSV file as dictionaries; every row must have every field."""
+        text = (self.folder / name).read_bytes().decode()
+        if not text.endswith("\n"):
+            raise AssertionError(f"{name} does not end with a line break")
+        rows = list(csv.reader(text.splitlines(keepends=True), strict=True))
+        head = rows[0]
+        if len(set(head)) != len(head) or "" in head:
+            raise AssertionError(f"{name}: bad header {head}")
+        for row in rows[1:]:
+            if len(row) != len(head):
+                raise AssertionError(f"{name}: {len(row)} fields under {len(head)} names: {row}")
+        return [dict(zip(head, row)) for row in rows[1:]]
+
+    @property
+    def sessions(self):
+        return self.json["sessions"]
+
+    @property
+    def rows(self):
+        return self.json["rows"]
+
+    @property
+    def verification(self):
+        return self.json["verification"]
+
+    @property
+    def causes(self):
+        return self.json["causes"]
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="append-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.outs = 0
+
+    def environment(self, **more):
+        env = {name: value for name, value in os.environ.items()
+               if not name.startswith(("PG", "APPEND_PASSWORD"))}
+        env.update(LC_ALL="C", **more)
+        return env
+
+    def start(self, *arguments, env=None, **options):
+        """Starts the program; end it with self.end(process)."""
+        process = subprocess.Popen(
+            [options.pop("program", BINARY), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=options.pop("cwd", self.folder), text=True,
+            env=self.environment(**(env or {})), **options)
+        self.addCleanup(self.reap, process)
+        return process
+
+    def reap(self, process):
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+
+    def end(self, process, code, timeout_s=GUARD_S):
+        """Waits for the end and checks what holds for every end of the program."""
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"still running after {timeout_s} s: {Ended(None, out, err)!r}")
+        ended = Ended(process.returncode, out, err)
+        self.assertNotEqual(ended.code, SANITIZER_EXIT, ended)
+        self.assertNotIn(SECRET, out + err)
+        if code is not None:
+            self.assertEqual(ended.code, code, ended)
+        if ended.code != 0:
+            self.assertEqual(len(ended.error_lines), 1, ended)
+            self.assertEqual(err.splitlines()[-1], ended.reason, ended)
+            self.assertRegex(ended.reason, r"^append: \S")
+        return ended
+
+    def append(self, *arguments, code=0, env=None, timeout_s=GUARD_S, **options):
+        return self.end(self.start(*arguments, env=env, **options), code, timeout_s)
+
+    def refused(self, *arguments, code, pattern, **options):
+        """A run that never begins: its reason, one line, no folder left."""
+        before = set(self.folder.rglob("*"))
+        ended = self.append(*arguments, code=code, **options)
+        self.assertRegex(ended.reason, pattern)
+        self.assertEqual(ended.out, "", ended)
+        if code == 2:
+            self.assertEqual(len(ended.err.splitlines()), 1, ended)
+        if "cwd" not in options:
+            left = {path for path in set(self.folder.rglob("*")) - before
+                    if path.name != "append-runs"}
+            self.assertEqual(left, set(), f"files of a run that never began: {left}")
+        return ended
+
+    def out(self):
+        """A new name for the folder of a run."""
+        self.outs += 1
+        return self.folder / f"run-{self.outs}"
+
+    def run_append(self, *arguments, code=0, **options):
+        """A whole run with its files checked: (Ended, Run)."""
+        out = self.out()
+        ended = self.append(*arguments, "--out", out, code=code, **options)
+        return ended, self.check_run(out, code)
+
+    def check_run(self, folder, code):
+        """What holds for the files of every run, interrupted or not."""
+        run = Run(folder)
+        for name in Run.FILES:
+            self.assertTrue((run.folder / name).is_file(), name)
+        self.assertGreaterEqual(len(list(run.folder.glob("*.hgrm"))), 1)
+        for path in run.folder.iterdir():
+            if path.suffix in (".csv", ".json", ".hgrm"):
+                self.assertNotIn(SECRET.encode(), path.read_bytes(), path)
+        self.assertEqual(run.json["outcome"]["exit_code"], code)
+        self.check_ledgers(run)
+        self.check_tables(run)
+        return run
+
+    def check_ledgers(self, run):
+        sessions, rows = run.sessions, run.rows
+        self.assertEqual(sessions["requested"], sessions["connected"] + sessions["refused"]
+                         + sessions["timed_out"] + sessions["not_started"], sessions)
+        self.assertEqual(sessions["connected"], sessions["finished"] + sessions["stopped"]
+                         + sessions["dropped"], sessions)
+        self.assertEqual(rows["planned"], rows["acknowledged"] + rows["rejected"]
+                         + rows["in_doubt"] + rows["not_sent"], rows)
+
+    def check_tables(self, run):
+        summary = run.table("summary.csv")
+        self.assertEqual(len(summary), 1)
+        intervals = run.table("intervals.csv")
+        samples = run.table("samples.csv")
+        self.assertGreaterEqual(len(samples), 1)
+        self.assertGreaterEqual(len(intervals), 1)
+        for column, name in (("rows", "acknowledged"), ("rows_rejected", "rejected"),
+                             ("rows_in_doubt", "in_doubt")):
+            total = run.rows[name]
+            self.assertEqual(sum(int(row[column]) for row in intervals), total, column)
+            self.assertEqual(int(summary[0]["rows_" + name]), total, column)
+        # Intervals follow one another without a gap.
+        for earlier, later in zip(intervals, intervals[1:]):
+            self.assertAlmostEqual(float(earlier["end_s"]), float(later["start_s"]), places=3)
+
+    def interrupt_when_busy(self, process, out, name="intervals.csv"):
+        """Waits until the run has written its first interval, then sends SIGINT."""
+        self.wait_for_rows(process, out, name)
+        process.send_signal(signal.SIGINT)
+
+    def wait_for_rows(self, process, out, name="intervals.csv"):
+        path = pathlib.Path(out) / name
+
+        def has_rows():
+            if process.poll() is not None:
+                raise AssertionError(f"ended too early: {process.communicate()}")
+            return path.is_file() and path.read_text().count("\n") >= 2
+
+        wait_until(has_rows, f"the first row of {name}")
+
+
+class Postgresql(Case):
+    """A test with a database of its own on the shared server."""
+
+    URL = os.environ.get("APPEND_TEST_POSTGRESQL")
+    PASSWORD_URL = os.environ.get("APPEND_TEST_POSTGRESQL_PASSWORD_URL")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not cls.URL or not cls.PASSWORD_URL:
+            raise unittest.SkipTest("APPEND_TEST_POSTGRESQL names no server (scripts/test.sh)")
+
+    def setUp(self):
+        super().setUp()
+        self.database = f"cli_{os.getpid()}_{time.monotonic_ns()}"
+        psql(self.URL, f"create database {self.database}")
+        self.addCleanup(psql, self.URL, f"drop database {self.database} with (force)")
+        self.url = self.in_database(self.URL)
+
+    def in_database(self, url):
+        return re.sub(r"/[^/]*$", "/" + self.database, url)
+
+    def sql(self, *statements):
+        return psql(self.url, *statements)
+
+    def count(self, table="syslog_table", where="true"):
+        return int(self.sql(f"select count(*) from {table} where {where}"))
+
+
+def psql(url, *statements):
+    """Runs statements, returns their output without decoration."""
+    command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url]
+    for statement in statements:
+        command += ["-c", statement]
+    env = dict(os.environ, PGOPTIONS="-c client_min_messages=warning", PGPASSWORD=SECRET)
+    result = subprocess.run(command, capture_output=True, text=True, env=env, timeout=GUARD_S,
+                            stdin=subprocess.DEVNULL)
+    if result.returncode != 0:
+        raise AssertionError(f"psql: {result.stderr}")
+    return result.stdout.strip()
+
+
+class PrivateServer:
+    """A PostgreSQL server for one test; stop(mode) ends it."""
+
+    SCRIPT = str(ROOT / "scripts" / "postgresql.sh")
+
+    def __init__(self, case, **settings):
+        self.folder = tempfile.mkdtemp(prefix="append-pg-")
+        case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        case.addCleanup(self.stop)
+        subprocess.run([self.SCRIPT, "start", self.folder,
+                        *(f"{name}={value}" for name, value in settings.items())],
+                       check=True, timeout=120, stdin=subprocess.DEVNULL)
+        port = pathlib.Path(self.folder, "postgresql", "port").read_text().strip()
+        self.url = f"postgresql://append@127.0.0.1:{port}/append"
+        self.superuser_url = f"postgresql://postgres@127.0.0.1:{port}/append"
+
+    def stop(self, mode="immediate"):
+        subprocess.run([self.SCRIPT, "stop", self.folder, mode], check=True, timeout=120,
+                       stdin=subprocess.DEVNULL)
+
+
+def main():
+    """unittest.main, with exit status 77 when anything was skipped: ctest then says so."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    if not program.result.wasSuccessful():
+        sys.exit(1)
+    if program.result.testsRun == 0 and not program.result.skipped:
+        sys.exit("no tests in this file")
+    sys.exit(77 if program.result.skipped else 0)

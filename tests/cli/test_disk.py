@@ -1,0 +1,85 @@
+"""A disk that is full before the run, and one that fills up while it goes on."""
+
+import os
+import re
+import resource
+import subprocess
+
+import harness
+
+
+class Disk(harness.Case):
+    """A small file system of its own, which takes root; without it these tests are skipped."""
+
+    def mount(self, size):
+        place = self.folder / "disk"
+        place.mkdir()
+        result = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "append-test",
+                                 str(place)], capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest(f"no file system may be mounted here: {result.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(place)], check=True)
+        return place
+
+    def fill(self, place, leave=0):
+        """Writes until the disk is full, then frees `leave` bytes."""
+        filler = place / "filler"
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 4096) == 4096:
+                    pass
+            except OSError:
+                pass
+        os.truncate(filler, max(0, filler.stat().st_size - leave))
+        return filler
+
+    def test_full_before_the_run(self):
+        place = self.mount("2m")
+        self.fill(place)
+        ended = self.append("2", "100", "null:", "--out", place / "run", code=3)
+        self.assertRegex(ended.reason, r"No space left on device")
+        self.assertEqual(ended.out, "")
+        self.assertFalse((place / "run").exists())
+
+    def test_almost_full_before_the_run(self):
+        place = self.mount("2m")
+        self.fill(place, leave=65536)
+        self.append("2", "100", "null:", "--out", place / "run", code=3)
+        self.assertFalse((place / "run").exists())
+
+    def test_full_during_the_run(self):
+        place = self.mount("4m")
+        out = place / "run"
+        process = self.start("2", "4000", "null:", "--batch", "10", "--rate", "1000",
+                             "--sample-interval", "100ms", "--out", out)
+        self.wait_for_rows(process, out)
+        self.fill(place)
+        ended = self.end(process, 3)
+        self.assertRegex(ended.out, r"(?s)(csv|json|hgrm).*No space left on device")
+        self.assertRegex(ended.reason, r"No space left|disk|csv|json")
+        self.assertRegex(re.sub(r"\D", "", ended.out), "4000", "the rows are reported all the same")
+        # What is there is whole as far as it goes.
+        for name in ("intervals.csv", "samples.csv"):
+            text = (out / name).read_text()
+            self.assertTrue(text == "" or text.endswith("\n"), name)
+            self.assertEqual(len({line.count(",") for line in text.splitlines()}) <= 1, True, name)
+
+    def test_an_embedded_database_that_fills_the_disk(self):
+        place = self.mount("6m")
+        ended = self.append("2", "1000000", "--out", place / "run", code=None)
+        self.assertIn(ended.code, (1, 3), ended)
+        self.assertRegex(ended.out + ended.err, r"(?i)full|no space")
+
+
+class FileSize(harness.Case):
+    def test_a_limit_on_the_size_of_files(self):
+        """RLIMIT_FSIZE: the same ends without a mount."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        ended = self.append("2", "100", "null:", "--out", self.out(), code=3, preexec_fn=limit)
+        self.assertRegex(ended.reason, r"(?i)file too large|limit")
+
+
+if __name__ == "__main__":
+    harness.main()

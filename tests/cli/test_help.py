@@ -1,0 +1,63 @@
+"""--help, --version and --plan."""
+
+import subprocess
+
+import harness
+
+OPTIONS = (
+    "--adapter --host --user --password-file --database --table --schema --schema-file --recreate"
+    " --method --batch --read --read-every --data --seed --rate --duration --connect-concurrency"
+    " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
+    " --json --stack-size --help --version --plan"
+).split()
+
+
+class Help(harness.Case):
+    def test_help_fits_and_is_whole(self):
+        ended = self.append("--help")
+        self.assertEqual(ended.err, "")
+        for line in ended.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        for word in (*OPTIONS, "SESSIONS", "RECORDS", "TARGET", "APPEND_PASSWORD", "null", "sqlite"):
+            self.assertIn(word, ended.out)
+
+    def test_help_wins_over_the_rest(self):
+        self.assertIn("--connect-concurrency", self.append("50", "1000", "null:", "--help").out)
+
+    def test_version(self):
+        ended = self.append("--version")
+        self.assertRegex(ended.out, r"^append \d+\.\d+\.\d+\b")
+        self.assertIn("null", ended.out)
+
+    def test_an_output_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            code = subprocess.run([harness.BINARY, "--help"], stdout=full,
+                                  stderr=subprocess.DEVNULL).returncode
+        self.assertNotEqual(code, 0)
+
+
+class Plan(harness.Case):
+    def test_quotas_spread_the_remainder(self):
+        ended = self.append("7", "100", "null:", "--plan")
+        self.assertRegex(ended.out, r"(?m)^quotas: 15\+15\+14\+14\+14\+14\+14$")
+        self.assertEqual(list(self.folder.iterdir()), [], "--plan leaves nothing behind")
+
+    def test_even_quotas(self):
+        self.assertRegex(self.append("4", "100", "null:", "--plan").out,
+                         r"(?m)^quotas: 25\+25\+25\+25$")
+
+    def test_it_does_not_connect(self):
+        ended = self.append("2", "100", "postgresql://nobody@127.0.0.1:1/x", "--plan")
+        self.assertRegex(ended.out, r"(?m)^quotas: 50\+50$")
+
+    def test_it_checks_the_plan(self):
+        self.refused("100", "7", "null:", "--plan", code=2, pattern=r"sessions|rows|records")
+
+    def test_the_password_is_not_shown(self):
+        self.append("1", "1", "postgresql://u:append%20secret@127.0.0.1:1/x", "--plan")
+        ended = self.append("1", "1", "postgresql://u:hidden-word@127.0.0.1:1/x", "--plan")
+        self.assertNotIn("hidden-word", ended.out + ended.err)
+
+
+if __name__ == "__main__":
+    harness.main()

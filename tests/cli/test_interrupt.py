@@ -1,0 +1,83 @@
+"""Ctrl-C: the run ends in good order, its files are whole; twice: it ends at once."""
+
+import os
+import signal
+
+import harness
+
+
+class Interrupt(harness.Case):
+    def interrupted(self, target, *options, signal_number=signal.SIGINT):
+        out = self.out()
+        process = self.start("4", target, "--duration", "10m", "--out", out, *options)
+        self.wait_for_rows(process, out)
+        process.send_signal(signal_number)
+        ended = self.end(process, 130)
+        return ended, self.check_run(out, 130)
+
+    def check_interrupted(self, run):
+        self.assertIn("interrupted", (run.folder / "run.json").read_text().lower())
+        self.assertIn("interrupted", run.table("summary.csv")[0]["stop_reason"])
+        self.assertEqual(run.sessions["stopped"], 4)
+
+    def test_null(self):
+        ended, run = self.interrupted("null:", "--rate", "10000")
+        self.check_interrupted(run)
+        self.assertRegex(ended.reason, r"(?i)interrupt|signal")
+        self.assertIn("hroughput", ended.out, "the report is there too")
+
+    def test_null_at_full_speed(self):
+        _, run = self.interrupted("null:")
+        self.check_interrupted(run)
+
+    def test_sqlite(self):
+        _, run = self.interrupted(f"sqlite:{self.folder / 'i.db'}")
+        self.check_interrupted(run)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(run.verification["rows_after"], run.rows["acknowledged"])
+
+    def test_records_that_were_not_sent(self):
+        out = self.out()
+        process = self.start("4", "1000000", "null:", "--rate", "1000", "--out", out)
+        self.interrupt_when_busy(process, out)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertGreater(run.rows["not_sent"], 0)
+        self.assertEqual(run.rows["planned"], 1000000)
+
+    def test_sigterm(self):
+        _, run = self.interrupted("null:", "--rate", "1000", signal_number=signal.SIGTERM)
+        self.check_interrupted(run)
+
+    def test_sighup(self):
+        _, run = self.interrupted("null:", "--rate", "1000", signal_number=signal.SIGHUP)
+        self.check_interrupted(run)
+
+    def test_a_slow_pace_does_not_delay_the_end(self):
+        # One batch is due every 100 s: the sessions must not sleep through the signal.
+        out = self.out()
+        process = self.start("1", "null:", "--duration", "10m", "--rate", "1", "--out", out)
+        self.interrupt_when_busy(process, out)
+        self.end(process, 130, timeout_s=20 * harness.SLOW)
+        self.check_run(out, 130)
+
+    def test_twice(self):
+        out = self.out()
+        process = self.start("4", "null:", "--duration", "10m", "--out", out)
+        self.wait_for_rows(process, out)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20 * harness.SLOW)
+        self.assertEqual(process.returncode, 130)
+
+    def test_standard_output_is_closed(self):
+        """A reader that goes away (| head) is not a crash."""
+        process = self.start("2", "100", "null:", "--json", "--out", self.out())
+        process.stdout.close()
+        process.stdout = open(os.devnull)
+        code = process.wait(timeout=harness.GUARD_S)
+        self.assertIn(code, (0, 3, 70, -signal.SIGPIPE))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,119 @@
+"""Whole runs on the null adapter: files, ledgers, options that need no database."""
+
+import json
+import re
+
+import harness
+
+
+class Null(harness.Case):
+    def test_7_sessions_100_rows(self):
+        ended, run = self.run_append("7", "100", "null:", "--batch", "4")
+        self.assertEqual(run.rows["planned"], 100)
+        self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertEqual(run.sessions["finished"], 7)
+        for word in ("CPU", "emory", "lapsed", "hroughput"):
+            self.assertIn(word, ended.out)
+        for line in ended.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assertLessEqual(len(ended.out.splitlines()), 40)
+        # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
+        self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+
+    def test_the_default_folder(self):
+        self.append("2", "10", "null:")
+        folders = list((self.folder / "append-runs").iterdir())
+        self.assertEqual(len(folders), 1)
+        self.assertRegex(folders[0].name, r"^\d{8}T\d{6,9}Z-null-2x10$")
+        self.check_run(folders[0], 0)
+
+    def test_two_runs_do_not_meet(self):
+        first = self.start("2", "10", "null:")
+        second = self.start("2", "10", "null:")
+        codes = sorted(self.end(process, None).code for process in (first, second))
+        # The same millisecond is possible: then the second is refused, never mixed in.
+        self.assertIn(codes, ([0, 0], [0, 2]))
+
+    def test_hgrm_files(self):
+        _, run = self.run_append("2", "1000", "null:")
+        names = {path.stem for path in run.folder.glob("*.hgrm")}
+        self.assertLessEqual({"append", "count", "connect"}, names)
+        for path in run.folder.glob("*.hgrm"):
+            lines = path.read_text().splitlines()
+            self.assertRegex(lines[0], r"^\s*Value\s+Percentile\s+TotalCount\s+1/\(1-Percentile\)")
+            rows = [line.split() for line in lines[1:] if line and not line.startswith("#")]
+            if rows:
+                self.assertEqual(float(rows[-1][1]), 1.0, path)
+                values = [float(row[0]) for row in rows]
+                self.assertEqual(values, sorted(values), path)
+
+    def test_json_on_stdout(self):
+        ended, run = self.run_append("3", "100", "null:", "--json")
+        self.assertEqual(json.loads(ended.out), run.json)
+
+    def test_quiet(self):
+        ended, _ = self.run_append("3", "100", "null:", "--quiet")
+        self.assertEqual(ended.err, "")
+
+    def test_read_none(self):
+        _, run = self.run_append("3", "100", "null:", "--read", "none")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "0")
+
+    def test_read_every(self):
+        _, run = self.run_append("1", "100", "null:", "--batch", "10", "--read-every", "5")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "2")
+
+    def test_more_rows_than_an_adapter_takes_at_once(self):
+        _, run = self.run_append("1", "1000", "null:", "--batch", "1000")
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        self.assertEqual(run.table("summary.csv")[0]["appends"], "1")
+
+    def test_many_sessions(self):
+        _, run = self.run_append("1000", "20000", "null:", timeout_s=2 * harness.GUARD_S)
+        self.assertEqual(run.sessions["finished"], 1000)
+        self.assertEqual(run.rows["acknowledged"], 20000)
+
+    def test_units_in_numbers(self):
+        _, run = self.run_append("2", "20k", "null:")
+        self.assertEqual(run.rows["planned"], 20000)
+
+    def test_the_seed_is_kept(self):
+        _, run = self.run_append("2", "100", "null:", "--seed", "42")
+        self.assertEqual(run.json["plan"]["seed"], "42")
+
+
+class Pace(harness.Case):
+    def test_rate(self):
+        ended, run = self.run_append("2", "1000", "null:", "--batch", "10", "--rate", "1000")
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        # 1,000 rows at 1,000 rows/s: the last batch is due just before the first second ends.
+        self.assertGreater(float(run.table("summary.csv")[0]["append_s"]), 0.9)
+        self.assertTrue((run.folder / "response.hgrm").is_file())
+
+    def test_duration(self):
+        _, run = self.run_append("2", "null:", "--duration", "1.2s", "--rate", "5000")
+        append_s = float(run.table("summary.csv")[0]["append_s"])
+        self.assertGreaterEqual(append_s, 1.1)
+        self.assertLess(append_s, harness.GUARD_S)
+        self.assertGreater(run.rows["acknowledged"], 0)
+        self.assertEqual(run.sessions["finished"], 2)
+        self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
+
+    def test_samples_follow_the_interval(self):
+        _, run = self.run_append("1", "null:", "--duration", "1s", "--rate", "1000",
+                                 "--sample-interval", "200ms")
+        self.assertGreaterEqual(len(run.table("samples.csv")), 4)
+
+
+class Progress(harness.Case):
+    def test_plain_lines_elsewhere(self):
+        ended, _ = self.run_append("1", "null:", "--duration", "1.5s", "--rate", "1000",
+                                   "--sample-interval", "500ms")
+        self.assertGreaterEqual(len(ended.err.splitlines()), 1)
+        self.assertNotIn("\r", ended.err)
+        self.assertIsNone(re.search("\x1b", ended.err))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,197 @@
+"""Whole runs on PostgreSQL, held against what psql finds."""
+
+import harness
+
+
+class Exact(harness.Postgresql):
+    def check_exact(self, run, sessions, rows):
+        self.assertEqual(run.rows["acknowledged"], rows)
+        self.assertEqual(run.sessions["finished"], sessions)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(self.count(), rows)
+        self.assertEqual(self.sql("select count(*), count(distinct n2), count(distinct n1) from"
+                                  " (select distinct n1, n2, n3 from syslog_table) x"),
+                         f"{rows}|{sessions}|1")
+
+    def test_copy(self):
+        rows = harness.fewer(400_000)
+        _, run = self.run_append("20", rows, self.url, "--method", "copy", "--read-every", "20")
+        self.check_exact(run, 20, rows)
+        self.assertEqual(run.json["freshness"]["behind"], 0)
+        self.assertEqual(run.json["freshness"]["backward"], 0)
+
+    def test_insert(self):
+        rows = harness.fewer(400_000)
+        _, run = self.run_append("20", rows, self.url, "--method", "insert", "--read-every", "20")
+        self.check_exact(run, 20, rows)
+
+    def test_both_methods_write_the_same(self):
+        for method in ("copy", "insert"):
+            self.run_append("3", "1000", self.url, "--method", method, "--seed", "5",
+                            "--recreate")
+            self.sql(f"alter table syslog_table rename to rows_{method}")
+        self.assertEqual(self.sql(
+            "select count(*) from (select n1, n2, n3, n4, n5, host, msg, ip4, ip6 from rows_copy"
+            " except all select n1, n2, n3, n4, n5, host, msg, ip4, ip6 from rows_insert) x"), "0")
+
+    def test_only_a_port(self):
+        port = self.url.rsplit(":", 1)[1].split("/")[0]
+        _, run = self.run_append("2", "100", port, "--user", "append", "--database", self.database)
+        self.check_exact(run, 2, 100)
+        self.assertEqual(run.json["plan"]["adapter"], "postgresql")
+
+    def test_options_for_the_url(self):
+        port = self.url.rsplit(":", 1)[1].split("/")[0]
+        _, run = self.run_append("2", "100", f"postgresql://nobody@localhost:{port}/nowhere",
+                                 "--host", "127.0.0.1", "--user", "append",
+                                 "--database", self.database)
+        self.check_exact(run, 2, 100)
+
+    def test_the_report_names_the_server(self):
+        ended, run = self.run_append("2", "100", self.url)
+        self.assertRegex(run.json["server"]["version"], r"\d+\.\d+")
+        self.assertGreaterEqual(run.json["server"]["max_sessions"], 20)
+        self.assertGreater(run.json["resources"]["max_server_memory_bytes"], 0)
+        self.assertGreater(run.json["resources"]["server_pid"], 0)
+        self.assertIn("PostgreSQL", ended.out)
+
+    def test_appended_to_and_recreated(self):
+        self.run_append("2", "100", self.url)
+        _, run = self.run_append("2", "100", self.url)
+        self.assertEqual(run.verification["rows_before"], 100)
+        self.assertEqual(self.count(), 200)
+        _, run = self.run_append("2", "50", self.url, "--recreate")
+        self.assertEqual(run.verification["rows_before"], 0)
+        self.assertEqual(self.count(), 50)
+
+    def test_rows_of_earlier_runs_do_not_count(self):
+        self.run_append("2", "10000", self.url)
+        _, run = self.run_append("2", "100", self.url)
+        figures = run.json["figures"]
+        self.assertAlmostEqual(figures["throughput_rows_per_s"] * figures["elapsed_s"], 100,
+                               delta=1)
+
+
+class Options(harness.Postgresql):
+    def test_read_sql(self):
+        _, run = self.run_append("2", "1000", self.url, "--read",
+                                 "select max(n3) from syslog_table where host <> 'x'")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "10")
+
+    def test_read_none(self):
+        _, run = self.run_append("2", "1000", self.url, "--read", "none")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "0")
+        self.assertEqual(run.verification["rows_after"], 1000)
+
+    def test_rate(self):
+        _, run = self.run_append("2", "1000", self.url, "--batch", "10", "--rate", "1000")
+        self.assertGreater(float(run.table("summary.csv")[0]["append_s"]), 0.9)
+        self.assertEqual(self.count(), 1000)
+
+    def test_duration(self):
+        _, run = self.run_append("3", self.url, "--duration", "1.2s", "--rate", "3000")
+        self.assertEqual(self.count(), run.rows["acknowledged"])
+        self.assertEqual(run.rows["planned"], run.rows["acknowledged"])
+        self.assertEqual(run.sessions["finished"], 3)
+
+    def test_the_schema(self):
+        self.sql("create schema aside")
+        _, run = self.run_append("2", "100", self.url, "--schema", "aside")
+        self.assertEqual(self.count("aside.syslog_table"), 100)
+
+    def test_a_password(self):
+        url = self.in_database(self.PASSWORD_URL)
+        self.sql("grant all on schema public to append_pw", "grant all on database "
+                 + self.database + " to append_pw")
+        self.run_append("2", "100", url, env={"APPEND_PASSWORD": harness.SECRET})
+        (self.folder / "password").write_text(harness.SECRET + "\n")
+        self.run_append("2", "100", url, "--password-file", "password")
+        with_password = url.replace("append_pw@", "append_pw:append%20secret@")
+        ended, run = self.run_append("2", "100", with_password)
+        everything = ended.out + ended.err + "".join(
+            path.read_text() for path in run.folder.iterdir() if path.is_file())
+        self.assertNotIn("append%20secret", everything)
+        self.assertEqual(self.count(), 300)
+
+    def test_connect_concurrency(self):
+        _, run = self.run_append("50", "5000", self.url, "--connect-concurrency", "1")
+        self.assertEqual(run.sessions["finished"], 50)
+
+
+class UserTables(harness.Postgresql):
+    def append_to(self, table, sessions, rows, **options):
+        _, run = self.run_append(sessions, rows, self.url, "--table", table, **options)
+        self.assertEqual(run.rows["acknowledged"], rows)
+        self.assertEqual(self.count(table), rows)
+        return run
+
+    def test_many_types(self):
+        self.sql("""create table many (
+            id bigserial primary key, at timestamptz not null default now(), d date, t time,
+            flag boolean, small smallint, price numeric(10,2), real_ real, text_ text not null,
+            short varchar(10), code char(4), data bytea, doc jsonb, doc2 json, id2 uuid unique,
+            address inet, twice int generated always as (small * 0 + 2) stored)""")
+        for method in ("copy", "insert"):
+            self.sql("truncate many")
+            self.run_append("4", "1000", self.url, "--table", "many", "--method", method)
+            self.assertEqual(self.sql(
+                "select count(*), count(distinct id), count(distinct id2), bool_and(twice = 2),"
+                " max(length(short)) <= 10 from many"), "1000|1000|1000|t|t")
+
+    def test_a_name_that_needs_quotes(self):
+        self.sql('create table "My ""own"" table" ("select" int, "Ünïcode" text)')
+        self.run_append("2", "100", self.url, "--table", 'My "own" table')
+        self.assertEqual(self.count('"My ""own"" table"'), 100)
+
+    def test_a_type_that_cannot_be_generated(self):
+        self.sql("create table odd (id int, spot point not null)")
+        ended = self.append("2", "100", self.url, "--table", "odd", "--out", self.out(), code=2)
+        self.assertRegex(ended.reason, r"spot.*point|point.*spot")
+        self.assertEqual(self.count("odd"), 0)
+
+    def test_a_type_that_can_be_left_out(self):
+        self.sql("create table odd (id int, spot point, other point default '(1,2)')")
+        self.append_to("odd", 2, 100)
+
+    def test_rows_that_are_refused(self):
+        self.sql("create table picky (a int check (a is null) not null)")
+        ended, run = self.run_append("2", "1000", self.url, "--table", "picky", code=1)
+        self.assertEqual(run.rows["acknowledged"], 0)
+        self.assertGreater(run.rows["rejected"], 0)
+        self.assertIn("23514", {cause["sqlstate"] for cause in run.causes})
+        self.assertIn("23514", ended.out)
+
+
+class Refused(harness.Postgresql):
+    def test_wrong_password(self):
+        url = self.in_database(self.PASSWORD_URL)
+        self.refused("2", "10", url, env={"APPEND_PASSWORD": "wrong"}, code=4,
+                     pattern=r"password|28P01")
+        self.refused("2", "10", url, code=4, pattern=r"password")
+
+    def test_no_such_database(self):
+        self.refused("2", "10", self.URL[: self.URL.rindex("/")] + "/nowhere",
+                     code=4, pattern=r"nowhere")
+
+    def test_no_such_user(self):
+        self.refused("2", "10", self.url, "--user", "stranger", code=4, pattern=r"stranger")
+
+    def test_no_such_table(self):
+        self.refused("2", "10", self.url, "--table", "nowhere", code=4, pattern=r"nowhere")
+
+    def test_no_such_schema(self):
+        self.refused("2", "10", self.url, "--schema", "nowhere", code=4, pattern=r"nowhere")
+
+    def test_a_table_without_permission(self):
+        self.sql("create table closed (a int)", "revoke all on closed from append",
+                 "alter table closed enable row level security")
+        self.sql("grant usage on schema public to append_pw")
+        url = self.in_database(self.PASSWORD_URL)
+        ended = self.append("2", "10", url, "--table", "closed",
+                            env={"APPEND_PASSWORD": harness.SECRET}, code=None)
+        self.assertIn(ended.code, (1, 4))
+        self.assertRegex(ended.reason + ended.out, r"permission|42501")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,166 @@
+"""What happens when sessions or the server go away, or the server has no room."""
+
+import os
+import signal
+import subprocess
+
+import harness
+
+
+class Killed(harness.Postgresql):
+    def backends(self, where="state = 'active'"):
+        text = harness.psql(self.URL, "select pid from pg_stat_activity where datname ="
+                            f" '{self.database}' and pid <> pg_backend_pid()"
+                            f" and application_name not in ('psql') and {where} order by pid")
+        return [int(pid) for pid in text.split()]
+
+    def begin(self, *options, sessions=10, rows=100_000, rate=20_000):
+        out = self.out()
+        process = self.start(sessions, rows, self.url, "--rate", rate, "--out", out, *options)
+        self.wait_for_rows(process, out)
+        return process, out
+
+    def kill(self, number):
+        """Ends the backends of some sessions; only those that have appended count as sessions."""
+        pids = harness.wait_until(
+            lambda: self.backends("query ~* '^(copy|insert|select count)'"), "busy backends")
+        self.assertGreaterEqual(len(pids), number)
+        for pid in pids[:number]:
+            harness.psql(self.URL, f"select pg_terminate_backend({pid})")
+
+    def check_short(self, run, dropped):
+        self.assertEqual(run.sessions["dropped"], dropped)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(self.count(), run.rows["acknowledged"]
+                         + run.verification["in_doubt_arrived"])
+        self.assertEqual(self.count(), run.verification["rows_after"])
+        causes = [cause for cause in run.causes if cause["sqlstate"] == "57P01"]
+        self.assertEqual(sum(cause["count"] for cause in causes), dropped, run.causes)
+
+    def test_three_of_ten(self):
+        process, out = self.begin()
+        self.kill(3)
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.check_short(run, 3)
+        self.assertEqual(run.sessions["finished"], 7)
+        self.assertIn("57P01", ended.out)
+        self.assertRegex(ended.reason, r"\b3\b")
+        self.assertEqual(sum(int(row["sessions_dropped"]) for row in run.table("intervals.csv")), 3)
+
+    def test_on_drop_stop(self):
+        process, out = self.begin("--on-drop", "stop", rows=10_000_000)
+        self.kill(1)
+        self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.check_short(run, 1)
+        self.assertEqual(run.sessions["stopped"], 9)
+
+    def test_interrupted_while_a_lock_blocks_all(self):
+        process, out = self.begin(rows=10_000_000)
+        locker = subprocess.Popen(["psql", "-X", "-q", self.url], stdin=subprocess.PIPE, text=True,
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(locker.wait)
+        self.addCleanup(locker.kill)
+        locker.stdin.write("begin; lock table syslog_table in access exclusive mode;\n")
+        locker.stdin.flush()
+        harness.wait_until(lambda: len(self.backends("wait_event_type = 'Lock'")) == 10,
+                           "all sessions wait for the lock")
+        process.send_signal(signal.SIGINT)
+        # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
+        ended = self.end(process, 130, timeout_s=45 * harness.SLOW)
+        locker.stdin.close()
+        locker.wait()
+        run = self.check_run(out, 130)
+        self.assertIn("interrupted", run.table("summary.csv")[0]["stop_reason"])
+        self.assertRegex(ended.out, r"\S")
+
+    def test_ctrl_c(self):
+        process, out = self.begin(rows=10_000_000)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.sessions["stopped"], 10)
+        self.assertEqual(self.count(), run.rows["acknowledged"])
+
+    def test_ctrl_c_while_connecting(self):
+        process = self.start("100", "100000", self.url, "--connect-concurrency", "1", "--out",
+                             self.out())
+        harness.wait_until(lambda: len(self.backends("true")) >= 3, "some sessions")
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        self.check_run(self.folder / "run-1", 130)
+        self.assertRegex(ended.reason, r"(?i)interrupt|signal")
+
+    def test_the_table_is_dropped_meanwhile(self):
+        process, out = self.begin("--read", "none")
+        self.sql("drop table syslog_table")
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertRegex(ended.out, r"42P01")
+        self.assertNotEqual(run.rows["acknowledged"], run.rows["planned"])
+
+
+class Gone(harness.Postgresql):
+    """These stop servers, so each has its own."""
+
+    def test_the_server_is_killed(self):
+        server = harness.PrivateServer(self, max_connections=60)
+        out = self.out()
+        process = self.start("20", "10000000", server.url, "--rate", "20000", "--out", out)
+        self.wait_for_rows(process, out)
+        server.stop("immediate")
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 20)
+        self.assertEqual(run.json["verification"]["state"], "failed")
+        self.assertRegex(ended.out, r"(?i)dropped")
+
+    def test_the_server_hangs(self):
+        """Stopped processes answer nothing: Ctrl-C must end the run all the same."""
+        server = harness.PrivateServer(self, max_connections=20)
+        out = self.out()
+        process = self.start("3", "10000000", server.url, "--rate", "3000", "--out", out)
+        self.wait_for_rows(process, out)
+        pids = [int(pid) for pid in harness.psql(
+            server.superuser_url, "select pid from pg_stat_activity where usename = 'append'"
+        ).split()]
+        for pid in pids:
+            self.send_signal(pid, signal.SIGSTOP)
+        try:
+            process.send_signal(signal.SIGINT)
+            self.end(process, 130, timeout_s=45 * harness.SLOW)
+        finally:
+            for pid in pids:
+                self.send_signal(pid, signal.SIGCONT)
+        self.check_run(out, 130)
+
+    @staticmethod
+    def send_signal(pid, number):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+    def test_room_for_fewer_sessions(self):
+        server = harness.PrivateServer(self, max_connections=15, superuser_reserved_connections=3)
+        ended, run = self.run_append("20", "20000", server.url, code=4)
+        self.assertGreaterEqual(run.sessions["refused"], 8)
+        self.assertEqual(run.sessions["connected"], run.sessions["finished"])
+        self.assertGreater(run.sessions["finished"], 5)
+        causes = [cause for cause in run.causes if cause["sqlstate"] == "53300"]
+        self.assertEqual(sum(cause["count"] for cause in causes), run.sessions["refused"])
+        self.assertIn("53300", ended.out)
+        self.assertRegex(ended.reason, r"(?i)refused|max_connections|limit")
+        self.assertEqual(
+            int(harness.psql(server.url, "select count(*) from syslog_table")),
+            run.rows["acknowledged"])
+
+    def test_a_unix_socket(self):
+        server = harness.PrivateServer(self, max_connections=20)
+        _, run = self.run_append("2", "100", server.url, "--host", server.folder + "/postgresql")
+        self.assertEqual(run.rows["acknowledged"], 100)
+
+
+if __name__ == "__main__":
+    harness.main()

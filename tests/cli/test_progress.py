@@ -1,0 +1,88 @@
+"""Progress on a terminal: one line that is rewritten and taken away at the end."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import harness
+
+
+class Terminal(harness.Case):
+    def on_terminal(self, *arguments, columns=80):
+        """Runs the program with stderr on a terminal: (exit code, stdout, what the terminal got)."""
+        main, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen(
+            [harness.BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=child, cwd=self.folder, text=True,
+            env=self.environment(TERM="xterm"))
+        os.close(child)
+        shown = b""
+        while True:
+            try:
+                data = os.read(main, 65536)
+            except OSError:  # the terminal's last writer is gone
+                break
+            if not data:
+                break
+            shown += data
+        os.close(main)
+        out = process.stdout.read()
+        process.stdout.close()
+        return process.wait(timeout=harness.GUARD_S), out, shown.decode()
+
+    @staticmethod
+    def screen(text, columns=80):
+        """What a terminal shows at the end: lines, after \\r, erasing and wrapping."""
+        lines, row, column = [[]], 0, 0
+        for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", text, flags=re.S):
+            if token == "\r":
+                column = 0
+            elif token == "\n":
+                row += 1
+                if row == len(lines):
+                    lines.append([])
+            elif token.startswith("\x1b["):
+                if token.endswith("K"):
+                    lines[row] = [] if token == "\x1b[2K" else lines[row][:column]
+            else:
+                if column == columns:
+                    row, column = row + 1, 0
+                    if row == len(lines):
+                        lines.append([])
+                lines[row] += [" "] * (column + 1 - len(lines[row]))
+                lines[row][column] = token
+                column += 1
+        return ["".join(line).rstrip() for line in lines], column
+
+    def test_one_line_rewritten(self):
+        code, out, shown = self.on_terminal("2", "null:", "--duration", "2.5s", "--rate", "1000")
+        self.assertEqual(code, 0, shown)
+        self.assertGreaterEqual(shown.count("\r"), 2, "the line is rewritten")
+        self.assertRegex(shown, r"rows")
+        lines, column = self.screen(shown)
+        self.assertEqual((column, [line for line in lines if line]), (0, []),
+                         "the terminal is left clean")
+        self.assertIn("hroughput", out)
+
+    def test_a_narrow_terminal(self):
+        code, _, shown = self.on_terminal("2", "null:", "--duration", "1.5s", "--rate", "1000",
+                                          columns=30)
+        self.assertEqual(code, 0, shown)
+        for piece in re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)):
+            self.assertLessEqual(len(piece), 30, repr(piece))
+        lines, column = self.screen(shown, 30)
+        self.assertEqual((column, [line for line in lines if line]), (0, []))
+
+    def test_an_error_begins_a_line_of_its_own(self):
+        code, _, shown = self.on_terminal("1", "1", "null:", "--nonsense")
+        self.assertEqual(code, 2)
+        self.assertRegex(shown, r"^append: [^\r\n]*\r?\n$")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,127 @@
+"""Whole runs on SQLite, held against what Python's own sqlite3 finds in the file."""
+
+import sqlite3
+
+import harness
+
+
+class Sqlite(harness.Case):
+    def query(self, path, sql):
+        with sqlite3.connect(path) as database:
+            return database.execute(sql).fetchall()
+
+    def check_syslog_rows(self, path, sessions, rows):
+        self.assertEqual(self.query(path, "select count(*) from syslog_table"), [(rows,)])
+        self.assertEqual(
+            self.query(path, "select count(*) from (select distinct n2, n3 from syslog_table)"),
+            [(rows,)])
+        self.assertEqual(self.query(path, "select count(distinct n2), count(distinct n1)"
+                                          " from syslog_table"), [(sessions, 1)])
+        least, most = self.query(path, "select min(c), max(c) from (select count(*) c"
+                                       " from syslog_table group by n2)")[0]
+        self.assertLessEqual(most - least, 1, "quotas are even")
+
+    def test_50_sessions_in_the_folder_of_the_run(self):
+        rows = harness.fewer(100_000)
+        ended, run = self.run_append("50", rows, timeout_s=3 * harness.GUARD_S)
+        self.assertEqual(run.rows["acknowledged"], rows)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(run.verification["rows_after"], rows)
+        self.assertIn(f"{rows:,}", ended.out)
+        files = [path for path in run.folder.iterdir() if path.suffix == ".db"]
+        self.assertEqual(len(files), 1, "one database in the folder")
+        self.check_syslog_rows(files[0], 50, rows)
+
+    def test_a_path_is_appended_to(self):
+        path = self.folder / "kept.db"
+        self.run_append("3", "100", f"sqlite:{path}")
+        _, run = self.run_append("3", "101", f"sqlite:{path}")
+        self.assertEqual(run.verification["rows_before"], 100)
+        self.assertEqual(run.verification["rows_after"], 201)
+        self.assertEqual(self.query(path, "select count(*) from syslog_table"), [(201,)])
+
+    def test_recreate(self):
+        path = self.folder / "again.db"
+        self.run_append("3", "100", f"sqlite:{path}")
+        _, run = self.run_append("2", "50", f"sqlite:{path}", "--recreate")
+        self.assertEqual(run.verification["rows_before"], 0)
+        self.check_syslog_rows(path, 2, 50)
+
+    def test_a_seed_repeats_the_rows(self):
+        for name in ("a", "b"):
+            self.run_append("2", "100", f"sqlite:{self.folder / name}.db", "--seed", "7")
+        sql = "select n1, n2, n3, host, msg from syslog_table order by n2, n3"
+        self.assertEqual(self.query(self.folder / "a.db", sql), self.query(self.folder / "b.db", sql))
+
+    def test_constant_data(self):
+        path = self.folder / "constant.db"
+        self.run_append("2", "100", f"sqlite:{path}", "--data", "constant")
+        self.assertEqual(self.query(path, "select count(distinct msg) from syslog_table"), [(1,)])
+        self.check_syslog_rows(path, 2, 100)
+
+    def test_varied_data(self):
+        path = self.folder / "varied.db"
+        self.run_append("2", "100", f"sqlite:{path}")
+        self.assertGreater(
+            self.query(path, "select count(distinct msg) from syslog_table")[0][0], 90)
+
+    def test_a_table_of_the_user(self):
+        path = self.folder / "mine.db"
+        self.query(path, "create table mine (id integer primary key, name varchar(20) not null,"
+                         " price decimal(8,2), at timestamp, note text)")
+        _, run = self.run_append("4", "1000", f"sqlite:{path}", "--table", "mine")
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        self.assertEqual(self.query(path, "select count(*), count(distinct id), count(name),"
+                                          " max(length(name)) <= 20 from mine"),
+                         [(1000, 1000, 1000, 1)])
+
+    def test_a_schema_file(self):
+        path = self.folder / "own.db"
+        (self.folder / "own.sql").write_text("create table own (a integer, b text);")
+        self.run_append("2", "10", f"sqlite:{path}", "--table", "own", "--schema-file", "own.sql")
+        self.assertEqual(self.query(path, "select count(*) from own"), [(10,)])
+
+    def test_a_schema_file_that_is_wrong(self):
+        (self.folder / "wrong.sql").write_text("create tabel own (a integer);")
+        self.append("2", "10", f"sqlite:{self.folder / 'x.db'}", "--table", "own",
+                    "--schema-file", "wrong.sql", "--out", self.out(), code=4)
+
+    def test_no_such_table(self):
+        ended = self.append("2", "10", f"sqlite:{self.folder / 'x.db'}", "--table", "nowhere",
+                            "--out", self.out(), code=4)
+        self.assertRegex(ended.reason, r"nowhere")
+
+    def test_a_path_that_cannot_be_opened(self):
+        ended = self.append("2", "10", f"sqlite:{self.folder / 'no' / 'x.db'}", code=4)
+        self.assertRegex(ended.reason, r"no/x\.db|unable to open")
+
+    def test_a_file_that_is_no_database(self):
+        (self.folder / "text.db").write_text("This is not a database, and long enough to tell.\n" * 99)
+        ended = self.append("2", "10", "sqlite:text.db", code=4)
+        self.assertRegex(ended.reason, r"not a database")
+        self.assertIn("This is not", (self.folder / "text.db").read_text())
+
+    def test_rows_that_the_database_refuses(self):
+        path = self.folder / "check.db"
+        self.query(path, "create table refuses (a integer check (a is null))")
+        _, run = self.run_append("2", "100", f"sqlite:{path}", "--table", "refuses", code=1)
+        self.assertEqual(run.rows["rejected"] + run.rows["not_sent"], 100)
+        self.assertGreater(run.rows["rejected"], 0)
+        self.assertTrue(run.causes)
+
+    def test_read_sql(self):
+        path = self.folder / "read.db"
+        _, run = self.run_append("1", "500", f"sqlite:{path}", "--read",
+                                 "select max(n3) from syslog_table")
+        self.assertEqual(run.table("summary.csv")[0]["counts"], "5")
+
+    def test_read_sql_that_is_wrong(self):
+        path = self.folder / "read.db"
+        ended = self.append("1", "500", f"sqlite:{path}", "--read", "select wrong from nowhere",
+                            "--out", self.out(), code=None)
+        self.assertIn(ended.code, (1, 4))
+        self.assertRegex(ended.out + ended.err, r"nowhere")
+
+
+if __name__ == "__main__":
+    harness.main()

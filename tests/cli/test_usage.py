@@ -1,0 +1,131 @@
+"""Wrong usage: exact exit code 2, one line that names what is wrong, nothing left behind."""
+
+import os
+import shutil
+import socket
+
+import harness
+
+
+class Usage(harness.Case):
+    def bad(self, *arguments, pattern):
+        with self.subTest(arguments=arguments):
+            self.refused(*arguments, code=2, pattern=pattern)
+
+    def test_missing_arguments(self):
+        self.bad(pattern=r"SESSIONS|usage|--help")
+        self.bad("50", pattern=r"RECORDS")
+        self.bad("--quiet", pattern=r"SESSIONS|usage|--help")
+        self.bad("50", "100", "null:", "extra", pattern=r"(?i)extra|too many")
+
+    def test_sessions(self):
+        for value in ("0", "-1", "abc", "1.5", "", " 5", "5x", "0x10", "99999999999999999999",
+                      "2000001", "+5"):
+            self.bad(value, "1000", "null:", pattern=r"(?i)sessions|-1")
+
+    def test_records(self):
+        for value in ("0", "-1", "abc", "1.5", "", "5x", "99999999999999999999", "2000G"):
+            self.bad("1", value, "null:", pattern=r"(?i)records|rows|-1")
+
+    def test_more_sessions_than_rows(self):
+        self.bad("100", "99", "null:", pattern=r"100.*99|99.*100")
+
+    def test_options(self):
+        self.bad("1", "1", "null:", "--nonsense", pattern=r"--nonsense")
+        self.bad("1", "1", "null:", "-z", pattern=r"-z|'z'")
+        self.bad("1", "1", "null:", "--batch", pattern=r"--batch")
+        self.bad("1", "1", "null:", "--quiet=yes", pattern=r"--quiet")
+
+    def test_option_values(self):
+        for option, values in (
+            ("--batch", ("0", "-1", "x", "99999999999")),
+            ("--read-every", ("0", "x")),
+            ("--data", ("random",)),
+            ("--seed", ("x", "-1")),
+            ("--rate", ("0", "x", "-5")),
+            ("--connect-concurrency", ("0", "x")),
+            ("--connect-timeout", ("0", "x", "-1s")),
+            ("--sample-interval", ("0", "x")),
+            ("--server-pid", ("0", "x", "-4")),
+            ("--on-drop", ("retry",)),
+            ("--stack-size", ("1", "x")),
+            ("--table", ("",)),
+        ):
+            for value in values:
+                self.bad("1", "1", "null:", f"{option}={value}", pattern=option)
+
+    def test_duration(self):
+        for value in ("0", "x", "-1s", ""):
+            self.bad("1", "null:", f"--duration={value}", pattern=r"--duration")
+        self.bad("1", "100", "null:", "--duration", "1s", pattern=r"(?i)RECORDS|duration")
+
+    def test_adapters_and_methods(self):
+        self.bad("1", "1", "null:", "--adapter", "oracle9", pattern=r"oracle9")
+        self.bad("1", "1", "oracle9://host/db", pattern=r"oracle9")
+        self.bad("1", "1", "sqlite:x.db", "--method", "teleport", pattern=r"teleport")
+        self.bad("1", "1", "what is this", pattern=r"what is this")
+        self.bad("1", "1", "70000", pattern=r"70000")
+        self.bad("1", "1", "0", pattern=r"\b0\b")
+        self.bad("1", "1", "postgresql://h:99999/x", pattern=r"99999|port")
+
+    def test_the_out_folder_exists(self):
+        (self.folder / "there").mkdir()
+        self.bad("1", "1", "null:", "--out", "there", pattern=r"there")
+
+    def test_the_out_folder_cannot_be_made(self):
+        (self.folder / "file").write_text("")
+        self.bad("1", "1", "null:", "--out", "file/run", pattern=r"file")
+        self.bad("1", "1", "null:", "--out", "/proc/run", pattern=r"/proc/run")
+
+    def test_files_that_cannot_be_read(self):
+        self.bad("1", "1", "null:", "--password-file", "nowhere", pattern=r"nowhere")
+        self.bad("1", "1", "sqlite:x.db", "--schema-file", "nowhere", pattern=r"nowhere")
+        (self.folder / "folder").mkdir()
+        self.bad("1", "1", "null:", "--password-file", "folder", pattern=r"folder")
+        self.bad("1", "1", "sqlite:x.db", "--schema-file", "folder", pattern=r"folder")
+
+
+class Unreachable(harness.Case):
+    """Needs no server: nobody is there."""
+
+    def free_port(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def test_nobody_listens(self):
+        port = self.free_port()
+        self.refused("2", "10", port, code=4, pattern=rf"{port}")
+
+    def test_somebody_else_listens(self):
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            server.listen(8)
+            port = server.getsockname()[1]
+            self.refused("2", "10", port, "--connect-timeout", "1", code=4, pattern=rf"{port}")
+
+    def test_schemes_need_their_adapter(self):
+        if "postgresql" not in self.append("--version").out:
+            self.skipTest("no adapter for a server in this build")
+        self.refused("2", "10", f"postgresql://u@127.0.0.1:{self.free_port()}/x", code=4,
+                     pattern=r"(?i)refused|unreachable|nobody")
+        self.refused("2", "10", "postgresql://u@no-such-host.invalid/x", code=4,
+                     pattern=r"no-such-host\.invalid")
+
+
+class Unwritable(harness.Case):
+    def test_a_folder_of_somebody_else(self):
+        closed = self.folder / "closed"
+        closed.mkdir(mode=0o555)
+        if os.geteuid() != 0:
+            self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed")
+            return
+        # Root may write anywhere: run a copy of the program as nobody, in a place it can reach.
+        os.chmod(self.folder, 0o755)
+        copy = shutil.copy(harness.BINARY, self.folder / "append")
+        self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed",
+                     program=copy, user=65534, group=65534, extra_groups=[])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,238 @@
+"""The rules of the house for C sources, each a function that yields findings as text.
+
+A source is (path relative to the root, text). The rules read C by stripping comments, strings and
+preprocessor lines and matching brackets; that is enough for the layout clang-format gives us.
+"""
+
+import re
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 60
+PARAMETERS_MAX = 6
+
+# What each folder of src/ may include besides itself.
+MAY_INCLUDE = {
+    "base": {"append"},
+    "adapters": {"append", "base"},
+    "measure": {"append", "base"},
+    "plan": {"append", "base", "adapters/registry.h"},
+    "limits": {"append", "base", "measure", "plan"},
+    "load": {"append", "base", "measure", "plan"},
+    "report": {"append", "base", "measure", "plan"},
+    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report"},
+    "main.c": {"base", "cli"},
+    "append": set(),
+}
+CLIENT_LIBRARIES = re.compile(r"^(libpq|libpq-fe|sqlite3|mysql|mariadb|sql|sqlext|pg_config)\b")
+BANNED_CALLS = re.compile(
+    r"(?<![\w.>])(sprintf|vsprintf|strcpy|stpcpy|strcat|atoi|atol|atoll|atof|gets|localtime|gmtime"
+    r"|ctime|asctime|strtok|rand|srand|alloca)\s*\("
+)
+CONTROL_WORDS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else"}
+
+
+def strip(text, keep_strings=False):
+    """Blanks comments, and strings and characters unless they are kept; lines stay where they are."""
+
+    def blank(match):
+        token = match.group(0)
+        if token.startswith("/"):
+            return re.sub(r"[^\n]", " ", token)
+        return token if keep_strings else token[0] + " " * (len(token) - 2) + token[-1]
+
+    return re.sub(
+        r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text, flags=re.S
+    )
+
+
+def strip_directives(code):
+    """Blanks preprocessor lines with their continuations."""
+    return re.sub(
+        r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
+        lambda match: re.sub(r"[^\n]", " ", match.group(0)),
+        code,
+        flags=re.M,
+    )
+
+
+def includes(text):
+    """(line number, '"' or '<', name) of each include."""
+    for number, line in enumerate(strip(text, keep_strings=True).splitlines(), 1):
+        match = re.match(r"\s*#\s*include\s*([\"<])([^\">]+)[\">]", line)
+        if match:
+            yield number, match.group(1), match.group(2)
+
+
+def folder_of(path):
+    """src/load/gate.c -> load, include/append/row.h -> append, src/main.c -> main.c."""
+    parts = path.split("/")
+    return parts[1] if parts[0] in ("src", "include") and len(parts) > 1 else None
+
+
+def check_includes(path, text):
+    folder = folder_of(path)
+    if folder is None:
+        return
+    if folder not in MAY_INCLUDE:
+        yield f"{path}: folder {folder} has no include rule in tests/style/rules.py"
+        return
+    stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    for number, quote, name in includes(text):
+        if quote == "<":
+            if CLIENT_LIBRARIES.match(name) and folder != "adapters":
+                yield f"{path}:{number}: only adapters may include <{name}>"
+            continue
+        name = name if "/" in name else f"{folder}/{name}"  # beside the file itself
+        target = name.split("/")[0]
+        if folder == "adapters" and target == "adapters":
+            header = name.split("/")[1].rsplit(".", 1)[0]
+            is_own = stem == header or stem.startswith(header + "_") or (
+                header.split("_")[0] == stem.split("_")[0]
+            )
+            if stem != "registry" and not is_own:
+                yield f'{path}:{number}: an adapter may not include "{name}"'
+        elif target != folder and not {target, name} & MAY_INCLUDE[folder]:
+            yield f'{path}:{number}: {folder} may not include "{name}"'
+
+
+def check_cycles(sources):
+    """Cycles between files, and between folders."""
+    known = {re.sub(r"^(src|include)/", "", path): path for path, _ in sources}
+    files, folders = {}, {}
+    for path, text in sources:
+        folder = folder_of(path)
+        if folder is None:
+            continue
+        short = re.sub(r"^(src|include)/", "", path)
+        names = [name if "/" in name else f"{folder}/{name}"
+                 for _, quote, name in includes(text) if quote == '"']
+        names = [name for name in names if name in known]
+        files[short] = [name for name in names if name != short]
+        targets = {name.split("/")[0] for name in names} - {folder}
+        # The registry lists the adapters and nothing else: plan may look them up.
+        folders.setdefault(folder, set()).update(targets)
+    for kind, graph in (("files", files), ("folders", folders)):
+        cycle = find_cycle(graph)
+        if cycle:
+            yield f"cycle of {kind}: " + " -> ".join(cycle)
+
+
+def find_cycle(graph):
+    done, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return None
+        path.append(node)
+        for target in sorted(graph.get(node, ())):
+            cycle = visit(target)
+            if cycle:
+                return cycle
+        path.pop()
+        done.add(node)
+        return None
+
+    for node in sorted(graph):
+        cycle = visit(node)
+        if cycle:
+            return cycle
+    return None
+
+
+def check_umbrella(path, text):
+    """A header that declares nothing and only includes others."""
+    if not path.endswith(".h"):
+        return
+    code = strip_directives(strip(text))
+    if not re.search(r"\w", code) and "#define" not in re.sub(
+        r"#ifndef (\w+)\s*\n\s*#define \1\b", "", text
+    ):
+        yield f"{path}: declares nothing (umbrella headers are not used)"
+
+
+def check_guard(path, text):
+    if path.endswith(".h") and not re.search(r"^#ifndef (\w+_H)\n#define \1$", text, flags=re.M):
+        yield f"{path}: no include guard"
+
+
+def check_file_length(path, text):
+    lines = text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield f"{path}: {lines} lines, at most {FILE_LINES_MAX}"
+
+
+def functions(text):
+    """(name, first line, lines, parameters) of each function definition."""
+    code = strip_directives(strip(text))
+    depth = 0
+    start = 0  # of the text since the last top-level ; or }
+    index = 0
+    head = None
+    while index < len(code):
+        char = code[index]
+        if char == "{":
+            if depth == 0:
+                head = (start, index)
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                found = parse_head(code[head[0]:head[1]])
+                if found:
+                    name, parameters, offset = found
+                    first = code.count("\n", 0, head[0] + offset) + 1
+                    last = code.count("\n", 0, index) + 1
+                    yield name, first, last - first + 1, parameters
+                start = index + 1
+        elif char == ";" and depth == 0:
+            start = index + 1
+        index += 1
+
+
+def parse_head(head):
+    """Name, number of parameters and offset of the first word of `type name(parameters)`."""
+    match = re.search(r"(\w+)\s*\(", head)
+    if not match or "=" in head[: match.start()] or match.group(1) in CONTROL_WORDS:
+        return None
+    while match and match.group(1) == "__attribute__":
+        match = re.compile(r"(\w+)\s*\(").search(head, match.end())
+    if not match:
+        return None
+    level, commas, index = 1, 0, match.end()
+    begin = index
+    while index < len(head) and level:
+        level += {"(": 1, ")": -1}.get(head[index], 0)
+        commas += head[index] == "," and level == 1
+        index += 1
+    inside = head[begin:index - 1].strip()
+    parameters = 0 if inside in ("", "void") else commas + 1
+    return match.group(1), parameters, len(head) - len(head.lstrip())
+
+
+def check_functions(path, text):
+    for name, first, lines, parameters in functions(text):
+        if lines > FUNCTION_LINES_MAX:
+            yield f"{path}:{first}: {name} has {lines} lines, at most {FUNCTION_LINES_MAX}"
+        if parameters > PARAMETERS_MAX:
+            yield f"{path}:{first}: {name} has {parameters} parameters, at most {PARAMETERS_MAX}"
+
+
+def check_banned_calls(path, text):
+    code = strip(text)
+    for match in BANNED_CALLS.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        yield f"{path}:{line}: {match.group(1)} is not used here"
+
+
+def check_private_paths(path, text):
+    # Built from parts, so that this file passes its own rule.
+    for word in ("/" + "work/", "/tmp/" + "bash_jobs"):
+        for number, line in enumerate(text.splitlines(), 1):
+            if word in line:
+                yield f"{path}:{number}: names a private path"
+
+
+RULES_FOR_C = (check_includes, check_umbrella, check_guard, check_file_length, check_functions,
+               check_banned_calls)

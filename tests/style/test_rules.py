@@ -1,0 +1,152 @@
+"""Every rule finds what it is there for: each is shown a sample that breaks it, and one that is fine."""
+
+import unittest
+
+import rules
+
+GUARD = "#ifndef A_H\n#define A_H\n%s\n#endif\n"
+
+
+def found(rule, path, text):
+    return list(rule(path, text))
+
+
+class Includes(unittest.TestCase):
+    def check(self, path, include, is_allowed):
+        result = found(rules.check_includes, path, f"#include {include}\n")
+        self.assertEqual(result == [], is_allowed, f"{path} {include}: {result}")
+
+    def test_each_direction(self):
+        for path, include in (
+            ("src/base/a.c", '"append/error.h"'),
+            ("src/base/a.c", '"base/a.h"'),
+            ("src/base/a.c", '"a.h"'),
+            ("src/measure/a.c", '"base/mono.h"'),
+            ("src/plan/a.c", '"adapters/registry.h"'),
+            ("src/load/a.c", '"plan/plan.h"'),
+            ("src/load/a.c", '"measure/recorder.h"'),
+            ("src/report/a.c", '"measure/result.h"'),
+            ("src/report/a.c", '"plan/plan.h"'),
+            ("src/cli/a.c", '"load/driver.h"'),
+            ("src/cli/a.c", '"report/text.h"'),
+            ("src/adapters/null.c", '"adapters/null.h"'),
+            ("src/adapters/postgresql_row.c", '"adapters/postgresql.h"'),
+            ("src/adapters/postgresql.c", '"adapters/postgresql_row.h"'),
+            ("src/adapters/registry.c", '"adapters/postgresql.h"'),
+            ("src/adapters/postgresql.c", "<libpq-fe.h>"),
+            ("src/main.c", '"cli/run.h"'),
+            ("include/append/adapter.h", '"append/row.h"'),
+        ):
+            self.check(path, include, True)
+        for path, include in (
+            ("src/base/a.c", '"measure/recorder.h"'),
+            ("src/measure/a.c", '"load/driver.h"'),
+            ("src/measure/a.c", '"plan/plan.h"'),
+            ("src/plan/a.c", '"adapters/null.h"'),
+            ("src/plan/a.c", '"measure/ledger.h"'),
+            ("src/load/a.c", '"cli/run.h"'),
+            ("src/load/a.c", '"report/text.h"'),
+            ("src/load/a.c", '"adapters/registry.h"'),
+            ("src/report/a.c", '"load/driver.h"'),
+            ("src/report/a.c", '"cli/run.h"'),
+            ("src/adapters/null.c", '"adapters/sqlite.h"'),
+            ("src/adapters/null.c", '"adapters/registry.h"'),
+            ("src/adapters/null.c", '"plan/plan.h"'),
+            ("src/load/a.c", "<libpq-fe.h>"),
+            ("src/report/a.c", "<sqlite3.h>"),
+            ("src/main.c", '"load/driver.h"'),
+            ("include/append/adapter.h", '"base/mono.h"'),
+            ("src/adapters/null.c", '"sqlite.h"'),
+            ("src/novelty/a.c", '"base/mono.h"'),
+        ):
+            self.check(path, include, False)
+
+    def test_an_include_in_a_comment_does_not_count(self):
+        text = '/*\n#include "cli/run.h"\n*/\n// #include "cli/run.h"\n'
+        self.assertEqual(found(rules.check_includes, "src/base/a.c", text), [])
+
+
+class Cycles(unittest.TestCase):
+    def test_files(self):
+        sources = [
+            ("src/base/a.h", '#include "base/b.h"\n'),
+            ("src/base/b.h", '#include "base/c.h"\n'),
+            ("src/base/c.h", '#include "a.h"\n'),
+        ]
+        self.assertEqual(len(list(rules.check_cycles(sources))), 1)
+        self.assertEqual(list(rules.check_cycles(sources[:2])), [])
+
+    def test_folders(self):
+        sources = [
+            ("src/load/a.c", '#include "measure/b.h"\n'),
+            ("src/measure/b.h", ""),
+            ("src/measure/c.c", '#include "load/d.h"\n'),
+            ("src/load/d.h", ""),
+        ]
+        self.assertEqual(len(list(rules.check_cycles(sources))), 1)
+        self.assertEqual(list(rules.check_cycles(sources[:2])), [])
+
+
+class Headers(unittest.TestCase):
+    def test_umbrella(self):
+        umbrella = GUARD % '#include "base/a.h"\n#include "base/b.h" /* all */'
+        self.assertEqual(len(found(rules.check_umbrella, "src/base/all.h", umbrella)), 1)
+        for fine in ("int a_b(void);", "#define A_B 1"):
+            text = GUARD % ('#include "base/b.h"\n' + fine)
+            self.assertEqual(found(rules.check_umbrella, "src/base/a.h", text), [])
+
+    def test_guard(self):
+        self.assertEqual(len(found(rules.check_guard, "src/base/a.h", "int a;\n")), 1)
+        self.assertEqual(found(rules.check_guard, "src/base/a.h", GUARD % "int a;"), [])
+
+
+def function(lines, parameters="void"):
+    body = "    work(\"}\"); /* } */\n" * (lines - 3)
+    return f"#define X {{\nstatic const char *name = \"{{\";\n\nint a_do({parameters})\n{{\n{body}}}\n"
+
+
+class Sizes(unittest.TestCase):
+    def test_file(self):
+        self.assertEqual(len(found(rules.check_file_length, "src/base/a.c", "\n" * 501)), 1)
+        self.assertEqual(found(rules.check_file_length, "src/base/a.c", "\n" * 500), [])
+
+    def test_function_lines(self):
+        self.assertEqual(len(found(rules.check_functions, "a.c", function(61))), 1)
+        self.assertEqual(found(rules.check_functions, "a.c", function(60)), [])
+
+    def test_the_second_function_is_seen_too(self):
+        text = function(10) + "\nstruct s {\n    int a;\n};\n" + function(61)
+        self.assertEqual(len(found(rules.check_functions, "a.c", text)), 1)
+
+    def test_parameters(self):
+        seven = "int a, int b, int c, int (*d)(int, int, int), int e, int f, int g"
+        six = "int a, int b, int c, int (*d)(int, int, int), int e, int f"
+        self.assertEqual(len(found(rules.check_functions, "a.c", function(9, seven))), 1)
+        self.assertEqual(found(rules.check_functions, "a.c", function(9, six)), [])
+
+    def test_tables_are_not_functions(self):
+        text = "const struct a b[] = {\n" + "    {F(1), 2},\n" * 90 + "};\n"
+        self.assertEqual(found(rules.check_functions, "a.c", text), [])
+
+
+class Calls(unittest.TestCase):
+    def test_banned(self):
+        for name in ("sprintf", "strcpy", "strcat", "atoi", "gets", "localtime", "strtok", "rand"):
+            self.assertEqual(
+                len(found(rules.check_banned_calls, "a.c", f"int x = {name} (y);\n")), 1, name
+            )
+
+    def test_fine(self):
+        text = 'snprintf(a, 1, "b"); localtime_r(a, b); /* sprintf(a) */ log("gets(x)"); my_rand();\n'
+        self.assertEqual(found(rules.check_banned_calls, "a.c", text), [])
+
+
+class PrivatePaths(unittest.TestCase):
+    def test_found(self):
+        for word in ("/" + "work/x", "/tmp/" + "bash_jobs.0"):
+            self.assertEqual(len(found(rules.check_private_paths, "a.md", f"see {word}\n")), 1)
+        self.assertEqual(found(rules.check_private_paths, "a.md", "the work/life of paths\n"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

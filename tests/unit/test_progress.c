@@ -1,0 +1,253 @@
+/* The progress line: what it says, how it gets shorter, and how often it is written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "report/progress.h"
+
+enum {
+    LINE_BYTES = 512
+};
+
+static struct recorder_snapshot total; /* too large for a stack */
+static struct interval interval;
+static struct sample sample;
+static struct plan plan;
+static const struct sampler_progress now = {&interval, &sample, &total};
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&total, 0, sizeof total);
+    memset(&interval, 0, sizeof interval);
+    memset(&plan, 0, sizeof plan);
+    plan.sessions = 1000;
+    plan.records = 1000000;
+    plan.sample_interval_ns = 3 * MONO_NS_PER_S;
+    interval.start_ns = 5 * MONO_NS_PER_S;
+    interval.end_ns = 6 * MONO_NS_PER_S;
+    interval.sessions_alive = 1000;
+    interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = 52100;
+    interval.append_p99_ns = 12300000;
+    total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 345600;
+    total.counters[RECORDER_SESSIONS_CONNECTED] = 1000;
+    total.counters[RECORDER_APPENDS] = 3456;
+    sample = (struct sample){.host_cpu_percent = 60,
+                             .server_cpu_percent = 45,
+                             .client_cpu_percent = 9,
+                             .server_memory_bytes = INT64_C(812) << 20};
+    return 0;
+}
+
+static struct progress begun(void)
+{
+    return (struct progress){.plan = &plan, .work_start_ns = 0};
+}
+
+static const char *format(const struct progress *progress, unsigned columns)
+{
+    static char line[LINE_BYTES];
+    progress_format(progress, &now, columns, line, sizeof line);
+    return line;
+}
+
+static void test_full_line(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    assert_string_equal(format(&progress, 0),
+                        "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  p99 12.3 ms  "
+                        "server 45% 812 MiB  errors 0  left 12s");
+}
+
+/* 34.56 % is 34.5: the last row, not rounding, makes 100 %. */
+static void test_not_whole_before_it_is(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 999999;
+    assert_non_null(strstr(format(&progress, 0), "rows 999,999 99.9%"));
+    total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 1000000;
+    assert_non_null(strstr(format(&progress, 0), "rows 1,000,000 100.0%"));
+}
+
+static void test_never_wider(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    for (unsigned columns = 1; columns < 130; columns++) {
+        const char *line = format(&progress, columns);
+        assert_true(strlen(line) <= columns);
+        assert_null(strchr(line, '\n'));
+        if (columns >= 20) {
+            assert_non_null(strstr(line, "rows 345,600 34.5%"));
+        }
+    }
+    assert_string_equal(format(&progress, 79), "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  "
+                                               "server 45% 812 MiB  left 12s");
+}
+
+/* Errors are news: then they stay longer than sessions and speed. */
+static void test_errors_stay(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    total.counters[RECORDER_APPENDS_FAILED] = 5;
+    total.counters[RECORDER_COUNTS_FAILED] = 2;
+    assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
+}
+
+static void test_duration(void **state)
+{
+    (void)state;
+    struct progress progress = begun();
+    plan.records = 0;
+    plan.duration_ns = 10 * MONO_NS_PER_S;
+    progress.work_start_ns = 2 * MONO_NS_PER_S;
+    const char *line = format(&progress, 0);
+    assert_non_null(strstr(line, "rows 345,600 40.0%"));
+    assert_non_null(strstr(line, "left 6s"));
+    interval.end_ns = 60 * MONO_NS_PER_S;
+    assert_non_null(strstr(format(&progress, 0), "100.0%"));
+    assert_non_null(strstr(format(&progress, 0), "left 0s"));
+}
+
+static void test_server_unknown(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    sample.server_cpu_percent = -1;
+    sample.server_memory_bytes = -1;
+    assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
+    assert_null(strstr(format(&progress, 0), "server"));
+    const struct sampler_progress early = {&interval, NULL, &total};
+    char line[LINE_BYTES];
+    progress_format(&progress, &early, 0, line, sizeof line);
+    assert_null(strstr(line, "cpu"));
+}
+
+static void test_connecting(void **state)
+{
+    (void)state;
+    memset(&total, 0, sizeof total);
+    total.counters[RECORDER_SESSIONS_CONNECTED] = 512;
+    total.counters[RECORDER_SESSIONS_FAILED] = 3;
+    const struct progress progress = {.plan = &plan, .work_start_ns = -1};
+    assert_string_equal(format(&progress, 0), "connecting: sessions 512/1,000  "
+                                              "server 45% 812 MiB  errors 3  for 6s");
+}
+
+static void test_plain_lines(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = tmpfile();
+    assert_non_null(stream);
+    struct progress progress;
+    progress_init(&progress, stream, &plan);
+    assert_false(progress.is_terminal);
+    for (int64_t second = 1; second <= 10; second++) {
+        interval.start_ns = (second - 1) * MONO_NS_PER_S;
+        interval.end_ns = second * MONO_NS_PER_S;
+        progress_show(&progress, &now);
+    }
+    progress_end(&progress);
+    rewind(stream);
+    size_t lines = 0;
+    while (getline(&text, &size, stream) > 0) {
+        assert_null(strpbrk(text, "\r\x1b"));
+        lines++;
+    }
+    assert_int_equal(lines, 3); /* at 3, 6 and 9 s */
+    free(text);
+    fclose(stream);
+}
+
+static size_t read_terminal(int master, char *text, size_t size)
+{
+    size_t used = 0;
+    while (used + 1 < size) {
+        const ssize_t got = read(master, text + used, size - 1 - used);
+        if (got <= 0) {
+            break;
+        }
+        used += (size_t)got;
+    }
+    text[used] = '\0';
+    return used;
+}
+
+static void test_terminal(void **state)
+{
+    (void)state;
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
+        skip();
+    }
+    FILE *stream = fopen(ptsname(master), "r+");
+    assert_non_null(stream);
+    const struct winsize size = {.ws_row = 24, .ws_col = 60};
+    assert_int_equal(ioctl(master, TIOCSWINSZ, &size), 0);
+    setenv("TERM", "xterm", 1);
+    struct progress progress;
+    progress_init(&progress, stream, &plan);
+    assert_true(progress.is_terminal);
+    char text[2 * LINE_BYTES];
+    progress_show(&progress, &now);
+    read_terminal(master, text, sizeof text);
+    assert_string_equal(text, "\rsessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  left 2s\x1b[K");
+    assert_true(progress.is_line_open);
+    progress_end(&progress);
+    read_terminal(master, text, sizeof text);
+    assert_string_equal(text, "\r\x1b[K");
+    progress_end(&progress);
+    assert_int_equal(read_terminal(master, text, sizeof text), 0);
+
+    setenv("TERM", "dumb", 1);
+    progress_init(&progress, stream, &plan);
+    assert_false(progress.is_terminal);
+    fclose(stream);
+    close(master);
+}
+
+static void test_quiet(void **state)
+{
+    (void)state;
+    plan.is_quiet = true;
+    FILE *stream = tmpfile();
+    assert_non_null(stream);
+    struct progress progress;
+    progress_init(&progress, stream, &plan);
+    progress_show(&progress, &now);
+    progress_end(&progress);
+    assert_int_equal(ftell(stream), 0);
+    fclose(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_full_line, set_up),
+        cmocka_unit_test_setup(test_not_whole_before_it_is, set_up),
+        cmocka_unit_test_setup(test_never_wider, set_up),
+        cmocka_unit_test_setup(test_errors_stay, set_up),
+        cmocka_unit_test_setup(test_duration, set_up),
+        cmocka_unit_test_setup(test_server_unknown, set_up),
+        cmocka_unit_test_setup(test_connecting, set_up),
+        cmocka_unit_test_setup(test_plain_lines, set_up),
+        cmocka_unit_test_setup(test_terminal, set_up),
+        cmocka_unit_test_setup(test_quiet, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
