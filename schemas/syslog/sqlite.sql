@@ -1,7 +1,7 @@
 create table syslog_table (
     tm   timestamp,
     n1   smallint,
-    n2   integer,
+    n2   int,
     n3   bigint,
     n4   float,
     n5   double,

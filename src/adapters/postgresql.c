@@ -4,14 +4,14 @@
  * append_open costs one round trip and append_close another: libpq lets COPY begin only when the
  * server has agreed to it. With the method "insert" append_close is the only one.
  */
-#include "postgresql.h"
+#include "adapters/postgresql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapters/postgresql_conn.h"
 #include "base/buffer.h"
-#include "postgresql_conn.h"
 
 static void client_version(char *text, size_t size)
 {
@@ -170,7 +170,7 @@ const struct adapter adapter_postgresql = {
     .summary = "PostgreSQL: COPY in binary format, or multi-row INSERT",
     .default_port = 5432,
     .identifier_quote = '"',
-    .stack_bytes = 256U * 1024U,
+    .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 1,
     .methods = methods,
     .client_version = client_version,

@@ -1,5 +1,5 @@
 /* Connecting to PostgreSQL, and disconnecting. */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <errno.h>
 #include <poll.h>

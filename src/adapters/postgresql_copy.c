@@ -4,13 +4,13 @@
  * Rows are encoded into a piece of stack and handed to libpq, which sends whenever 8 KiB are
  * together. Nothing of a batch stays in the connection, so thousands of them stay small.
  */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapters/postgresql_encode.h"
 #include "base/buffer.h"
-#include "postgresql_encode.h"
 
 /* Small enough to share two pages of stack with its callers; larger pieces measure no faster. */
 enum {

@@ -1,11 +1,11 @@
 /* What PostgreSQL's catalogue says about a table. */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "postgresql_encode.h"
+#include "adapters/postgresql_encode.h"
 
 /* Tables of any kind that take rows. Domains are followed down to the type beneath them; the
  * innermost length, and every NOT NULL on the way, hold. A partial unique index counts as well:

@@ -1,4 +1,4 @@
-#include "postgresql_encode.h"
+#include "adapters/postgresql_encode.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* From libpq's results and messages to struct error. */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <ctype.h>
 #include <stdlib.h>

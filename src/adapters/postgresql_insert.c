@@ -4,13 +4,13 @@
  * One append is one pipeline, which the server runs as one transaction and answers at its end: one
  * round trip, however many statements. Statements are prepared within it at their first use.
  */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "adapters/postgresql_encode.h"
 #include "base/buffer.h"
-#include "postgresql_encode.h"
 
 enum {
     PARAMETERS_MAX = 65535,

@@ -1,5 +1,5 @@
 /* Whether PostgreSQL listens on a port, without being a user of it. */
-#include "postgresql_conn.h"
+#include "adapters/postgresql_conn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Values as SQLite keeps them: numbers, text, blobs; times and addresses are text. */
-#include "sqlite_conn.h"
+#include "adapters/sqlite_conn.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -47,7 +47,8 @@ static int format_timestamp(char *text, int64_t ns)
     const int64_t days = floor_divide(ns, NS_PER_DAY);
     int length = format_date(text, days);
     text[length++] = ' ';
-    return length + format_time(text + length, ns - days * NS_PER_DAY);
+    const int64_t rest = ns % NS_PER_DAY; /* days times a day could overflow */
+    return length + format_time(text + length, rest < 0 ? rest + NS_PER_DAY : rest);
 }
 
 /* Text, so that the column's affinity makes of it what it can hold without loss. */

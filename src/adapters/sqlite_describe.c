@@ -1,6 +1,6 @@
 /* What SQLite knows of a table. Its declared types are free text: known names are taken at their
  * word, others by the affinity that SQLite itself derives from them. */
-#include "sqlite_conn.h"
+#include "adapters/sqlite_conn.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* From SQLite's result codes to struct error. */
-#include "sqlite_conn.h"
+#include "adapters/sqlite_conn.h"
 
 #include <string.h>
 

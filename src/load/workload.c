@@ -24,49 +24,46 @@ static int64_t intended_start_ns(const struct session *session)
     return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
 }
 
-/* Fills the next rows of the append that the adapter has not been given. */
-static size_t fill_next(const struct session *session, const struct append *append,
-                        struct row_buffer *buffer)
+/* Hands the next rows of the append over. The memory for them is borrowed for no longer than that:
+ * sessions that wait for an answer of the server hold none. */
+static enum status hand_over(struct session *session, struct append *append, struct error *error)
 {
-    const struct generator *generator = session->load->generator;
+    struct generator *generator = session->load->generator;
+    struct row_buffer *buffer = generator_borrow(generator);
+    if (buffer == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
+        return STATUS_FATAL;
+    }
     const uint64_t left = append->rows - append->handed;
     const size_t most = generator_buffer_rows(generator);
     const size_t count = left < most ? (size_t)left : most;
     generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
-    return count;
+    append->handed += count;
+    const enum status status =
+        session->load->plan->adapter->append_rows(session->conn, &buffer->batch, error);
+    generator_give_back(generator, buffer);
+    return status;
 }
 
-static enum status send_once(struct session *session, struct append *append,
-                             struct row_buffer *buffer, struct error *error)
+static enum status send_once(struct session *session, struct append *append, struct error *error)
 {
     const struct adapter *adapter = session->load->plan->adapter;
     append->handed = 0;
     append->accepted = 0;
     enum status status = adapter->append_open(session->conn, session->load->table, error);
-    /* the first rows stand in the buffer already, so that making them is no part of the append */
-    size_t count = buffer->batch.row_count;
-    while (status == STATUS_OK && append->handed < append->rows) {
-        if (append->handed > 0)
-            count = fill_next(session, append, buffer);
-        append->handed += count;
-        status = adapter->append_rows(session->conn, &buffer->batch, error);
-    }
+    while (status == STATUS_OK && append->handed < append->rows)
+        status = hand_over(session, append, error);
     if (status == STATUS_OK)
         status = adapter->append_close(session->conn, &append->accepted, error);
     return status;
 }
 
 /* Sends the batch, again while the database is busy and nothing of it was accepted. */
-static enum status send_batch(struct session *session, struct append *append,
-                              struct row_buffer *buffer, struct error *error)
+static enum status send_batch(struct session *session, struct append *append, struct error *error)
 {
     for (int tries = 1;; tries++) {
-        if (tries > 1) {
-            append->handed = 0;
-            fill_next(session, append, buffer);
-        }
         error_clear(error);
-        const enum status status = send_once(session, append, buffer, error);
+        const enum status status = send_once(session, append, error);
         if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0)
             return status;
         if (gate_is_stopped(&session->load->gate)) {
@@ -117,21 +114,12 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     const uint64_t left = session->quota - session->begun;
     struct append append = {.first_row = session->begun,
                             .rows = left < load->plan->batch_rows ? left : load->plan->batch_rows};
-    struct row_buffer *buffer = generator_borrow(load->generator);
     struct error error;
     error_clear(&error);
-    if (buffer == NULL) {
-        error_set(&error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
-        session_blame(session, CAUSE_APPEND, STATUS_FATAL, &error);
-        return STATUS_FATAL;
-    }
     session->begun += append.rows;
-    fill_next(session, &append, buffer);
     const int64_t start_ns = mono_now_ns();
-    const enum status status = send_batch(session, &append, buffer, &error);
+    const enum status status = send_batch(session, &append, &error);
     const int64_t end_ns = mono_now_ns();
-    generator_give_back(load->generator, buffer);
-
     if (append.accepted > append.rows)
         append.accepted = append.rows;
     if (status == STATUS_OK && append.accepted < append.rows)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -10,7 +11,8 @@
 
 enum {
     PATH_BYTES = 64,
-    TEXT_BYTES = 4096
+    TEXT_BYTES = 4096,
+    REFRESH_MIN = 16, /* fewer make no estimate, whatever the budget */
 };
 
 void process_memory_init(struct process_memory_reader *reader, int proc)
@@ -21,6 +23,15 @@ void process_memory_init(struct process_memory_reader *reader, int proc)
 static bool has_memory(const struct process *process)
 {
     return process->missing == 0 && !process->seen.is_zombie;
+}
+
+int64_t process_memory_thread_cpu_ns(void)
+{
+    struct timespec time;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
+        return 0;
+    }
+    return (int64_t)time.tv_sec * MONO_NS_PER_S + time.tv_nsec;
 }
 
 /* After a failure to read smaps_rollup: whether it will fail for ever. A process that has ended
@@ -54,6 +65,7 @@ static bool refresh(struct process_memory_reader *reader, struct process *proces
     }
     const uint64_t private_bytes =
         rollup.private_bytes < rollup.pss_bytes ? rollup.private_bytes : rollup.pss_bytes;
+    const bool is_new = !process->memory.is_read;
     process->memory = (struct process_memory){
         .is_read = true,
         .round = reader->round,
@@ -63,6 +75,60 @@ static bool refresh(struct process_memory_reader *reader, struct process *proces
         .shared_huge_bytes = rollup.shared_huge_bytes,
     };
     reader->refreshed++;
+    if (is_new) {
+        reader->new_bytes += (double)(process->memory.private_bytes + process->memory.shared_bytes);
+        reader->new_count++;
+    }
+    return true;
+}
+
+static bool is_over_budget(const struct process_memory_reader *reader)
+{
+    if (reader->refreshed < REFRESH_MIN) {
+        return false;
+    }
+    return mono_now_ns() >= reader->wall_deadline_ns ||
+           process_memory_thread_cpu_ns() >= reader->cpu_deadline_ns;
+}
+
+static size_t greatest_common_divisor(size_t a, size_t b)
+{
+    while (b != 0) {
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A step that visits each of `count` entries once, far apart from one another: neighbours in the
+ * table were started together and are alike, so taking them in order would make a poor sample. */
+static size_t scattered_step(size_t count)
+{
+    size_t step = count * 5 / 8 + 1;
+    while (greatest_common_divisor(step, count) != 1) {
+        step++;
+    }
+    return step;
+}
+
+static bool refresh_new(struct process_memory_reader *reader, struct process_table *table)
+{
+    const size_t step = scattered_step(table->count);
+    size_t at = (size_t)reader->round % table->count;
+    for (size_t n = 0; n < table->count; n++) {
+        struct process *process = &table->entries[at];
+        at = (at + step) % table->count;
+        if (!has_memory(process) || process->memory.is_read) {
+            continue;
+        }
+        if (is_over_budget(reader)) {
+            return true;
+        }
+        if (!refresh(reader, process, table->processes)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -75,20 +141,15 @@ static size_t index_behind(const struct process_table *table, pid_t pid)
     return i < table->count ? i : 0;
 }
 
-/* One turn through the table from the cursor on, over those never read, or over all that this
- * reading has not read yet. False: PSS cannot be read. */
-static bool refresh_turn(struct process_memory_reader *reader, struct process_table *table,
-                         bool only_new, int64_t deadline_ns)
+static bool refresh_old(struct process_memory_reader *reader, struct process_table *table)
 {
     const size_t start = index_behind(table, reader->cursor);
     for (size_t n = 0; n < table->count; n++) {
         struct process *process = &table->entries[(start + n) % table->count];
-        const bool is_done =
-            only_new ? process->memory.is_read : process->memory.round == reader->round;
-        if (!has_memory(process) || is_done) {
+        if (!has_memory(process) || process->memory.round == reader->round) {
             continue;
         }
-        if (reader->refreshed > 0 && mono_now_ns() >= deadline_ns) {
+        if (is_over_budget(reader)) {
             return true;
         }
         if (!refresh(reader, process, table->processes)) {
@@ -99,7 +160,24 @@ static bool refresh_turn(struct process_memory_reader *reader, struct process_ta
     return true;
 }
 
-static int64_t sum_pss(const struct process_table *table)
+static bool refresh_root(struct process_memory_reader *reader, struct process_table *table,
+                         pid_t root)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        struct process *process = &table->entries[i];
+        if (process->seen.pid != root || !has_memory(process)) {
+            continue;
+        }
+        const bool is_readable = refresh(reader, process, table->processes);
+        reader->new_bytes = 0;
+        reader->new_count = 0;
+        return is_readable;
+    }
+    return true;
+}
+
+static int64_t sum_pss(const struct process_memory_reader *reader,
+                       const struct process_table *table)
 {
     double bytes = 0;
     uint64_t shared_huge_bytes = 0;
@@ -120,8 +198,10 @@ static int64_t sum_pss(const struct process_table *table)
     if (known == 0) {
         return -1;
     }
-    const double mean = bytes / (double)known;
-    return (int64_t)(mean * (double)table->processes) + (int64_t)shared_huge_bytes;
+    const double mean = reader->new_count > 0 ? reader->new_bytes / (double)reader->new_count
+                                              : bytes / (double)known;
+    const double unread = (double)(table->processes - known);
+    return (int64_t)(bytes + mean * unread) + (int64_t)shared_huge_bytes;
 }
 
 static int64_t sum_rss(const struct process_memory_reader *reader,
@@ -167,20 +247,29 @@ static void note_coverage(struct process_memory_reader *reader, size_t processes
     }
 }
 
+static bool refresh_all(struct process_memory_reader *reader, struct process_table *table,
+                        pid_t root)
+{
+    return refresh_root(reader, table, root) && refresh_new(reader, table) &&
+           refresh_old(reader, table);
+}
+
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
-                            int64_t budget_ns)
+                            pid_t root, const struct process_memory_budget *budget)
 {
     if (table->processes == 0) {
         return -1;
     }
     if (!reader->is_rss) {
-        const int64_t deadline_ns = mono_now_ns() + budget_ns;
+        reader->cpu_deadline_ns = process_memory_thread_cpu_ns() + budget->cpu_ns;
+        reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
         reader->round++;
         reader->refreshed = 0;
-        if (refresh_turn(reader, table, true, deadline_ns) &&
-            refresh_turn(reader, table, false, deadline_ns)) {
+        reader->new_bytes = 0;
+        reader->new_count = 0;
+        if (refresh_all(reader, table, root)) {
             note_coverage(reader, table->processes);
-            return sum_pss(table);
+            return sum_pss(reader, table);
         }
         reader->is_rss = true;
     }

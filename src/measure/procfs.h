@@ -18,7 +18,8 @@ enum {
     PROCFS_NAME_BYTES = 32
 };
 
-/* /proc/stat: time of all CPUs since boot, in clock ticks. */
+/* /proc/stat: time of all CPUs since boot, in clock ticks. Only the lines of the CPUs, which come
+ * first, need to be there. */
 struct procfs_cpu {
     uint64_t busy_ticks;  /* neither idle nor waiting for I/O; steal counts as busy */
     uint64_t total_ticks; /* guests are part of user time already, and not added again */

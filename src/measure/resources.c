@@ -11,12 +11,6 @@
 #include "measure/intervals.h"
 #include "measure/proc_file.h"
 
-/* Reading PSS may take this share of the sample interval, and no longer than this. */
-enum {
-    MEMORY_BUDGET_DIVISOR = 20
-};
-#define MEMORY_BUDGET_MAX_NS (150 * MONO_NS_PER_MS)
-
 static const struct resource_maxima unknown_maxima = {-1, -1, -1};
 static const struct resource_peaks no_peaks = {.server_memory_bytes = -1};
 
@@ -62,7 +56,7 @@ static void read_gauges(struct resources *resources, struct server_reading *serv
     struct resource_peaks *const peaks = &resources->peaks;
     resources_note_sessions(resources);
     raise_to(&peaks->client_memory_bytes, proc_file_own_rss_bytes(resources->proc));
-    server_process_read(resources->server, resources->memory_budget_ns, server);
+    server_process_read(resources->server, resources->sample_interval_ns, server);
     if (server->memory_bytes > peaks->server_memory_bytes) {
         peaks->server_memory_bytes = server->memory_bytes;
     }
@@ -97,11 +91,10 @@ static void read_all(struct resources *resources, struct resource_reading *readi
 bool resources_init(struct resources *resources, const struct sampler_config *config,
                     int64_t sample_interval_ns)
 {
-    const int64_t share_ns = sample_interval_ns / MEMORY_BUDGET_DIVISOR;
     *resources = (struct resources){
         .recorder = config->recorder,
         .run_start_ns = config->run_start_ns,
-        .memory_budget_ns = share_ns < MEMORY_BUDGET_MAX_NS ? share_ns : MEMORY_BUDGET_MAX_NS,
+        .sample_interval_ns = sample_interval_ns,
         .proc = proc_file_open_root(),
         .stat_file = open("/proc/stat", O_RDONLY | O_CLOEXEC),
         .first_server = {.cpu_ns = -1},

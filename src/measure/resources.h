@@ -41,7 +41,7 @@ struct resource_maxima {
 struct resources {
     struct recorder *recorder; /* borrowed: for the sessions alive */
     int64_t run_start_ns;
-    int64_t memory_budget_ns;
+    int64_t sample_interval_ns;
     struct server_process *server; /* owned */
     int proc;                      /* owned, as the next */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */

@@ -38,12 +38,13 @@ struct server_process;
 struct server_process *server_process_create(const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time and memory. Processes whose memory is dear to read are read for about
- * `memory_budget_ns` only. A server that has ended is looked for again by its port. */
-void server_process_read(struct server_process *server, int64_t memory_budget_ns,
+/* Reads the server's CPU time and memory, in 7 % of the time until the next reading: where there
+ * are more processes than can be read in that, the memory of some is estimated. A server that has
+ * ended is looked for again by its port. */
+void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
-/* What is known now; memory_source as of the last reading that had a figure. */
+/* What is known now; the source is that of the last reading that had a figure. */
 void server_process_describe(const struct server_process *server,
                              struct server_description *description);
 

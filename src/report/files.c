@@ -109,9 +109,10 @@ static void mark_short(struct run_files *files, enum run_file file, int number)
 static void settle(struct run_files *files, enum run_file file, bool is_written)
 {
     FILE *stream = files->streams[file];
-    const int number = is_written ? 0 : errno;
+    const bool has_failed = !is_written || ferror(stream) != 0;
+    const int number = has_failed ? errno : 0;
     errno = 0;
-    if (fflush(stream) != 0 || ferror(stream) != 0 || !is_written) {
+    if (fflush(stream) != 0 || has_failed) {
         mark_short(files, file, errno != 0 ? errno : number);
         return;
     }
@@ -124,7 +125,7 @@ static void settle(struct run_files *files, enum run_file file, bool is_written)
 static int make_parents(const char *path)
 {
     char prefix[PLAN_PATH_BYTES];
-    for (size_t i = 1; path[i] != '\0' && i < sizeof prefix; i++) {
+    for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
         if (path[i] != '/' || path[i - 1] == '/') {
             continue;
         }

@@ -16,7 +16,7 @@ enum {
     CAUSES_SHOWN = 5
 };
 
-/* A number that a reader may want with a unit, and a row of them. */
+/* A line as it is put together. */
 struct text {
     char bytes[SCREEN_TEXT_BYTES];
 };
@@ -38,7 +38,7 @@ static void add_figure(struct screen *screen, const char *name, const char *valu
 {
     char label[128];
     snprintf(label, sizeof label, "%-15s%16s", name, value);
-    screen_add_wrapped(screen, label, FIGURE_COLUMN, 2, detail);
+    screen_add_wrapped(screen, label, FIGURE_COLUMN, 3, detail);
 }
 
 static bool is_embedded(const struct plan *plan)
@@ -56,14 +56,14 @@ static void add_cpu(struct screen *screen, const struct plan *plan,
     char value[UNITS_TEXT_BYTES];
     snprintf(value, sizeof value, "%.1f %%", resources->max_host_cpu_percent);
     struct text detail = {""};
-    text_add(&detail, "of %u CPU%s here", resources->cpus, resources->cpus == 1 ? "" : "s");
+    text_add(&detail, "all %u CPU%s", resources->cpus, resources->cpus == 1 ? "" : "s");
     if (is_embedded(plan)) {
         text_add(&detail, "; append with the database %.1f %%", resources->max_client_cpu_percent);
     } else {
         if (resources->max_server_cpu_percent >= 0) {
             text_add(&detail, ": server %.1f %%", resources->max_server_cpu_percent);
         } else {
-            text_add(&detail, ": server unknown");
+            text_add(&detail, " here: server unknown");
         }
         if (resources->max_client_cpu_percent >= 0) {
             text_add(&detail, ", append %.1f %%", resources->max_client_cpu_percent);
@@ -82,12 +82,12 @@ static void add_memory(struct screen *screen, const struct resource_summary *res
         add_figure(screen, "Maximum memory", "unknown", detail.bytes);
         return;
     }
-    char count[UNITS_TEXT_BYTES];
     char value[UNITS_TEXT_BYTES + 8];
     const double mib = figures_mib((uint64_t)resources->max_server_memory_bytes);
     if (mib < 100) {
         snprintf(value, sizeof value, "%.1f MiB", mib);
     } else {
+        char count[UNITS_TEXT_BYTES];
         snprintf(value, sizeof value, "%s MiB", units_format_count((uint64_t)llround(mib), count));
     }
     if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
@@ -100,25 +100,37 @@ static void add_memory(struct screen *screen, const struct resource_summary *res
     add_figure(screen, "Maximum memory", value, detail.bytes);
 }
 
+/* Parts of the elapsed time keep a decimal, so that their sum can be seen to be it. */
+static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
+{
+    const double seconds = figures_seconds(ns);
+    if (seconds < 1) {
+        return units_format_ns(ns, text);
+    }
+    snprintf(text, UNITS_TEXT_BYTES, "%.*f s", seconds < 100 ? 2 : 1, seconds);
+    return text;
+}
+
 static void add_elapsed(struct screen *screen, const struct result *result)
 {
-    const double seconds = figures_seconds(result->elapsed_ns);
     char value[UNITS_TEXT_BYTES];
     char connect[UNITS_TEXT_BYTES];
     char append[UNITS_TEXT_BYTES];
-    snprintf(value, sizeof value, seconds < 100 ? "%.2f s" : "%.1f s", seconds);
     struct text detail = {""};
     text_add(&detail, "connecting %s, then appending %s",
-             units_format_ns(result->connect_ns, connect),
-             units_format_ns(result->append_ns, append));
-    add_figure(screen, "Elapsed time", value, detail.bytes);
+             format_elapsed(result->connect_ns, connect),
+             format_elapsed(result->append_ns, append));
+    add_figure(screen, "Elapsed time", format_elapsed(result->elapsed_ns, value), detail.bytes);
+}
 
-    char count[UNITS_TEXT_BYTES];
+static void add_throughput(struct screen *screen, const struct result *result)
+{
     char rate[UNITS_TEXT_BYTES + 8];
     const double rows_per_s = result->throughput_rows_per_s;
     if (rows_per_s > 0 && rows_per_s < 100) {
         snprintf(rate, sizeof rate, "%.2f rows/s", rows_per_s);
     } else {
+        char count[UNITS_TEXT_BYTES];
         const bool is_sane = rows_per_s > 0 && rows_per_s < 1e18;
         snprintf(rate, sizeof rate, "%s rows/s",
                  units_format_count(is_sane ? (uint64_t)llround(rows_per_s) : 0, count));
@@ -195,14 +207,14 @@ static void add_freshness(struct screen *screen, const struct result *result)
     }
     char checks[UNITS_TEXT_BYTES];
     char behind[UNITS_TEXT_BYTES];
-    char lag[UNITS_TEXT_BYTES];
     char backward[UNITS_TEXT_BYTES];
     struct text text = {""};
-    text_add(&text, "%s counts: %s missed the session's own rows",
+    text_add(&text, "%s counts: %s behind own rows",
              units_format_count(counters[RECORDER_FRESH_CHECKS], checks),
              units_format_count(counters[RECORDER_FRESH_BEHIND], behind));
     if (counters[RECORDER_FRESH_BEHIND] > 0) {
-        text_add(&text, " (worst by %s)", units_format_count(result->worst_lag_rows, lag));
+        char lag[UNITS_TEXT_BYTES];
+        text_add(&text, " (worst %s)", units_format_count(result->worst_lag_rows, lag));
     }
     text_add(&text, ", %s went back",
              units_format_count(counters[RECORDER_FRESH_BACKWARD], backward));
@@ -260,14 +272,14 @@ static void add_cause(struct screen *screen, const struct cause *cause)
                cause_phase_name(cause->phase), code.bytes, cause->error.text);
 }
 
-static void add_causes(struct screen *screen, const struct causes *causes)
+static void add_causes(struct screen *screen, const struct causes *causes, size_t most)
 {
     if (causes->count == 0) {
         return;
     }
     bool is_shown[CAUSES_MAX] = {false};
     screen_add(screen, "Errors");
-    for (size_t shown = 0; shown < CAUSES_SHOWN && shown < causes->count; shown++) {
+    for (size_t shown = 0; shown < most && shown < causes->count; shown++) {
         const size_t cause = next_cause(causes, is_shown);
         is_shown[cause] = true;
         add_cause(screen, &causes->entries[cause]);
@@ -314,29 +326,42 @@ static void add_folder(struct screen *screen, const char *folder)
                is_whole ? clean : end);
 }
 
+static void build(struct screen *screen, const struct plan *plan, const struct result *result,
+                  const char *shortage, size_t causes)
+{
+    screen_init(screen);
+    add_cpu(screen, plan, &result->resources);
+    add_memory(screen, &result->resources);
+    add_elapsed(screen, result);
+    add_throughput(screen, result);
+    screen_add_blank(screen);
+    add_run(screen, plan, result);
+    text_ledger_add(screen, result);
+    screen_add_blank(screen);
+    add_latencies(screen, plan, result);
+    add_freshness(screen, result);
+    add_client(screen, plan, result);
+    screen_add_blank(screen);
+    add_causes(screen, &result->causes, causes);
+    screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result->stop_reason));
+    if (shortage != NULL && shortage[0] != '\0') {
+        screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
+    }
+    screen_add_wrapped(screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
+                       result->verdict_reason);
+    add_folder(screen, plan->out_folder);
+}
+
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
     struct screen screen;
-    screen_init(&screen);
-    add_cpu(&screen, plan, &result->resources);
-    add_memory(&screen, &result->resources);
-    add_elapsed(&screen, result);
-    screen_add_blank(&screen);
-    add_run(&screen, plan, result);
-    text_ledger_add(&screen, result);
-    screen_add_blank(&screen);
-    add_latencies(&screen, plan, result);
-    add_freshness(&screen, result);
-    add_client(&screen, plan, result);
-    screen_add_blank(&screen);
-    add_causes(&screen, &result->causes);
-    screen_add_wrapped(&screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result->stop_reason));
-    if (shortage != NULL && shortage[0] != '\0') {
-        screen_add_wrapped(&screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
+    size_t causes = CAUSES_SHOWN;
+    build(&screen, plan, result, shortage, causes);
+    /* The verdict and the folder stand at the end and must not be what is cut off. */
+    while (causes > 0 && screen.count - screen.blanks > SCREEN_LINES) {
+        causes--;
+        build(&screen, plan, result, shortage, causes);
     }
-    screen_add_wrapped(&screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
-                       result->verdict_reason);
-    add_folder(&screen, plan->out_folder);
     screen_write(&screen, stream);
 }

@@ -96,7 +96,7 @@ static void add_verification(struct screen *screen, const struct result *result)
              verification->lost > 0 ? "LOST" : "lost");
     if (result->rows.in_doubt > 0) {
         const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, ", %s of those in doubt arrived",
+        snprintf(text + used, sizeof text - used, ", %s in doubt arrived",
                  units_format_count(verification->in_doubt_arrived, count));
     }
     if (verification->surplus > 0) {

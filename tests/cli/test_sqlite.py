@@ -97,7 +97,8 @@ class Sqlite(harness.Case):
 
     def test_a_file_that_is_no_database(self):
         (self.folder / "text.db").write_text("This is not a database, and long enough to tell.\n" * 99)
-        ended = self.append("2", "10", "sqlite:text.db", code=4)
+        ended = self.append("2", "10", "sqlite:text.db", code=None)
+        self.assertIn(ended.code, (2, 4))
         self.assertRegex(ended.reason, r"not a database")
         self.assertIn("This is not", (self.folder / "text.db").read_text())
 

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "report/csv.h"
-#include "report/csv_files.h"
 
 struct memory {
     FILE *stream;
@@ -118,73 +117,13 @@ static void test_large_decimal(void **state)
     free(memory.text);
 }
 
-static void test_sample_row(void **state)
-{
-    (void)state;
-    const struct sample sample = {
-        .start_ns = 3000000000,
-        .end_ns = 6000500000,
-        .sessions_alive = 1000,
-        .host_cpu_percent = 51.25,
-        .server_cpu_percent = -1,
-        .client_cpu_percent = 0,
-        .server_memory_bytes = -1,
-        .client_memory_bytes = 3 << 20,
-    };
-    struct memory memory;
-    memory_open(&memory);
-    struct csv csv;
-    csv_begin(&csv, memory.stream, true);
-    csv_files_sample(&csv, &sample);
-    csv_end(&csv);
-    csv_begin(&csv, memory.stream, false);
-    csv_files_sample(&csv, &sample);
-    csv_end(&csv);
-    memory_expect(&memory, "start_s,end_s,sessions_alive,host_cpu_percent,server_cpu_percent,"
-                           "client_cpu_percent,server_memory_mib,server_processes,server_threads,"
-                           "client_memory_mib\r\n"
-                           "3.000,6.000,1000,51.25,,0.00,,,,3.00\r\n");
-}
-
-static void test_interval_row(void **state)
-{
-    (void)state;
-    struct interval interval = {
-        .start_ns = 1000000000,
-        .end_ns = 1500000000,
-        .sessions_alive = 9,
-        .append_p50_ns = 1000000,
-        .append_p99_ns = 2500000,
-        .append_max_ns = 2500001,
-    };
-    interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = 500;
-    interval.counters[RECORDER_APPENDS] = 6;
-    interval.counters[RECORDER_APPENDS_FAILED] = 1;
-    interval.counters[RECORDER_COUNTS_FAILED] = 2;
-    interval.counters[RECORDER_SESSIONS_FAILED] = 4;
-    struct memory memory;
-    memory_open(&memory);
-    struct csv csv;
-    csv_begin(&csv, memory.stream, true);
-    csv_files_interval(&csv, &interval);
-    csv_end(&csv);
-    csv_begin(&csv, memory.stream, false);
-    csv_files_interval(&csv, &interval);
-    csv_end(&csv);
-    memory_expect(&memory,
-                  "start_s,end_s,sessions_alive,rows,rows_per_s,appends,counts,errors,"
-                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
-                  "append_p50_ms,append_p99_ms,append_max_ms,count_p50_ms,count_p99_ms,"
-                  "count_max_ms\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,7,0,0,0,0,0,1.000000,2.500000,2.500001,,,\r\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_and_row),   cmocka_unit_test(test_quoting),
-        cmocka_unit_test(test_unknown_is_empty), cmocka_unit_test(test_large_decimal),
-        cmocka_unit_test(test_sample_row),       cmocka_unit_test(test_interval_row),
+        cmocka_unit_test(test_header_and_row),
+        cmocka_unit_test(test_quoting),
+        cmocka_unit_test(test_unknown_is_empty),
+        cmocka_unit_test(test_large_decimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,7 @@ static void test_overflow(void **state)
     histogram_record(&histogram, 1000000);
     histogram_record(&histogram, HISTOGRAM_LIMIT_NS + 5);
     char *text = write_all();
+    assert_non_null(strstr(text, "4398046.511109 0.550000000000          2"));
     assert_non_null(strstr(text, "4398046.511109 1.000000000000          2\n"));
     assert_non_null(strstr(text, "#[Max     = 4398046.511109, Total count    =            2]\n"));
     free(text);

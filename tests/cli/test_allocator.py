@@ -1,0 +1,63 @@
+"""Every allocation of a run fails once: the program never crashes, never hangs, and says so."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ["APPEND_BINARY"]
+PRELOAD = os.environ.get("APPEND_FAIL_ALLOC", "")
+EXIT_CODES = {0, 1, 2, 3, 4, 70}
+
+
+def run_with_failure(number, arguments, folder, fails_on=False):
+    """One run whose allocation `number` fails; returns (was it reached, process, run folder)."""
+    log = os.path.join(folder, f"log-{number}")
+    out = os.path.join(folder, f"out-{number}")
+    environment = dict(os.environ, LD_PRELOAD=PRELOAD, FAIL_AT=str(number), FAIL_LOG=log)
+    if fails_on:
+        environment["FAIL_FROM"] = "1"
+    process = subprocess.run(
+        [BINARY, *arguments, "--out", out, "-q"],
+        env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return os.path.exists(log), process, out
+
+
+@unittest.skipIf(not PRELOAD, "built with a sanitizer, which has its own allocator")
+class FailingAllocator(unittest.TestCase):
+    def check(self, number, process, out):
+        where = f"allocation {number}: {process.stderr}"
+        self.assertIn(process.returncode, EXIT_CODES, where)
+        if process.returncode != 0:
+            self.assertRegex(process.stderr.splitlines()[-1], r"^append: \S", where)
+        path = os.path.join(out, "run.json")
+        if process.returncode == 0 and os.path.getsize(path) > 0:
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+            self.assertEqual(rows["planned"], rows["acknowledged"], where)
+
+    def walk(self, arguments, step, fails_on=False):
+        """Fails every allocation up to 200, then every step-th one, until one is not reached."""
+        with tempfile.TemporaryDirectory() as folder:
+            number = 1
+            reached = True
+            while reached:
+                reached, process, out = run_with_failure(number, arguments, folder, fails_on)
+                self.check(number, process, out)
+                number += 1 if number < 200 else step
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertGreater(number, 100, "the walk never got anywhere")
+
+    def test_null(self):
+        self.walk(["3", "300", "null:"], 7)
+
+    def test_null_from_then_on(self):
+        self.walk(["3", "300", "null:"], 11, fails_on=True)
+
+    def test_sqlite(self):
+        self.walk(["2", "200"], 37)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,200 @@
+/*
+ * contract_tests ADAPTER: one suite for every adapter, once for each of its methods.
+ * Exit code 77 = this database cannot be tested here.
+ */
+#include "contract.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/registry.h"
+
+#ifndef CONTRACT_SCHEMAS_DIR
+#define CONTRACT_SCHEMAS_DIR "schemas"
+#endif
+
+enum {
+    TESTS_MAX = 64,
+    EXIT_SKIPPED = 77
+};
+
+static struct contract suite;
+
+void contract_expect(struct contract *contract, enum status status, enum status wanted)
+{
+    if (status != wanted) {
+        fail_msg("status %d instead of %d: %s %s: %s", (int)status, (int)wanted,
+                 error_kind_name(contract->error.kind), contract->error.sqlstate,
+                 contract->error.text);
+    }
+    if (status == STATUS_OK) {
+        assert_false(error_is_set(&contract->error));
+        return;
+    }
+    assert_true(error_is_set(&contract->error));
+    assert_true(strlen(contract->error.text) > 5);
+    assert_null(strpbrk(contract->error.text, "\r\n\t"));
+}
+
+bool contract_discards(const struct contract *contract)
+{
+    return (contract->adapter->flags & ADAPTER_DISCARDS) != 0;
+}
+
+void contract_make_table(struct contract *contract, const char *name, const char *sql,
+                         struct table *table)
+{
+    char drop[128];
+    snprintf(drop, sizeof drop, "drop table if exists %s", name);
+    contract_expect(contract, contract->adapter->execute(contract->conn, drop, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract,
+                    contract->adapter->describe(contract->conn, name, table, &contract->error),
+                    STATUS_OK);
+}
+
+void contract_make_syslog(struct contract *contract, struct table *table)
+{
+    char path[512];
+    char sql[4096] = "select 1"; /* an adapter without a schema file has its table already */
+    snprintf(path, sizeof path, "%s/syslog/%s.sql", CONTRACT_SCHEMAS_DIR, contract->adapter->name);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        sql[fread(sql, 1, sizeof sql - 1, file)] = '\0';
+        fclose(file);
+    } else {
+        assert_true(contract_discards(contract));
+    }
+    contract_make_table(contract, "syslog_table", sql, table);
+}
+
+void contract_make_keyed(struct contract *contract, struct table *table)
+{
+    contract_make_table(contract, "keyed", "create table keyed (id int primary key, v varchar(60))",
+                        table);
+}
+
+uint64_t contract_count(struct contract *contract, const struct table *table)
+{
+    uint64_t rows = UINT64_MAX;
+    contract_expect(contract,
+                    contract->adapter->count(contract->conn, table, &rows, &contract->error),
+                    STATUS_OK);
+    return rows;
+}
+
+enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
+                            int first_id, uint64_t *accepted)
+{
+    const struct adapter *adapter = contract->adapter;
+    enum status status = adapter->append_open(contract->conn, table, &contract->error);
+    *accepted = 0;
+    for (size_t done = 0; status == STATUS_OK && done < rows; done += ROW_BATCH_MAX) {
+        const size_t left = rows - done;
+        struct samples *samples = samples_create(table, left < ROW_BATCH_MAX ? left : ROW_BATCH_MAX,
+                                                 first_id + (int)done, false);
+        status = adapter->append_rows(contract->conn, samples_batch(samples), &contract->error);
+        samples_destroy(samples);
+    }
+    if (status == STATUS_OK)
+        status = adapter->append_close(contract->conn, accepted, &contract->error);
+    return status;
+}
+
+int contract_setup(void **state)
+{
+    error_clear(&suite.error);
+    suite.conn = NULL;
+    *state = &suite;
+    if (suite.adapter->open(&suite.target, &suite.conn, &suite.error) != STATUS_OK) {
+        fprintf(stderr, "contract: open: %s\n", suite.error.text);
+        return -1;
+    }
+    return 0;
+}
+
+int contract_teardown(void **state)
+{
+    (void)state;
+    suite.adapter->close(suite.conn);
+    suite.conn = NULL;
+    return 0;
+}
+
+static int run_method(const char *method)
+{
+    static const struct CMUnitTest *const files[] = {contract_open_tests, contract_append_tests,
+                                                     contract_value_tests, contract_lost_tests};
+    struct CMUnitTest tests[TESTS_MAX];
+    char name[64];
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        for (const struct CMUnitTest *test = files[i]; test->name != NULL && count < TESTS_MAX;
+             test++) {
+            tests[count] = *test;
+            tests[count].setup_func = contract_setup;
+            tests[count++].teardown_func = contract_teardown;
+        }
+    }
+    suite.target = suite.fixture->target;
+    suite.target.method = method;
+    snprintf(name, sizeof name, "contract %s %s", suite.adapter->name,
+             method != NULL ? method : "");
+    return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+}
+
+static int run_methods(void)
+{
+    const char *const only[] = {NULL};
+    const char *const *method = suite.adapter->methods;
+    int failures = 0;
+    if (method == NULL)
+        return run_method(only[0]);
+    for (; *method != NULL; method++)
+        failures += run_method(*method) != 0;
+    return failures;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        const struct fixture *(*open)(void);
+        void (*close)(void);
+    } fixtures[] = {
+        {"null", fixture_null_open, NULL},
+        {"sqlite", fixture_sqlite_open, fixture_sqlite_close},
+        {"postgresql", fixture_postgresql_open, fixture_postgresql_close},
+    };
+    if (argc != 2) {
+        fprintf(stderr, "usage: contract_tests ADAPTER\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    suite.adapter = registry_find(argv[1]);
+    for (size_t i = 0; i < sizeof fixtures / sizeof fixtures[0]; i++) {
+        if (suite.adapter == NULL || strcmp(fixtures[i].name, suite.adapter->name) != 0)
+            continue;
+        suite.fixture = fixtures[i].open();
+        if (suite.fixture == NULL)
+            return EXIT_SKIPPED;
+        error_clear(&suite.error);
+        if (suite.adapter->init != NULL && suite.adapter->init(&suite.error) != STATUS_OK) {
+            fprintf(stderr, "contract: init: %s\n", suite.error.text);
+            return 1;
+        }
+        const int failures = run_methods();
+        if (suite.adapter->fini != NULL)
+            suite.adapter->fini();
+        if (fixtures[i].close != NULL)
+            fixtures[i].close();
+        return failures != 0;
+    }
+    fprintf(stderr, "contract: no adapter or no fixture named %s\n", argv[1]);
+    return EXIT_SKIPPED;
+}

@@ -1,0 +1,56 @@
+/* What the files of the contract suite share. */
+#ifndef CONTRACT_CONTRACT_H
+#define CONTRACT_CONTRACT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h needs the four above and setjmp.h. */
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "append/adapter.h"
+#include "fixture.h"
+
+/* The state of each cmocka test. */
+struct contract {
+    const struct adapter *adapter;
+    const struct fixture *fixture;
+    struct target target;      /* the fixture's, with the method under test */
+    struct adapter_conn *conn; /* open; may be replaced or closed and set to NULL */
+    struct error error;        /* cleared before each test */
+};
+
+/* Fails the test when `status` is not what is wanted, or its error is not one line. */
+void contract_expect(struct contract *contract, enum status status, enum status wanted);
+
+/* Drops and creates `name` by `sql`, and describes it. */
+void contract_make_table(struct contract *contract, const char *name, const char *sql,
+                         struct table *table);
+
+/* The default table, from schemas/syslog. */
+void contract_make_syslog(struct contract *contract, struct table *table);
+
+/* create table keyed (id int primary key, v varchar): a second row of an id is refused. */
+void contract_make_keyed(struct contract *contract, struct table *table);
+
+/* Rows that the adapter counts. */
+uint64_t contract_count(struct contract *contract, const struct table *table);
+
+/* One whole append of `rows` rows with ids from `first_id`; stops at the first result but OK. */
+enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
+                            int first_id, uint64_t *accepted);
+
+bool contract_discards(const struct contract *contract);
+
+int contract_setup(void **state);
+int contract_teardown(void **state);
+
+/* Each file's tests; ends with a zeroed entry. */
+extern const struct CMUnitTest contract_open_tests[];
+extern const struct CMUnitTest contract_append_tests[];
+extern const struct CMUnitTest contract_value_tests[];
+extern const struct CMUnitTest contract_lost_tests[];
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * What the contract suite needs to know of one database beyond its adapter: where it is, its DDL,
+ * and how to look at it and break it without going through the adapter.
+ */
+#ifndef CONTRACT_FIXTURE_H
+#define CONTRACT_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "append/adapter.h"
+#include "samples.h"
+
+enum {
+    FIXTURE_TEXT_BYTES = 32768
+};
+
+/* A target that cannot be opened, and what open must say about it. */
+struct bad_target {
+    const char *label;
+    struct target target;
+    enum status status;
+    enum error_kind kind;
+    const char *sqlstate; /* NULL: not looked at */
+};
+
+/* A column of table `every_type` and how its samples read back as text. */
+struct value_case {
+    const char *column;
+    enum column_type type;
+    const char *expression;             /* SQL that gives the text */
+    const char *expected[SAMPLE_COUNT]; /* NULL: the sample's own text, bytes in hexadecimal */
+};
+
+struct fixture {
+    struct target target;
+    const struct bad_target *bad_targets;
+    size_t bad_target_count;
+    const char *every_type_sql; /* create table every_type: id first; NULL: nothing is kept */
+    const char *special_sql;    /* create table special: see test_describe_special */
+    const struct value_case *cases;
+    size_t case_count;
+
+    /* Runs SQL by the client library itself and copies the first value; false: it failed. */
+    bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
+    /* Ends every connection of the adapter from the server's side. NULL: there is no server. */
+    bool (*break_connections)(void);
+    const char *broken_sqlstate;
+    const char *endless_sql; /* a query that runs for a minute */
+};
+
+/* NULL: this database cannot be tested here; the reason was printed. */
+const struct fixture *fixture_null_open(void);
+const struct fixture *fixture_sqlite_open(void);
+const struct fixture *fixture_postgresql_open(void);
+void fixture_sqlite_close(void);
+void fixture_postgresql_close(void);
+
+#endif

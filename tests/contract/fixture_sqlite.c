@@ -1,0 +1,130 @@
+#include "fixture.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/append_contract_XXXXXX";
+static char path[64];
+static char foreign_path[64];
+
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    bool is_read = false;
+    if (sqlite3_open(path, &database) == SQLITE_OK &&
+        sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        const unsigned char *value = sqlite3_column_text(statement, 0);
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", value == NULL ? "(null)" : (const char *)value);
+        is_read = true;
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    return is_read;
+}
+
+static const struct value_case cases[] = {
+    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32768", "32767", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483648", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775808", "9223372036854775807", "-1"}},
+    {"c_float32",
+     COLUMN_FLOAT32,
+     "printf('%.7g', c_float32)",
+     {"1.5", "-3.402823e+38", "3.402823e+38", "0.1"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "printf('%!.15g', c_float64)",
+     {"0.1", "-1.79769313486232e+308", "1.79769313486232e+308", "-2.5"}},
+    {"c_decimal",
+     COLUMN_DECIMAL,
+     "printf('%.2f', c_decimal)",
+     {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
+    {"c_text", COLUMN_TEXT, "c_text", {0}},
+    {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
+    {"c_json", COLUMN_JSON, "c_json", {0}},
+    {"c_date", COLUMN_DATE, "c_date", {"2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"}},
+    {"c_time",
+     COLUMN_TIME,
+     "c_time",
+     {"12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"}},
+    {"c_timestamp",
+     COLUMN_TIMESTAMP,
+     "c_timestamp",
+     {"2024-02-29 12:34:56.789012", "1677-09-21 00:12:43.145224", "2262-04-11 23:47:16.854775",
+      "1969-12-31 23:59:59.999999"}},
+    {"c_uuid",
+     COLUMN_UUID,
+     "c_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+    {"c_ip4", COLUMN_IP4, "c_ip4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_ip6",
+     COLUMN_IP6,
+     "c_ip6",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+};
+
+static const struct bad_target bad_targets[] = {
+    {"no such folder",
+     {.path = "/nonexistent/folder/x.db", .connect_timeout_s = 2},
+     STATUS_FATAL,
+     ERROR_NOT_FOUND,
+     NULL},
+    {"not a database", {.path = foreign_path}, STATUS_FATAL, ERROR_UNSUPPORTED, NULL},
+    {"no path", {.connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
+};
+
+const struct fixture *fixture_sqlite_open(void)
+{
+    static const struct fixture fixture = {
+        .target = {.scheme = "sqlite", .path = path, .connect_timeout_s = 5},
+        .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
+        .every_type_sql =
+            "create table every_type (id int not null, c_bool boolean, c_int16 smallint,"
+            " c_int32 int, c_int64 bigint, c_float32 float, c_float64 double,"
+            " c_decimal decimal(10,2), c_varchar varchar(40), c_text text, c_blob blob,"
+            " c_json json text, c_date date, c_time time, c_timestamp timestamp, c_uuid uuid,"
+            " c_ip4 ipv4 text, c_ip6 ipv6 text)",
+        .special_sql = "create table special (id integer primary key, u int unique not null,"
+                       " d int default 7, g int generated always as (d + 1) stored)",
+        .cases = cases,
+        .case_count = sizeof cases / sizeof cases[0],
+        .read_text = read_text,
+        .endless_sql = "with recursive n(i) as (select 1 union all select i + 1 from n)"
+                       " select count(*) from n where i < 0",
+    };
+    if (mkdtemp(folder) == NULL) {
+        fprintf(stderr, "contract: no temporary folder\n");
+        return NULL;
+    }
+    snprintf(path, sizeof path, "%s/test.db", folder);
+    snprintf(foreign_path, sizeof foreign_path, "%s/foreign", folder);
+    FILE *file = fopen(foreign_path, "w");
+    if (file == NULL)
+        return NULL;
+    for (int i = 0; i < 200; i++)
+        fputs("this is not a database\n", file);
+    fclose(file);
+    return &fixture;
+}
+
+void fixture_sqlite_close(void)
+{
+    static const char *const names[] = {"test.db", "test.db-wal", "test.db-shm", "foreign"};
+    char name[80];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        unlink(name);
+    }
+    rmdir(folder);
+}

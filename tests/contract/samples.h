@@ -1,0 +1,28 @@
+/* Batches of known values: an ordinary one, the smallest, the largest and an odd one of each type.
+ */
+#ifndef CONTRACT_SAMPLES_H
+#define CONTRACT_SAMPLES_H
+
+#include "append/row.h"
+
+enum sample {
+    SAMPLE_ORDINARY,
+    SAMPLE_SMALLEST,
+    SAMPLE_LARGEST,
+    SAMPLE_ODD,
+    SAMPLE_COUNT,
+};
+
+struct samples; /* owns a batch and its values */
+
+/* `row_count` rows for `table`, row r holding sample r modulo SAMPLE_COUNT. A column named id
+ * counts up from `first_id`. NULLs: every nullable column but id. Never NULL (aborts). */
+struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
+                               bool has_nulls);
+void samples_destroy(struct samples *samples);
+const struct batch *samples_batch(const struct samples *samples);
+
+/* The text in one row of a TEXT, BYTES or JSON column. */
+struct text_value samples_text(const struct samples *samples, size_t column, size_t row);
+
+#endif

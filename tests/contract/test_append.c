@@ -1,0 +1,212 @@
+/* Appends: how many rows arrive, and what stays of those that fail. */
+#include "contract.h"
+
+#include <string.h>
+
+static void test_row_counts(void **state)
+{
+    static const size_t counts[] = {0, 1, 255, 256, 257, 10000, 1};
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t expected = 0;
+    contract_make_syslog(contract, &table);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        uint64_t accepted = 99;
+        contract_expect(contract, contract_append(contract, &table, counts[i], 0, &accepted),
+                        STATUS_OK);
+        assert_int_equal(accepted, counts[i]);
+        expected += counts[i];
+        assert_int_equal(contract_count(contract, &table), expected);
+    }
+    table_fini(&table);
+}
+
+/* More different sizes than statements are prepared for. */
+static void test_many_sizes(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t expected = 0;
+    contract_make_syslog(contract, &table);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t rows = 1; rows < 12; rows++) {
+            uint64_t accepted = 0;
+            contract_expect(contract, contract_append(contract, &table, rows, 0, &accepted),
+                            STATUS_OK);
+            expected += rows;
+        }
+    }
+    assert_int_equal(contract_count(contract, &table), expected);
+    table_fini(&table);
+}
+
+static void test_two_tables(void **state)
+{
+    struct contract *contract = *state;
+    struct table first;
+    struct table second;
+    uint64_t accepted;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_syslog(contract, &first);
+    contract_make_keyed(contract, &second);
+    for (int i = 0; i < 3; i++) {
+        contract_expect(contract, contract_append(contract, &first, 2, 0, &accepted), STATUS_OK);
+        contract_expect(contract, contract_append(contract, &second, 3, i * 3, &accepted),
+                        STATUS_OK);
+    }
+    assert_int_equal(contract_count(contract, &first), 6);
+    assert_int_equal(contract_count(contract, &second), 9);
+    table_fini(&first);
+    table_fini(&second);
+}
+
+static void test_rejected_batch(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t accepted;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    contract_expect(contract, contract_append(contract, &table, 10, 0, &accepted), STATUS_OK);
+    for (int i = 0; i < 3; i++) {
+        accepted = 99;
+        error_clear(&contract->error);
+        contract_expect(contract, contract_append(contract, &table, 300, -291, &accepted),
+                        STATUS_REJECTED);
+        assert_int_equal(accepted, 0);
+        assert_int_equal(contract->error.kind, ERROR_DATA);
+        if (contract->fixture->break_connections != NULL)
+            assert_string_equal(contract->error.sqlstate, "23505");
+    }
+    error_clear(&contract->error);
+    assert_int_equal(contract_count(contract, &table), 10);
+    contract_expect(contract, contract_append(contract, &table, 300, 10, &accepted), STATUS_OK);
+    assert_int_equal(accepted, 300);
+    assert_int_equal(contract_count(contract, &table), 310);
+    table_fini(&table);
+}
+
+static void test_missing_table(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t accepted;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    contract_expect(
+        contract, contract->adapter->execute(contract->conn, "drop table keyed", &contract->error),
+        STATUS_OK);
+    contract_expect(contract, contract_append(contract, &table, 1, 0, &accepted), STATUS_FATAL);
+    assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
+    error_clear(&contract->error);
+    uint64_t rows;
+    contract_expect(contract,
+                    contract->adapter->count(contract->conn, &table, &rows, &contract->error),
+                    STATUS_FATAL);
+    table_fini(&table);
+}
+
+static void test_abandoned_append(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    contract_expect(contract,
+                    contract->adapter->append_open(contract->conn, &table, &contract->error),
+                    STATUS_OK);
+    struct samples *samples = samples_create(&table, 200, 0, false);
+    contract_expect(
+        contract,
+        contract->adapter->append_rows(contract->conn, samples_batch(samples), &contract->error),
+        STATUS_OK);
+    samples_destroy(samples);
+    contract->adapter->close(contract->conn);
+    contract_expect(contract,
+                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    STATUS_OK);
+    uint64_t accepted;
+    contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
+    assert_int_equal(contract_count(contract, &table), 5);
+    table_fini(&table);
+}
+
+/* A column that the database computes may stand in the table, and is not sent. */
+static void test_generated_column(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t accepted;
+    char text[FIXTURE_TEXT_BYTES];
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_table(contract, "computed",
+                        "create table computed (id int, g int generated always as (id * 2) stored,"
+                        " v varchar(40))",
+                        &table);
+    contract_expect(contract, contract_append(contract, &table, 4, 10, &accepted), STATUS_OK);
+    assert_true(contract->fixture->read_text("select g from computed where id = 12", text));
+    assert_string_equal(text, "24");
+    table_fini(&table);
+}
+
+/* Rows that are refused only when the transaction ends were never accepted. */
+static void test_refused_at_commit(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t accepted = 99;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    table_fini(&table);
+    contract_make_table(contract, "deferred",
+                        "create table deferred (id int references keyed (id)"
+                        " deferrable initially deferred)",
+                        &table);
+    if (contract->fixture->break_connections == NULL) {
+        contract_expect(contract,
+                        contract->adapter->execute(contract->conn, "pragma foreign_keys = on",
+                                                   &contract->error),
+                        STATUS_OK);
+    }
+    contract_expect(contract, contract_append(contract, &table, 300, 0, &accepted),
+                    STATUS_REJECTED);
+    assert_int_equal(accepted, 0);
+    assert_int_equal(contract->error.kind, ERROR_DATA);
+    error_clear(&contract->error);
+    assert_int_equal(contract_count(contract, &table), 0);
+    contract_expect(
+        contract,
+        contract->adapter->execute(contract->conn, "drop table deferred", &contract->error),
+        STATUS_OK);
+    table_fini(&table);
+}
+
+const struct CMUnitTest contract_append_tests[] = {
+    cmocka_unit_test(test_row_counts),
+    cmocka_unit_test(test_many_sizes),
+    cmocka_unit_test(test_two_tables),
+    cmocka_unit_test(test_rejected_batch),
+    cmocka_unit_test(test_missing_table),
+    cmocka_unit_test(test_abandoned_append),
+    cmocka_unit_test(test_generated_column),
+    cmocka_unit_test(test_refused_at_commit),
+    {0},
+};

@@ -1,0 +1,244 @@
+/* Opening, describing, asking. */
+#include "contract.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void test_operations_are_there(void **state)
+{
+    const struct contract *contract = *state;
+    const struct adapter *adapter = contract->adapter;
+    assert_true(strlen(adapter->summary) > 10);
+    assert_true(adapter->stack_bytes >= 16384);
+    assert_true(adapter->identifier_quote == '"' || adapter->identifier_quote == '`');
+    assert_non_null(adapter->execute);
+    assert_non_null(adapter->describe);
+    assert_non_null(adapter->append_open);
+    assert_non_null(adapter->append_rows);
+    assert_non_null(adapter->append_close);
+    assert_non_null(adapter->count);
+}
+
+static void test_close_takes_null(void **state)
+{
+    const struct contract *contract = *state;
+    contract->adapter->close(NULL);
+}
+
+static void test_many_connections(void **state)
+{
+    enum {
+        CONNECTIONS = 8
+    };
+    struct contract *contract = *state;
+    struct adapter_conn *conns[CONNECTIONS];
+    for (int i = 0; i < CONNECTIONS; i++) {
+        contract_expect(contract,
+                        contract->adapter->open(&contract->target, &conns[i], &contract->error),
+                        STATUS_OK);
+        assert_non_null(conns[i]);
+    }
+    for (int i = 0; i < CONNECTIONS; i++)
+        contract->adapter->close(conns[i]);
+}
+
+static void test_bad_targets(void **state)
+{
+    struct contract *contract = *state;
+    for (size_t i = 0; i < contract->fixture->bad_target_count; i++) {
+        const struct bad_target *bad = &contract->fixture->bad_targets[i];
+        struct adapter_conn *conn = contract->conn;
+        error_clear(&contract->error);
+        const enum status status = contract->adapter->open(&bad->target, &conn, &contract->error);
+        print_message("%s: %s %s: %s\n", bad->label, error_kind_name(contract->error.kind),
+                      contract->error.sqlstate, contract->error.text);
+        contract_expect(contract, status, bad->status);
+        assert_null(conn);
+        assert_int_equal(contract->error.kind, bad->kind);
+        if (bad->sqlstate != NULL)
+            assert_string_equal(contract->error.sqlstate, bad->sqlstate);
+    }
+}
+
+static void test_describe_missing(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    memset(&table, 0xa5, sizeof table);
+    contract_expect(
+        contract,
+        contract->adapter->describe(contract->conn, "no_such\"table", &table, &contract->error),
+        STATUS_REJECTED);
+    assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
+    assert_non_null(strstr(contract->error.text, "no_such\"table"));
+}
+
+static void test_describe_missing_schema(void **state)
+{
+    struct contract *contract = *state;
+    struct target target = contract->target;
+    struct adapter_conn *conn = NULL;
+    struct table table;
+    if (target.schema == NULL) {
+        skip();
+        return;
+    }
+    target.schema = "no such schema";
+    contract_expect(contract, contract->adapter->open(&target, &conn, &contract->error), STATUS_OK);
+    const enum status status = contract->adapter->describe(conn, "any", &table, &contract->error);
+    contract->adapter->close(conn);
+    contract_expect(contract, status, STATUS_FATAL);
+    assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
+}
+
+static void test_describe_syslog(void **state)
+{
+    static const struct {
+        const char *name;
+        enum column_type type;
+        unsigned size;
+    } wanted[] = {
+        {"tm", COLUMN_TIMESTAMP, 0}, {"n1", COLUMN_INT16, 0},   {"n2", COLUMN_INT32, 0},
+        {"n3", COLUMN_INT64, 0},     {"n4", COLUMN_FLOAT32, 0}, {"n5", COLUMN_FLOAT64, 0},
+        {"host", COLUMN_TEXT, 128},  {"msg", COLUMN_TEXT, 512}, {"ip4", COLUMN_IP4, 0},
+        {"ip6", COLUMN_IP6, 0},
+    };
+    struct contract *contract = *state;
+    struct table table;
+    contract_make_syslog(contract, &table);
+    assert_string_equal(table.name, "syslog_table");
+    assert_int_equal(table.column_count, 10);
+    for (size_t i = 0; i < 10; i++) {
+        assert_string_equal(table.columns[i].name, wanted[i].name);
+        assert_int_equal(table.columns[i].type, wanted[i].type);
+        assert_int_equal(table.columns[i].size, wanted[i].size);
+        assert_true(strlen(table.columns[i].type_name) > 0);
+        assert_false(table.columns[i].is_unique);
+        assert_false(table.columns[i].has_default);
+        assert_false(table.columns[i].is_generated);
+    }
+    table_fini(&table);
+}
+
+static const struct column *find_column(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (strcmp(table->columns[i].name, name) == 0)
+            return &table->columns[i];
+    }
+    return NULL;
+}
+
+static void test_describe_special(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    if (contract->fixture->special_sql == NULL) {
+        skip();
+        return;
+    }
+    contract_make_table(contract, "special", contract->fixture->special_sql, &table);
+    const struct column *id = find_column(&table, "id");
+    assert_true(id->is_unique && id->has_default && !id->is_generated && !id->is_nullable);
+    const struct column *u = find_column(&table, "u");
+    assert_true(u->is_unique && !u->has_default && !u->is_nullable);
+    const struct column *d = find_column(&table, "d");
+    assert_true(!d->is_unique && d->has_default && d->is_nullable);
+    const struct column *g = find_column(&table, "g");
+    assert_non_null(g);
+    assert_true(g->is_generated);
+    const struct column *p = find_column(&table, "p");
+    if (p != NULL) {
+        assert_int_equal(p->type, COLUMN_UNSUPPORTED);
+        assert_string_equal(p->type_name, "point");
+        assert_true(find_column(&table, "a")->is_generated);
+        assert_true(find_column(&table, "s")->has_default);
+    }
+    table_fini(&table);
+}
+
+static void test_query_drains(void **state)
+{
+    struct contract *contract = *state;
+    uint64_t rows = 7;
+    if (contract->adapter->query == NULL) {
+        skip();
+        return;
+    }
+    contract_expect(contract,
+                    contract->adapter->query(contract->conn,
+                                             "select 1 union all select 2; select 3", &rows,
+                                             &contract->error),
+                    STATUS_OK);
+    assert_int_equal(rows, contract_discards(contract) ? 0 : 3);
+    if (contract_discards(contract))
+        return;
+    const enum status status =
+        contract->adapter->query(contract->conn, "select nonsense from", &rows, &contract->error);
+    assert_true(status == STATUS_REJECTED || status == STATUS_FATAL);
+    error_clear(&contract->error);
+    contract_expect(contract,
+                    contract->adapter->query(contract->conn, "select 1", &rows, &contract->error),
+                    STATUS_OK);
+    assert_int_equal(rows, 1);
+}
+
+static void test_server_limits(void **state)
+{
+    struct contract *contract = *state;
+    struct server_limits limits;
+    if (contract->adapter->server_limits == NULL) {
+        skip();
+        return;
+    }
+    contract_expect(contract,
+                    contract->adapter->server_limits(contract->conn, &limits, &contract->error),
+                    STATUS_OK);
+    assert_true(strlen(limits.version) > 5);
+    if (contract->fixture->break_connections != NULL) {
+        assert_true(limits.used_sessions >= 1);
+        assert_true(limits.max_sessions >= limits.used_sessions);
+    }
+}
+
+static void test_recognise(void **state)
+{
+    struct contract *contract = *state;
+    if (contract->adapter->recognise == NULL) {
+        skip();
+        return;
+    }
+    contract_expect(contract, contract->adapter->recognise("127.0.0.1", 1, 2, &contract->error),
+                    STATUS_LOST);
+    assert_string_equal(contract->error.text, "nothing listens on 127.0.0.1:1");
+    error_clear(&contract->error);
+    contract_expect(contract,
+                    contract->adapter->recognise("no-such.invalid", 1, 2, &contract->error),
+                    STATUS_LOST);
+    assert_non_null(strstr(contract->error.text, "does not resolve"));
+    char text[FIXTURE_TEXT_BYTES];
+    error_clear(&contract->error);
+    assert_true(contract->fixture->read_text("select inet_server_port()", text));
+    if (strcmp(text, "(null)") != 0) {
+        const uint16_t port = (uint16_t)strtoul(text, NULL, 10);
+        contract_expect(contract,
+                        contract->adapter->recognise("127.0.0.1", port, 2, &contract->error),
+                        STATUS_OK);
+    }
+}
+
+const struct CMUnitTest contract_open_tests[] = {
+    cmocka_unit_test(test_operations_are_there),
+    cmocka_unit_test(test_close_takes_null),
+    cmocka_unit_test(test_many_connections),
+    cmocka_unit_test(test_bad_targets),
+    cmocka_unit_test(test_describe_missing),
+    cmocka_unit_test(test_describe_missing_schema),
+    cmocka_unit_test(test_describe_syslog),
+    cmocka_unit_test(test_describe_special),
+    cmocka_unit_test(test_query_drains),
+    cmocka_unit_test(test_server_limits),
+    cmocka_unit_test(test_recognise),
+    {0},
+};

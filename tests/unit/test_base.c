@@ -1,0 +1,165 @@
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "append/error.h"
+#include "append/row.h"
+#include "base/address.h"
+#include "base/buffer.h"
+#include "base/mono.h"
+#include "base/random.h"
+
+static void test_first_error_wins(void **state)
+{
+    (void)state;
+    struct error error;
+    error_clear(&error);
+    assert_false(error_is_set(&error));
+    error_set(&error, ERROR_LIMIT, 7, "53300", "too many %s", "sessions");
+    error_set(&error, ERROR_DATA, 8, "22000", "later");
+    assert_int_equal(error.kind, ERROR_LIMIT);
+    assert_int_equal(error.native_code, 7);
+    assert_string_equal(error.sqlstate, "53300");
+    assert_string_equal(error.text, "too many sessions");
+    error_set(NULL, ERROR_DATA, 0, NULL, "nowhere");
+}
+
+static void test_error_text_is_one_line(void **state)
+{
+    (void)state;
+    struct error error;
+    error_clear(&error);
+    error_set(&error, ERROR_SERVER, 0, NULL, "%s", "\nfirst\r\n\tsecond  \n");
+    assert_string_equal(error.text, "first second");
+    char longest[2 * ERROR_TEXT_BYTES];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    error_clear(&error);
+    error_set(&error, ERROR_SERVER, 0, "toolong", "%s", longest);
+    assert_int_equal(strlen(error.text), ERROR_TEXT_BYTES - 1);
+    assert_int_equal(strlen(error.sqlstate), ERROR_SQLSTATE_BYTES - 1);
+}
+
+static void test_error_kinds_have_names(void **state)
+{
+    (void)state;
+    for (int kind = ERROR_NONE; kind <= ERROR_SYSTEM; kind++) {
+        assert_string_not_equal(error_kind_name((enum error_kind)kind), "unknown");
+        for (int other = ERROR_NONE; other < kind; other++)
+            assert_string_not_equal(error_kind_name((enum error_kind)kind),
+                                    error_kind_name((enum error_kind)other));
+    }
+    assert_string_equal(error_kind_name((enum error_kind)1000), "unknown");
+}
+
+static void test_table_keeps_columns_in_order(void **state)
+{
+    (void)state;
+    struct table table;
+    assert_int_equal(table_init(&table, "t", NULL), STATUS_OK);
+    for (int i = 0; i < 3; i++) {
+        const struct column column = {.name = {(char)('a' + i)}, .type = COLUMN_INT32};
+        assert_int_equal(table_add_column(&table, &column, NULL), STATUS_OK);
+    }
+    assert_int_equal(table.column_count, 3);
+    assert_string_equal(table.columns[2].name, "c");
+    table_fini(&table);
+    table_fini(&table);
+    table_fini(NULL);
+}
+
+static void test_table_has_limits(void **state)
+{
+    (void)state;
+    struct table table;
+    struct error error;
+    char name[ROW_NAME_BYTES + 1];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    error_clear(&error);
+    assert_int_equal(table_init(&table, name, &error), STATUS_FATAL);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_int_equal(table_init(&table, "", NULL), STATUS_FATAL);
+
+    assert_int_equal(table_init(&table, "t", NULL), STATUS_OK);
+    const struct column column = {.name = "c", .type = COLUMN_INT32};
+    for (int i = 0; i < ROW_COLUMNS_MAX; i++)
+        assert_int_equal(table_add_column(&table, &column, NULL), STATUS_OK);
+    error_clear(&error);
+    assert_int_equal(table_add_column(&table, &column, &error), STATUS_FATAL);
+    assert_int_equal(error.kind, ERROR_UNSUPPORTED);
+    table_fini(&table);
+}
+
+static void test_buffer_grows(void **state)
+{
+    (void)state;
+    struct buffer buffer;
+    buffer_init(&buffer);
+    assert_string_equal(buffer_text(&buffer), "");
+    for (int i = 0; i < 1000; i++)
+        buffer_add_format(&buffer, "%04d,", i);
+    assert_int_equal(buffer.length, 5000);
+    assert_memory_equal(buffer_text(&buffer) + 4995, "0999,", 6);
+    assert_false(buffer_failed(&buffer));
+    buffer_clear(&buffer);
+    buffer_add(&buffer, "", 0);
+    assert_string_equal(buffer_text(&buffer), "");
+    buffer_fini(&buffer);
+}
+
+static void test_identifiers_are_quoted(void **state)
+{
+    (void)state;
+    struct buffer buffer;
+    buffer_init(&buffer);
+    buffer_add_identifier(&buffer, "a\"b; drop", '"');
+    assert_string_equal(buffer_text(&buffer), "\"a\"\"b; drop\"");
+    buffer_fini(&buffer);
+}
+
+static void test_utc_format(void **state)
+{
+    (void)state;
+    char text[40];
+    mono_format_utc(INT64_C(1704067199) * MONO_NS_PER_S + 5 * MONO_NS_PER_MS, text, sizeof text);
+    assert_string_equal(text, "2023-12-31T23:59:59.005Z");
+}
+
+static void test_random_mix_known_answers(void **state)
+{
+    (void)state;
+    /* first outputs of SplitMix64 with seed 0, as published with the generator */
+    assert_true(random_mix(0) == UINT64_C(0xE220A8397B1DCDAF));
+    assert_true(random_mix(RANDOM_STEP) == UINT64_C(0x6E789E6AA1B965F4));
+    assert_true(random_mix(2 * RANDOM_STEP) == UINT64_C(0x06C45D188009454F));
+}
+
+static void test_local_addresses(void **state)
+{
+    (void)state;
+    assert_true(address_is_local("127.0.0.1"));
+    assert_true(address_is_local("127.1.2.3"));
+    assert_true(address_is_local("::1"));
+    assert_true(address_is_local("/run/postgresql"));
+    assert_true(address_is_local(""));
+    assert_false(address_is_local("192.0.2.1"));
+    assert_false(address_is_local("2001:db8::1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_error_wins),
+        cmocka_unit_test(test_error_text_is_one_line),
+        cmocka_unit_test(test_error_kinds_have_names),
+        cmocka_unit_test(test_table_keeps_columns_in_order),
+        cmocka_unit_test(test_table_has_limits),
+        cmocka_unit_test(test_buffer_grows),
+        cmocka_unit_test(test_identifiers_are_quoted),
+        cmocka_unit_test(test_utc_format),
+        cmocka_unit_test(test_random_mix_known_answers),
+        cmocka_unit_test(test_local_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

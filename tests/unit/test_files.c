@@ -1,0 +1,339 @@
+/* The folder of a run: what is made, what is refused before the run, and what a full disk does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/files.h"
+
+enum {
+    TEXT_BYTES = 1 << 16
+};
+
+static const struct adapter adapter = {.name = "null"};
+static const struct interval interval = {.end_ns = 1000000000, .sessions_alive = 3};
+static const struct sample sample = {.end_ns = 3000000000, .sessions_alive = 3};
+static struct result result; /* too large for a stack */
+static struct table table;
+static struct plan plan;
+static char base[512];
+static char text[TEXT_BYTES];
+
+static const char *path_of(const char *name)
+{
+    static char path[PLAN_PATH_BYTES + 64];
+    snprintf(path, sizeof path, "%s/%s", plan.out_folder, name);
+    return path;
+}
+
+static const char *content_of(const char *name)
+{
+    FILE *stream = fopen(path_of(name), "r");
+    assert_non_null(stream);
+    const size_t length = fread(text, 1, sizeof text - 1, stream);
+    text[length] = '\0';
+    fclose(stream);
+    return text;
+}
+
+static size_t count_lines(const char *name)
+{
+    size_t lines = 0;
+    for (const char *byte = content_of(name); *byte != '\0'; byte++) {
+        lines += *byte == '\n';
+    }
+    return lines;
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+static size_t count_entries(const char *path)
+{
+    size_t count = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const char *root = getenv("TMPDIR");
+    snprintf(base, sizeof base, "%s/append-files-XXXXXX", root == NULL ? "/tmp" : root);
+    if (mkdtemp(base) == NULL) {
+        return -1;
+    }
+    memset(&plan, 0, sizeof plan);
+    memset(&result, 0, sizeof result);
+    memset(&table, 0, sizeof table);
+    plan.adapter = &adapter;
+    plan.table_name = "t";
+    plan.sessions = 3;
+    plan.records = 30;
+    snprintf(plan.display_target, sizeof plan.display_target, "null:");
+    snprintf(plan.out_folder, sizeof plan.out_folder, "%s/runs/one", base);
+    snprintf(result.verdict_reason, sizeof result.verdict_reason, "said \"no\", twice");
+    result.resources.memory_source = MEMORY_UNKNOWN;
+    signal(SIGXFSZ, SIG_IGN);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", base);
+    return system(command);
+}
+
+static struct run_files *create(void)
+{
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    if (run_files_create(&files, &plan, &error) != EXIT_CODE_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_non_null(files);
+    return files;
+}
+
+/* Puts a device that is always full in the place of an open file. */
+static void fill(const char *name)
+{
+    char wanted[PLAN_PATH_BYTES + 64];
+    snprintf(wanted, sizeof wanted, "%s", path_of(name));
+    for (int fd = 3; fd < 256; fd++) {
+        char link[64];
+        char path[PLAN_PATH_BYTES + 64];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length < 0) {
+            continue;
+        }
+        path[length] = '\0';
+        if (strcmp(path, wanted) == 0) {
+            const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+            assert_true(full >= 0);
+            assert_int_equal(dup2(full, fd), fd);
+            close(full);
+            return;
+        }
+    }
+    fail_msg("%s is not open", wanted);
+}
+
+static void limit_file_size(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_whole_run(void **state)
+{
+    (void)state;
+    plan.rate_rows_per_s = 10;
+    struct run_files *files = create();
+    assert_int_equal(count_entries(plan.out_folder), 8);
+    run_files_add_interval(files, &interval);
+    assert_int_equal(count_lines("intervals.csv"), 2); /* on the disk at once */
+    run_files_add_interval(files, &interval);
+    run_files_add_sample(files, &sample);
+    assert_int_equal(count_lines("samples.csv"), 2);
+    run_files_finish(files, &plan, &table, &result);
+    assert_string_equal(run_files_shortage(files), "");
+    run_files_destroy(files, false);
+    assert_int_equal(count_lines("intervals.csv"), 3);
+    assert_int_equal(count_lines("summary.csv"), 2);
+    assert_non_null(strstr(content_of("summary.csv"), "\"said \"\"no\"\", twice\""));
+    assert_memory_equal(content_of("summary.csv"), "adapter,target,sessions,records,max_cpu", 39);
+    static const char *const histograms[] = {"connect.hgrm", "append.hgrm", "response.hgrm",
+                                             "count.hgrm"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_non_null(strstr(content_of(histograms[i]), "1/(1-Percentile)"));
+    }
+    json_t *json = json_loads(content_of("run.json"), 0, NULL);
+    assert_non_null(json);
+    json_decref(json);
+}
+
+static void test_no_response_without_rate(void **state)
+{
+    (void)state;
+    struct run_files *files = create();
+    run_files_finish(files, &plan, &table, &result);
+    run_files_destroy(files, false);
+    assert_int_equal(count_entries(plan.out_folder), 7);
+    assert_false(exists(path_of("response.hgrm")));
+}
+
+static void test_existing_folder(void **state)
+{
+    (void)state;
+    run_files_destroy(create(), false);
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(run_files_create(&files, &plan, &error), EXIT_CODE_USAGE);
+    assert_null(files);
+    char expected[ERROR_TEXT_BYTES + PLAN_PATH_BYTES + 64];
+    snprintf(expected, sizeof expected,
+             "output folder '%s' exists already: name another with --out", plan.out_folder);
+    assert_string_equal(error.text, expected);
+    assert_int_equal(count_entries(plan.out_folder), 7); /* what was there is left alone */
+}
+
+/* Also an empty one: it is somebody's, and must not go with the failure. */
+static void test_existing_empty_folder(void **state)
+{
+    (void)state;
+    snprintf(plan.out_folder, sizeof plan.out_folder, "%s/empty", base);
+    assert_int_equal(mkdir(plan.out_folder, 0700), 0);
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(run_files_create(&files, &plan, &error), EXIT_CODE_USAGE);
+    assert_true(exists(plan.out_folder));
+}
+
+static void test_trailing_slashes(void **state)
+{
+    (void)state;
+    snprintf(plan.out_folder, sizeof plan.out_folder, "%s//a///b//", base);
+    run_files_destroy(create(), false);
+    assert_int_equal(count_entries(plan.out_folder), 7);
+}
+
+static void test_unmakeable_folder(void **state)
+{
+    (void)state;
+    char file[600];
+    snprintf(file, sizeof file, "%s/file", base);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    snprintf(plan.out_folder, sizeof plan.out_folder, "%s/file/run", base);
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(run_files_create(&files, &plan, &error), EXIT_CODE_USAGE);
+    assert_null(files);
+    assert_non_null(strstr(error.text, "Not a directory"));
+    assert_true(exists(file));
+}
+
+/* Less room than the files may need: refused before the run, and nothing stays behind. */
+static void test_no_room_at_start(void **state)
+{
+    (void)state;
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    limit_file_size(65536);
+    const enum exit_code code = run_files_create(&files, &plan, &error);
+    limit_file_size(RLIM_INFINITY);
+    assert_int_equal(code, EXIT_CODE_CLIENT_LIMIT);
+    assert_null(files);
+    assert_non_null(strstr(error.text, "File too large"));
+    assert_false(exists(plan.out_folder));
+}
+
+/* One file has no room: it is named, with the reason, and all the others are whole. */
+static void test_disk_full_later(void **state)
+{
+    (void)state;
+    struct run_files *files = create();
+    fill("intervals.csv");
+    run_files_add_interval(files, &interval);
+    run_files_add_interval(files, &interval);
+    run_files_add_sample(files, &sample);
+    assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device");
+    fill("run.json");
+    fill("append.hgrm");
+    fill("summary.csv");
+    run_files_finish(files, &plan, &table, &result);
+    assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device; "
+                                                   "summary.csv: No space left on device; "
+                                                   "append.hgrm: No space left on device; "
+                                                   "run.json: No space left on device");
+    run_files_destroy(files, false);
+    assert_int_equal(count_lines("samples.csv"), 2);
+    assert_non_null(strstr(content_of("count.hgrm"), "SubBuckets"));
+}
+
+/* A row that does not fit is not left half written: the file ends with its last whole row. */
+static void test_short_file_has_whole_rows(void **state)
+{
+    (void)state;
+    struct run_files *files = create();
+    run_files_add_interval(files, &interval);
+    const size_t room = strlen(content_of("intervals.csv")) + 10;
+    limit_file_size(room);
+    run_files_add_interval(files, &interval);
+    limit_file_size(RLIM_INFINITY);
+    run_files_add_interval(files, &interval); /* room again: but a hole would go unseen */
+    assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
+    assert_int_equal(count_lines("intervals.csv"), 2);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+    run_files_finish(files, &plan, &table, &result);
+    run_files_destroy(files, false);
+    assert_int_equal(count_lines("summary.csv"), 2);
+}
+
+static void test_failed_run_leaves_nothing(void **state)
+{
+    (void)state;
+    run_files_destroy(create(), true);
+    assert_false(exists(plan.out_folder));
+    run_files_destroy(NULL, true);
+}
+
+static void test_failed_run_keeps_the_files_of_others(void **state)
+{
+    (void)state;
+    struct run_files *files = create();
+    close(open(path_of("database.db"), O_CREAT | O_WRONLY, 0600));
+    run_files_destroy(files, true);
+    assert_int_equal(count_entries(plan.out_folder), 1);
+    assert_true(exists(path_of("database.db")));
+}
+
+#define FILES_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FILES_TEST(test_whole_run),
+        FILES_TEST(test_no_response_without_rate),
+        FILES_TEST(test_existing_folder),
+        FILES_TEST(test_existing_empty_folder),
+        FILES_TEST(test_trailing_slashes),
+        FILES_TEST(test_unmakeable_folder),
+        FILES_TEST(test_no_room_at_start),
+        FILES_TEST(test_disk_full_later),
+        FILES_TEST(test_short_file_has_whole_rows),
+        FILES_TEST(test_failed_run_leaves_nothing),
+        FILES_TEST(test_failed_run_keeps_the_files_of_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

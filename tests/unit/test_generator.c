@@ -1,0 +1,303 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "load/generator.h"
+#include "load/generator_text.h"
+
+enum {
+    ROWS = 100
+};
+
+static const struct column syslog_columns[] = {
+    {.name = "tm", .type = COLUMN_TIMESTAMP},
+    {.name = "n1", .type = COLUMN_INT16},
+    {.name = "n2", .type = COLUMN_INT32},
+    {.name = "n3", .type = COLUMN_INT64},
+    {.name = "n4", .type = COLUMN_FLOAT32},
+    {.name = "n5", .type = COLUMN_FLOAT64},
+    {.name = "host", .type = COLUMN_TEXT, .size = 128},
+    {.name = "msg", .type = COLUMN_TEXT, .size = 512},
+    {.name = "ip4", .type = COLUMN_IP4},
+    {.name = "ip6", .type = COLUMN_IP6},
+};
+enum {
+    TM,
+    N1,
+    N2,
+    N3,
+    N4,
+    N5,
+    HOST,
+    MSG,
+    IP4,
+    IP6,
+    SYSLOG_COLUMNS
+};
+
+static void make_table(struct table *table, const struct column *columns, size_t count)
+{
+    assert_int_equal(table_init(table, "t", NULL), STATUS_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(table_add_column(table, &columns[i], NULL), STATUS_OK);
+}
+
+static struct plan make_plan(uint64_t seed)
+{
+    return (struct plan){.sessions = 10, .batch_rows = ROWS, .seed = seed, .run_tag = 77};
+}
+
+static struct generator *make_generator(const struct plan *plan, const struct table *table)
+{
+    struct generator *generator = NULL;
+    assert_int_equal(generator_create(&generator, plan, table, NULL), STATUS_OK);
+    return generator;
+}
+
+static void assert_same_text(struct text_value a, struct text_value b)
+{
+    assert_int_equal(a.length, b.length);
+    assert_memory_equal(a.bytes, b.bytes, a.length);
+}
+
+static void test_identity_columns(void **state)
+{
+    (void)state;
+    struct table table;
+    make_table(&table, syslog_columns, SYSLOG_COLUMNS);
+    const struct plan plan = make_plan(1);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator);
+    generator_fill(generator, buffer, 7, 4200, ROWS);
+    assert_int_equal(buffer->batch.row_count, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_int_equal(buffer->batch.columns[N1].values.int16[i], 77);
+        assert_int_equal(buffer->batch.columns[N2].values.int32[i], 7);
+        assert_int_equal(buffer->batch.columns[N3].values.int64[i], 4200 + i);
+    }
+    generator_give_back(generator, buffer);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+/* Rows do not depend on how they are cut into batches, nor on which buffer they are written to. */
+static void test_rows_are_a_function_of_their_number(void **state)
+{
+    (void)state;
+    struct table table;
+    make_table(&table, syslog_columns, SYSLOG_COLUMNS);
+    const struct plan plan = make_plan(1);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *a = generator_borrow(generator);
+    struct row_buffer *b = generator_borrow(generator);
+    assert_ptr_not_equal(a, b);
+    generator_fill(generator, a, 3, 1000, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        generator_fill(generator, b, 3, 1000 + i, 1);
+        const struct column_data *x = a->batch.columns, *y = b->batch.columns;
+        assert_int_equal(x[TM].values.int64[i], y[TM].values.int64[0]);
+        assert_true(x[N4].values.float32[i] == y[N4].values.float32[0]);
+        assert_true(x[N5].values.float64[i] == y[N5].values.float64[0]);
+        assert_same_text(x[HOST].values.text[i], y[HOST].values.text[0]);
+        assert_same_text(x[MSG].values.text[i], y[MSG].values.text[0]);
+        assert_memory_equal(x[IP4].values.ip4[i], y[IP4].values.ip4[0], 4);
+        assert_memory_equal(x[IP6].values.ip6[i], y[IP6].values.ip6[0], 16);
+    }
+    generator_give_back(generator, a);
+    generator_give_back(generator, b);
+    assert_int_equal(generator_buffers(generator), 2);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+static void test_seed_changes_rows(void **state)
+{
+    (void)state;
+    struct table table;
+    make_table(&table, syslog_columns, SYSLOG_COLUMNS);
+    const struct plan plans[] = {make_plan(1), make_plan(2)};
+    double first[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct generator *generator = make_generator(&plans[i], &table);
+        struct row_buffer *buffer = generator_borrow(generator);
+        generator_fill(generator, buffer, 0, 0, 1);
+        first[i] = buffer->batch.columns[N5].values.float64[0];
+        generator_give_back(generator, buffer);
+        generator_destroy(generator);
+    }
+    assert_true(first[0] != first[1]);
+    table_fini(&table);
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    const struct text_value *x = a, *y = b;
+    const uint32_t least = x->length < y->length ? x->length : y->length;
+    const int order = memcmp(x->bytes, y->bytes, least);
+    return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+static void test_messages_vary_and_are_printable(void **state)
+{
+    (void)state;
+    struct table table;
+    make_table(&table, syslog_columns, SYSLOG_COLUMNS);
+    const struct plan plan = make_plan(9);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator);
+    generator_fill(generator, buffer, 0, 0, ROWS);
+    struct text_value sorted[ROWS];
+    memcpy(sorted, buffer->batch.columns[MSG].values.text, sizeof sorted);
+    qsort(sorted, ROWS, sizeof sorted[0], compare_text);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_in_range(sorted[i].length, 40, TEXT_MESSAGE_BYTES - 1);
+        for (uint32_t c = 0; c < sorted[i].length; c++)
+            assert_true(isprint((unsigned char)sorted[i].bytes[c]) && sorted[i].bytes[c] != '#');
+        assert_true(i == 0 || compare_text(&sorted[i - 1], &sorted[i]) != 0);
+    }
+    generator_give_back(generator, buffer);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+static void test_constant_data(void **state)
+{
+    (void)state;
+    struct table table;
+    make_table(&table, syslog_columns, SYSLOG_COLUMNS);
+    struct plan plan = make_plan(1);
+    plan.data_mode = DATA_CONSTANT;
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator);
+    generator_fill(generator, buffer, 5, 300, ROWS);
+    const struct column_data *columns = buffer->batch.columns;
+    for (size_t i = 1; i < ROWS; i++) {
+        assert_int_equal(columns[TM].values.int64[i], columns[TM].values.int64[0]);
+        assert_int_equal(columns[N3].values.int64[i], 0);
+        assert_same_text(columns[MSG].values.text[i], columns[MSG].values.text[0]);
+        assert_memory_equal(columns[IP6].values.ip6[i], columns[IP6].values.ip6[0], 16);
+    }
+    generator_give_back(generator, buffer);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+static int compare_int64(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_unique_columns_differ_in_the_run(void **state)
+{
+    (void)state;
+    enum {
+        SESSIONS = 10,
+        ID = 0,
+        CODE = 1
+    };
+    static const struct column columns[] = {
+        {.name = "id", .type = COLUMN_INT64, .is_unique = true},
+        {.name = "code", .type = COLUMN_TEXT, .size = 8, .is_unique = true},
+    };
+    struct table table;
+    make_table(&table, columns, 2);
+    const struct plan plan = make_plan(3);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffers[SESSIONS];
+    int64_t ids[SESSIONS * ROWS];
+    struct text_value codes[SESSIONS * ROWS];
+    for (unsigned s = 0; s < SESSIONS; s++) {
+        buffers[s] = generator_borrow(generator);
+        generator_fill(generator, buffers[s], s, 0, ROWS);
+        memcpy(ids + s * ROWS, buffers[s]->batch.columns[ID].values.int64, ROWS * sizeof ids[0]);
+        memcpy(codes + s * ROWS, buffers[s]->batch.columns[CODE].values.text,
+               ROWS * sizeof codes[0]);
+    }
+    qsort(ids, SESSIONS * ROWS, sizeof ids[0], compare_int64);
+    qsort(codes, SESSIONS * ROWS, sizeof codes[0], compare_text);
+    for (size_t i = 1; i < SESSIONS * ROWS; i++) {
+        assert_true(ids[i - 1] < ids[i]);
+        assert_int_equal(codes[i].length, 8);
+        assert_true(compare_text(&codes[i - 1], &codes[i]) != 0);
+    }
+    for (unsigned s = 0; s < SESSIONS; s++)
+        generator_give_back(generator, buffers[s]);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+static void test_sizes_and_precisions_are_kept(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {1, 5, 16, 31, 32, 63, 64, 100, 512};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const struct column columns[] = {
+            {.name = "t", .type = COLUMN_TEXT, .size = sizes[s]},
+            {.name = "b", .type = COLUMN_BYTES, .size = sizes[s]},
+            {.name = "u", .type = COLUMN_TEXT, .size = sizes[s], .is_unique = true},
+            {.name = "d", .type = COLUMN_DECIMAL, .precision = 3, .scale = 1},
+        };
+        struct table table;
+        make_table(&table, columns, 4);
+        const struct plan plan = make_plan(3);
+        struct generator *generator = make_generator(&plan, &table);
+        struct row_buffer *buffer = generator_borrow(generator);
+        generator_fill(generator, buffer, 1, 12345, ROWS);
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t c = 0; c < 3; c++)
+                assert_in_range(buffer->batch.columns[c].values.text[i].length, 1, sizes[s]);
+            assert_in_range(buffer->batch.columns[3].values.int64[i], 0, 999);
+        }
+        generator_give_back(generator, buffer);
+        generator_destroy(generator);
+        table_fini(&table);
+    }
+}
+
+static void test_every_type_has_values_and_the_rest_is_named(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan(3);
+    for (int type = COLUMN_BOOL; type < COLUMN_TYPE_COUNT; type++) {
+        for (int unique = 0; unique < 2; unique++) {
+            const struct column column = {
+                .name = "c", .type = (enum column_type)type, .is_unique = unique != 0};
+            struct table table;
+            make_table(&table, &column, 1);
+            struct generator *generator = make_generator(&plan, &table);
+            struct row_buffer *buffer = generator_borrow(generator);
+            generator_fill(generator, buffer, 0, 0, ROWS);
+            generator_give_back(generator, buffer);
+            generator_destroy(generator);
+            table_fini(&table);
+        }
+    }
+    const struct column column = {.name = "where", .type_name = "point"};
+    struct table table;
+    make_table(&table, &column, 1);
+    struct generator *generator = NULL;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(generator_create(&generator, &plan, &table, &error), STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "'where'"));
+    assert_non_null(strstr(error.text, "point"));
+    table_fini(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_identity_columns),
+        cmocka_unit_test(test_rows_are_a_function_of_their_number),
+        cmocka_unit_test(test_seed_changes_rows),
+        cmocka_unit_test(test_messages_vary_and_are_printable),
+        cmocka_unit_test(test_constant_data),
+        cmocka_unit_test(test_unique_columns_differ_in_the_run),
+        cmocka_unit_test(test_sizes_and_precisions_are_kept),
+        cmocka_unit_test(test_every_type_has_values_and_the_rest_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "base/mono.h"
+#include "plan/plan.h"
+#include "plan/schema.h"
+#include "plan/url.h"
+
+static struct config make_config(uint64_t sessions, uint64_t records)
+{
+    struct config config;
+    config_init(&config);
+    config.sessions = sessions;
+    config.records = records;
+    config.target = "null:";
+    return config;
+}
+
+/* The error text of a configuration that must be refused with `code`; valid until the next call. */
+static const char *refuse(const struct config *config, enum exit_code code)
+{
+    static struct error error;
+    struct plan plan;
+    error_clear(&error);
+    assert_int_equal(plan_make(&plan, config, &error), code);
+    assert_true(error_is_set(&error));
+    return error.text;
+}
+
+static void test_quotas_lose_no_row(void **state)
+{
+    (void)state;
+    static const uint64_t cases[][2] = {{7, 100}, {1, 1},    {3, 3},           {1000, 10000000},
+                                        {7, 7},   {64, 100}, {999, 1000000007}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const struct config config = make_config(cases[c][0], cases[c][1]);
+        struct plan plan;
+        assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+        uint64_t sum = 0, least = UINT64_MAX, most = 0;
+        for (unsigned s = 0; s < plan.sessions; s++) {
+            const uint64_t quota = plan_quota(&plan, s);
+            sum += quota;
+            least = quota < least ? quota : least;
+            most = quota > most ? quota : most;
+        }
+        assert_int_equal(sum, cases[c][1]);
+        assert_true(most - least <= 1);
+        plan_fini(&plan);
+    }
+}
+
+static void test_quotas_of_seven_sessions(void **state)
+{
+    (void)state;
+    const struct config config = make_config(7, 100);
+    struct plan plan;
+    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    static const uint64_t expected[] = {15, 15, 14, 14, 14, 14, 14};
+    for (unsigned s = 0; s < 7; s++)
+        assert_int_equal(plan_quota(&plan, s), expected[s]);
+    plan_fini(&plan);
+}
+
+static void test_duration_has_no_quota(void **state)
+{
+    (void)state;
+    struct config config = make_config(5, 0);
+    config.duration_ns = MONO_NS_PER_S;
+    struct plan plan;
+    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    assert_true(plan_quota(&plan, 4) == UINT64_MAX);
+    plan_fini(&plan);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct config config = make_config(8, 7);
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "fewer than 8 sessions"));
+    config = make_config(1, 1);
+    config.target = "oracle://h/d";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "unknown adapter 'oracle'"));
+    config.target = "nonsense";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "is not a port"));
+    config.target = "70000";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "70000"));
+    config.target = "null:";
+    config.host = "h";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--host does not apply"));
+    config.host = NULL;
+    config.method = "copy";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "no method 'copy'"));
+    config.method = NULL;
+    config.table = "mine";
+    config.is_recreate = true;
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--schema-file"));
+    config = make_config(1, 1);
+    config.adapter = "nobody";
+    config.target = NULL;
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "unknown adapter 'nobody'"));
+    config = make_config(1, 1);
+    config.schema_file = "/nonexistent/ddl.sql";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "/nonexistent/ddl.sql"));
+    config = make_config(1, 1);
+    config.stack_bytes = 4096;
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--stack-size"));
+}
+
+static void test_seed_decides_run_tag(void **state)
+{
+    (void)state;
+    struct config config = make_config(1, 1);
+    config.has_seed = true;
+    config.seed = 42;
+    struct plan a, b, c;
+    assert_int_equal(plan_make(&a, &config, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_make(&b, &config, NULL), EXIT_CODE_OK);
+    config.seed = 43;
+    assert_int_equal(plan_make(&c, &config, NULL), EXIT_CODE_OK);
+    assert_int_equal(a.run_tag, b.run_tag);
+    assert_int_not_equal(a.run_tag, c.run_tag);
+    assert_true(a.run_tag >= 1 && c.run_tag >= 1);
+    plan_fini(&a);
+    plan_fini(&b);
+    plan_fini(&c);
+}
+
+static void test_url_parts(void **state)
+{
+    (void)state;
+    struct url url;
+    assert_int_equal(url_parse(&url, "db://us%65r:p%40ss:w@[::1]:5433/my%20db?x=y@z", false, NULL),
+                     STATUS_OK);
+    assert_string_equal(url.scheme, "db");
+    assert_string_equal(url.user, "user");
+    assert_string_equal(url.password, "p@ss:w");
+    assert_string_equal(url.host, "::1");
+    assert_int_equal(url.port, 5433);
+    assert_string_equal(url.database, "my db");
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "db://host", false, NULL), STATUS_OK);
+    assert_string_equal(url.host, "host");
+    assert_int_equal(url.port, 0);
+    assert_null(url.user);
+    assert_null(url.database);
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "db:///only", false, NULL), STATUS_OK);
+    assert_null(url.host);
+    assert_string_equal(url.database, "only");
+    url_fini(&url);
+
+    assert_int_equal(url_parse(&url, "file:rel/path.db", true, NULL), STATUS_OK);
+    assert_string_equal(url.path, "rel/path.db");
+    url_fini(&url);
+    assert_int_equal(url_parse(&url, "file:///abs.db", true, NULL), STATUS_OK);
+    assert_string_equal(url.path, "/abs.db");
+    url_fini(&url);
+}
+
+static void test_bad_urls(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"db://h:port/d", "db://h:0/d", "db://[::1/d",   "db://h/%zz",
+                                      "db://h/%00",    "db:host",    "db://h:99999/d"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct url url;
+        struct error error;
+        error_clear(&error);
+        assert_int_equal(url_parse(&url, bad[i], false, &error), STATUS_REJECTED);
+        assert_int_equal(error.kind, ERROR_USAGE);
+    }
+}
+
+static void test_redaction(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"db://user:secret@host:1/d?x=1", "db://user@host:1/d?x=1"},
+        {"db://user:sec/ret@host/d", "db://user@host/d"},
+        {"db://user:sec@ret@host/d", "db://user@host/d"},
+        {"db://host/d?password=secret&a=b", "db://host/d?password=***&a=b"},
+        {"db://host/d?a=b&password=secret", "db://host/d?a=b&password=***"},
+        {"db://user@host/d", "db://user@host/d"},
+        {"plain", "plain"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[160];
+        url_redact(cases[i][0], out, sizeof out);
+        assert_string_equal(out, cases[i][1]);
+    }
+    char small[30];
+    url_redact("db://host/a-very-long-database-name-that-does-not-fit", small, sizeof small);
+    assert_true(strlen(small) < sizeof small);
+}
+
+static void test_schemas_are_built_in(void **state)
+{
+    (void)state;
+    assert_null(schema_find("syslog", "nobody"));
+    for (const struct schema_text *text = schema_texts; text->schema != NULL; text++) {
+        assert_ptr_equal(schema_find(text->schema, text->database), text->sql);
+        assert_non_null(strstr(text->sql, "syslog_table"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotas_lose_no_row),
+        cmocka_unit_test(test_quotas_of_seven_sessions),
+        cmocka_unit_test(test_duration_has_no_quota),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_seed_decides_run_tag),
+        cmocka_unit_test(test_url_parts),
+        cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_redaction),
+        cmocka_unit_test(test_schemas_are_built_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/mono.h"
+#include "measure/recorder.h"
+
+enum {
+    THREADS = 8,
+    ROUNDS = 20000
+};
+
+struct worker {
+    pthread_t thread;
+    struct recorder *recorder;
+    unsigned session;
+};
+
+static void *work(void *argument)
+{
+    const struct worker *worker = argument;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        recorder_add(worker->recorder, worker->session, RECORDER_ROWS_ACKNOWLEDGED, 100);
+        recorder_add(worker->recorder, worker->session, RECORDER_APPENDS, 1);
+        recorder_record(worker->recorder, worker->session, RECORDER_APPEND,
+                        (int64_t)worker->session * ROUNDS + i);
+    }
+    return NULL;
+}
+
+static struct recorder_snapshot *new_snapshot(void)
+{
+    struct recorder_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+    assert_non_null(snapshot);
+    return snapshot;
+}
+
+/* While the threads work the snapshots must grow and agree with themselves; after the join the sums
+ * are exact. Fewer shards than threads, so that threads meet in one. */
+static void sums_are_exact_after_the_join(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(3);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    struct worker workers[THREADS];
+    assert_non_null(recorder);
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.recorder = recorder, .session = i};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    uint64_t before = 0;
+    bool is_monotonic = true;
+    for (unsigned i = 0; i < 20; i++) {
+        recorder_take_snapshot(recorder, snapshot);
+        is_monotonic = is_monotonic && snapshot->histograms[RECORDER_APPEND].total >= before;
+        before = snapshot->histograms[RECORDER_APPEND].total;
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    assert_true(is_monotonic);
+    recorder_take_snapshot(recorder, snapshot);
+    const uint64_t count = (uint64_t)THREADS * ROUNDS;
+    const struct histogram *histogram = &snapshot->histograms[RECORDER_APPEND];
+    assert_int_equal(snapshot->counters[RECORDER_ROWS_ACKNOWLEDGED], 100 * count);
+    assert_int_equal(snapshot->counters[RECORDER_APPENDS], count);
+    assert_int_equal(recorder_read(recorder, RECORDER_APPENDS), count);
+    assert_int_equal(histogram->total, count);
+    assert_int_equal(histogram->max_ns, count - 1);
+    assert_int_equal(histogram->sum_ns, count * (count - 1) / 2);
+    assert_int_equal(snapshot->histograms[RECORDER_COUNT].total, 0);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+static void a_snapshot_is_what_one_histogram_would_hold(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(4);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    struct histogram *expected = calloc(1, sizeof(*expected));
+    assert_non_null(recorder);
+    assert_non_null(expected);
+    const int64_t values[] = {-7, 0, 127, 128, 5000, HISTOGRAM_LIMIT_NS - 1, HISTOGRAM_LIMIT_NS};
+    for (unsigned i = 0; i < 70; i++) {
+        recorder_record(recorder, i, RECORDER_CONNECT, values[i % 7]);
+        histogram_record(expected, values[i % 7]);
+    }
+    recorder_take_snapshot(recorder, snapshot);
+    assert_memory_equal(&snapshot->histograms[RECORDER_CONNECT], expected, sizeof(*expected));
+    free(expected);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+static void counters_do_not_mix(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(2);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    assert_non_null(recorder);
+    for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
+        recorder_add(recorder, i, (enum recorder_counter)i, i + 1);
+        recorder_add(recorder, i + 1, (enum recorder_counter)i, 1000);
+    }
+    recorder_take_snapshot(recorder, snapshot);
+    for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
+        assert_int_equal(snapshot->counters[i], i + 1001);
+        assert_int_equal(recorder_read(recorder, (enum recorder_counter)i), i + 1001);
+    }
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+static void snapshots_carry_their_time(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    assert_non_null(recorder);
+    const int64_t before_ns = mono_now_ns();
+    recorder_take_snapshot(recorder, snapshot);
+    assert_true(snapshot->taken_ns >= before_ns);
+    assert_true(snapshot->taken_ns <= mono_now_ns());
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+static void any_number_of_shards_will_do(void **state)
+{
+    (void)state;
+    for (unsigned shards = 0; shards < 10; shards++) {
+        struct recorder *recorder = recorder_create(shards);
+        assert_non_null(recorder);
+        recorder_add(recorder, UINT32_MAX, RECORDER_COUNTS, 2);
+        recorder_add(recorder, 0, RECORDER_COUNTS, 3);
+        assert_int_equal(recorder_read(recorder, RECORDER_COUNTS), 5);
+        recorder_destroy(recorder);
+    }
+    recorder_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_exact_after_the_join),
+        cmocka_unit_test(a_snapshot_is_what_one_histogram_would_hold),
+        cmocka_unit_test(counters_do_not_mix),
+        cmocka_unit_test(snapshots_carry_their_time),
+        cmocka_unit_test(any_number_of_shards_will_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+#include "unit/unit.h"
+
+#include "base/mono.h"
+#include "base/units.h"
+
+static void test_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } good[] = {{"0", 0},           {"1", 1},     {"10k", 10000}, {"10M", 10000000},
+                {"2G", 2000000000}, {"0010", 10}, {"7m", 7000000}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        uint64_t value = 99;
+        assert_true(units_parse_count(good[i].text, UINT64_MAX, &value));
+        assert_int_equal(value, good[i].value);
+    }
+    static const char *const bad[] = {"",    "-1",
+                                      "+1",  " 1",
+                                      "1 ",  "1,000",
+                                      "1e3", "0x1",
+                                      "ten", "18446744073709551616",
+                                      "1kk", "M",
+                                      "1.5", "99999999999999999999k"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t value;
+        assert_false(units_parse_count(bad[i], UINT64_MAX, &value));
+    }
+    uint64_t value;
+    assert_true(units_parse_count("1k", 1000, &value));
+    assert_false(units_parse_count("1001", 1000, &value));
+    assert_false(units_parse_count("2k", 1000, &value));
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    uint64_t value;
+    assert_true(units_parse_bytes("64K", UINT64_MAX, &value));
+    assert_int_equal(value, 65536);
+    assert_true(units_parse_bytes("2MiB", UINT64_MAX, &value));
+    assert_int_equal(value, 2097152);
+    assert_false(units_parse_bytes("2MB", UINT64_MAX, &value));
+}
+
+static void test_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value_ns;
+    } good[] = {{"3", 3 * MONO_NS_PER_S},
+                {"1.5s", 3 * MONO_NS_PER_S / 2},
+                {"200ms", 200 * MONO_NS_PER_MS},
+                {"2m", 120 * MONO_NS_PER_S},
+                {"1h", 3600 * MONO_NS_PER_S}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        int64_t value = 0;
+        assert_true(units_parse_duration(good[i].text, INT64_MAX, &value));
+        assert_int_equal(value, good[i].value_ns);
+    }
+    static const char *const bad[] = {"",     "0",   "-1",  "1d",   "1e3",
+                                      "0x10", "nan", "inf", "1..2", "s"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int64_t value;
+        assert_false(units_parse_duration(bad[i], INT64_MAX, &value));
+    }
+    int64_t value;
+    assert_false(units_parse_duration("11", 10 * MONO_NS_PER_S, &value));
+}
+
+static void test_formats(void **state)
+{
+    (void)state;
+    char text[UNITS_TEXT_BYTES];
+    assert_string_equal(units_format_count(0, text), "0");
+    assert_string_equal(units_format_count(999, text), "999");
+    assert_string_equal(units_format_count(1000, text), "1,000");
+    assert_string_equal(units_format_count(UINT64_MAX, text), "18,446,744,073,709,551,615");
+    assert_string_equal(units_format_ns(870, text), "870 ns");
+    assert_string_equal(units_format_ns(1234567, text), "1.23 ms");
+    assert_string_equal(units_format_ns(999600, text), "1.00 ms");
+    assert_string_equal(units_format_ns(INT64_C(45600000000), text), "45.6 s");
+    assert_string_equal(units_format_bytes(1023, text), "1023 B");
+    assert_string_equal(units_format_bytes(12902400, text), "12.3 MiB");
+    assert_string_equal(units_format_seconds(59, text), "59s");
+    assert_string_equal(units_format_seconds(245, text), "4m05s");
+    assert_string_equal(units_format_seconds(7380, text), "2h03m");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
