@@ -163,6 +163,14 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     return status;
 }
 
+static void endpoint(struct adapter_conn *conn, char *host, size_t size, uint16_t *port)
+{
+    const char *name = PQhost(conn->connection);
+    const char *number = PQport(conn->connection);
+    snprintf(host, size, "%s", name == NULL ? "" : name);
+    *port = (uint16_t)strtoul(number == NULL ? "0" : number, NULL, 10);
+}
+
 static const char *const methods[] = {"copy", "insert", NULL};
 
 const struct adapter adapter_postgresql = {
@@ -178,6 +186,7 @@ const struct adapter adapter_postgresql = {
     .open = postgresql_open,
     .close = postgresql_close,
     .interrupt = postgresql_interrupt,
+    .endpoint = endpoint,
     .execute = execute,
     .describe = postgresql_describe,
     .append_open = append_open,

@@ -9,6 +9,7 @@ import harness
 class Null(harness.Case):
     def test_7_sessions_100_rows(self):
         ended, run = self.run_append("7", "100", "null:", "--batch", "4")
+        self.assertEqual(ended.code, 0)
         self.assertEqual(run.rows["planned"], 100)
         self.assertEqual(run.rows["acknowledged"], 100)
         self.assertEqual(run.sessions["finished"], 7)

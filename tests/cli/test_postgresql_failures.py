@@ -68,7 +68,7 @@ class Killed(harness.Postgresql):
                            "all sessions wait for the lock")
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
-        ended = self.end(process, 130, timeout_s=45 * harness.SLOW)
+        ended = self.end(process, 130, timeout_s=60)
         locker.stdin.close()
         locker.wait()
         run = self.check_run(out, 130)
@@ -129,7 +129,7 @@ class Gone(harness.Postgresql):
             self.send_signal(pid, signal.SIGSTOP)
         try:
             process.send_signal(signal.SIGINT)
-            self.end(process, 130, timeout_s=45 * harness.SLOW)
+            self.end(process, 130, timeout_s=60)
         finally:
             for pid in pids:
                 self.send_signal(pid, signal.SIGCONT)
