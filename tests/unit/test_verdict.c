@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +160,7 @@ static void test_not_counted(void **state)
     (void)state;
     struct result *r = make_good();
     r->verification.state = VERIFICATION_FAILED;
-    strcpy(r->verification.reason, "server gone");
+    snprintf(r->verification.reason, sizeof r->verification.reason, "server gone");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "server gone");
     free(r);
 }

@@ -1,0 +1,344 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/mono.h"
+#include "measure/sampler.h"
+
+enum {
+    ENTRIES_MAX = 256,
+    POKERS = 4,
+    MIB = 1024 * 1024
+};
+
+/* What the sink was given. Written by the sampler's thread, read after it was joined; only
+ * interval_count is watched meanwhile. */
+struct record {
+    struct interval intervals[ENTRIES_MAX];
+    atomic_size_t interval_count;
+    struct sample samples[ENTRIES_MAX];
+    size_t sample_count;
+    size_t progress_count;
+    uint64_t progress_rows;
+    bool is_progress_in_order;
+};
+
+static struct record record;
+
+static void keep_interval(void *context, const struct interval *interval)
+{
+    struct record *kept = context;
+    const size_t count = atomic_load(&kept->interval_count);
+    if (count < ENTRIES_MAX) {
+        kept->intervals[count] = *interval;
+        atomic_store(&kept->interval_count, count + 1);
+    }
+}
+
+static void keep_sample(void *context, const struct sample *sample)
+{
+    struct record *kept = context;
+    if (kept->sample_count < ENTRIES_MAX) {
+        kept->samples[kept->sample_count++] = *sample;
+    }
+}
+
+static void keep_progress(void *context, const struct sampler_progress *progress)
+{
+    struct record *kept = context;
+    const size_t count = atomic_load(&kept->interval_count);
+    kept->progress_count++;
+    kept->progress_rows = progress->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
+    kept->is_progress_in_order = kept->is_progress_in_order && kept->progress_count == count &&
+                                 progress->interval->end_ns == kept->intervals[count - 1].end_ns &&
+                                 (progress->sample == NULL) == (kept->sample_count == 0);
+}
+
+static void sleep_ms(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static void wait_for_intervals(size_t count)
+{
+    while (atomic_load(&record.interval_count) < count) {
+        sleep_ms(10);
+    }
+}
+
+static struct sampler *start(struct recorder *recorder, int64_t sample_interval_ns,
+                             bool is_embedded)
+{
+    memset(&record, 0, sizeof(record));
+    record.is_progress_in_order = true;
+    const struct sampler_config config = {
+        .sample_interval_ns = sample_interval_ns,
+        .run_start_ns = mono_now_ns(),
+        .server = {.is_embedded = is_embedded, .is_remote = !is_embedded},
+        .recorder = recorder,
+        .sink =
+            {
+                .context = &record,
+                .on_interval = keep_interval,
+                .on_sample = keep_sample,
+                .on_progress = keep_progress,
+            },
+    };
+    struct error error;
+    error_clear(&error);
+    struct sampler *sampler = sampler_start(&config, &error);
+    assert_non_null(sampler);
+    assert_false(error_is_set(&error));
+    return sampler;
+}
+
+static void check_percent(double percent)
+{
+    assert_true(percent <= 100);
+}
+
+/* Whatever the timing was: both rows of entries must be without gaps, and add up. */
+static void check_entries(const struct resource_summary *summary)
+{
+    assert_true(record.interval_count > 0);
+    assert_int_equal(record.intervals[0].start_ns, 0);
+    for (size_t i = 0; i < record.interval_count; i++) {
+        assert_true(record.intervals[i].end_ns > record.intervals[i].start_ns);
+        if (i > 0) {
+            assert_int_equal(record.intervals[i].start_ns, record.intervals[i - 1].end_ns);
+        }
+    }
+    uint64_t highest_memory = 0;
+    double highest_client = -1;
+    for (size_t i = 0; i < record.sample_count; i++) {
+        const struct sample *sample = &record.samples[i];
+        assert_true(sample->end_ns > sample->start_ns);
+        if (i > 0) {
+            assert_int_equal(sample->start_ns, record.samples[i - 1].end_ns);
+        }
+        check_percent(sample->host_cpu_percent);
+        check_percent(sample->client_cpu_percent);
+        assert_true(sample->client_cpu_percent >= 0);
+        assert_true(sample->client_memory_bytes > 0);
+        if (sample->client_memory_bytes > highest_memory) {
+            highest_memory = sample->client_memory_bytes;
+        }
+        if (sample->client_cpu_percent > highest_client) {
+            highest_client = sample->client_cpu_percent;
+        }
+    }
+    assert_int_equal(record.progress_count, record.interval_count);
+    assert_true(record.is_progress_in_order);
+    assert_int_equal(summary->max_client_memory_bytes, highest_memory);
+    assert_true(summary->max_client_cpu_percent <= highest_client);
+    assert_true(summary->max_client_cpu_percent >= 0);
+    assert_true(summary->cpus > 0);
+}
+
+static void intervals_add_up(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(4);
+    assert_non_null(recorder);
+    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
+    struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
+    for (unsigned i = 0; i < 20; i++) {
+        recorder_add(recorder, i, RECORDER_SESSIONS_CONNECTED, 1);
+    }
+    uint64_t rows = 5;
+    while (atomic_load(&record.interval_count) < 2) {
+        recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 100);
+        recorder_record(recorder, 1, RECORDER_APPEND, 1000000);
+        recorder_record(recorder, 1, RECORDER_COUNT, 3000000);
+        rows += 100;
+        sleep_ms(5);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        recorder_add(recorder, i, RECORDER_SESSIONS_ENDED, 1);
+    }
+    recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 7);
+    rows += 7;
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    check_entries(&summary);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < record.interval_count; i++) {
+        sum += record.intervals[i].counters[RECORDER_ROWS_ACKNOWLEDGED];
+    }
+    assert_int_equal(sum, rows);
+    assert_int_equal(record.progress_rows, rows);
+    assert_true(record.interval_count >= 3);
+    assert_int_equal(record.intervals[0].append_p50_ns, 1000000);
+    assert_int_equal(record.intervals[0].append_max_ns, 1000000);
+    assert_int_equal(record.intervals[0].count_p99_ns, 3000000);
+    assert_int_equal(record.intervals[0].sessions_alive, 20);
+    assert_int_equal(record.intervals[record.interval_count - 1].sessions_alive, 0);
+    assert_true(record.sample_count >= 4);
+    assert_int_equal(record.samples[1].sessions_alive, 20);
+    assert_int_equal(summary.memory_source, MEMORY_UNKNOWN);
+    assert_true(summary.max_server_memory_bytes < 0);
+    assert_true(summary.max_server_cpu_percent < 0);
+    assert_string_equal(summary.server_note, "the server is not on this machine");
+    recorder_destroy(recorder);
+}
+
+static void a_short_run_is_one_sample(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1);
+    assert_non_null(recorder);
+    const int64_t before_ns = mono_now_ns();
+    struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
+    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 9);
+    sleep_ms(60);
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    const int64_t length_ns = mono_now_ns() - before_ns;
+    check_entries(&summary);
+    assert_int_equal(record.sample_count, 1);
+    assert_true(record.samples[0].end_ns <= length_ns);
+    assert_true(record.samples[0].end_ns - record.samples[0].start_ns >= 60 * MONO_NS_PER_MS);
+    /* There is no longer sample, so this one sets the maximum. */
+    assert_true(summary.max_client_cpu_percent == record.samples[0].client_cpu_percent);
+    assert_int_equal(summary.memory_source, MEMORY_SELF);
+    assert_true(summary.max_server_memory_bytes > 0);
+    assert_true(summary.max_server_cpu_percent < 0);
+    assert_true(summary.client_cpu_s >= 0);
+    recorder_destroy(recorder);
+}
+
+static void short_samples_do_not_set_maxima(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1);
+    assert_non_null(recorder);
+    struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
+    wait_for_intervals(1);
+    /* The last, short sample is all work. */
+    const int64_t start_ns = mono_now_ns();
+    while (mono_now_ns() - start_ns < 50 * MONO_NS_PER_MS) {
+    }
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    check_entries(&summary);
+    double expected = -1;
+    for (size_t i = 0; i < record.sample_count; i++) {
+        const struct sample *sample = &record.samples[i];
+        if (sample->end_ns - sample->start_ns >= SAMPLER_SHORT_NS &&
+            sample->client_cpu_percent > expected) {
+            expected = sample->client_cpu_percent;
+        }
+    }
+    assert_true(expected >= 0);
+    assert_true(summary.max_client_cpu_percent == expected);
+    recorder_destroy(recorder);
+}
+
+static void a_poke_reads_memory_between_samples(void **state)
+{
+    (void)state;
+    const size_t bytes = 64 * MIB;
+    struct recorder *recorder = recorder_create(1);
+    assert_non_null(recorder);
+    struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, bytes);
+    const size_t seen = atomic_load(&record.interval_count);
+    sampler_poke(sampler);
+    /* When an interval has come and another, the poke between them was answered. */
+    wait_for_intervals(seen + 2);
+    munmap(memory, bytes);
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    assert_int_equal(record.sample_count, 1);
+    assert_true(summary.max_server_memory_bytes >= (int64_t)bytes);
+    assert_true(record.samples[0].server_memory_bytes >= (int64_t)bytes);
+    assert_true(record.samples[0].client_memory_bytes >= bytes);
+    recorder_destroy(recorder);
+}
+
+static void *poke_often(void *argument)
+{
+    for (unsigned i = 0; i < 200; i++) {
+        sampler_poke(argument);
+    }
+    return NULL;
+}
+
+static void any_thread_may_poke(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1);
+    assert_non_null(recorder);
+    struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
+    pthread_t threads[POKERS];
+    for (size_t i = 0; i < POKERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, poke_often, sampler), 0);
+    }
+    for (size_t i = 0; i < POKERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    check_entries(&summary);
+    sampler_poke(NULL);
+    recorder_destroy(recorder);
+}
+
+static void without_a_sampler_all_is_unknown(void **state)
+{
+    (void)state;
+    struct resource_summary summary;
+    memset(&summary, 7, sizeof(summary));
+    sampler_stop(NULL, &summary);
+    assert_true(summary.max_host_cpu_percent < 0);
+    assert_true(summary.max_server_cpu_percent < 0);
+    assert_true(summary.max_client_cpu_percent < 0);
+    assert_true(summary.mean_host_cpu_percent < 0);
+    assert_true(summary.mean_server_cpu_percent < 0);
+    assert_true(summary.mean_client_cpu_percent < 0);
+    assert_true(summary.max_server_memory_bytes < 0);
+    assert_int_equal(summary.memory_source, MEMORY_UNKNOWN);
+    assert_int_equal(summary.server_pid, 0);
+    assert_string_equal(summary.server_note, "");
+    assert_true(summary.cpus > 0);
+}
+
+static void sources_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(memory_source_name(MEMORY_UNKNOWN), "unknown");
+    assert_string_equal(memory_source_name(MEMORY_SELF), "self");
+    assert_string_equal(memory_source_name(MEMORY_PSS), "pss");
+    assert_string_equal(memory_source_name(MEMORY_RSS), "rss");
+    assert_string_equal(memory_source_name(MEMORY_CGROUP), "cgroup");
+    for (int i = MEMORY_UNKNOWN; i <= MEMORY_CGROUP; i++) {
+        assert_true(strlen(memory_source_text((enum memory_source)i)) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intervals_add_up),
+        cmocka_unit_test(a_short_run_is_one_sample),
+        cmocka_unit_test(short_samples_do_not_set_maxima),
+        cmocka_unit_test(a_poke_reads_memory_between_samples),
+        cmocka_unit_test(any_thread_may_poke),
+        cmocka_unit_test(without_a_sampler_all_is_unknown),
+        cmocka_unit_test(sources_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,495 @@
+/* A "server" is forked: a process that listens, shared memory, children with private memory. What
+ * server_process says about it is compared with a reading by other means. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mono.h"
+#include "measure/server_process.h"
+
+enum {
+    CHILDREN = 3,
+    MIB = 1024 * 1024,
+    SHARED_BYTES = 16 * MIB,
+    PRIVATE_BYTES = 8 * MIB
+};
+#define INTERVAL_NS (60 * MONO_NS_PER_S)
+#define BURN_NS (200 * MONO_NS_PER_MS)
+
+struct server {
+    pid_t pid;
+    uint16_t port;
+    pid_t children[CHILDREN];
+    int commands; /* one byte is one command */
+    int answers;
+};
+
+/* What the server says when it is ready. */
+struct greeting {
+    uint16_t port;
+    pid_t children[CHILDREN];
+};
+
+static void burn_cpu(void)
+{
+    struct timespec now;
+    do {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    } while (now.tv_sec * MONO_NS_PER_S + now.tv_nsec < BURN_NS);
+}
+
+static void touch(size_t bytes, int flags)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+    if (memory == MAP_FAILED) {
+        _exit(1);
+    }
+    memset(memory, 7, bytes);
+}
+
+static pid_t fork_child(void)
+{
+    int ready[2];
+    if (pipe(ready) != 0) {
+        _exit(1);
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        touch(PRIVATE_BYTES, MAP_PRIVATE);
+        (void)!write(ready[1], "r", 1);
+        for (;;) {
+            pause();
+        }
+    }
+    char byte;
+    (void)!read(ready[0], &byte, 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* A server that was just killed holds the port until its children, who inherited the socket, are
+ * gone too. */
+static bool bind_patiently(int file, const struct sockaddr_in *address)
+{
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        if (bind(file, (const struct sockaddr *)address, sizeof(*address)) == 0) {
+            return true;
+        }
+        usleep(10000);
+    }
+    return false;
+}
+
+static void listen_on(uint16_t *port)
+{
+    const int on = 1;
+    const int file = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons(*port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    socklen_t length = sizeof(address);
+    if (setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        !bind_patiently(file, &address) || listen(file, 5) != 0 ||
+        getsockname(file, (struct sockaddr *)&address, &length) != 0) {
+        _exit(1);
+    }
+    *port = ntohs(address.sin_port);
+}
+
+/* Commands: 'b' burn CPU time, 'c' have a short-lived child burn it, 'k' end a child. */
+static void serve(const char *name, uint16_t port, int commands, int answers)
+{
+    struct greeting greeting = {.port = port};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (name != NULL) {
+        prctl(PR_SET_NAME, name);
+    }
+    listen_on(&greeting.port);
+    touch(SHARED_BYTES, MAP_SHARED);
+    touch(PRIVATE_BYTES, MAP_PRIVATE);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        greeting.children[i] = fork_child();
+    }
+    (void)!write(answers, &greeting, sizeof(greeting));
+    char command;
+    while (read(commands, &command, 1) == 1) {
+        if (command == 'b') {
+            burn_cpu();
+        } else if (command == 'c') {
+            const pid_t pid = fork();
+            if (pid == 0) {
+                burn_cpu();
+                _exit(0);
+            }
+            waitpid(pid, NULL, 0);
+        } else {
+            kill(greeting.children[0], SIGKILL);
+            waitpid(greeting.children[0], NULL, 0);
+        }
+        (void)!write(answers, &command, 1);
+    }
+    _exit(0);
+}
+
+static void start_server(struct server *server, const char *name, uint16_t port)
+{
+    int commands[2];
+    int answers[2];
+    assert_int_equal(pipe(commands), 0);
+    assert_int_equal(pipe(answers), 0);
+    fflush(NULL);
+    server->pid = fork();
+    assert_true(server->pid >= 0);
+    if (server->pid == 0) {
+        close(commands[1]);
+        close(answers[0]);
+        serve(name, port, commands[0], answers[1]);
+    }
+    close(commands[0]);
+    close(answers[1]);
+    server->commands = commands[1];
+    server->answers = answers[0];
+    struct greeting greeting;
+    assert_int_equal(read(server->answers, &greeting, sizeof(greeting)), sizeof(greeting));
+    server->port = greeting.port;
+    memcpy(server->children, greeting.children, sizeof(server->children));
+}
+
+static void command(const struct server *server, char letter)
+{
+    assert_int_equal(write(server->commands, &letter, 1), 1);
+    char answer;
+    assert_int_equal(read(server->answers, &answer, 1), 1);
+}
+
+static void kill_server(const struct server *server)
+{
+    kill(server->pid, SIGKILL);
+    waitpid(server->pid, NULL, 0);
+    close(server->commands);
+    close(server->answers);
+}
+
+static int64_t pss_bytes_of(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    long long kib = 0;
+    snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        long long pss;
+        if (sscanf(line, "Pss: %lld kB", &pss) == 1) {
+            kib += pss;
+        }
+    }
+    fclose(file);
+    return kib * 1024;
+}
+
+static struct server_process *look(const struct server_selector *selector)
+{
+    struct server_process *process = server_process_create(selector);
+    assert_non_null(process);
+    return process;
+}
+
+static void check_note(const struct server_process *process, const char *expected)
+{
+    struct server_description description;
+    server_process_describe(process, &description);
+    if (strstr(description.note, expected) == NULL) {
+        fail_msg("\"%s\" is not in the note \"%s\"", expected, description.note);
+    }
+}
+
+static void check_tree(const struct server *server, const struct server_selector *selector)
+{
+    struct server_process *process = look(selector);
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    int64_t expected = pss_bytes_of(server->pid);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        expected += pss_bytes_of(server->children[i]);
+    }
+    assert_int_equal(reading.processes, CHILDREN + 1);
+    assert_true(reading.threads >= CHILDREN + 1); /* sanitizers add their own */
+    assert_true(reading.cpu_ns >= 0);
+    assert_true(reading.memory_bytes > expected - expected / 20);
+    assert_true(reading.memory_bytes < expected + expected / 20);
+    assert_true(reading.memory_bytes >= SHARED_BYTES + CHILDREN * PRIVATE_BYTES);
+    struct server_description description;
+    server_process_describe(process, &description);
+    assert_int_equal(description.source, MEMORY_PSS);
+    assert_int_equal(description.pid, server->pid);
+    assert_string_equal(description.name, "a (server)");
+    assert_string_equal(description.note, "");
+    server_process_destroy(process);
+}
+
+static void a_port_leads_to_the_tree(void **state)
+{
+    const struct server *server = *state;
+    check_tree(server, &(struct server_selector){.port = server->port});
+}
+
+static void a_pid_leads_to_the_tree(void **state)
+{
+    const struct server *server = *state;
+    check_tree(server, &(struct server_selector){.pid = server->pid, .is_remote = true});
+}
+
+static void cpu_time_of_server_and_children_is_counted(void **state)
+{
+    const struct server *server = *state;
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    struct server_reading before;
+    struct server_reading after;
+    server_process_read(process, INTERVAL_NS, &before);
+    /* Clock ticks are 10 ms; a process is charged for what it began, too. */
+    const int64_t least_ns = BURN_NS - 20 * MONO_NS_PER_MS;
+    command(server, 'b');
+    server_process_read(process, INTERVAL_NS, &after);
+    assert_true(after.cpu_ns - before.cpu_ns >= BURN_NS / 2);
+    before = after;
+    command(server, 'c');
+    server_process_read(process, INTERVAL_NS, &after);
+    assert_true(after.cpu_ns - before.cpu_ns >= least_ns);
+    before = after;
+    command(server, 'k');
+    for (unsigned i = 0; i < 4; i++) {
+        server_process_read(process, INTERVAL_NS, &after);
+        assert_true(after.cpu_ns >= before.cpu_ns);
+        assert_true(after.cpu_ns - before.cpu_ns < BURN_NS / 2);
+        assert_int_equal(after.processes, CHILDREN);
+    }
+    server_process_destroy(process);
+}
+
+static void a_server_that_ends_becomes_unknown(void **state)
+{
+    const struct server *server = *state;
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    kill(server->pid, SIGKILL);
+    waitpid(server->pid, NULL, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        server_process_read(process, INTERVAL_NS, &reading);
+        assert_true(reading.cpu_ns < 0);
+        assert_true(reading.memory_bytes < 0);
+        assert_int_equal(reading.processes, 0);
+    }
+    check_note(process, "ended");
+    server_process_destroy(process);
+}
+
+static void a_server_that_restarts_is_found_again(void **state)
+{
+    struct server *server = *state;
+    const uint16_t port = server->port;
+    struct server_process *process = look(&(struct server_selector){.port = port});
+    struct server_reading before;
+    struct server_reading after;
+    command(server, 'b');
+    server_process_read(process, INTERVAL_NS, &before);
+    assert_true(before.cpu_ns >= 0);
+    kill_server(server);
+    server_process_read(process, INTERVAL_NS, &after);
+    assert_true(after.cpu_ns < 0);
+    start_server(server, "again", port);
+    server_process_read(process, INTERVAL_NS, &after);
+    assert_true(after.cpu_ns >= before.cpu_ns);
+    assert_int_equal(after.processes, CHILDREN + 1);
+    assert_true(after.memory_bytes > 0);
+    check_note(process, "restarted");
+    server_process_destroy(process);
+}
+
+static void a_forwarder_is_not_the_database(void **state)
+{
+    (void)state;
+    struct server server;
+    start_server(&server, "docker-proxy", 0);
+    struct server_process *process = look(&(struct server_selector){.port = server.port});
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    kill_server(&server);
+    assert_true(reading.memory_bytes < 0);
+    check_note(process, "belongs to docker-proxy");
+    check_note(process, "--server-cgroup or --server-pid");
+    server_process_destroy(process);
+}
+
+static void check_unknown(const struct server_selector *selector, const char *note)
+{
+    struct server_process *process = look(selector);
+    struct server_reading reading;
+    struct server_description description;
+    server_process_read(process, INTERVAL_NS, &reading);
+    server_process_describe(process, &description);
+    assert_true(reading.cpu_ns < 0);
+    assert_true(reading.memory_bytes < 0);
+    assert_int_equal(reading.processes, 0);
+    assert_int_equal(description.source, MEMORY_UNKNOWN);
+    assert_int_equal(description.pid, 0);
+    check_note(process, note);
+    server_process_destroy(process);
+}
+
+static void what_cannot_be_found_is_explained(void **state)
+{
+    const struct server *server = *state;
+    check_unknown(&(struct server_selector){0}, "give --server-pid or --server-cgroup");
+    check_unknown(&(struct server_selector){.is_remote = true, .port = server->port},
+                  "the server is not on this machine");
+    check_unknown(&(struct server_selector){.pid = 0x3ffffffe}, "no process 1073741822");
+    check_unknown(&(struct server_selector){.cgroup = "/nowhere/at/all"}, "--server-cgroup");
+    check_unknown(&(struct server_selector){.cgroup = "no/such/group"}, "--server-cgroup");
+    check_unknown(&(struct server_selector){.cgroup = "/"}, "no memory.stat");
+    /* The port is taken, so nobody else can come to listen on it. */
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    const int file = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(file, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(getsockname(file, (struct sockaddr *)&address, &length), 0);
+    check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "nothing on this");
+    /* Held by this program only, which is not its own server. */
+    assert_int_equal(listen(file, 1), 0);
+    check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "--server-pid");
+    close(file);
+}
+
+static void an_embedded_database_is_this_program(void **state)
+{
+    (void)state;
+    struct server_process *process = look(&(struct server_selector){.is_embedded = true});
+    struct server_reading before;
+    struct server_reading after;
+    server_process_read(process, INTERVAL_NS, &before);
+    void *memory =
+        mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, SHARED_BYTES);
+    server_process_read(process, INTERVAL_NS, &after);
+    munmap(memory, SHARED_BYTES);
+    assert_true(after.memory_bytes - before.memory_bytes >= SHARED_BYTES - MIB);
+    assert_true(after.cpu_ns < 0);
+    struct server_description description;
+    server_process_describe(process, &description);
+    assert_int_equal(description.source, MEMORY_SELF);
+    server_process_destroy(process);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(remove(path), 0);
+}
+
+/* A folder that looks like a cgroup with one below it. */
+static void a_cgroup_is_read_with_those_below(void **state)
+{
+    const struct server *server = *state;
+    char folder[] = "/tmp/append-cgroup-XXXXXX";
+    char below[sizeof(folder) + 8];
+    char pids[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(below, sizeof(below), "%s/below", folder);
+    assert_int_equal(mkdir(below, 0700), 0);
+    write_file(folder, "memory.stat", "anon 1000\nfile 5\nshmem 200\n");
+    write_file(folder, "cpu.stat", "usage_usec 1500000\n");
+    snprintf(pids, sizeof(pids), "%d\n%d\n", (int)server->pid, (int)server->children[0]);
+    write_file(folder, "cgroup.procs", pids);
+    snprintf(pids, sizeof(pids), "%d\n", (int)server->children[1]);
+    write_file(below, "cgroup.procs", pids);
+    struct server_process *process = look(&(struct server_selector){.cgroup = folder});
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(reading.memory_bytes, 1200);
+    assert_int_equal(reading.cpu_ns, 1500 * MONO_NS_PER_MS);
+    assert_int_equal(reading.processes, 3);
+    struct server_description description;
+    server_process_describe(process, &description);
+    assert_int_equal(description.source, MEMORY_CGROUP);
+    assert_int_equal(description.pid, server->pid);
+    /* Version 1: other names, and CPU time from the processes. */
+    write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
+    remove_file(folder, "cpu.stat");
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(reading.memory_bytes, 3040);
+    assert_true(reading.cpu_ns >= 1500 * MONO_NS_PER_MS);
+    remove_file(folder, "memory.stat");
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_true(reading.memory_bytes < 0);
+    server_process_destroy(process);
+    remove_file(below, "cgroup.procs");
+    remove_file(folder, "cgroup.procs");
+    rmdir(below);
+    rmdir(folder);
+}
+
+static int set_up(void **state)
+{
+    static struct server server;
+    start_server(&server, "a (server)", 0);
+    *state = &server;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kill_server(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_port_leads_to_the_tree),
+        TEST(a_pid_leads_to_the_tree),
+        TEST(cpu_time_of_server_and_children_is_counted),
+        TEST(a_server_that_ends_becomes_unknown),
+        TEST(a_server_that_restarts_is_found_again),
+        TEST(a_forwarder_is_not_the_database),
+        TEST(what_cannot_be_found_is_explained),
+        TEST(an_embedded_database_is_this_program),
+        TEST(a_cgroup_is_read_with_those_below),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
