@@ -311,19 +311,12 @@ static const char *stop_text(enum stop_reason reason)
     return stop_reason_name(reason);
 }
 
-/* The end of a path says more than its beginning. */
-static void add_folder(struct screen *screen, const char *folder)
+/* Whole, however long: it is there to be copied. */
+static void write_folder(FILE *stream, const char *folder)
 {
     char clean[PLAN_PATH_BYTES];
     clean_line(clean, sizeof clean, folder, PLAN_PATH_BYTES);
-    const unsigned room = SCREEN_COLUMNS - SCREEN_LABEL_COLUMNS;
-    const char *end = clean;
-    while (clean_width(end) > room - 3) {
-        end += clean_fit(end, 2);
-    }
-    const bool is_whole = clean_width(clean) <= room;
-    screen_add(screen, "%-*s%s%s", SCREEN_LABEL_COLUMNS, "Files", is_whole ? "" : "...",
-               is_whole ? clean : end);
+    fprintf(stream, "%-*s%s\n", SCREEN_LABEL_COLUMNS, "Files", clean);
 }
 
 static void build(struct screen *screen, const struct plan *plan, const struct result *result,
@@ -349,7 +342,6 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     }
     screen_add_wrapped(screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
                        result->verdict_reason);
-    add_folder(screen, plan->out_folder);
 }
 
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
@@ -358,10 +350,11 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     struct screen screen;
     size_t causes = CAUSES_SHOWN;
     build(&screen, plan, result, shortage, causes);
-    /* The verdict and the folder stand at the end and must not be what is cut off. */
+    /* The verdict stands at the end, before the folder, and must not be what is cut off. */
     while (causes > 0 && screen.count - screen.blanks > SCREEN_LINES) {
         causes--;
         build(&screen, plan, result, shortage, causes);
     }
     screen_write(&screen, stream);
+    write_folder(stream, plan->out_folder);
 }

@@ -187,11 +187,13 @@ static void check_screen(const char *text)
     size_t lines = 0;
     for (const char *line = text; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
-        char copy[COLUMNS_MAX * 4 + 1];
+        char copy[PLAN_PATH_BYTES + 16];
         assert_true(length < sizeof copy);
         memcpy(copy, line, length);
         copy[length] = '\0';
-        if (clean_width(copy) > COLUMNS_MAX) {
+        /* the last line is a path, which is not cut */
+        const bool is_path = line[length + 1] == '\0';
+        if (!is_path && clean_width(copy) > COLUMNS_MAX) {
             fail_msg("too wide: %s", copy);
         }
         for (size_t i = 0; i < length; i++) {
@@ -259,7 +261,7 @@ static void test_bad_text(void **state)
     free(text);
 }
 
-/* Everything at its longest: still one screen, with the verdict and the folder on it. */
+/* Everything at its longest: still one screen, with the verdict and the whole folder on it. */
 static void test_worst_text_fits(void **state)
 {
     (void)state;
@@ -311,7 +313,7 @@ static void test_worst_text_fits(void **state)
     char *text = text_of(shortage);
     check_screen(text);
     check_contains(text, "\nDEGRADED  wwww");
-    check_contains(text, "\nFiles     ...dddd");
+    check_contains(text, "\nFiles     dddd");
     check_contains(text, "other causes");
     free(text);
 }
