@@ -15,11 +15,20 @@ read -r -a cmake_args <<<"${CMAKE_ARGS:-}"
 cmake -S . -B "$build" -G Ninja "${cmake_args[@]}"
 cmake --build "$build"
 
+# All that the tests leave behind when they are cut short is below one folder: servers, mounts, files.
 temp=$(mktemp -d)
+mkdir "$temp/tests"
+chmod a+x "$temp" "$temp/tests"
+export TMPDIR=$temp/tests
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    scripts/postgresql.sh stop "$temp" immediate || true
+    for server in "$temp"/postgresql "$TMPDIR"/*/postgresql; do
+        [ ! -d "$server" ] || scripts/postgresql.sh stop "${server%/*}" immediate || true
+    done
+    while read -r _ place _; do
+        case $place in "$temp"/*) umount -l "$place" ;; esac
+    done </proc/mounts
     rm -rf "$temp"
     exit "$status"
 }

@@ -8,9 +8,9 @@ enum {
     MISSING_MAX = 2
 };
 
-void process_table_init(struct process_table *table)
+void process_table_init(struct process_table *table, int64_t tick_ns)
 {
-    memset(table, 0, sizeof(*table));
+    *table = (struct process_table){.rounding_ns = 2 * tick_ns};
 }
 
 void process_table_fini(struct process_table *table)
@@ -118,11 +118,16 @@ static bool reserve(struct process_table *table, size_t needed)
 
 static void see_again(struct process *process, const struct process_seen *seen)
 {
-    const uint64_t before = process->seen.reaped_ticks;
-    process->old_credit_ticks = process->credit_ticks;
-    process->credit_ticks = seen->reaped_ticks > before ? seen->reaped_ticks - before : 0;
-    process->missing = 0;
+    const struct process_seen before = process->seen;
     process->seen = *seen;
+    /* Two files of the kernel tell a process's time, and they are not quite of one mind. */
+    if (before.own_ns > seen->own_ns) {
+        process->seen.own_ns = before.own_ns;
+    }
+    process->old_credit_ns = process->credit_ns;
+    process->credit_ns =
+        seen->reaped_ns > before.reaped_ns ? seen->reaped_ns - before.reaped_ns : 0;
+    process->missing = 0;
 }
 
 /* Merges the old state and the walk, both ascending by pid, into table->spare. A pid that was used
@@ -160,19 +165,20 @@ static size_t merge(const struct process_table *table, const struct process_seen
     return merged;
 }
 
-static uint64_t ticks_of(const struct process *process)
+static int64_t time_of(const struct process *process)
 {
-    return process->seen.own_ticks + process->seen.reaped_ticks;
+    return process->seen.own_ns + process->seen.reaped_ns;
 }
 
-static bool spend(struct process *parent, uint64_t ticks)
+static bool spend(struct process *parent, int64_t amount_ns, int64_t rounding_ns)
 {
-    if (parent->credit_ticks + parent->old_credit_ticks < ticks) {
+    if (parent->credit_ns + parent->old_credit_ns + rounding_ns < amount_ns) {
         return false;
     }
-    const uint64_t from_old = ticks < parent->old_credit_ticks ? ticks : parent->old_credit_ticks;
-    parent->old_credit_ticks -= from_old;
-    parent->credit_ticks -= ticks - from_old;
+    const int64_t old_ns = parent->old_credit_ns > 0 ? parent->old_credit_ns : 0;
+    const int64_t from_old_ns = amount_ns < old_ns ? amount_ns : old_ns;
+    parent->old_credit_ns -= from_old_ns;
+    parent->credit_ns -= amount_ns - from_old_ns;
     return true;
 }
 
@@ -187,7 +193,7 @@ static bool is_reaped(struct process_table *table, const struct process *ended)
             return false;
         }
         if (parent->missing == 0) {
-            return spend(parent, ticks_of(ended));
+            return spend(parent, time_of(ended), table->rounding_ns);
         }
         pid = parent->seen.parent;
     }
@@ -204,7 +210,7 @@ static void settle_missing(struct process_table *table)
         if (is_reaped(table, process)) {
             process->is_settled = true;
         } else if (process->missing >= MISSING_MAX) {
-            table->departed_ticks += ticks_of(process);
+            table->departed_ns += time_of(process);
             process->is_settled = true;
         }
     }
@@ -220,19 +226,19 @@ static void settle_missing(struct process_table *table)
 
 static void sum_up(struct process_table *table)
 {
-    uint64_t total = table->departed_ticks;
+    int64_t total = table->departed_ns;
     table->processes = 0;
     table->threads = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct process *process = &table->entries[i];
-        total += ticks_of(process);
+        total += time_of(process);
         if (process->missing == 0 && !process->seen.is_zombie) {
             table->processes++;
             table->threads += process->seen.threads;
         }
     }
-    if (total > table->total_ticks) {
-        table->total_ticks = total;
+    if (total > table->total_ns) {
+        table->total_ns = total;
     }
 }
 
@@ -257,7 +263,7 @@ bool process_table_update(struct process_table *table, const struct process_seen
 
 void process_table_forget(struct process_table *table)
 {
-    table->departed_ticks = table->total_ticks;
+    table->departed_ns = table->total_ns;
     table->count = 0;
     table->processes = 0;
     table->threads = 0;

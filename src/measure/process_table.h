@@ -8,7 +8,8 @@
  * was counted before included, turns up in its parent's time of reaped children, in a walk that
  * need not be the same one. So an ended process stays in the total until its parent's reaped time
  * has grown by as much; where that does not happen (the parent ignores its children, or is gone),
- * it stays in the total for good.
+ * it stays in the total for good. The kernel shows reaped time in whole clock ticks, rounded down:
+ * a parent may owe as much as that hides.
  */
 #ifndef MEASURE_PROCESS_TABLE_H
 #define MEASURE_PROCESS_TABLE_H
@@ -23,8 +24,8 @@ struct process_seen {
     pid_t pid;
     pid_t parent;
     uint64_t start_ticks;
-    uint64_t own_ticks;
-    uint64_t reaped_ticks;
+    int64_t own_ns;
+    int64_t reaped_ns;
     unsigned threads;
     bool is_zombie;
     bool is_member; /* belongs to the server */
@@ -42,10 +43,10 @@ struct process_memory {
 
 struct process {
     struct process_seen seen;
-    uint64_t credit_ticks;     /* growth of reaped_ticks in the last walk, not yet explained */
-    uint64_t old_credit_ticks; /* the same of the walk before */
-    unsigned missing;          /* walks since it was last seen */
-    bool is_settled;           /* ended, and its time is counted elsewhere: to be taken out */
+    int64_t credit_ns;     /* growth of reaped_ns in the last walk, not yet explained */
+    int64_t old_credit_ns; /* the same of the walk before */
+    unsigned missing;      /* walks since it was last seen */
+    bool is_settled;       /* ended, and its time is counted elsewhere: to be taken out */
     struct process_memory memory;
 };
 
@@ -54,13 +55,14 @@ struct process_table {
     size_t count;
     size_t capacity;
     struct process *spare; /* owned: where the next state is built; same capacity */
-    uint64_t departed_ticks;
-    uint64_t total_ticks; /* highest ever */
-    size_t processes;     /* seen in the last walk, without zombies */
-    uint64_t threads;     /* of these */
+    int64_t rounding_ns;   /* what ticks hide of a time made of user and system time */
+    int64_t departed_ns;
+    int64_t total_ns; /* highest ever */
+    size_t processes; /* seen in the last walk, without zombies */
+    uint64_t threads; /* of these */
 };
 
-void process_table_init(struct process_table *table);
+void process_table_init(struct process_table *table, int64_t tick_ns);
 void process_table_fini(struct process_table *table);
 
 /* Marks in `seen`, ascending by pid, all that belong to the server: the root, whoever was in the

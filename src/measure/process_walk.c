@@ -3,15 +3,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "measure/proc_file.h"
 
-bool process_walk_init(struct process_walk *walk, int proc)
+bool process_walk_init(struct process_walk *walk, int proc, int64_t tick_ns)
 {
-    *walk = (struct process_walk){.proc = proc};
+    *walk = (struct process_walk){.proc = proc, .tick_ns = tick_ns};
     const int folder = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return false;
@@ -63,8 +64,8 @@ static bool add(struct process_walk *walk, pid_t pid, bool is_member)
         .pid = process.pid,
         .parent = process.parent,
         .start_ticks = process.start_ticks,
-        .own_ticks = process.own_ticks,
-        .reaped_ticks = process.reaped_ticks,
+        .own_ns = (int64_t)process.own_ticks * walk->tick_ns,
+        .reaped_ns = (int64_t)process.reaped_ticks * walk->tick_ns,
         .threads = process.threads,
         .is_zombie = process.state == 'Z' || process.state == 'X',
         .is_member = is_member,
@@ -101,6 +102,26 @@ bool process_walk_all(struct process_walk *walk)
     }
     process_walk_sort(walk);
     return true;
+}
+
+void process_walk_refine(struct process_walk *walk)
+{
+    for (size_t i = 0; i < walk->count; i++) {
+        char path[64];
+        char text[128];
+        struct procfs_schedstat time;
+        struct process_seen *seen = &walk->seen[i];
+        /* The file is of one thread. Of many threads the ticks are fine enough. */
+        if (!seen->is_member || seen->threads != 1) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%d/schedstat", (int)seen->pid);
+        const ssize_t length = proc_file_read(walk->proc, path, text, sizeof(text));
+        if (length > 0 && procfs_parse_schedstat(text, (size_t)length, &time) &&
+            time.on_cpu_ns <= INT64_MAX && (int64_t)time.on_cpu_ns > seen->own_ns) {
+            seen->own_ns = (int64_t)time.on_cpu_ns;
+        }
+    }
 }
 
 void process_walk_clear(struct process_walk *walk)

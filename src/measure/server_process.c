@@ -17,8 +17,7 @@
 struct server_process {
     struct server_selector selector;
     int proc;
-    int cgroup; /* folder; -1 = none */
-    int64_t ns_per_tick;
+    int cgroup;        /* folder; -1 = none */
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was one since the beginning */
     unsigned restarts;
@@ -117,10 +116,10 @@ struct server_process *server_process_create(const struct server_selector *selec
     server->selector = *selector;
     server->cgroup = -1;
     server->source = MEMORY_UNKNOWN;
-    server->ns_per_tick = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
-    process_table_init(&server->table);
+    const int64_t tick_ns = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
+    process_table_init(&server->table, tick_ns);
     server->proc = proc_file_open_root();
-    if (server->proc < 0 || !process_walk_init(&server->walk, server->proc)) {
+    if (server->proc < 0 || !process_walk_init(&server->walk, server->proc, tick_ns)) {
         snprintf(server->note, sizeof(server->note), "/proc cannot be read: %s", strerror(errno));
         return server;
     }
@@ -162,6 +161,7 @@ static bool update_tree(struct server_process *server)
         detach(server);
         return false;
     }
+    process_walk_refine(&server->walk);
     return process_table_update(&server->table, server->walk.seen, server->walk.count);
 }
 
@@ -184,19 +184,17 @@ static void name_cgroup(struct server_process *server)
 
 static bool update_cgroup(struct server_process *server)
 {
-    if (!server_cgroup_walk(server->cgroup, &server->walk) ||
-        !process_table_update(&server->table, server->walk.seen, server->walk.count)) {
+    if (!server_cgroup_walk(server->cgroup, &server->walk)) {
+        return false;
+    }
+    process_walk_refine(&server->walk);
+    if (!process_table_update(&server->table, server->walk.seen, server->walk.count)) {
         return false;
     }
     if (server->root == 0) {
         name_cgroup(server);
     }
     return true;
-}
-
-static int64_t cpu_of_table(const struct server_process *server)
-{
-    return (int64_t)server->table.total_ticks * server->ns_per_tick;
 }
 
 static void read_cgroup(struct server_process *server, struct server_reading *reading)
@@ -212,7 +210,7 @@ static void read_cgroup(struct server_process *server, struct server_reading *re
     if (cpu_ns >= 0) {
         reading->cpu_ns = cpu_ns;
     } else if (is_walked) {
-        reading->cpu_ns = cpu_of_table(server);
+        reading->cpu_ns = server->table.total_ns;
     }
 }
 
@@ -235,7 +233,7 @@ static void read_tree(struct server_process *server, int64_t interval_ns,
     }
     const struct process_memory_budget budget =
         budget_of(interval_ns, process_memory_thread_cpu_ns() - before_ns);
-    reading->cpu_ns = cpu_of_table(server);
+    reading->cpu_ns = server->table.total_ns;
     reading->memory_bytes =
         process_memory_read(&server->memory, &server->table, server->root, &budget);
     if (reading->memory_bytes >= 0) {
