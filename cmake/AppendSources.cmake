@@ -52,6 +52,7 @@ set(load_sources
     src/load/generator_text.c
     src/load/session.c
     src/load/setup.c
+    src/load/side_job.c
     src/load/workload.c)
 
 set(report_sources

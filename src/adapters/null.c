@@ -58,10 +58,12 @@ static enum status null_describe(struct adapter_conn *conn, const char *table_na
         return STATUS_REJECTED;
     }
     enum status status = table_init(table, table_name, error);
-    for (size_t i = 0; status == STATUS_OK && i < sizeof columns / sizeof columns[0]; i++)
+    for (size_t i = 0; status == STATUS_OK && i < sizeof columns / sizeof columns[0]; i++) {
         status = table_add_column(table, &columns[i], error);
-    if (status != STATUS_OK)
+    }
+    if (status != STATUS_OK) {
         table_fini(table);
+    }
     return status;
 }
 

@@ -175,7 +175,7 @@ static const char *const methods[] = {"copy", "insert", NULL};
 
 const struct adapter adapter_postgresql = {
     .name = "postgresql",
-    .summary = "PostgreSQL: COPY in binary format, or multi-row INSERT",
+    .summary = "PostgreSQL: COPY, or INSERT",
     .default_port = 5432,
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,

@@ -32,8 +32,8 @@ struct postgresql_inserts {
 
 struct adapter_conn {
     PGconn *connection;
-    bool has_schema;  /* the target names a schema */
-    bool uses_insert; /* method "insert" */
+    const char *schema; /* that the target names, or NULL; borrowed from it */
+    bool uses_insert;   /* method "insert" */
     bool is_append_open;
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
     unsigned count_generation;

@@ -182,7 +182,7 @@ enum status postgresql_open(const struct target *target, struct adapter_conn **c
     if (made == NULL) {
         return postgresql_memory_error(error);
     }
-    made->has_schema = target->schema != NULL;
+    made->schema = target->schema;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
 
     fill_parameters(&parameters, target);

@@ -150,7 +150,7 @@ static enum status check_schema(struct adapter_conn *conn, struct error *error)
         postgresql_finish(conn, PQsendQuery(conn->connection, schema_sql), &result, error);
     if (status == STATUS_OK && strcmp(PQgetvalue(result, 0, 0), "t") != 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "the schema does not exist or may not be used (search_path finds none)");
+                  "schema '%s' does not exist, or this user may not use it", conn->schema);
         status = STATUS_FATAL;
     }
     PQclear(result);
@@ -164,7 +164,7 @@ enum status postgresql_describe(struct adapter_conn *conn, const char *table_nam
     enum status status = STATUS_OK;
 
     memset(table, 0, sizeof *table);
-    if (conn->has_schema) {
+    if (conn->schema != NULL) {
         status = check_schema(conn, error);
     }
     if (status == STATUS_OK) {

@@ -28,12 +28,14 @@ const struct adapter *registry_find(const char *name)
         const char *name;
     } aliases[] = {{"postgres", "postgresql"}, {"pg", "postgresql"}, {"sqlite3", "sqlite"}};
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-        if (strcmp(aliases[i].alias, name) == 0)
+        if (strcmp(aliases[i].alias, name) == 0) {
             name = aliases[i].name;
+        }
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        if (strcmp((*a)->name, name) == 0)
+        if (strcmp((*a)->name, name) == 0) {
             return *a;
+        }
     }
     return NULL;
 }

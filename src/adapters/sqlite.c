@@ -310,7 +310,7 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
 
 const struct adapter adapter_sqlite = {
     .name = "sqlite",
-    .summary = "SQLite in this process: prepared INSERT, one transaction an append, WAL",
+    .summary = "SQLite inside this program",
     .flags = ADAPTER_EMBEDDED | ADAPTER_FILE,
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,

@@ -23,8 +23,9 @@ static bool is_loopback(const struct sockaddr *address)
 
 static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
 {
-    if (a->sa_family != b->sa_family)
+    if (a->sa_family != b->sa_family) {
         return false;
+    }
     if (a->sa_family == AF_INET) {
         struct sockaddr_in x, y;
         memcpy(&x, a, sizeof x);
@@ -43,26 +44,31 @@ static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
 static bool is_interface(const struct sockaddr *address)
 {
     struct ifaddrs *interfaces = NULL;
-    if (getifaddrs(&interfaces) != 0)
+    if (getifaddrs(&interfaces) != 0) {
         return false;
+    }
     bool is_found = false;
-    for (const struct ifaddrs *i = interfaces; i != NULL && !is_found; i = i->ifa_next)
+    for (const struct ifaddrs *i = interfaces; i != NULL && !is_found; i = i->ifa_next) {
         is_found = i->ifa_addr != NULL && is_same(i->ifa_addr, address);
+    }
     freeifaddrs(interfaces);
     return is_found;
 }
 
 bool address_is_local(const char *host)
 {
-    if (host[0] == '\0' || host[0] == '/' || host[0] == '@')
+    if (host[0] == '\0' || host[0] == '/' || host[0] == '@') {
         return true;
+    }
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    if (getaddrinfo(host, NULL, &hints, &found) != 0)
+    if (getaddrinfo(host, NULL, &hints, &found) != 0) {
         return false;
+    }
     bool is_local = false;
-    for (const struct addrinfo *a = found; a != NULL && !is_local; a = a->ai_next)
+    for (const struct addrinfo *a = found; a != NULL && !is_local; a = a->ai_next) {
         is_local = is_loopback(a->ai_addr) || is_interface(a->ai_addr);
+    }
     freeaddrinfo(found);
     return is_local;
 }

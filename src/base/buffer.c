@@ -20,21 +20,25 @@ void buffer_clear(struct buffer *buffer)
 {
     buffer->length = 0;
     buffer->has_failed = false;
-    if (buffer->bytes != NULL)
+    if (buffer->bytes != NULL) {
         buffer->bytes[0] = '\0';
+    }
 }
 
 /* Makes room for `extra` bytes and a terminator. */
 static bool reserve(struct buffer *buffer, size_t extra)
 {
-    if (buffer->has_failed)
+    if (buffer->has_failed) {
         return false;
+    }
     const size_t needed = buffer->length + extra + 1;
-    if (needed <= buffer->capacity)
+    if (needed <= buffer->capacity) {
         return true;
+    }
     size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
-    while (capacity < needed)
+    while (capacity < needed) {
         capacity *= 2;
+    }
     char *bytes = realloc(buffer->bytes, capacity);
     if (bytes == NULL) {
         buffer->has_failed = true;
@@ -47,10 +51,12 @@ static bool reserve(struct buffer *buffer, size_t extra)
 
 void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
 {
-    if (!reserve(buffer, length))
+    if (!reserve(buffer, length)) {
         return;
-    if (length > 0)
+    }
+    if (length > 0) {
         memcpy(buffer->bytes + buffer->length, bytes, length);
+    }
     buffer->length += length;
     buffer->bytes[buffer->length] = '\0';
 }
@@ -81,8 +87,9 @@ void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
 {
     buffer_add(buffer, &quote, 1);
     for (const char *c = name; *c != '\0'; c++) {
-        if (*c == quote)
+        if (*c == quote) {
             buffer_add(buffer, &quote, 1);
+        }
         buffer_add(buffer, c, 1);
     }
     buffer_add(buffer, &quote, 1);

@@ -38,16 +38,18 @@ static void fold_lines(char *text)
             *to++ = ' ';
         }
     }
-    if (to > text && to[-1] == ' ')
+    if (to > text && to[-1] == ' ') {
         to--;
+    }
     *to = '\0';
 }
 
 void error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...)
 {
-    if (error == NULL || error->kind != ERROR_NONE)
+    if (error == NULL || error->kind != ERROR_NONE) {
         return;
+    }
     error->kind = kind;
     error->native_code = native_code;
     snprintf(error->sqlstate, sizeof error->sqlstate, "%s", sqlstate == NULL ? "" : sqlstate);

@@ -12,8 +12,9 @@ static atomic_int signals_seen;
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_fetch_add(&signals_seen, 1) > 0)
+    if (atomic_fetch_add(&signals_seen, 1) > 0) {
         _exit(EXIT_CODE_INTERRUPTED);
+    }
 }
 
 void interrupt_install(void)
@@ -24,8 +25,9 @@ void interrupt_install(void)
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_RESTART;
     action.sa_handler = on_signal;
-    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
         sigaction(ending[i], &action, NULL);
+    }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
     /* a full disk quota is then an error of the write, too */

@@ -37,8 +37,9 @@ enum status table_add_column(struct table *table, const struct column *column, s
 
 void table_fini(struct table *table)
 {
-    if (table == NULL)
+    if (table == NULL) {
         return;
+    }
     free(table->columns);
     table->columns = NULL;
     table->column_count = 0;

@@ -21,8 +21,9 @@ static enum status refuse(struct error *error, const char *option, const char *v
 static enum status store_count(const char *option, const char *value, uint64_t max, uint64_t *to,
                                struct error *error)
 {
-    if (units_parse_count(value, max, to) && *to > 0)
+    if (units_parse_count(value, max, to) && *to > 0) {
         return STATUS_OK;
+    }
     char shown[UNITS_TEXT_BYTES], right[80];
     snprintf(right, sizeof right, "a whole number from 1 to %s", units_format_count(max, shown));
     return refuse(error, option, value, right);
@@ -31,8 +32,9 @@ static enum status store_count(const char *option, const char *value, uint64_t m
 static enum status store_duration(const char *option, const char *value, int64_t max_ns,
                                   int64_t *to, struct error *error)
 {
-    if (units_parse_duration(value, max_ns, to))
+    if (units_parse_duration(value, max_ns, to)) {
         return STATUS_OK;
+    }
     char right[80];
     snprintf(right, sizeof right, "a time above 0 and up to %.0f s (5, 500ms, 30s, 2m, 1h)",
              (double)max_ns / (double)MONO_NS_PER_S);
@@ -42,8 +44,9 @@ static enum status store_duration(const char *option, const char *value, int64_t
 static enum status store_text(const char *option, const char *value, const char **to,
                               struct error *error)
 {
-    if (value[0] == '\0')
+    if (value[0] == '\0') {
         return refuse(error, option, value, "allowed to be empty");
+    }
     *to = value;
     return STATUS_OK;
 }
@@ -150,19 +153,21 @@ STORE(store_read_every)
 
 STORE(store_data)
 {
-    if (strcmp(value, "varied") == 0)
+    if (strcmp(value, "varied") == 0) {
         options->config.data_mode = DATA_VARIED;
-    else if (strcmp(value, "constant") == 0)
+    } else if (strcmp(value, "constant") == 0) {
         options->config.data_mode = DATA_CONSTANT;
-    else
+    } else {
         return refuse(error, "data", value, "varied or constant");
+    }
     return STATUS_OK;
 }
 
 STORE(store_seed)
 {
-    if (!units_parse_count(value, INT64_MAX, &options->config.seed))
+    if (!units_parse_count(value, INT64_MAX, &options->config.seed)) {
         return refuse(error, "seed", value, "a whole number from 0 to 9223372036854775807");
+    }
     options->config.has_seed = true;
     return STATUS_OK;
 }
@@ -193,10 +198,12 @@ STORE(store_connect_timeout)
 STORE(store_sample_interval)
 {
     int64_t interval_ns;
-    if (store_duration("sample-interval", value, DAY_NS, &interval_ns, error) != STATUS_OK)
+    if (store_duration("sample-interval", value, DAY_NS, &interval_ns, error) != STATUS_OK) {
         return STATUS_REJECTED;
-    if (interval_ns < 100 * MONO_NS_PER_MS)
+    }
+    if (interval_ns < 100 * MONO_NS_PER_MS) {
         return refuse(error, "sample-interval", value, "at least 100ms");
+    }
     options->config.sample_interval_ns = interval_ns;
     return STATUS_OK;
 }
@@ -204,8 +211,9 @@ STORE(store_sample_interval)
 STORE(store_server_pid)
 {
     uint64_t pid;
-    if (store_count("server-pid", value, INT32_MAX, &pid, error) != STATUS_OK)
+    if (store_count("server-pid", value, INT32_MAX, &pid, error) != STATUS_OK) {
         return STATUS_REJECTED;
+    }
     options->config.server_pid = (pid_t)pid;
     return STATUS_OK;
 }
@@ -217,12 +225,13 @@ STORE(store_server_cgroup)
 
 STORE(store_on_drop)
 {
-    if (strcmp(value, "continue") == 0)
+    if (strcmp(value, "continue") == 0) {
         options->config.drop_policy = DROP_CONTINUE;
-    else if (strcmp(value, "stop") == 0)
+    } else if (strcmp(value, "stop") == 0) {
         options->config.drop_policy = DROP_STOP;
-    else
+    } else {
         return refuse(error, "on-drop", value, "continue or stop");
+    }
     return STATUS_OK;
 }
 
@@ -250,8 +259,9 @@ STORE(store_json)
 STORE(store_stack_size)
 {
     if (units_parse_bytes(value, UINT64_C(1) << 30, &options->config.stack_bytes) &&
-        options->config.stack_bytes > 0)
+        options->config.stack_bytes > 0) {
         return STATUS_OK;
+    }
     return refuse(error, "stack-size", value, "a size up to 1G (65536, 64K, 1M)");
 }
 
@@ -303,7 +313,7 @@ const struct option_entry option_table[] = {
     {work, "batch", "N", "rows in one append (100)", store_batch},
     {work, "read", "count|none|SQL", "after an append: count(*), nothing or a query", store_read},
     {work, "read-every", "N", "read after every N batches (1)", store_read_every},
-    {work, "data", "varied|constant", "rows that differ (default), or one same row", store_data},
+    {work, "data", "varied|constant", "rows that differ (default), or all alike", store_data},
     {work, "seed", "N", "repeat the rows of an earlier run", store_seed},
     {work, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
     {work, "duration", "T", "append for a time, not a number of rows", store_duration_option},

@@ -32,25 +32,27 @@ static void make_long_options(struct option *longs)
 static enum status refuse_option(int code, char *const *argv, struct error *error)
 {
     const char *word = argv[optind > 0 ? optind - 1 : 0];
-    if (code == ':')
+    if (code == ':') {
         error_set(error, ERROR_USAGE, 0, NULL, "%s needs a value: see append --help", word);
-    else if (isdigit(optopt))
+    } else if (isdigit(optopt)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "'-%c…' is no count: SESSIONS and RECORDS are whole numbers from 1", optopt);
-    else if (optopt >= FIRST_LONG)
+    } else if (optopt >= FIRST_LONG) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s takes no value", word);
-    else if (optopt != 0)
+    } else if (optopt != 0) {
         error_set(error, ERROR_USAGE, 0, NULL, "unknown option '-%c': see append --help", optopt);
-    else
+    } else {
         error_set(error, ERROR_USAGE, 0, NULL, "unknown option '%s': see append --help", word);
+    }
     return STATUS_REJECTED;
 }
 
 static enum status parse_count(const char *name, const char *text, uint64_t max, uint64_t *value,
                                struct error *error)
 {
-    if (units_parse_count(text, max, value) && *value > 0)
+    if (units_parse_count(text, max, value) && *value > 0) {
         return STATUS_OK;
+    }
     char shown[UNITS_TEXT_BYTES];
     error_set(error, ERROR_USAGE, 0, NULL,
               "%s '%.40s' is not a whole number from 1 to %s (10000000 or 10M)", name, text,
@@ -74,8 +76,9 @@ static enum status parse_operands(struct config *config, int count, char *const 
     }
     enum status status =
         parse_count("SESSIONS", operands[0], PLAN_SESSIONS_MAX, &config->sessions, error);
-    if (status == STATUS_OK && has_records)
+    if (status == STATUS_OK && has_records) {
         status = parse_count("RECORDS", operands[1], PLAN_RECORDS_MAX, &config->records, error);
+    }
     config->target = count > least ? operands[least] : NULL;
     return status;
 }
@@ -92,16 +95,19 @@ enum status options_parse(struct options *options, int argc, char **argv, struct
     optind = 1;
     int code;
     while ((code = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
-        if (code == '?' || code == ':')
+        if (code == '?' || code == ':') {
             return refuse_option(code, argv, error);
-        if (code == 'h')
+        }
+        if (code == 'h') {
             options->is_help = true;
-        else if (code == 'q')
+        } else if (code == 'q') {
             options->config.is_quiet = true;
-        else if (option_table[code - FIRST_LONG].store(options, optarg, error) != STATUS_OK)
+        } else if (option_table[code - FIRST_LONG].store(options, optarg, error) != STATUS_OK) {
             return STATUS_REJECTED;
-        if (options->is_help || options->is_version)
+        }
+        if (options->is_help || options->is_version) {
             return STATUS_OK;
+        }
     }
     return parse_operands(&options->config, argc - optind, argv + optind, error);
 }
@@ -130,8 +136,9 @@ void options_print_help(FILE *stream)
     const char *section = NULL;
     for (size_t i = 0; i < option_table_size; i++) {
         const struct option_entry *entry = &option_table[i];
-        if (section == NULL || strcmp(section, entry->section) != 0)
+        if (section == NULL || strcmp(section, entry->section) != 0) {
             fprintf(stream, "\n%s\n", entry->section);
+        }
         section = entry->section;
         char form[48];
         snprintf(form, sizeof form, "--%s%s%s", entry->name, entry->argument == NULL ? "" : " ",

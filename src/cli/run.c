@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "adapters/registry.h"
 #include "base/interrupt.h"
@@ -55,8 +57,9 @@ static void on_sample(void *context, const struct sample *sample)
 static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct run *run = context;
-    if (!run->plan.is_quiet)
+    if (!run->plan.is_quiet) {
         progress_show(&run->progress, now);
+    }
 }
 
 static void run_release(struct run *run)
@@ -65,8 +68,9 @@ static void run_release(struct run *run)
     recorder_destroy(run->recorder);
     generator_destroy(run->generator);
     setup_fini(&run->setup);
-    if (run->is_adapter_ready && run->plan.adapter->fini != NULL)
+    if (run->is_adapter_ready && run->plan.adapter->fini != NULL) {
         run->plan.adapter->fini();
+    }
     run_files_destroy(run->files, !run->has_begun);
     plan_fini(&run->plan);
 }
@@ -76,21 +80,26 @@ static enum exit_code prepare(struct run *run, struct error *error)
 {
     const struct adapter *adapter = run->plan.adapter;
     const uint64_t files = (uint64_t)run->plan.sessions * adapter->files_per_session + OTHER_FILES;
-    if (open_files_allow(files, error) != STATUS_OK)
+    if (open_files_allow(files, error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
+    }
     enum exit_code code = run_files_create(&run->files, &run->plan, error);
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK) {
         return code;
-    if (adapter->init != NULL && adapter->init(error) != STATUS_OK)
+    }
+    if (adapter->init != NULL && adapter->init(error) != STATUS_OK) {
         return EXIT_CODE_INTERNAL;
+    }
     run->is_adapter_ready = true;
     code = setup_prepare(&run->setup, &run->plan, error);
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK) {
         return code;
+    }
     const enum status status =
         generator_create(&run->generator, &run->plan, &run->setup.table, error);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
+    }
     run->recorder = recorder_create(SHARDS_MIN);
     run->result = calloc(1, sizeof *run->result);
     if (run->recorder == NULL || run->result == NULL) {
@@ -100,12 +109,11 @@ static enum exit_code prepare(struct run *run, struct error *error)
     return EXIT_CODE_OK;
 }
 
-static struct sampler *start_sampler(struct run *run, int64_t start_ns, struct error *error)
+static struct sampler *start_sampler(struct run *run, struct error *error)
 {
     const struct plan *plan = &run->plan;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
-        .run_start_ns = start_ns,
         .server = {.is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0,
                    .is_remote = run->setup.is_remote,
                    .port = run->setup.server_port,
@@ -124,12 +132,12 @@ static struct sampler *start_sampler(struct run *run, int64_t start_ns, struct e
 static enum exit_code load(struct run *run, struct error *error)
 {
     struct result *result = run->result;
-    result->started_wall_ns = mono_wall_ns();
-    const int64_t start_ns = mono_now_ns();
     progress_init(&run->progress, stderr, &run->plan);
-    run->sampler = start_sampler(run, start_ns, error);
-    if (run->sampler == NULL)
+    run->sampler = start_sampler(run, error);
+    if (run->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
+    }
+    result->started_wall_ns = mono_wall_ns();
     causes_init(&result->causes);
     const struct driver_config config = {
         .plan = &run->plan,
@@ -138,13 +146,14 @@ static enum exit_code load(struct run *run, struct error *error)
         .generator = run->generator,
         .recorder = run->recorder,
         .sampler = run->sampler,
-        .start_ns = start_ns,
+        .start_ns = sampler_run_start_ns(run->sampler),
     };
     const enum status status = driver_run(&config, result, error);
     sampler_stop(run->sampler, &result->resources);
     progress_end(&run->progress);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
+    }
     run->has_begun = true;
     recorder_take_snapshot(run->recorder, &result->totals);
     return EXIT_CODE_OK;
@@ -174,17 +183,19 @@ static enum exit_code report(struct run *run)
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "all rows were acknowledged, but files are short: %.200s", shortage);
     }
-    if (run->plan.is_json)
+    if (run->plan.is_json) {
         report_write_json(stdout, &run->plan, &run->setup.table, result);
-    else
+    } else {
         report_write_text(stdout, &run->plan, result, shortage);
-    if (fflush(stdout) != 0 && result->exit_code == EXIT_CODE_OK) {
+    }
+    if ((fflush(stdout) != 0 || ferror(stdout)) && result->exit_code == EXIT_CODE_OK) {
         result->exit_code = EXIT_CODE_CLIENT_LIMIT;
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "the report could not be written to standard output");
     }
-    if (result->exit_code != EXIT_CODE_OK)
+    if (result->exit_code != EXIT_CODE_OK) {
         fprintf(stderr, "append: %s\n", result->exit_reason);
+    }
     return result->exit_code;
 }
 
@@ -194,14 +205,29 @@ static enum exit_code run_plan(struct run *run)
     error_clear(&error);
     interrupt_install();
     enum exit_code code = prepare(run, &error);
-    if (code == EXIT_CODE_OK)
+    if (code == EXIT_CODE_OK) {
         code = load(run, &error);
-    if (code != EXIT_CODE_OK)
+    }
+    if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
+    }
     judge(run);
     code = report(run);
     causes_fini(&run->result->causes);
     return code;
+}
+
+/* What was printed must have arrived. */
+static enum exit_code finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EXIT_CODE_OK;
+    }
+    struct error error;
+    error_clear(&error);
+    error_set(&error, ERROR_SYSTEM, errno, NULL, "standard output cannot be written: %s",
+              strerror(errno));
+    return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
 }
 
 static void print_versions(void)
@@ -209,8 +235,9 @@ static void print_versions(void)
     printf("append %s\n", APPEND_VERSION);
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         char version[120] = "built in";
-        if ((*a)->client_version != NULL)
+        if ((*a)->client_version != NULL) {
             (*a)->client_version(version, sizeof version);
+        }
         printf("  %-12s %s\n", (*a)->name, version);
     }
 }
@@ -220,24 +247,28 @@ enum exit_code command_run(int argc, char **argv)
     struct options options;
     struct error error;
     error_clear(&error);
-    if (options_parse(&options, argc, argv, &error) != STATUS_OK)
+    if (options_parse(&options, argc, argv, &error) != STATUS_OK) {
         return command_fail(EXIT_CODE_USAGE, &error);
+    }
     if (options.is_help) {
         options_print_help(stdout);
-        return EXIT_CODE_OK;
+        return finish_output();
     }
     if (options.is_version) {
         print_versions();
-        return EXIT_CODE_OK;
+        return finish_output();
     }
     struct run run = {0};
     enum exit_code code = plan_make(&run.plan, &options.config, &error);
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
-    if (options.is_plan_only)
+    }
+    if (options.is_plan_only) {
         plan_print(&run.plan, stdout);
-    else
+        code = finish_output();
+    } else {
         code = run_plan(&run);
+    }
     run_release(&run);
     return code;
 }

@@ -8,8 +8,9 @@
 enum status open_files_allow(uint64_t needed, struct error *error)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
         return STATUS_OK;
+    }
     if (limit.rlim_max < needed) {
         error_set(error, ERROR_LIMIT, 0, NULL,
                   "client limit: %" PRIu64 " open files are needed, the hard limit is %" PRIu64

@@ -46,12 +46,14 @@ static void init_load(struct driver *driver)
 static void interrupt_sessions(struct driver *driver)
 {
     const struct adapter *adapter = driver->config->plan->adapter;
-    if (adapter->interrupt == NULL)
+    if (adapter->interrupt == NULL) {
         return;
+    }
     pthread_mutex_lock(&driver->load.connections_lock);
     for (unsigned i = 0; i < driver->started; i++) {
-        if (driver->sessions[i].connection != NULL)
+        if (driver->sessions[i].connection != NULL) {
             adapter->interrupt(driver->sessions[i].connection);
+        }
     }
     pthread_mutex_unlock(&driver->load.connections_lock);
 }
@@ -62,12 +64,15 @@ static void look_around(struct driver *driver)
     struct gate *gate = &driver->load.gate;
     const struct plan *plan = driver->config->plan;
     const int64_t now_ns = mono_now_ns();
-    if (interrupt_requested())
+    if (interrupt_requested()) {
         gate_stop(gate, STOP_INTERRUPTED);
-    if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns)
+    }
+    if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns) {
         gate_stop(gate, STOP_DURATION);
-    if (!gate_is_stopped(gate))
+    }
+    if (!gate_is_stopped(gate)) {
         return;
+    }
     if (driver->stopped_ns == 0) {
         driver->stopped_ns = now_ns;
         driver->next_interrupt_ns = now_ns + GRACE_NS;
@@ -84,8 +89,9 @@ static struct gate_numbers wait_tick(struct driver *driver)
     const struct gate *gate = &driver->load.gate;
     const int64_t duration_ns = driver->config->plan->duration_ns;
     if (duration_ns > 0 && gate->go_ns > 0 && !gate_is_stopped(&driver->load.gate) &&
-        gate->go_ns + duration_ns < deadline_ns)
+        gate->go_ns + duration_ns < deadline_ns) {
         deadline_ns = gate->go_ns + duration_ns;
+    }
     const struct gate_numbers numbers = gate_wait_change(&driver->load.gate, deadline_ns);
     look_around(driver);
     return numbers;
@@ -133,8 +139,9 @@ static void start_sessions(struct driver *driver)
             connecting = wait_tick(driver).connecting;
             continue;
         }
-        if (!start_session(driver, &attributes))
+        if (!start_session(driver, &attributes)) {
             break;
+        }
         connecting++;
         look_around(driver);
     }
@@ -147,19 +154,24 @@ static void run_sessions(struct driver *driver)
     start_sessions(driver);
     struct gate_numbers numbers = wait_tick(driver);
     while (numbers.connecting > 0 || numbers.running > numbers.waiting) {
-        if (gate_is_stopped(gate))
+        if (gate_is_stopped(gate)) {
             break;
+        }
         numbers = wait_tick(driver);
     }
-    if (numbers.running == 0)
+    if (numbers.running == 0) {
         gate_stop(gate, STOP_NO_SESSION);
+    }
     gate_open(gate, mono_now_ns());
-    if (driver->load.sampler != NULL)
+    if (driver->load.sampler != NULL) {
         sampler_poke(driver->load.sampler);
-    while (numbers.running > 0)
+    }
+    while (numbers.running > 0) {
         numbers = wait_tick(driver);
-    for (unsigned i = 0; i < driver->started; i++)
+    }
+    for (unsigned i = 0; i < driver->started; i++) {
         pthread_join(driver->sessions[i].thread, NULL);
+    }
 }
 
 static void add_session(struct result *result, const struct session *session)
@@ -196,8 +208,9 @@ static void add_session(struct result *result, const struct session *session)
     };
     row_ledger_add(&result->rows, &rows);
     result->batches_late += session->batches_late;
-    if (session->worst_lag > result->worst_lag_rows)
+    if (session->worst_lag > result->worst_lag_rows) {
         result->worst_lag_rows = session->worst_lag;
+    }
 }
 
 static void sum_up(struct driver *driver)
@@ -208,15 +221,17 @@ static void sum_up(struct driver *driver)
     const int64_t go_ns = driver->load.gate.go_ns;
     result->sessions.requested = config->plan->sessions;
     result->sessions.connected = recorder_read(config->recorder, RECORDER_SESSIONS_CONNECTED);
-    for (unsigned i = 0; i < config->plan->sessions; i++)
+    for (unsigned i = 0; i < config->plan->sessions; i++) {
         add_session(result, &driver->sessions[i]);
+    }
     result->start_mono_ns = config->start_ns;
     result->elapsed_ns = end_ns - config->start_ns;
     result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - config->start_ns;
     result->append_ns = go_ns == 0 ? 0 : end_ns - go_ns;
-    if (result->elapsed_ns > 0)
+    if (result->elapsed_ns > 0) {
         result->throughput_rows_per_s = (double)result->rows.acknowledged /
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
+    }
     result->stop_reason = gate_reason(&driver->load.gate);
 }
 

@@ -37,8 +37,9 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
     const struct timespec deadline = mono_timespec(deadline_ns);
     pthread_mutex_lock(&gate->lock);
     int rc = 0;
-    while (!gate->has_changed && rc != ETIMEDOUT)
+    while (!gate->has_changed && rc != ETIMEDOUT) {
         rc = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
+    }
     gate->has_changed = false;
     const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running};
     pthread_mutex_unlock(&gate->lock);
@@ -109,8 +110,9 @@ bool gate_wait_go(struct gate *gate)
     pthread_mutex_lock(&gate->lock);
     gate->waiting++;
     tell_main(gate);
-    while (atomic_load(&gate->state) == GATE_READY)
+    while (atomic_load(&gate->state) == GATE_READY) {
         pthread_cond_wait(&gate->opened, &gate->lock);
+    }
     gate->waiting--;
     pthread_mutex_unlock(&gate->lock);
     return !gate_is_stopped(gate);
@@ -118,13 +120,15 @@ bool gate_wait_go(struct gate *gate)
 
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns)
 {
-    if (mono_now_ns() >= moment_ns)
+    if (mono_now_ns() >= moment_ns) {
         return !gate_is_stopped(gate);
+    }
     const struct timespec deadline = mono_timespec(moment_ns);
     pthread_mutex_lock(&gate->lock);
     int rc = 0;
-    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP)
+    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP) {
         rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
+    }
     pthread_mutex_unlock(&gate->lock);
     return !gate_is_stopped(gate);
 }

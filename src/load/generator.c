@@ -44,11 +44,13 @@ static unsigned identity_of(const struct table *table, const struct column *colu
         for (unsigned i = 0; i < COUNT; i++) {
             const struct column *candidate = &table->columns[c];
             if (strcasecmp(candidate->name, identities[i].name) != 0 ||
-                candidate->type != identities[i].type)
+                candidate->type != identities[i].type) {
                 continue;
+            }
             found++;
-            if (candidate == column)
+            if (candidate == column) {
                 identity = i + 1;
+            }
         }
     }
     return found == COUNT ? identity : 0;
@@ -111,8 +113,9 @@ enum status generator_create(struct generator **generator, const struct plan *pl
 
 void generator_destroy(struct generator *generator)
 {
-    if (generator == NULL)
+    if (generator == NULL) {
         return;
+    }
     while (generator->free != NULL) {
         struct row_buffer *next = generator->free->next;
         free(generator->free);
@@ -131,17 +134,20 @@ struct row_buffer *generator_borrow(struct generator *generator)
 {
     pthread_mutex_lock(&generator->lock);
     struct row_buffer *buffer = generator->free;
-    if (buffer != NULL)
+    if (buffer != NULL) {
         generator->free = buffer->next;
-    else
+    } else {
         generator->buffers++;
+    }
     pthread_mutex_unlock(&generator->lock);
-    if (buffer != NULL)
+    if (buffer != NULL) {
         return buffer;
+    }
 
     buffer = malloc(generator->buffer_bytes);
-    if (buffer == NULL)
+    if (buffer == NULL) {
         return NULL;
+    }
     buffer->batch.table = generator->table;
     buffer->batch.columns = buffer->columns;
     for (size_t c = 0; c < generator->table->column_count; c++) {
@@ -179,7 +185,7 @@ void generator_fill(const struct generator *generator, struct row_buffer *buffer
     same.step = 0;
     for (size_t c = 0; c < generator->table->column_count; c++) {
         const struct fill_column *fill = &generator->columns[c];
-        const bool is_same = generator->is_constant && !generator->table->columns[c].is_unique;
+        const bool is_same = generator->is_constant && !fill->is_identity;
         fill->fill(fill, is_same ? &same : &rows, (char *)buffer + fill->values_offset,
                    (char *)buffer + fill->text_offset);
     }

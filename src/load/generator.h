@@ -4,7 +4,7 @@
  * Every value is a pure function of (seed, session, row number in the session), so a run repeats
  * with its seed. Where the table has columns n1, n2 and n3 of the types of syslog_table they
  * identify the row: n1 = run tag, n2 = session, n3 = row number. Unique columns get values that
- * differ within the run.
+ * differ within the run. With constant data all other columns are the same in every row.
  *
  * A struct generator is read-only after generator_create and shared by all threads. Memory for
  * batches is lent by its pool: a session holds a row buffer only from filling a batch until the

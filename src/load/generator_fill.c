@@ -224,8 +224,9 @@ static uint64_t decimal_limit(const struct column *column)
 {
     unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;
     uint64_t limit = 1;
-    for (digits = digits > 18 ? 18 : digits; digits > 0; digits--)
+    for (digits = digits > 18 ? 18 : digits; digits > 0; digits--) {
         limit *= 10;
+    }
     return limit;
 }
 
@@ -257,16 +258,21 @@ enum status fill_column_choose(struct fill_column *fill, const struct column *co
         {fill_session, fill_session, sizeof(int32_t), 0},
         {fill_row_number, fill_row_number, sizeof(int64_t), 0},
     };
-    const struct kind *kind = identity > 0 ? &identities[identity] : &kinds[column->type];
-    if (kind->fill == NULL)
+    const bool is_known = identity > 0 && identity < sizeof identities / sizeof identities[0];
+    const struct kind *kind = is_known ? &identities[identity] : &kinds[column->type];
+    if (kind->fill == NULL) {
         return STATUS_REJECTED;
+    }
     fill->fill = column->is_unique ? kind->fill_unique : kind->fill;
+    fill->is_identity = is_known || column->is_unique;
     fill->value_bytes = kind->value_bytes;
     fill->text_bytes = kind->text_bytes;
-    if (column->type == COLUMN_DECIMAL)
+    if (column->type == COLUMN_DECIMAL) {
         fill->limit = decimal_limit(column);
-    if (column->type == COLUMN_BYTES)
+    }
+    if (column->type == COLUMN_BYTES) {
         fill->limit = column->size;
+    }
     if (column->type == COLUMN_TEXT && column->is_unique) {
         fill->limit = column->size;
         fill->text_bytes = TOKEN_BYTES;

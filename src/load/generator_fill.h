@@ -6,6 +6,7 @@
 #ifndef LOAD_GENERATOR_FILL_H
 #define LOAD_GENERATOR_FILL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct fill_column {
                  char *text);
     uint64_t key;         /* differs for each column and seed */
     uint64_t limit;       /* decimals: values stay below it; text: longest value */
+    bool is_identity;     /* tells rows apart: differs in constant data, too */
     size_t value_bytes;   /* of one entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = none */
     size_t values_offset; /* in a row buffer */

@@ -31,8 +31,9 @@ static void compile_template(struct text_template *template, const char *pattern
     memset(template, 0, sizeof *template);
     template->length = (uint32_t)snprintf(template->bytes, sizeof template->bytes, "%s", pattern);
     for (uint32_t i = 0; i < template->length; i++) {
-        if (template->bytes[i] != '#')
+        if (template->bytes[i] != '#') {
             continue;
+        }
         template->bytes[i] = '4';
         if (template->bytes[i + 1] == '#' && template->pair_count < TEXT_PAIRS_MAX) {
             template->pairs[template->pair_count++] = (uint8_t)i;
@@ -45,8 +46,9 @@ void text_source_init(struct text_source *source)
 {
     static const char *const roles[] = {"web", "app", "db", "cache", "mq", "edge", "plc", "gw"};
     static const char *const sites[] = {"seoul-1", "busan-2", "fra-1", "iad-3"};
-    for (size_t i = 0; i < TEXT_TEMPLATES; i++)
+    for (size_t i = 0; i < TEXT_TEMPLATES; i++) {
         compile_template(&source->templates[i], patterns[i]);
+    }
     for (unsigned i = 0; i < TEXT_HOSTS; i++) {
         const int length = snprintf(source->hosts[i], TEXT_HOST_BYTES, "%s-%03u.%s.example.net",
                                     roles[i % 8], i / 8 % 16 + 1, sites[i / 128]);

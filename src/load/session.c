@@ -41,10 +41,11 @@ static bool connect_session(struct session *session)
     session_blame(session, CAUSE_CONNECT, status, &error);
     session_add(session, RECORDER_SESSIONS_FAILED, 1);
     session->outcome = error.kind == ERROR_TIMEOUT ? SESSION_TIMED_OUT : SESSION_REFUSED;
-    if (error.kind == ERROR_TIMEOUT)
+    if (error.kind == ERROR_TIMEOUT) {
         atomic_fetch_add(&load->timeouts_in_a_row, 1);
-    else
+    } else {
         atomic_store(&load->timeouts_in_a_row, 0);
+    }
     return false;
 }
 
@@ -54,16 +55,18 @@ static void append_rows(struct session *session)
     session->outcome = SESSION_FINISHED;
     while (session->begun < session->quota) {
         if (gate_is_stopped(&load->gate)) {
-            if (gate_reason(&load->gate) != STOP_DURATION)
+            if (gate_reason(&load->gate) != STOP_DURATION) {
                 session->outcome = SESSION_STOPPED;
+            }
             return;
         }
         const enum status status = load->workload->step(session);
         if (status == STATUS_LOST || status == STATUS_FATAL) {
             session->outcome = SESSION_DROPPED;
             session_add(session, RECORDER_SESSIONS_DROPPED, 1);
-            if (load->plan->drop_policy == DROP_STOP)
+            if (load->plan->drop_policy == DROP_STOP) {
                 gate_stop(&load->gate, STOP_DROP);
+            }
             return;
         }
     }
@@ -100,8 +103,9 @@ static void work(struct session *session)
         session->outcome = SESSION_STOPPED;
     }
     /* from here on sessions leave: the last chance to see the memory of all of them */
-    if (!atomic_exchange(&load->has_finished_one, true) && load->sampler != NULL)
+    if (!atomic_exchange(&load->has_finished_one, true) && load->sampler != NULL) {
         sampler_poke(load->sampler);
+    }
     session_add(session, RECORDER_SESSIONS_ENDED, 1);
     share_connection(session, NULL);
     load->plan->adapter->close(session->conn);
@@ -114,8 +118,9 @@ void *session_run(void *argument)
     struct load *load = session->load;
     const bool is_connected = connect_session(session);
     gate_release_slot(&load->gate);
-    if (is_connected)
+    if (is_connected) {
         work(session);
+    }
     note_end(load);
     gate_session_ends(&load->gate);
     return NULL;

@@ -79,7 +79,7 @@ struct session {
 #define SESSION_LATE_NS (INT64_C(100) * 1000000)
 
 /* The thread's function; the argument is a struct session. Returns NULL. */
-void *session_run(void *session);
+void *session_run(void *argument);
 
 /* Adds to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);

@@ -5,6 +5,8 @@
 
 #include "base/address.h"
 #include "base/buffer.h"
+#include "base/interrupt.h"
+#include "load/side_job.h"
 
 /* Whose fault it is that the set-up connection failed. */
 static enum exit_code exit_code_of(const struct error *error)
@@ -28,10 +30,11 @@ static enum status drop_table(struct adapter_conn *conn, const struct plan *plan
     buffer_add_text(&sql, "drop table if exists ");
     buffer_add_identifier(&sql, plan->table_name, plan->adapter->identifier_quote);
     enum status status = STATUS_FATAL;
-    if (buffer_failed(&sql))
+    if (buffer_failed(&sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-    else
+    } else {
         status = plan->adapter->execute(conn, buffer_text(&sql), error);
+    }
     buffer_fini(&sql);
     return status;
 }
@@ -42,22 +45,26 @@ static enum status find_or_create(struct setup *setup, struct adapter_conn *conn
 {
     const struct adapter *adapter = plan->adapter;
     enum status status = STATUS_OK;
-    if (plan->is_recreate)
+    if (plan->is_recreate) {
         status = drop_table(conn, plan, error);
-    if (status != STATUS_OK)
+    }
+    if (status != STATUS_OK) {
         return status;
+    }
     struct error missing;
     error_clear(&missing);
     status = adapter->describe(conn, plan->table_name, table, &missing);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         return status;
+    }
     if (status != STATUS_REJECTED || missing.kind != ERROR_NOT_FOUND || plan->ddl == NULL) {
         *error = missing;
         return status;
     }
     status = adapter->execute(conn, plan->ddl, error);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         return status;
+    }
     setup->is_created = true;
     return adapter->describe(conn, plan->table_name, table, error);
 }
@@ -69,24 +76,27 @@ static enum status keep_writable(struct table *to, const struct table *from, str
     for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
         const struct column *column = &from->columns[c];
         /* a unique column with a default is a sequence: the database numbers it */
-        if (!column->is_generated && !(column->has_default && column->is_unique))
+        if (!column->is_generated && !(column->has_default && column->is_unique)) {
             status = table_add_column(to, column, error);
+        }
     }
     if (status == STATUS_OK && to->column_count == 0) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "table '%s' has no column to write",
                   from->name);
         status = STATUS_REJECTED;
     }
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         table_fini(to);
+    }
     return status;
 }
 
 static void locate_server(struct setup *setup, struct adapter_conn *conn, const struct plan *plan)
 {
     const struct adapter *adapter = plan->adapter;
-    if ((adapter->flags & ADAPTER_EMBEDDED) != 0)
+    if ((adapter->flags & ADAPTER_EMBEDDED) != 0) {
         return;
+    }
     if (adapter->endpoint != NULL) {
         adapter->endpoint(conn, setup->server_host, sizeof setup->server_host, &setup->server_port);
     } else {
@@ -105,31 +115,62 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
     error_clear(&ignored);
     /* what a server does not tell about itself does not keep it from being loaded */
     if (adapter->server_limits == NULL ||
-        adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK)
+        adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK) {
         memset(&setup->server, 0, sizeof setup->server);
+    }
     locate_server(setup, conn, plan);
 
     struct table table = {0};
     enum status status = find_or_create(setup, conn, plan, &table, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         status = keep_writable(&setup->table, &table, error);
+    }
     table_fini(&table);
-    if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0)
+    if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+    }
     return status;
+}
+
+/* What the jobs on the side work on and come to. */
+struct preparation {
+    struct setup *setup;
+    const struct plan *plan;
+    enum status status;
+    struct error error;
+};
+
+static void run_preparation(struct side_job *job, void *context)
+{
+    struct preparation *p = context;
+    struct adapter_conn *conn = NULL;
+    p->status = p->plan->adapter->open(&p->plan->target, &conn, &p->error);
+    side_job_share(job, conn);
+    if (p->status == STATUS_OK) {
+        p->status = prepare(p->setup, conn, p->plan, &p->error);
+    }
+    side_job_share(job, NULL);
+    p->plan->adapter->close(conn);
 }
 
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
 {
     memset(setup, 0, sizeof *setup);
-    struct adapter_conn *conn = NULL;
-    enum status status = plan->adapter->open(&plan->target, &conn, error);
-    if (status == STATUS_OK)
-        status = prepare(setup, conn, plan, error);
-    plan->adapter->close(conn);
-    if (status == STATUS_OK)
+    struct preparation preparation = {.setup = setup, .plan = plan};
+    struct side_job job = {
+        .adapter = plan->adapter, .run = run_preparation, .context = &preparation};
+    if (side_job_run(&job, error) != STATUS_OK) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (preparation.status == STATUS_OK && !interrupt_requested()) {
         return EXIT_CODE_OK;
+    }
     setup_fini(setup);
+    if (interrupt_requested()) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+        return EXIT_CODE_INTERRUPTED;
+    }
+    *error = preparation.error;
     return exit_code_of(error);
 }
 
@@ -138,25 +179,44 @@ void setup_fini(struct setup *setup)
     table_fini(&setup->table);
 }
 
+struct recount {
+    const struct setup *setup;
+    const struct plan *plan;
+    enum status status;
+    struct error error;
+    uint64_t rows;
+};
+
+static void run_recount(struct side_job *job, void *context)
+{
+    struct recount *r = context;
+    const struct adapter *adapter = r->plan->adapter;
+    struct adapter_conn *conn = NULL;
+    r->status = adapter->open(&r->plan->target, &conn, &r->error);
+    side_job_share(job, conn);
+    if (r->status == STATUS_OK) {
+        r->status = adapter->count(conn, &r->setup->table, &r->rows, &r->error);
+    }
+    side_job_share(job, NULL);
+    adapter->close(conn);
+}
+
 void setup_verify(const struct setup *setup, const struct plan *plan, const struct row_ledger *rows,
                   struct verification *verification)
 {
     memset(verification, 0, sizeof *verification);
-    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0)
+    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         return;
+    }
     verification->rows_before = setup->rows_before;
-    struct error error;
-    error_clear(&error);
-    struct adapter_conn *conn = NULL;
-    enum status status = plan->adapter->open(&plan->target, &conn, &error);
-    if (status == STATUS_OK)
-        status = plan->adapter->count(conn, &setup->table, &verification->rows_after, &error);
-    plan->adapter->close(conn);
-    if (status != STATUS_OK) {
+    struct recount recount = {.setup = setup, .plan = plan, .status = STATUS_FATAL};
+    struct side_job job = {.adapter = plan->adapter, .run = run_recount, .context = &recount};
+    if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
         return;
     }
     verification->state = VERIFICATION_DONE;
+    verification->rows_after = recount.rows;
     verification_settle(verification, rows);
 }

@@ -51,10 +51,12 @@ static enum status send_once(struct session *session, struct append *append, str
     append->handed = 0;
     append->accepted = 0;
     enum status status = adapter->append_open(session->conn, session->load->table, error);
-    while (status == STATUS_OK && append->handed < append->rows)
+    while (status == STATUS_OK && append->handed < append->rows) {
         status = hand_over(session, append, error);
-    if (status == STATUS_OK)
+    }
+    if (status == STATUS_OK) {
         status = adapter->append_close(session->conn, &append->accepted, error);
+    }
     return status;
 }
 
@@ -64,14 +66,16 @@ static enum status send_batch(struct session *session, struct append *append, st
     for (int tries = 1;; tries++) {
         error_clear(error);
         const enum status status = send_once(session, append, error);
-        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0)
+        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0) {
             return status;
+        }
         if (gate_is_stopped(&session->load->gate)) {
             append->handed = 0;
             return status;
         }
-        if (tries >= BUSY_TRIES)
+        if (tries >= BUSY_TRIES) {
             return status;
+        }
         session_add(session, RECORDER_BUSY_RETRIES, 1);
     }
 }
@@ -90,10 +94,12 @@ static void account(struct session *session, const struct append *append, enum s
         session->rejected += unanswered;
         session_add(session, RECORDER_ROWS_REJECTED, unanswered);
     }
-    if (status != STATUS_LOST)
+    if (status != STATUS_LOST) {
         session_add(session, RECORDER_APPENDS, 1);
-    if (status != STATUS_OK || unanswered > 0)
+    }
+    if (status != STATUS_OK || unanswered > 0) {
         session_add(session, RECORDER_APPENDS_FAILED, 1);
+    }
 }
 
 static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
@@ -101,11 +107,13 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
 {
     struct recorder *recorder = session->load->recorder;
     recorder_record(recorder, session->index, RECORDER_APPEND, end_ns - start_ns);
-    if (intended_ns == 0)
+    if (intended_ns == 0) {
         return;
+    }
     recorder_record(recorder, session->index, RECORDER_RESPONSE, end_ns - intended_ns);
-    if (start_ns - intended_ns > SESSION_LATE_NS)
+    if (start_ns - intended_ns > SESSION_LATE_NS) {
         session->batches_late++;
+    }
 }
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
@@ -120,16 +128,20 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     const int64_t start_ns = mono_now_ns();
     const enum status status = send_batch(session, &append, &error);
     const int64_t end_ns = mono_now_ns();
-    if (append.accepted > append.rows)
+    if (append.accepted > append.rows) {
         append.accepted = append.rows;
-    if (status == STATUS_OK && append.accepted < append.rows)
+    }
+    if (status == STATUS_OK && append.accepted < append.rows) {
         error_set(&error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
-    if (error_is_set(&error))
+    }
+    if (error_is_set(&error)) {
         session_blame(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
                       &error);
+    }
     account(session, &append, status);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         record_times(session, intended_ns, start_ns, end_ns);
+    }
     session->batches++;
     return status;
 }
@@ -142,11 +154,13 @@ static void check_freshness(struct session *session, uint64_t rows)
     session_add(session, RECORDER_FRESH_CHECKS, 1);
     if (rows < own) {
         session_add(session, RECORDER_FRESH_BEHIND, 1);
-        if (own - rows > session->worst_lag)
+        if (own - rows > session->worst_lag) {
             session->worst_lag = own - rows;
+        }
     }
-    if (rows < session->last_count)
+    if (rows < session->last_count) {
         session_add(session, RECORDER_FRESH_BACKWARD, 1);
+    }
     session->last_count = rows;
 }
 
@@ -169,8 +183,9 @@ static enum status read_table(struct session *session)
     }
     recorder_record(session->load->recorder, session->index, RECORDER_COUNT, end_ns - start_ns);
     session_add(session, RECORDER_COUNTS, 1);
-    if (is_count)
+    if (is_count) {
         check_freshness(session, rows);
+    }
     return STATUS_OK;
 }
 
@@ -180,13 +195,15 @@ static enum status append_then_read(struct session *session)
     int64_t intended_ns = 0;
     if (plan->rate_rows_per_s > 0) {
         intended_ns = intended_start_ns(session);
-        if (!gate_sleep_until(&session->load->gate, intended_ns))
+        if (!gate_sleep_until(&session->load->gate, intended_ns)) {
             return STATUS_OK;
+        }
     }
     const enum status status = append_batch(session, intended_ns);
     if (status == STATUS_LOST || status == STATUS_FATAL || plan->read_mode == READ_NONE ||
-        session->batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate))
+        session->batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
         return status;
+    }
     return read_table(session);
 }
 

@@ -178,15 +178,19 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         sampler->config.sample_interval_ns = SAMPLE_DEFAULT_NS;
     }
     int failure = ENOMEM;
-    if (!intervals_init(&sampler->intervals, config->recorder, config->run_start_ns)) {
+    if (!resources_init(&sampler->resources, config, sampler->config.sample_interval_ns)) {
         goto free_sampler;
     }
-    if (!resources_init(&sampler->resources, config, sampler->config.sample_interval_ns)) {
-        goto fini_intervals;
+    if (sampler->config.run_start_ns == 0) {
+        sampler->config.run_start_ns = mono_now_ns();
+        sampler->resources.run_start_ns = sampler->config.run_start_ns;
+    }
+    if (!intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
+        goto fini_resources;
     }
     failure = init_wake(sampler);
     if (failure != 0) {
-        goto fini_resources;
+        goto fini_intervals;
     }
     pthread_mutex_init(&sampler->lock, NULL);
     failure = start_thread(sampler);
@@ -195,10 +199,10 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     }
     pthread_mutex_destroy(&sampler->lock);
     pthread_cond_destroy(&sampler->wake);
-fini_resources:
-    resources_fini(&sampler->resources);
 fini_intervals:
     intervals_fini(&sampler->intervals);
+fini_resources:
+    resources_fini(&sampler->resources);
 free_sampler:
     free(sampler);
     error_set(error, failure == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, failure, NULL,
@@ -212,6 +216,11 @@ static void wake_for(struct sampler *sampler, bool *flag)
     *flag = true;
     pthread_cond_signal(&sampler->wake);
     pthread_mutex_unlock(&sampler->lock);
+}
+
+int64_t sampler_run_start_ns(const struct sampler *sampler)
+{
+    return sampler->config.run_start_ns;
 }
 
 void sampler_poke(struct sampler *sampler)

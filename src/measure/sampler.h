@@ -88,7 +88,7 @@ struct sampler_sink {
 
 struct sampler_config {
     int64_t sample_interval_ns;
-    int64_t run_start_ns; /* monotonic */
+    int64_t run_start_ns; /* monotonic; 0 = when the first readings are taken */
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
     struct sampler_sink sink;
@@ -117,6 +117,9 @@ struct sampler;
 
 /* Finds the server, takes the first readings and starts the thread. NULL: *error says why. */
 struct sampler *sampler_start(const struct sampler_config *config, struct error *error);
+
+/* When the run starts, monotonic: as configured, or when sampler_start had taken its readings. */
+int64_t sampler_run_start_ns(const struct sampler *sampler);
 
 /* Asks for a reading of memory soon. Any thread. */
 void sampler_poke(struct sampler *sampler);

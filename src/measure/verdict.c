@@ -4,13 +4,14 @@
  * INVALID: the client was the bottleneck, so the figures are not the server's. That is so when
  *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
  *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
- *     more of them than the server;
+ *     more of them than the server, and more than all other programs;
  *   - session threads spent over half of their time waiting for a CPU, while the server, on this
  *     machine, used less than half of what was there, or is elsewhere.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
  * DEGRADED: sessions or rows are short, rows were not verified, a count did not show acknowledged
- * rows, the rate asked for was not reached, or somebody else wrote to the table.
+ * rows, the rate asked for was not reached, somebody else wrote to the table, or other programs
+ * had most of this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -73,43 +74,70 @@ static double starved_share(const struct result *result)
     return time_ns > 0 ? waited_ns / time_ns : 0;
 }
 
+/* Share of the CPUs that neither the server nor this program had. */
+static double others_percent(const struct resource_summary *r)
+{
+    return r->mean_host_cpu_percent - r->mean_client_cpu_percent -
+           (r->mean_server_cpu_percent > 0 ? r->mean_server_cpu_percent : 0);
+}
+
 static bool is_client_bound(struct result *result, bool is_local)
 {
     const struct resource_summary *r = &result->resources;
+    const double client = r->mean_client_cpu_percent;
+    const double server = r->mean_server_cpu_percent;
     const double starved = starved_share(result);
-    const bool is_busy = r->mean_host_cpu_percent >= BUSY_PERCENT;
-    const bool knows_server = is_local && r->mean_server_cpu_percent >= 0;
-    if (result->append_ns < SHORTEST_NS || r->mean_client_cpu_percent < 0)
+    const bool knows_server = is_local && server >= 0;
+    if (result->append_ns < SHORTEST_NS || client < 0) {
         return false;
-    if (!is_local && r->mean_client_cpu_percent >= BUSY_PERCENT)
+    }
+    if (!is_local && client >= BUSY_PERCENT) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: append itself used %.0f %% of this machine's CPUs",
-                           r->mean_client_cpu_percent);
-    if (knows_server && is_busy && r->mean_client_cpu_percent > r->mean_server_cpu_percent)
+                           client);
+    }
+    if (knows_server && r->mean_host_cpu_percent >= BUSY_PERCENT && client > server &&
+        client > others_percent(r)) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
-                           r->mean_client_cpu_percent, r->mean_server_cpu_percent);
-    const bool server_had_cpus = knows_server && r->mean_server_cpu_percent >= 50.0;
-    const bool is_told = !is_local || knows_server;
-    if (is_told && starved > STARVED_SHARE && !server_had_cpus)
+                           client, server);
+    }
+    const bool server_had_cpus = knows_server && server >= 50.0;
+    if ((!is_local || knows_server) && starved > STARVED_SHARE && !server_had_cpus) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: sessions waited for a CPU of this machine %.0f %% of "
                            "their time",
                            100 * starved);
+    }
     return false;
+}
+
+/* Somebody else's load on the machine makes the figures of neither the client nor the server. */
+static bool is_disturbed(struct result *result, bool is_local)
+{
+    const struct resource_summary *r = &result->resources;
+    if (result->append_ns < SHORTEST_NS || r->mean_host_cpu_percent < BUSY_PERCENT || !is_local ||
+        r->mean_server_cpu_percent < 0 || others_percent(r) < r->mean_host_cpu_percent / 2) {
+        return false;
+    }
+    return set_verdict(result, VERDICT_DEGRADED,
+                       "other programs of this machine used %.0f %% of its CPUs",
+                       others_percent(r));
 }
 
 static bool is_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
-    if (s->finished < s->requested)
+    if (s->finished < s->requested) {
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " of %" PRIu64 " sessions finished",
                            s->finished, s->requested);
-    if (r->acknowledged < r->planned)
+    }
+    if (r->acknowledged < r->planned) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
                            r->planned);
+    }
     return false;
 }
 
@@ -117,30 +145,36 @@ static bool is_doubtful(struct result *result, uint64_t rate)
 {
     const struct verification *v = &result->verification;
     const uint64_t *counters = result->totals.counters;
-    if (v->state == VERIFICATION_FAILED)
+    if (v->state == VERIFICATION_FAILED) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "the rows were not counted after the run: %.150s", v->reason);
-    if (v->is_shrunk)
+    }
+    if (v->is_shrunk) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "the table has fewer rows than before the run: somebody deleted");
-    if (v->surplus > 0)
+    }
+    if (v->surplus > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " rows more than this run wrote: somebody else wrote too",
                            v->surplus);
-    if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0)
+    }
+    if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "counts did not show acknowledged rows: %" PRIu64
                            " were behind, %" PRIu64 " went backwards",
                            counters[RECORDER_FRESH_BEHIND], counters[RECORDER_FRESH_BACKWARD]);
-    if (counters[RECORDER_COUNTS_FAILED] > 0)
+    }
+    if (counters[RECORDER_COUNTS_FAILED] > 0) {
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
                            counters[RECORDER_COUNTS_FAILED]);
+    }
     if (rate > 0 && result->batches_late > 0 && result->append_ns > 0) {
         const double reached =
             (double)result->rows.acknowledged / ((double)result->append_ns / 1e9) / (double)rate;
-        if (reached < RATE_REACHED)
+        if (reached < RATE_REACHED) {
             return set_verdict(result, VERDICT_DEGRADED,
                                "%.0f %% of the rate asked for was reached", 100 * reached);
+        }
     }
     return false;
 }
@@ -161,8 +195,9 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
     const struct cause *most = NULL;
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
-        if (cause->phase == phase && (most == NULL || cause->count > most->count))
+        if (cause->phase == phase && (most == NULL || cause->count > most->count)) {
             most = cause;
+        }
     }
     return most == NULL ? "" : most->error.text;
 }
@@ -185,44 +220,47 @@ static void judge_exit(struct result *result)
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     const struct verification *v = &result->verification;
-    if (result->stop_reason == STOP_INTERRUPTED)
+    if (result->stop_reason == STOP_INTERRUPTED) {
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
                  r->planned);
-    else if (!session_ledger_balances(s) || !row_ledger_balances(r))
+    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    else if (v->lost > 0)
+    } else if (v->lost > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost", v->lost);
-    else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0')
+    } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
         set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
-    else if (s->refused + s->timed_out > 0)
+    } else if (s->refused + s->timed_out > 0) {
         set_exit(result, EXIT_CODE_SERVER,
                  "%" PRIu64 " of %" PRIu64 " sessions were refused, %" PRIu64 " timed out: %.200s",
                  s->refused, s->requested, s->timed_out,
                  main_cause(&result->causes, CAUSE_CONNECT));
-    else if (s->finished < s->requested || r->acknowledged < r->planned)
+    } else if (s->finished < s->requested || r->acknowledged < r->planned) {
         judge_short(result);
-    else if (v->state == VERIFICATION_FAILED)
+    } else if (v->state == VERIFICATION_FAILED) {
         set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
                  v->reason);
-    else if (result->verdict == VERDICT_INVALID)
+    } else if (result->verdict == VERDICT_INVALID) {
         set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
+    }
 }
 
 void result_judge(struct result *result, const struct judge_context *context)
 {
     result->exit_code = EXIT_CODE_OK;
     result->exit_reason[0] = '\0';
-    if (result->stop_reason == STOP_INTERRUPTED)
+    if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
-    else if (result->verification.lost > 0)
+    } else if (result->verification.lost > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
                     result->verification.lost);
-    else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
-             !is_short(result) && !is_doubtful(result, context->rate_rows_per_s))
+    } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
+               !is_short(result) && !is_doubtful(result, context->rate_rows_per_s) &&
+               !is_disturbed(result, context->is_local)) {
         set_verdict(result, VERDICT_VALID, "%s",
                     result->verification.state == VERIFICATION_DONE
                         ? "every session finished, every row was acknowledged and counted"
                         : "every session finished, every row was acknowledged");
+    }
     judge_exit(result);
 }

@@ -19,7 +19,7 @@ enum read_mode {
 
 enum data_mode {
     DATA_VARIED,   /* text like real log lines, different in every row */
-    DATA_CONSTANT, /* text, addresses and measurements are the same in every row */
+    DATA_CONSTANT, /* the same in every row, but for what identifies it */
 };
 
 enum drop_policy {

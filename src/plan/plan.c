@@ -100,8 +100,9 @@ static enum exit_code read_schema_file(struct plan *plan, const char *path, stru
     }
     plan->ddl_text = malloc(SCHEMA_FILE_BYTES_MAX);
     size_t length = 0;
-    if (plan->ddl_text != NULL)
+    if (plan->ddl_text != NULL) {
         length = fread(plan->ddl_text, 1, SCHEMA_FILE_BYTES_MAX, file);
+    }
     const bool is_read = plan->ddl_text != NULL && !ferror(file);
     fclose(file);
     if (!is_read || length == 0 || length == SCHEMA_FILE_BYTES_MAX) {
@@ -119,10 +120,12 @@ static enum exit_code choose_schema(struct plan *plan, const struct config *conf
 {
     plan->table_name = config->table;
     plan->is_recreate = config->is_recreate;
-    if (config->schema_file != NULL)
+    if (config->schema_file != NULL) {
         return read_schema_file(plan, config->schema_file, error);
-    if (strcmp(config->table, PLAN_DEFAULT_TABLE) == 0)
+    }
+    if (strcmp(config->table, PLAN_DEFAULT_TABLE) == 0) {
         plan->ddl = schema_find("syslog", plan->adapter->name);
+    }
     if (config->is_recreate && plan->ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate drops table '%s' and needs --schema-file FILE to create it again",
@@ -146,16 +149,18 @@ static enum exit_code choose_folder(struct plan *plan, const struct config *conf
         char compact[40];
         char *to = compact;
         for (const char *from = utc; *from != '\0'; from++) {
-            if (*from != ':' && *from != '-' && *from != '.')
+            if (*from != ':' && *from != '-' && *from != '.') {
                 *to++ = *from;
+            }
         }
         *to = '\0';
         char extent[32];
-        if (plan->duration_ns > 0)
+        if (plan->duration_ns > 0) {
             snprintf(extent, sizeof extent, "%.0fs",
                      (double)plan->duration_ns / (double)MONO_NS_PER_S);
-        else
+        } else {
             snprintf(extent, sizeof extent, "%" PRIu64, plan->records);
+        }
         length = (size_t)snprintf(plan->out_folder, room, "append-runs/%s-%s-%ux%s", compact,
                                   plan->adapter->name, plan->sessions, extent);
     }
@@ -191,8 +196,9 @@ static void copy_settings(struct plan *plan, const struct config *config)
 /* Code under a sanitizer has frames several times as large. */
 static size_t stack_need(const struct plan *plan, const struct config *config)
 {
-    if (config->stack_bytes != 0)
+    if (config->stack_bytes != 0) {
         return config->stack_bytes;
+    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return plan->adapter->stack_bytes + 512 * 1024;
 #else
@@ -205,18 +211,24 @@ enum exit_code plan_make(struct plan *plan, const struct config *config, struct 
     *plan = (struct plan){0};
     copy_settings(plan, config);
     enum exit_code code = check_counts(config, error);
-    if (code == EXIT_CODE_OK)
+    if (code == EXIT_CODE_OK) {
         code = target_resolve(plan, config, error);
-    if (code == EXIT_CODE_OK)
+    }
+    if (code == EXIT_CODE_OK) {
         code = check_options(plan, config, error);
-    if (code == EXIT_CODE_OK)
+    }
+    if (code == EXIT_CODE_OK) {
         code = choose_method(plan, config, error);
-    if (code == EXIT_CODE_OK)
+    }
+    if (code == EXIT_CODE_OK) {
         code = choose_schema(plan, config, error);
-    if (code == EXIT_CODE_OK)
+    }
+    if (code == EXIT_CODE_OK) {
         code = choose_folder(plan, config, error);
-    if (code == EXIT_CODE_OK)
+    }
+    if (code == EXIT_CODE_OK) {
         code = target_settle_path(plan, error);
+    }
     if (code != EXIT_CODE_OK) {
         plan_fini(plan);
         return code;
@@ -237,8 +249,9 @@ void plan_fini(struct plan *plan)
 
 uint64_t plan_quota(const struct plan *plan, unsigned session)
 {
-    if (plan->duration_ns > 0)
+    if (plan->duration_ns > 0) {
         return UINT64_MAX;
+    }
     return plan->records / plan->sessions + (session < plan->records % plan->sessions ? 1 : 0);
 }
 
@@ -256,14 +269,16 @@ static void print_quotas(const struct plan *plan, FILE *stream)
     const uint64_t more = plan->records % plan->sessions;
     if (plan->sessions > SHOWN_ONE_BY_ONE) {
         fprintf(stream, "quotas: %" PRIu64 " sessions x %" PRIu64, plan->sessions - more, least);
-        if (more > 0)
+        if (more > 0) {
             fprintf(stream, " + %" PRIu64 " sessions x %" PRIu64, more, least + 1);
+        }
         fputc('\n', stream);
         return;
     }
     fputs("quotas: ", stream);
-    for (unsigned i = 0; i < plan->sessions; i++)
+    for (unsigned i = 0; i < plan->sessions; i++) {
         fprintf(stream, "%s%" PRIu64, i == 0 ? "" : "+", plan_quota(plan, i));
+    }
     fputc('\n', stream);
 }
 
@@ -277,17 +292,20 @@ void plan_print(const struct plan *plan, FILE *stream)
     fprintf(stream, "table: %s%s\n", plan->table_name,
             plan->is_recreate ? ", dropped and created again" : "");
     fprintf(stream, "sessions: %u\n", plan->sessions);
-    if (plan->duration_ns == 0)
+    if (plan->duration_ns == 0) {
         fprintf(stream, "records: %s\n", units_format_count(plan->records, rows));
+    }
     print_quotas(plan, stream);
     fprintf(stream, "batch: %" PRIu64 " rows\n", plan->batch_rows);
-    if (plan->read_mode == READ_NONE)
+    if (plan->read_mode == READ_NONE) {
         fputs("read: none\n", stream);
-    else
+    } else {
         fprintf(stream, "read: %s after every %" PRIu64 " batches\n",
                 plan->read_mode == READ_COUNT ? "count(*)" : plan->read_sql, plan->read_every);
-    if (plan->rate_rows_per_s > 0)
+    }
+    if (plan->rate_rows_per_s > 0) {
         fprintf(stream, "rate: %s rows/s\n", units_format_count(plan->rate_rows_per_s, rows));
+    }
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
     fprintf(stream, "files: %s\n", plan->out_folder);

@@ -14,9 +14,10 @@ static enum exit_code unknown_adapter(const char *name, struct error *error)
 {
     char known[160] = "";
     size_t used = 0;
-    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++)
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ",
                                  (*a)->name);
+    }
     error_set(error, ERROR_USAGE, 0, NULL, "unknown adapter '%s': this build has %s", name, known);
     return EXIT_CODE_USAGE;
 }
@@ -24,8 +25,9 @@ static enum exit_code unknown_adapter(const char *name, struct error *error)
 static enum exit_code choose_by_name(struct plan *plan, const char *name, struct error *error)
 {
     plan->adapter = registry_find(name);
-    if (plan->adapter == NULL)
+    if (plan->adapter == NULL) {
         return unknown_adapter(name, error);
+    }
     return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
@@ -35,8 +37,9 @@ static enum exit_code recognise(struct plan *plan, const char *host, uint16_t po
     char tried[120] = "";
     size_t used = 0;
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        if ((*a)->recognise == NULL)
+        if ((*a)->recognise == NULL) {
             continue;
+        }
         struct error reason;
         error_clear(&reason);
         const enum status status =
@@ -68,8 +71,9 @@ static enum exit_code resolve_port(struct plan *plan, const struct config *confi
     }
     plan->target.host = config->host == NULL ? LOCAL_HOST : config->host;
     plan->target.port = port;
-    if (config->adapter == NULL)
+    if (config->adapter == NULL) {
         return recognise(plan, plan->target.host, port, error);
+    }
     const enum exit_code code = choose_by_name(plan, config->adapter, error);
     if (code == EXIT_CODE_OK && (plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s has no port", plan->adapter->name);
@@ -93,8 +97,9 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
     const enum exit_code code = choose_by_name(plan, scheme, error);
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK) {
         return code;
+    }
     if (config->adapter != NULL && registry_find(config->adapter) != plan->adapter) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--adapter %s contradicts the target's %s:", config->adapter, scheme);
@@ -102,8 +107,9 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     }
     const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
     struct url url;
-    if (url_parse(&url, config->target, is_embedded, error) != STATUS_OK)
+    if (url_parse(&url, config->target, is_embedded, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
+    }
     plan->url_text = url.text;
     plan->target.url = config->target;
     plan->target.path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
@@ -118,14 +124,18 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
 /* Options win over the URL. */
 static void apply_options(struct target *target, const struct config *config)
 {
-    if (config->host != NULL)
+    if (config->host != NULL) {
         target->host = config->host;
-    if (config->user != NULL)
+    }
+    if (config->user != NULL) {
         target->user = config->user;
-    if (config->password != NULL)
+    }
+    if (config->password != NULL) {
         target->password = config->password;
-    if (config->database != NULL)
+    }
+    if (config->database != NULL) {
         target->database = config->database;
+    }
     target->schema = config->schema;
 }
 
@@ -145,10 +155,12 @@ static void describe_target(struct plan *plan)
     size_t used = (size_t)snprintf(
         out, size, "%s://%s%s%s", plan->adapter->name, target->user == NULL ? "" : target->user,
         target->user == NULL ? "" : "@", target->host == NULL ? "" : target->host);
-    if (target->port != 0 && used < size)
+    if (target->port != 0 && used < size) {
         used += (size_t)snprintf(out + used, size - used, ":%u", target->port);
-    if (target->database != NULL && used < size)
+    }
+    if (target->database != NULL && used < size) {
         snprintf(out + used, size - used, "/%s", target->database);
+    }
 }
 
 enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error)
@@ -165,8 +177,9 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
     } else {
         code = resolve_url(plan, config, error);
     }
-    if (code != EXIT_CODE_OK)
+    if (code != EXIT_CODE_OK) {
         return code;
+    }
     plan->target.scheme = plan->adapter->name;
     apply_options(&plan->target, config);
     describe_target(plan);
@@ -175,8 +188,9 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
 
 enum exit_code target_settle_path(struct plan *plan, struct error *error)
 {
-    if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL)
+    if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL) {
         return EXIT_CODE_OK;
+    }
     const size_t size = strlen(plan->out_folder) + sizeof "/append.db";
     char *path = malloc(size);
     if (path == NULL) {

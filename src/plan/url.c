@@ -8,8 +8,9 @@
 bool url_parse_port(const char *text, uint16_t *port)
 {
     const size_t length = strlen(text);
-    if (length == 0 || strspn(text, "0123456789") != length)
+    if (length == 0 || strspn(text, "0123456789") != length) {
         return false;
+    }
     const unsigned long number = length > 5 ? 0 : strtoul(text, NULL, 10);
     *port = number > UINT16_MAX ? 0 : (uint16_t)number;
     return true;
@@ -19,15 +20,17 @@ size_t url_scheme_length(const char *text)
 {
     size_t length = 0;
     while (isalnum((unsigned char)text[length]) ||
-           (length > 0 && text[length] != '\0' && strchr("+-.", text[length]) != NULL))
+           (length > 0 && text[length] != '\0' && strchr("+-.", text[length]) != NULL)) {
         length++;
+    }
     return isalpha((unsigned char)text[0]) && text[length] == ':' ? length : 0;
 }
 
 static int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (c >= '0' && c <= '9') {
         return c - '0';
+    }
     const int lower = tolower((unsigned char)c);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
@@ -43,8 +46,9 @@ static bool decode(char *text)
         }
         const int high = hex_digit(from[1]);
         const int low = high < 0 ? -1 : hex_digit(from[2]);
-        if (low < 0 || high * 16 + low == 0)
+        if (low < 0 || high * 16 + low == 0) {
             return false;
+        }
         *to++ = (char)(high * 16 + low);
         from += 2;
     }
@@ -55,13 +59,15 @@ static bool decode(char *text)
 /* host, host:port, [v6], [v6]:port, or a list of these (which the client library must read). */
 static bool parse_host(struct url *url, char *text)
 {
-    if (strchr(text, ',') != NULL)
+    if (strchr(text, ',') != NULL) {
         return true;
+    }
     char *port = NULL;
     if (text[0] == '[') {
         char *end = strchr(text, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+        if (end == NULL || (end[1] != '\0' && end[1] != ':')) {
             return false;
+        }
         port = end[1] == ':' ? end + 2 : NULL;
         *end = '\0';
         text++;
@@ -72,8 +78,9 @@ static bool parse_host(struct url *url, char *text)
             port = colon + 1;
         }
     }
-    if (port != NULL && *port != '\0' && (!url_parse_port(port, &url->port) || url->port == 0))
+    if (port != NULL && *port != '\0' && (!url_parse_port(port, &url->port) || url->port == 0)) {
         return false;
+    }
     url->host = *text == '\0' ? NULL : text;
     return decode(text);
 }
@@ -85,19 +92,22 @@ static bool parse_authority(struct url *url, char *rest)
     if (slash != NULL) {
         *slash = '\0';
         url->database = slash[1] == '\0' ? NULL : slash + 1;
-        if (!decode(slash + 1))
+        if (!decode(slash + 1)) {
             return false;
+        }
     }
     char *at = strrchr(rest, '@');
-    if (at == NULL)
+    if (at == NULL) {
         return parse_host(url, rest);
+    }
     *at = '\0';
     char *colon = strchr(rest, ':');
     if (colon != NULL) {
         *colon = '\0';
         url->password = colon + 1;
-        if (!decode(colon + 1))
+        if (!decode(colon + 1)) {
             return false;
+        }
     }
     url->user = *rest == '\0' ? NULL : rest;
     return decode(rest) && parse_host(url, at + 1);
@@ -120,8 +130,9 @@ enum status url_parse(struct url *url, const char *text, bool is_file, struct er
         url->path = has_slashes ? rest + 2 : rest;
         return STATUS_OK;
     }
-    if (has_slashes ? parse_authority(url, rest + 2) : *rest == '\0')
+    if (has_slashes ? parse_authority(url, rest + 2) : *rest == '\0') {
         return STATUS_OK;
+    }
     char shown[160];
     url_redact(text, shown, sizeof shown);
     error_set(error, ERROR_USAGE, 0, NULL,

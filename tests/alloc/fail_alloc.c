@@ -1,6 +1,7 @@
 /*
  * Preloaded into a program: its allocation number FAIL_AT (from 1) fails, all others succeed. The
- * file named by FAIL_LOG gets one byte when that happened. With FAIL_FROM=1 all later ones fail too.
+ * file named by FAIL_LOG gets one byte when that happened. With FAIL_FROM=1 all later ones fail
+ * too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,9 @@ static void leave_a_mark(void)
 {
     const char *path = getenv("FAIL_LOG");
     const int file = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (file >= 0 && write(file, "x", 1) == 1)
+    if (file >= 0 && write(file, "x", 1) == 1) {
         close(file);
+    }
 }
 
 static bool is_due(void)
@@ -37,14 +39,18 @@ static bool is_due(void)
         atomic_store(&fail_at, at);
     }
     const long call = atomic_fetch_add(&calls, 1) + 1;
-    if (at == 0 || call < at || (call > at && !atomic_load(&fails_on)))
+    if (at == 0 || call < at || (call > at && !atomic_load(&fails_on))) {
         return false;
-    if (call == at)
+    }
+    if (call == at) {
         leave_a_mark();
+    }
     errno = ENOMEM;
     return true;
 }
 
+/* The library's declarations have reserved parameter names. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 void *malloc(size_t size)
 {
     return is_due() ? NULL : __libc_malloc(size);
@@ -59,3 +65,4 @@ void *realloc(void *memory, size_t size)
 {
     return is_due() ? NULL : __libc_realloc(memory, size);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

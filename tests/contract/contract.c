@@ -100,8 +100,9 @@ enum status contract_append(struct contract *contract, const struct table *table
         status = adapter->append_rows(contract->conn, samples_batch(samples), &contract->error);
         samples_destroy(samples);
     }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         status = adapter->append_close(contract->conn, accepted, &contract->error);
+    }
     return status;
 }
 
@@ -153,10 +154,12 @@ static int run_methods(void)
     const char *const only[] = {NULL};
     const char *const *method = suite.adapter->methods;
     int failures = 0;
-    if (method == NULL)
+    if (method == NULL) {
         return run_method(only[0]);
-    for (; *method != NULL; method++)
+    }
+    for (; *method != NULL; method++) {
         failures += run_method(*method) != 0;
+    }
     return failures;
 }
 
@@ -168,8 +171,12 @@ int main(int argc, char **argv)
         void (*close)(void);
     } fixtures[] = {
         {"null", fixture_null_open, NULL},
+#if APPEND_HAVE_SQLITE
         {"sqlite", fixture_sqlite_open, fixture_sqlite_close},
+#endif
+#if APPEND_HAVE_POSTGRESQL
         {"postgresql", fixture_postgresql_open, fixture_postgresql_close},
+#endif
     };
     if (argc != 2) {
         fprintf(stderr, "usage: contract_tests ADAPTER\n");
@@ -178,21 +185,25 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     suite.adapter = registry_find(argv[1]);
     for (size_t i = 0; i < sizeof fixtures / sizeof fixtures[0]; i++) {
-        if (suite.adapter == NULL || strcmp(fixtures[i].name, suite.adapter->name) != 0)
+        if (suite.adapter == NULL || strcmp(fixtures[i].name, suite.adapter->name) != 0) {
             continue;
+        }
         suite.fixture = fixtures[i].open();
-        if (suite.fixture == NULL)
+        if (suite.fixture == NULL) {
             return EXIT_SKIPPED;
+        }
         error_clear(&suite.error);
         if (suite.adapter->init != NULL && suite.adapter->init(&suite.error) != STATUS_OK) {
             fprintf(stderr, "contract: init: %s\n", suite.error.text);
             return 1;
         }
         const int failures = run_methods();
-        if (suite.adapter->fini != NULL)
+        if (suite.adapter->fini != NULL) {
             suite.adapter->fini();
-        if (fixtures[i].close != NULL)
+        }
+        if (fixtures[i].close != NULL) {
             fixtures[i].close();
+        }
         return failures != 0;
     }
     fprintf(stderr, "contract: no adapter or no fixture named %s\n", argv[1]);

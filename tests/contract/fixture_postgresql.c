@@ -21,8 +21,9 @@ static bool run(const char *sql, char *text)
         snprintf(text, FIXTURE_TEXT_BYTES, "%s",
                  PQgetisnull(result, 0, 0) ? "(null)" : PQgetvalue(result, 0, 0));
     }
-    if (!is_good)
+    if (!is_good) {
         fprintf(stderr, "contract: %s%s\n", sql, PQerrorMessage(observer));
+    }
     PQclear(result);
     return is_good;
 }
@@ -202,8 +203,9 @@ const struct fixture *fixture_postgresql_open(void)
     char *quoted = PQescapeIdentifier(observer, schema, strlen(schema));
     snprintf(sql, sizeof sql, "create schema %s; set search_path = %s", quoted, quoted);
     PQfreemem(quoted);
-    if (!run(sql, NULL))
+    if (!run(sql, NULL)) {
         return NULL;
+    }
     fixture.target = (struct target){
         .scheme = "postgresql", .url = url, .schema = schema, .connect_timeout_s = 5};
     fixture.bad_target_count = make_bad_targets(url);

@@ -110,10 +110,12 @@ const struct fixture *fixture_sqlite_open(void)
     snprintf(path, sizeof path, "%s/test.db", folder);
     snprintf(foreign_path, sizeof foreign_path, "%s/foreign", folder);
     FILE *file = fopen(foreign_path, "w");
-    if (file == NULL)
+    if (file == NULL) {
         return NULL;
-    for (int i = 0; i < 200; i++)
+    }
+    for (int i = 0; i < 200; i++) {
         fputs("this is not a database\n", file);
+    }
     fclose(file);
     return &fixture;
 }

@@ -43,8 +43,9 @@ static const uint8_t uuid_samples[][16] = {
 static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
-    if (memory == NULL)
+    if (memory == NULL) {
         abort();
+    }
     return memory;
 }
 
@@ -53,8 +54,9 @@ static int64_t decimal_sample(const struct column *column, size_t sample)
     const unsigned digits =
         column->precision > 0 && column->precision < 18 ? column->precision : 18;
     int64_t limit = 1;
-    for (unsigned i = 0; i < digits; i++)
+    for (unsigned i = 0; i < digits; i++) {
         limit *= 10;
+    }
     switch (sample) {
     case SAMPLE_ORDINARY:
         return 1234567 % limit;
@@ -104,16 +106,18 @@ static void *make_values(const struct samples *samples, const struct column *col
     void *values = allocate(rows, sizeof(struct text_value));
     switch (column->type) {
     case COLUMN_BOOL:
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
             ((uint8_t *)values)[r] = r % SAMPLE_COUNT != SAMPLE_SMALLEST;
+        }
         break;
     case COLUMN_INT16:
         CYCLE(int16_samples, int16_t);
         break;
     case COLUMN_INT32:
         CYCLE(int32_samples, int32_t);
-        for (size_t r = 0; r < rows && strcmp(column->name, "id") == 0; r++)
+        for (size_t r = 0; r < rows && strcmp(column->name, "id") == 0; r++) {
             ((int32_t *)values)[r] = first_id + (int32_t)r;
+        }
         break;
     case COLUMN_INT64:
         CYCLE(int64_samples, int64_t);
@@ -125,8 +129,9 @@ static void *make_values(const struct samples *samples, const struct column *col
         CYCLE(float64_samples, double);
         break;
     case COLUMN_DECIMAL:
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
             ((int64_t *)values)[r] = decimal_sample(column, r % SAMPLE_COUNT);
+        }
         break;
     case COLUMN_DATE:
         CYCLE(date_samples, int32_t);
@@ -147,8 +152,9 @@ static void *make_values(const struct samples *samples, const struct column *col
         CYCLE(ip6_samples, ip6_samples[0]);
         break;
     default:
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
             ((struct text_value *)values)[r] = text_sample(samples, column, r % SAMPLE_COUNT);
+        }
     }
     return values;
 }

@@ -81,8 +81,9 @@ static void test_rejected_batch(void **state)
                         STATUS_REJECTED);
         assert_int_equal(accepted, 0);
         assert_int_equal(contract->error.kind, ERROR_DATA);
-        if (contract->fixture->break_connections != NULL)
+        if (contract->fixture->break_connections != NULL) {
             assert_string_equal(contract->error.sqlstate, "23505");
+        }
     }
     error_clear(&contract->error);
     assert_int_equal(contract_count(contract, &table), 10);

@@ -36,25 +36,33 @@ static enum status break_at(struct contract *contract, const struct table *table
     uint64_t accepted = 0;
     uint64_t rows = 0;
 
-    if (step == STEP_BETWEEN)
+    if (step == STEP_BETWEEN) {
         status = contract_append(contract, table, 10, 0, &accepted);
-    if (step == STEP_BEFORE_COUNT)
+    }
+    if (step == STEP_BEFORE_COUNT) {
         status = adapter->count(contract->conn, table, &rows, &contract->error);
-    if (step == STEP_APPEND_OPENED || step == STEP_ROWS_SENT || step == STEP_MANY_ROWS_SENT)
+    }
+    if (step == STEP_APPEND_OPENED || step == STEP_ROWS_SENT || step == STEP_MANY_ROWS_SENT) {
         status = adapter->append_open(contract->conn, table, &contract->error);
-    if (step == STEP_ROWS_SENT || step == STEP_MANY_ROWS_SENT)
+    }
+    if (step == STEP_ROWS_SENT || step == STEP_MANY_ROWS_SENT) {
         status = send_rows(contract, table, 1);
+    }
     contract_expect(contract, status, STATUS_OK);
     assert_true(contract->fixture->break_connections());
 
-    if (step == STEP_BEFORE_COUNT)
+    if (step == STEP_BEFORE_COUNT) {
         return adapter->count(contract->conn, table, &rows, &contract->error);
-    if (step == STEP_OPENED || step == STEP_BETWEEN)
+    }
+    if (step == STEP_OPENED || step == STEP_BETWEEN) {
         return contract_append(contract, table, 10, 0, &accepted);
-    if (step == STEP_MANY_ROWS_SENT)
+    }
+    if (step == STEP_MANY_ROWS_SENT) {
         status = send_rows(contract, table, 200);
-    if (status == STATUS_OK)
+    }
+    if (status == STATUS_OK) {
         status = adapter->append_close(contract->conn, &accepted, &contract->error);
+    }
     assert_int_equal(accepted, 0);
     return status;
 }

@@ -39,8 +39,9 @@ static void test_many_connections(void **state)
                         STATUS_OK);
         assert_non_null(conns[i]);
     }
-    for (int i = 0; i < CONNECTIONS; i++)
+    for (int i = 0; i < CONNECTIONS; i++) {
         contract->adapter->close(conns[i]);
+    }
 }
 
 static void test_bad_targets(void **state)
@@ -56,8 +57,9 @@ static void test_bad_targets(void **state)
         contract_expect(contract, status, bad->status);
         assert_null(conn);
         assert_int_equal(contract->error.kind, bad->kind);
-        if (bad->sqlstate != NULL)
+        if (bad->sqlstate != NULL) {
             assert_string_equal(contract->error.sqlstate, bad->sqlstate);
+        }
     }
 }
 
@@ -124,8 +126,9 @@ static void test_describe_syslog(void **state)
 static const struct column *find_column(const struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->column_count; i++) {
-        if (strcmp(table->columns[i].name, name) == 0)
+        if (strcmp(table->columns[i].name, name) == 0) {
             return &table->columns[i];
+        }
     }
     return NULL;
 }
@@ -172,8 +175,9 @@ static void test_query_drains(void **state)
                                              &contract->error),
                     STATUS_OK);
     assert_int_equal(rows, contract_discards(contract) ? 0 : 3);
-    if (contract_discards(contract))
+    if (contract_discards(contract)) {
         return;
+    }
     const enum status status =
         contract->adapter->query(contract->conn, "select nonsense from", &rows, &contract->error);
     assert_true(status == STATUS_REJECTED || status == STATUS_FATAL);

@@ -7,8 +7,9 @@
 static size_t column_index(const struct table *table, const char *name)
 {
     size_t i = 0;
-    while (i < table->column_count && strcmp(table->columns[i].name, name) != 0)
+    while (i < table->column_count && strcmp(table->columns[i].name, name) != 0) {
         i++;
+    }
     assert_true(i < table->column_count);
     return i;
 }
@@ -21,8 +22,9 @@ static const char *own_text(const struct samples *samples, size_t column, size_t
         text[value.length] = '\0';
         return text;
     }
-    for (size_t i = 0; i < value.length; i++)
+    for (size_t i = 0; i < value.length; i++) {
         snprintf(text + 2 * i, 3, "%02x", (unsigned)(unsigned char)value.bytes[i]);
+    }
     text[(size_t)2 * value.length] = '\0';
     return text;
 }
@@ -38,12 +40,14 @@ static void check_case(struct contract *contract, const struct samples *samples,
     const char *wanted = one->expected[row];
 
     assert_int_equal(table->columns[column].type, one->type);
-    if (wanted == NULL)
+    if (wanted == NULL) {
         wanted = own_text(samples, column, row, own);
+    }
     snprintf(sql, sizeof sql, "select %s from every_type where id = %zu", one->expression, row);
     assert_true(contract->fixture->read_text(sql, text));
-    if (strcmp(text, wanted) != 0)
+    if (strcmp(text, wanted) != 0) {
         fail_msg("%s, sample %zu: %.100s instead of %.100s", one->column, row, text, wanted);
+    }
 }
 
 static void append_samples(struct contract *contract, const struct table *table,
@@ -76,8 +80,9 @@ static void test_every_type(void **state)
     struct samples *samples = samples_create(&table, SAMPLE_COUNT, 0, false);
     append_samples(contract, &table, samples);
     for (size_t i = 0; i < contract->fixture->case_count; i++) {
-        for (size_t row = 0; row < SAMPLE_COUNT; row++)
+        for (size_t row = 0; row < SAMPLE_COUNT; row++) {
             check_case(contract, samples, &contract->fixture->cases[i], row);
+        }
     }
     samples_destroy(samples);
     table_fini(&table);

@@ -45,9 +45,10 @@ static void test_error_kinds_have_names(void **state)
     (void)state;
     for (int kind = ERROR_NONE; kind <= ERROR_SYSTEM; kind++) {
         assert_string_not_equal(error_kind_name((enum error_kind)kind), "unknown");
-        for (int other = ERROR_NONE; other < kind; other++)
+        for (int other = ERROR_NONE; other < kind; other++) {
             assert_string_not_equal(error_kind_name((enum error_kind)kind),
                                     error_kind_name((enum error_kind)other));
+        }
     }
     assert_string_equal(error_kind_name((enum error_kind)1000), "unknown");
 }
@@ -83,8 +84,9 @@ static void test_table_has_limits(void **state)
 
     assert_int_equal(table_init(&table, "t", NULL), STATUS_OK);
     const struct column column = {.name = "c", .type = COLUMN_INT32};
-    for (int i = 0; i < ROW_COLUMNS_MAX; i++)
+    for (int i = 0; i < ROW_COLUMNS_MAX; i++) {
         assert_int_equal(table_add_column(&table, &column, NULL), STATUS_OK);
+    }
     error_clear(&error);
     assert_int_equal(table_add_column(&table, &column, &error), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_UNSUPPORTED);
@@ -97,8 +99,9 @@ static void test_buffer_grows(void **state)
     struct buffer buffer;
     buffer_init(&buffer);
     assert_string_equal(buffer_text(&buffer), "");
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; i++) {
         buffer_add_format(&buffer, "%04d,", i);
+    }
     assert_int_equal(buffer.length, 5000);
     assert_memory_equal(buffer_text(&buffer) + 4995, "0999,", 6);
     assert_false(buffer_failed(&buffer));

@@ -46,10 +46,12 @@ static enum status answer(struct adapter_conn *conn, enum step step, struct erro
 {
     const unsigned call = ++conn->calls[step];
     if (step != script.step || (script.victim >= 0 && script.victim != conn->number) ||
-        call < script.call || call >= script.call + script.calls_failing)
+        call < script.call || call >= script.call + script.calls_failing) {
         return STATUS_OK;
-    if (script.status != STATUS_OK)
+    }
+    if (script.status != STATUS_OK) {
         error_set(error, script.kind, 1, "XX000", "scripted");
+    }
     return script.status;
 }
 

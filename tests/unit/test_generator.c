@@ -40,8 +40,9 @@ enum {
 static void make_table(struct table *table, const struct column *columns, size_t count)
 {
     assert_int_equal(table_init(table, "t", NULL), STATUS_OK);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         assert_int_equal(table_add_column(table, &columns[i], NULL), STATUS_OK);
+    }
 }
 
 static struct plan make_plan(uint64_t seed)
@@ -153,8 +154,9 @@ static void test_messages_vary_and_are_printable(void **state)
     qsort(sorted, ROWS, sizeof sorted[0], compare_text);
     for (size_t i = 0; i < ROWS; i++) {
         assert_in_range(sorted[i].length, 40, TEXT_MESSAGE_BYTES - 1);
-        for (uint32_t c = 0; c < sorted[i].length; c++)
+        for (uint32_t c = 0; c < sorted[i].length; c++) {
             assert_true(isprint((unsigned char)sorted[i].bytes[c]) && sorted[i].bytes[c] != '#');
+        }
         assert_true(i == 0 || compare_text(&sorted[i - 1], &sorted[i]) != 0);
     }
     generator_give_back(generator, buffer);
@@ -175,7 +177,8 @@ static void test_constant_data(void **state)
     const struct column_data *columns = buffer->batch.columns;
     for (size_t i = 1; i < ROWS; i++) {
         assert_int_equal(columns[TM].values.int64[i], columns[TM].values.int64[0]);
-        assert_int_equal(columns[N3].values.int64[i], 0);
+        assert_int_equal(columns[N2].values.int32[i], 5);
+        assert_int_equal(columns[N3].values.int64[i], 300 + i);
         assert_same_text(columns[MSG].values.text[i], columns[MSG].values.text[0]);
         assert_memory_equal(columns[IP6].values.ip6[i], columns[IP6].values.ip6[0], 16);
     }
@@ -223,8 +226,9 @@ static void test_unique_columns_differ_in_the_run(void **state)
         assert_int_equal(codes[i].length, 8);
         assert_true(compare_text(&codes[i - 1], &codes[i]) != 0);
     }
-    for (unsigned s = 0; s < SESSIONS; s++)
+    for (unsigned s = 0; s < SESSIONS; s++) {
         generator_give_back(generator, buffers[s]);
+    }
     generator_destroy(generator);
     table_fini(&table);
 }
@@ -247,8 +251,9 @@ static void test_sizes_and_precisions_are_kept(void **state)
         struct row_buffer *buffer = generator_borrow(generator);
         generator_fill(generator, buffer, 1, 12345, ROWS);
         for (size_t i = 0; i < ROWS; i++) {
-            for (size_t c = 0; c < 3; c++)
+            for (size_t c = 0; c < 3; c++) {
                 assert_in_range(buffer->batch.columns[c].values.text[i].length, 1, sizes[s]);
+            }
             assert_in_range(buffer->batch.columns[3].values.int64[i], 0, 999);
         }
         generator_give_back(generator, buffer);

@@ -58,8 +58,9 @@ static void test_quotas_of_seven_sessions(void **state)
     struct plan plan;
     assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
     static const uint64_t expected[] = {15, 15, 14, 14, 14, 14, 14};
-    for (unsigned s = 0; s < 7; s++)
+    for (unsigned s = 0; s < 7; s++) {
         assert_int_equal(plan_quota(&plan, s), expected[s]);
+    }
     plan_fini(&plan);
 }
 

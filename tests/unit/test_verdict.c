@@ -35,9 +35,10 @@ static void expect(struct result *result, const struct judge_context *context, e
     assert_true(result->verdict_reason[0] != '\0');
     assert_int_equal(result->exit_reason[0] == '\0', code == EXIT_CODE_OK);
     const bool says = strstr(result->verdict_reason, words) || strstr(result->exit_reason, words);
-    if (!says)
+    if (!says) {
         print_message("'%s' and '%s' lack '%s'\n", result->verdict_reason, result->exit_reason,
                       words);
+    }
     assert_true(says);
 }
 
@@ -72,6 +73,18 @@ static void test_client_bound(void **state)
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "95 %");
     r->append_ns = 1000;
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    free(r);
+}
+
+static void test_other_programs(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->resources.mean_client_cpu_percent = 3;
+    r->resources.mean_server_cpu_percent = 2;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs of this machine used 90 %");
+    r->resources.mean_server_cpu_percent = -1;
+    expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
 }
 
@@ -186,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_client_bound),
+        cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
         cmocka_unit_test(test_dropped_sessions),
         cmocka_unit_test(test_refused_sessions),

@@ -1,0 +1,76 @@
+#include "load/side_job.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/interrupt.h"
+#include "base/mono.h"
+
+#define TICK_NS (50 * MONO_NS_PER_MS)
+#define GRACE_NS (3 * MONO_NS_PER_S)
+
+static void *job_thread(void *argument)
+{
+    struct side_job *job = argument;
+    job->run(job, job->context);
+    pthread_mutex_lock(&job->lock);
+    job->has_ended = true;
+    pthread_cond_signal(&job->ended);
+    pthread_mutex_unlock(&job->lock);
+    return NULL;
+}
+
+/* Under the lock. */
+static void watch(struct side_job *job)
+{
+    int64_t interrupt_ns = 0;
+    while (!job->has_ended) {
+        const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+        pthread_cond_timedwait(&job->ended, &job->lock, &tick);
+        if (job->has_ended || !interrupt_requested()) {
+            continue;
+        }
+        const int64_t now_ns = mono_now_ns();
+        if (interrupt_ns == 0) {
+            interrupt_ns = now_ns + GRACE_NS;
+        }
+        if (now_ns >= interrupt_ns && job->connection != NULL && job->adapter->interrupt != NULL) {
+            job->adapter->interrupt(job->connection);
+            interrupt_ns = now_ns + MONO_NS_PER_S;
+        }
+    }
+}
+
+enum status side_job_run(struct side_job *job, struct error *error)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_cond_init(&job->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    job->connection = NULL;
+    job->has_ended = false;
+
+    pthread_t thread;
+    const int rc = pthread_create(&thread, NULL, job_thread, job);
+    if (rc == 0) {
+        pthread_mutex_lock(&job->lock);
+        watch(job);
+        pthread_mutex_unlock(&job->lock);
+        pthread_join(thread, NULL);
+    } else {
+        error_set(error, ERROR_SYSTEM, rc, NULL, "client limit: no thread could be started: %s",
+                  strerror(rc));
+    }
+    pthread_cond_destroy(&job->ended);
+    pthread_mutex_destroy(&job->lock);
+    return rc == 0 ? STATUS_OK : STATUS_FATAL;
+}
+
+void side_job_share(struct side_job *job, struct adapter_conn *connection)
+{
+    pthread_mutex_lock(&job->lock);
+    job->connection = connection;
+    pthread_mutex_unlock(&job->lock);
+}
