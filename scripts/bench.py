@@ -202,7 +202,7 @@ def main():
     rounds = number("BENCH_ROUNDS", 3, 1)
     rows = {10: number("BENCH_ROWS_10", 1_000_000, 200_000),
             100: number("BENCH_ROWS_100", 1_000_000, 200_000),
-            1000: number("BENCH_ROWS_1000", 500_000, 100_000)}
+            1000: number("BENCH_ROWS_1000", 1_000_000, 100_000)}
     count_rows = number("BENCH_COUNT_ROWS", 100_000, 20_000)
     begin = time.monotonic()
     bench = Bench(arguments)

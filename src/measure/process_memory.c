@@ -47,7 +47,7 @@ static bool is_unreadable(const struct process_memory_reader *reader, pid_t pid,
 }
 
 /* False: PSS cannot be read. A process that has ended has no memory. */
-static bool refresh(struct process_memory_reader *reader, struct process *process, size_t processes)
+static bool read_pss(struct process_memory_reader *reader, struct process *process)
 {
     char path[PATH_BYTES];
     char text[TEXT_BYTES];
@@ -63,23 +63,52 @@ static bool refresh(struct process_memory_reader *reader, struct process *proces
     if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
         return false;
     }
-    const uint64_t private_bytes =
-        rollup.private_bytes < rollup.pss_bytes ? rollup.private_bytes : rollup.pss_bytes;
-    const bool is_new = !process->memory.is_read;
-    process->memory = (struct process_memory){
-        .is_read = true,
-        .round = reader->round,
-        .processes = processes,
-        .private_bytes = private_bytes + rollup.private_huge_bytes,
-        .shared_bytes = rollup.pss_bytes - private_bytes,
-        .shared_huge_bytes = rollup.shared_huge_bytes,
-    };
-    reader->refreshed++;
-    if (is_new) {
-        reader->new_bytes += (double)(process->memory.private_bytes + process->memory.shared_bytes);
-        reader->new_count++;
+    struct process_memory *memory = &process->memory;
+    if (!rollup.has_pss_anon) {
+        /* then anonymous memory is taken as private, which it is but for copy-on-write */
+        rollup.pss_anon_bytes = memory->resident_anon_bytes < rollup.pss_bytes
+                                    ? memory->resident_anon_bytes
+                                    : rollup.pss_bytes;
     }
+    memory->pss_round = reader->round;
+    memory->pss_anon_bytes = rollup.pss_anon_bytes;
+    memory->pss_shared_bytes =
+        rollup.pss_bytes > rollup.pss_anon_bytes ? rollup.pss_bytes - rollup.pss_anon_bytes : 0;
+    reader->huge_bytes += rollup.private_huge_bytes;
+    if (rollup.shared_huge_bytes > reader->shared_huge_bytes) {
+        reader->shared_huge_bytes = rollup.shared_huge_bytes;
+    }
+    reader->refreshed++;
     return true;
+}
+
+/* Resident memory of every process; the number of those that could be read. */
+static size_t read_resident(struct process_memory_reader *reader, struct process_table *table)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    size_t known = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        struct process *process = &table->entries[i];
+        char path[PATH_BYTES];
+        char text[TEXT_BYTES];
+        struct procfs_statm statm;
+        if (!has_memory(process)) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%d/statm", (int)process->seen.pid);
+        const ssize_t length = proc_file_read(reader->proc, path, text, sizeof(text));
+        if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
+            continue;
+        }
+        const uint64_t anon_pages = statm.resident_pages > statm.shared_pages
+                                        ? statm.resident_pages - statm.shared_pages
+                                        : 0;
+        process->memory.resident_round = reader->round;
+        process->memory.resident_anon_bytes = anon_pages * page_bytes;
+        process->memory.resident_shared_bytes = statm.shared_pages * page_bytes;
+        known++;
+    }
+    return known;
 }
 
 static bool is_over_budget(const struct process_memory_reader *reader)
@@ -112,126 +141,92 @@ static size_t scattered_step(size_t count)
     return step;
 }
 
-static bool refresh_new(struct process_memory_reader *reader, struct process_table *table)
-{
-    const size_t step = scattered_step(table->count);
-    size_t at = (size_t)reader->round % table->count;
-    for (size_t n = 0; n < table->count; n++) {
-        struct process *process = &table->entries[at];
-        at = (at + step) % table->count;
-        if (!has_memory(process) || process->memory.is_read) {
-            continue;
-        }
-        if (is_over_budget(reader)) {
-            return true;
-        }
-        if (!refresh(reader, process, table->processes)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static size_t index_behind(const struct process_table *table, pid_t pid)
-{
-    size_t i = 0;
-    while (i < table->count && table->entries[i].seen.pid <= pid) {
-        i++;
-    }
-    return i < table->count ? i : 0;
-}
-
-static bool refresh_old(struct process_memory_reader *reader, struct process_table *table)
-{
-    const size_t start = index_behind(table, reader->cursor);
-    for (size_t n = 0; n < table->count; n++) {
-        struct process *process = &table->entries[(start + n) % table->count];
-        if (!has_memory(process) || process->memory.round == reader->round) {
-            continue;
-        }
-        if (is_over_budget(reader)) {
-            return true;
-        }
-        if (!refresh(reader, process, table->processes)) {
-            return false;
-        }
-        reader->cursor = process->seen.pid;
-    }
-    return true;
-}
-
-static bool refresh_root(struct process_memory_reader *reader, struct process_table *table,
-                         pid_t root)
+/* PSS of the first process, then of others until the budget is spent. Each reading goes on where
+ * the one before has ended. False: PSS cannot be read. */
+static bool read_sample(struct process_memory_reader *reader, struct process_table *table,
+                        pid_t root)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct process *process = &table->entries[i];
-        if (process->seen.pid != root || !has_memory(process)) {
-            continue;
+        if (process->seen.pid == root && has_memory(process) && !read_pss(reader, process)) {
+            return false;
         }
-        const bool is_readable = refresh(reader, process, table->processes);
-        reader->new_bytes = 0;
-        reader->new_count = 0;
-        return is_readable;
     }
+    const size_t step = scattered_step(table->count);
+    size_t at = reader->cursor % table->count;
+    for (size_t n = 0; n < table->count && !is_over_budget(reader); n++) {
+        struct process *process = &table->entries[at];
+        at = (at + step) % table->count;
+        if (has_memory(process) && process->seen.pid != root && !read_pss(reader, process)) {
+            return false;
+        }
+    }
+    reader->cursor = at;
     return true;
 }
 
-static int64_t sum_pss(const struct process_memory_reader *reader,
-                       const struct process_table *table)
+/* Sums over processes. */
+struct memory_sums {
+    double resident_anon;
+    double resident_shared;
+    double pss_anon;
+    double pss_shared;
+};
+
+static void add_memory(struct memory_sums *sums, const struct process_memory *memory)
 {
-    double bytes = 0;
-    uint64_t shared_huge_bytes = 0;
-    size_t known = 0;
+    sums->resident_anon += (double)memory->resident_anon_bytes;
+    sums->resident_shared += (double)memory->resident_shared_bytes;
+    sums->pss_anon += (double)memory->pss_anon_bytes;
+    sums->pss_shared += (double)memory->pss_shared_bytes;
+}
+
+/* What PSS counts of memory that was not read, by the ratio found where it was. */
+static double estimate(double unread, double pss, double resident)
+{
+    return resident > 0 ? unread * pss / resident : 0;
+}
+
+static int64_t sum_pss(const struct process_memory_reader *reader,
+                       const struct process_table *table, pid_t root)
+{
+    struct memory_sums first = {0};
+    struct memory_sums read = {0};
+    struct memory_sums unread = {0};
     for (size_t i = 0; i < table->count; i++) {
         const struct process *process = &table->entries[i];
         const struct process_memory *memory = &process->memory;
-        if (!has_memory(process) || !memory->is_read) {
+        const bool is_read = memory->pss_round == reader->round;
+        const bool is_resident = memory->resident_round == reader->round;
+        if (!has_memory(process) || !is_resident) {
             continue;
         }
-        const double scale = (double)memory->processes / (double)table->processes;
-        bytes += (double)memory->private_bytes + (double)memory->shared_bytes * scale;
-        if (memory->shared_huge_bytes > shared_huge_bytes) {
-            shared_huge_bytes = memory->shared_huge_bytes;
-        }
-        known++;
+        add_memory(!is_read ? &unread : process->seen.pid == root ? &first : &read, memory);
     }
-    if (known == 0) {
-        return -1;
-    }
-    const double mean = reader->new_count > 0 ? reader->new_bytes / (double)reader->new_count
-                                              : bytes / (double)known;
-    const double unread = (double)(table->processes - known);
-    return (int64_t)(bytes + mean * unread) + (int64_t)shared_huge_bytes;
+    const double bytes = first.pss_anon + first.pss_shared + read.pss_anon + read.pss_shared +
+                         estimate(unread.resident_anon, read.pss_anon, read.resident_anon) +
+                         estimate(unread.resident_shared, read.pss_shared, read.resident_shared);
+    const double huge = (double)reader->huge_bytes * (double)table->processes /
+                        (double)(reader->refreshed > 0 ? reader->refreshed : 1);
+    return (int64_t)(bytes + huge) + (int64_t)reader->shared_huge_bytes;
 }
 
 static int64_t sum_rss(const struct process_memory_reader *reader,
                        const struct process_table *table)
 {
-    const int64_t page_bytes = sysconf(_SC_PAGESIZE);
-    uint64_t private_pages = 0;
-    uint64_t shared_pages = 0;
-    size_t known = 0;
+    uint64_t anon_bytes = 0;
+    uint64_t shared_bytes = 0;
     for (size_t i = 0; i < table->count; i++) {
-        char path[PATH_BYTES];
-        char text[TEXT_BYTES];
-        struct procfs_statm statm;
-        if (!has_memory(&table->entries[i])) {
+        const struct process_memory *memory = &table->entries[i].memory;
+        if (!has_memory(&table->entries[i]) || memory->resident_round != reader->round) {
             continue;
         }
-        snprintf(path, sizeof(path), "%d/statm", (int)table->entries[i].seen.pid);
-        const ssize_t length = proc_file_read(reader->proc, path, text, sizeof(text));
-        if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
-            continue;
-        }
-        known++;
-        if (statm.resident_pages > statm.shared_pages) {
-            private_pages += statm.resident_pages - statm.shared_pages;
-        }
-        if (statm.shared_pages > shared_pages) {
-            shared_pages = statm.shared_pages;
+        anon_bytes += memory->resident_anon_bytes;
+        if (memory->resident_shared_bytes > shared_bytes) {
+            shared_bytes = memory->resident_shared_bytes;
         }
     }
-    return known == 0 ? -1 : (int64_t)(private_pages + shared_pages) * page_bytes;
+    return (int64_t)(anon_bytes + shared_bytes);
 }
 
 static void note_coverage(struct process_memory_reader *reader, size_t processes)
@@ -247,31 +242,22 @@ static void note_coverage(struct process_memory_reader *reader, size_t processes
     }
 }
 
-static bool refresh_all(struct process_memory_reader *reader, struct process_table *table,
-                        pid_t root)
-{
-    return refresh_root(reader, table, root) && refresh_new(reader, table) &&
-           refresh_old(reader, table);
-}
-
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
                             pid_t root, const struct process_memory_budget *budget)
 {
-    if (table->processes == 0) {
+    reader->cpu_deadline_ns = process_memory_thread_cpu_ns() + budget->cpu_ns;
+    reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
+    reader->round++;
+    reader->refreshed = 0;
+    reader->huge_bytes = 0;
+    reader->shared_huge_bytes = 0;
+    if (table->processes == 0 || read_resident(reader, table) == 0) {
         return -1;
     }
-    if (!reader->is_rss) {
-        reader->cpu_deadline_ns = process_memory_thread_cpu_ns() + budget->cpu_ns;
-        reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
-        reader->round++;
-        reader->refreshed = 0;
-        reader->new_bytes = 0;
-        reader->new_count = 0;
-        if (refresh_all(reader, table, root)) {
-            note_coverage(reader, table->processes);
-            return sum_pss(reader, table);
-        }
-        reader->is_rss = true;
+    if (!reader->is_rss && read_sample(reader, table, root)) {
+        note_coverage(reader, table->processes);
+        return sum_pss(reader, table, root);
     }
+    reader->is_rss = true;
     return sum_rss(reader, table);
 }

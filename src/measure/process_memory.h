@@ -2,12 +2,17 @@
  * What memory the processes of a server take together. One thread.
  *
  * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
- * memory once. Reading one takes tens to hundreds of microseconds, as the kernel walks the page
- * tables, so a reading refreshes only as many processes as its time budget allows: the first
- * process of the server, then new ones, picked from all over the table, then the others in turn.
- * For those that were not refreshed the last figure stands: its private part as it was, its shared
- * part scaled by the number of processes, as what n processes share shrinks with 1/n for each.
- * Processes that were never read count as the mean of the new ones that were just read.
+ * memory once. Reading one takes tens of microseconds to milliseconds, as the kernel walks the page
+ * tables, so a reading takes the PSS of only as many processes as its time budget allows: of the
+ * server's first process, and of others from all over the table, different ones each time.
+ *
+ * For the rest it is estimated from their resident memory, which is cheap to read. Let A and S be
+ * the resident anonymous and shared memory of a process, a and s what PSS counts of them. Over the
+ * processes that were read, other than the first, the ratios are
+ *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
+ * and a process that was not read counts as ra A + rs S. This is the ratio estimator of survey
+ * sampling (W. Cochran, Sampling Techniques, ch. 6): its error is that of the ratios, which hardly
+ * differ between sessions, not that of the sizes, which do. It is exact when all are read.
  *
  * Where the kernel does not let this user read PSS, the figure is what can be had from resident
  * set sizes: the private part of each plus the largest shared part once. That counts memory which
@@ -24,16 +29,16 @@
 #include "measure/process_table.h"
 
 struct process_memory_reader {
-    int proc;         /* /proc, borrowed */
-    uint64_t round;   /* readings so far */
-    pid_t cursor;     /* the process read last */
-    bool is_rss;      /* PSS cannot be read */
-    size_t refreshed; /* processes read in the last reading */
-    double new_bytes; /* of those that it read for the first time, without the root */
-    size_t new_count;
-    int64_t cpu_deadline_ns; /* of the reading under way */
+    int proc;                   /* /proc, borrowed */
+    uint64_t round;             /* readings so far */
+    size_t cursor;              /* index behind the process whose PSS was read last */
+    bool is_rss;                /* PSS cannot be read */
+    size_t refreshed;           /* processes whose PSS was read in the last reading */
+    uint64_t huge_bytes;        /* of these: pages of hugetlbfs that are not shared */
+    uint64_t shared_huge_bytes; /* the largest that is */
+    int64_t cpu_deadline_ns;    /* of the reading under way */
     int64_t wall_deadline_ns;
-    /* The smallest share of processes that any reading refreshed, when not all. */
+    /* The smallest share of processes that any reading took the PSS of, when not all. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };

@@ -31,14 +31,14 @@ struct process_seen {
     bool is_member; /* belongs to the server */
 };
 
-/* The last figures for a process's memory; see process_memory.h. */
+/* What the latest reading saw of a process's memory; see process_memory.h. */
 struct process_memory {
-    bool is_read;     /* ever */
-    uint64_t round;   /* of the reading that read it last */
-    size_t processes; /* that the server had then */
-    uint64_t private_bytes;
-    uint64_t shared_bytes; /* its proportional share of memory that it shares */
-    uint64_t shared_huge_bytes;
+    uint64_t resident_round; /* reading that filled the next two; 0 = none */
+    uint64_t resident_anon_bytes;
+    uint64_t resident_shared_bytes; /* with a file or shared memory behind it */
+    uint64_t pss_round;             /* reading that filled the next two; 0 = none */
+    uint64_t pss_anon_bytes;
+    uint64_t pss_shared_bytes;
 };
 
 struct process {

@@ -169,26 +169,23 @@ static bool to_bytes(uint64_t *kib)
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
     *out = (struct procfs_rollup){0};
-    uint64_t private_dirty = 0;
+    /* All but the first are missing in older kernels, or those built without huge pages. */
     struct wanted_value wanted[] = {
         {"Pss:", &out->pss_bytes, false},
-        {"Private_Clean:", &out->private_bytes, false},
-        {"Private_Dirty:", &private_dirty, false},
+        {"Pss_Anon:", &out->pss_anon_bytes, false},
         {"Private_Hugetlb:", &out->private_huge_bytes, false},
         {"Shared_Hugetlb:", &out->shared_huge_bytes, false},
     };
     const size_t count = sizeof(wanted) / sizeof(wanted[0]);
-    if (!find_values(procfs_text_of(text, length), "kB", wanted, count)) {
+    if (!find_values(procfs_text_of(text, length), "kB", wanted, count) || !wanted[0].is_found) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        /* Kernels built without huge pages say nothing about them. */
-        const bool is_optional = i >= 3;
-        if ((!wanted[i].is_found && !is_optional) || !to_bytes(wanted[i].value)) {
+        if (!to_bytes(wanted[i].value)) {
             return false;
         }
     }
-    out->private_bytes += private_dirty;
+    out->has_pss_anon = wanted[1].is_found;
     return true;
 }
 

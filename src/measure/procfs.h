@@ -44,7 +44,8 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 /* /proc/PID/smaps_rollup. Huge pages of hugetlbfs are part of neither Rss nor Pss. */
 struct procfs_rollup {
     uint64_t pss_bytes;
-    uint64_t private_bytes; /* of pss_bytes: pages that nobody else maps */
+    uint64_t pss_anon_bytes; /* of pss_bytes: memory without a file behind it */
+    bool has_pss_anon;       /* kernels before 5.3 do not say */
     uint64_t private_huge_bytes;
     uint64_t shared_huge_bytes;
 };

@@ -214,12 +214,13 @@ static void read_cgroup(struct server_process *server, struct server_reading *re
     }
 }
 
-/* Of the interval: 7 % in all, of this 1 to 5 % for memory, whatever the walk has taken. */
+/* Of the interval: 4 % in all, of this 1 to 2 % for memory, whatever the walk has taken: the
+ * sampler must not take the CPUs that it measures. */
 static struct process_memory_budget budget_of(int64_t interval_ns, int64_t walk_ns)
 {
     const int64_t percent_ns = interval_ns / 100;
-    int64_t cpu_ns = 7 * percent_ns - walk_ns;
-    cpu_ns = cpu_ns > 5 * percent_ns ? 5 * percent_ns : cpu_ns;
+    int64_t cpu_ns = 4 * percent_ns - walk_ns;
+    cpu_ns = cpu_ns > 2 * percent_ns ? 2 * percent_ns : cpu_ns;
     cpu_ns = cpu_ns < percent_ns ? percent_ns : cpu_ns;
     return (struct process_memory_budget){.cpu_ns = cpu_ns, .wall_ns = interval_ns / 2};
 }

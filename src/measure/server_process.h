@@ -38,7 +38,7 @@ struct server_process;
 struct server_process *server_process_create(const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time and memory, in 7 % of the time until the next reading: where there
+/* Reads the server's CPU time and memory, in 4 % of the time until the next reading: where there
  * are more processes than can be read in that, the memory of some is estimated. A server that has
  * ended is looked for again by its port. */
 void server_process_read(struct server_process *server, int64_t interval_ns,

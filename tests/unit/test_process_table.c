@@ -183,11 +183,11 @@ static void a_pid_that_is_used_again_is_another_process(void **state)
     struct process_seen after[] = {seen(ROOT, 1, 10, 50), seen(101, ROOT, 3, 0)};
     after[1].start_ticks = 5000;
     assert_true(walk(before, 2));
-    table.entries[1].memory.is_read = true;
+    table.entries[1].memory.pss_round = 1;
     assert_true(walk(after, 2));
     assert_int_equal(table.count, 2);
     assert_int_equal(table.total_ns, 63);
-    assert_false(table.entries[1].memory.is_read);
+    assert_int_equal(table.entries[1].memory.pss_round, 0);
 }
 
 static void the_total_never_falls(void **state)

@@ -230,26 +230,26 @@ static void proportional_memory(void **state)
     assert_true(procfs_parse_rollup(text.bytes, text.length, &out));
     free(text.bytes);
     assert_int_equal(out.pss_bytes, 774 * 1024);
-    assert_int_equal(out.private_bytes, 568 * 1024);
+    assert_true(out.has_pss_anon);
+    assert_int_equal(out.pss_anon_bytes, 663 * 1024);
     text = load(DATA "smaps_rollup_one_process");
     assert_true(procfs_parse_rollup(text.bytes, text.length, &out));
     free(text.bytes);
     assert_int_equal(out.pss_bytes, 14205 * 1024);
-    assert_int_equal(out.private_bytes, (584 + 11044) * 1024);
+    assert_int_equal(out.pss_anon_bytes, 11044 * 1024);
     assert_int_equal(out.shared_huge_bytes, 0);
-    static const char huge[] = "Pss: 8 kB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 kB\n"
-                               "Shared_Hugetlb: 4096 kB\nPrivate_Hugetlb: 2048 kB\n";
+    static const char huge[] = "Pss: 8 kB\nShared_Hugetlb: 4096 kB\nPrivate_Hugetlb: 2048 kB\n";
     assert_true(procfs_parse_rollup(huge, sizeof(huge) - 1, &out));
     assert_int_equal(out.pss_bytes, 8192);
+    assert_false(out.has_pss_anon);
     assert_int_equal(out.shared_huge_bytes, 4194304);
     assert_int_equal(out.private_huge_bytes, 2097152);
-    assert_true(accepts(rollup, "Pss: 8 kB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 kB\n"));
-    assert_false(accepts(rollup, "Pss: 8 kB\nPrivate_Clean: 1 kB\n"));
-    assert_false(accepts(rollup, "Pss: 8 kB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 k"));
-    assert_false(accepts(rollup, "Pss: 8 MB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 kB\n"));
-    assert_false(accepts(rollup, "Pss: -8 kB\nPrivate_Clean: 1 kB\nPrivate_Dirty: 2 kB\n"));
-    assert_false(accepts(rollup, "Pss: 18446744073709551615 kB\nPrivate_Clean: 1 kB\n"
-                                 "Private_Dirty: 2 kB\n"));
+    assert_true(accepts(rollup, "Pss: 8 kB\n"));
+    assert_false(accepts(rollup, "Pss_Anon: 1 kB\n"));
+    assert_false(accepts(rollup, "Pss: 8 kB\nPss_Anon: 1 k"));
+    assert_false(accepts(rollup, "Pss: 8 MB\n"));
+    assert_false(accepts(rollup, "Pss: -8 kB\n"));
+    assert_false(accepts(rollup, "Pss: 18446744073709551615 kB\n"));
 }
 
 static void resident_memory(void **state)
