@@ -82,3 +82,11 @@ size_t proc_file_own_rss_bytes(int proc)
     }
     return (size_t)statm.resident_pages * (size_t)sysconf(_SC_PAGESIZE);
 }
+
+uint64_t proc_file_own_peak_bytes(int proc)
+{
+    char text[4 * SMALL_FILE_BYTES];
+    uint64_t peak_bytes = 0;
+    const ssize_t length = proc_file_read(proc, "self/status", text, sizeof(text));
+    return length >= 0 && procfs_parse_peak(text, (size_t)length, &peak_bytes) ? peak_bytes : 0;
+}

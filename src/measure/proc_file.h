@@ -22,7 +22,8 @@ bool proc_file_load(int directory, const char *path, struct buffer *buffer);
 /* Reads /proc/PID/stat. False with errno when the process is gone or hidden. */
 bool proc_file_process(int proc, pid_t pid, struct procfs_process *process);
 
-/* Resident memory of this program in bytes; 0 = unknown. */
+/* Resident memory of this program in bytes, now and at its highest; 0 = unknown. */
 size_t proc_file_own_rss_bytes(int proc);
+uint64_t proc_file_own_peak_bytes(int proc);
 
 #endif

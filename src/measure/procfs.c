@@ -208,23 +208,11 @@ bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_sched
            procfs_text_take(&line, &out->run_queue_ns) && procfs_text_take(&line, &out->slices);
 }
 
-bool procfs_parse_meminfo(const char *text, size_t length, struct procfs_meminfo *out)
+bool procfs_parse_peak(const char *text, size_t length, uint64_t *peak_bytes)
 {
-    struct wanted_value wanted[] = {
-        {"MemTotal:", &out->total_bytes, false},
-        {"MemFree:", &out->free_bytes, false},
-        {"MemAvailable:", &out->available_bytes, false},
-    };
-    const size_t count = sizeof(wanted) / sizeof(wanted[0]);
-    if (!find_values(procfs_text_of(text, length), "kB", wanted, count)) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!wanted[i].is_found || !to_bytes(wanted[i].value)) {
-            return false;
-        }
-    }
-    return true;
+    struct wanted_value wanted = {"VmHWM:", peak_bytes, false};
+    return find_values(procfs_text_of(text, length), "kB", &wanted, 1) && wanted.is_found &&
+           to_bytes(peak_bytes);
 }
 
 /* One line of /proc/net/tcp: "sl: local:port remote:port state queues timer retransmits uid

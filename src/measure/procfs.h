@@ -66,13 +66,8 @@ struct procfs_schedstat {
 };
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out);
 
-/* /proc/meminfo. */
-struct procfs_meminfo {
-    uint64_t total_bytes;
-    uint64_t free_bytes;
-    uint64_t available_bytes;
-};
-bool procfs_parse_meminfo(const char *text, size_t length, struct procfs_meminfo *out);
+/* /proc/PID/status: the most memory that was ever resident. */
+bool procfs_parse_peak(const char *text, size_t length, uint64_t *peak_bytes);
 
 /* /proc/net/tcp or /proc/net/tcp6: inodes of the sockets that listen on `port`. At most `capacity`
  * of them go to `inodes`; *count is how many went there. */

@@ -248,6 +248,7 @@ void resources_summarise(const struct resources *resources, struct resource_summ
         resources->has_long_sample ? &resources->maxima : &resources->short_maxima;
     const struct resource_reading *const first = &resources->first;
     const struct resource_reading *const last = &resources->last;
+    const uint64_t peak_bytes = proc_file_own_peak_bytes(resources->proc);
     struct server_description server;
     server_process_describe(resources->server, &server);
     *summary = (struct resource_summary){
@@ -259,7 +260,7 @@ void resources_summarise(const struct resources *resources, struct resource_summ
             server_percent(resources, &resources->first_server, &resources->last_server),
         .mean_client_cpu_percent = client_percent(resources, first, last),
         .max_server_memory_bytes = resources->max_server_memory_bytes,
-        .max_client_memory_bytes = resources->max_client_memory_bytes,
+        .max_client_memory_bytes = peak_bytes > 0 ? peak_bytes : resources->max_client_memory_bytes,
         .client_cpu_s = (double)(last->client_cpu_ns - first->client_cpu_ns) / MONO_NS_PER_S,
         .memory_source = server.source,
         .max_server_processes = resources->max_server_processes,

@@ -102,9 +102,9 @@ struct resource_summary {
     double mean_host_cpu_percent; /* over the whole run */
     double mean_server_cpu_percent;
     double mean_client_cpu_percent;
-    int64_t max_server_memory_bytes; /* negative = unknown */
-    uint64_t max_client_memory_bytes;
-    double client_cpu_s; /* user + system, over the run */
+    int64_t max_server_memory_bytes;  /* negative = unknown */
+    uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
+    double client_cpu_s;              /* user + system, over the run */
     enum memory_source memory_source;
     unsigned max_server_processes;
     pid_t server_pid;      /* root of the tree; 0 = unknown */

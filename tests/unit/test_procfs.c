@@ -73,10 +73,10 @@ static bool schedstat(const char *text, size_t length)
     return procfs_parse_schedstat(text, length, &out);
 }
 
-static bool meminfo(const char *text, size_t length)
+static bool peak(const char *text, size_t length)
 {
-    struct procfs_meminfo out;
-    return procfs_parse_meminfo(text, length, &out);
+    uint64_t out;
+    return procfs_parse_peak(text, length, &out);
 }
 
 static bool listeners(const char *text, size_t length)
@@ -111,7 +111,7 @@ static bool next_pid(const char *text, size_t length)
     return procfs_next_pid(text, length, &offset, &pid);
 }
 
-static const parser parsers[] = {cpu,       process,       rollup,     statm,  schedstat, meminfo,
+static const parser parsers[] = {cpu,       process,       rollup,     statm,  schedstat, peak,
                                  listeners, cgroup_memory, cgroup_cpu, cgroup, next_pid};
 enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
@@ -278,17 +278,16 @@ static void scheduling(void **state)
     assert_false(accepts(schedstat, "854946 9834\n"));
 }
 
-static void machine_memory(void **state)
+static void peak_memory(void **state)
 {
     (void)state;
-    struct procfs_meminfo out;
-    const struct text text = load(DATA "meminfo");
-    assert_true(procfs_parse_meminfo(text.bytes, text.length, &out));
+    uint64_t out;
+    const struct text text = load(DATA "status_one_process");
+    assert_true(procfs_parse_peak(text.bytes, text.length, &out));
     free(text.bytes);
-    assert_int_equal(out.total_bytes, UINT64_C(24684084) * 1024);
-    assert_int_equal(out.free_bytes, UINT64_C(21070372) * 1024);
-    assert_int_equal(out.available_bytes, UINT64_C(22633024) * 1024);
-    assert_false(accepts(meminfo, "MemTotal: 1 kB\nMemFree: 1 kB\n"));
+    assert_int_equal(out, 1992 * 1024);
+    assert_false(accepts(peak, "VmRSS: 1 kB\n"));
+    assert_false(accepts(peak, "VmHWM: 1 MB\n"));
 }
 
 static void listening_sockets(void **state)
@@ -385,7 +384,7 @@ static const char *const files[] = {
     "smaps_rollup_backend",
     "statm_one_process",
     "schedstat_backend",
-    "meminfo",
+    "status_one_process",
     "memory_stat_v1",
     "memory_stat_v2",
     "cgroup_v1",
@@ -453,7 +452,7 @@ int main(void)
         cmocka_unit_test(proportional_memory),
         cmocka_unit_test(resident_memory),
         cmocka_unit_test(scheduling),
-        cmocka_unit_test(machine_memory),
+        cmocka_unit_test(peak_memory),
         cmocka_unit_test(listening_sockets),
         cmocka_unit_test(memory_of_cgroups),
         cmocka_unit_test(pids_of_cgroups),
