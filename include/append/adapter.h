@@ -95,8 +95,8 @@ struct adapter {
     enum status (*execute)(struct adapter_conn *conn, const char *sql, struct error *error);
 
     /* Fills an uninitialised *table with every column of an existing table, generated ones
-     * included. On OK the caller owns it (table_fini). No such table: REJECTED with
-     * ERROR_NOT_FOUND; no such schema: FATAL with ERROR_NOT_FOUND. */
+     * included. On OK the caller owns it (table_fini), otherwise it owns nothing. No such table:
+     * REJECTED with ERROR_NOT_FOUND; no such schema: FATAL with ERROR_NOT_FOUND. */
     enum status (*describe)(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error);
 

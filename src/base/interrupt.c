@@ -6,13 +6,20 @@
 #include <unistd.h>
 
 #include "base/exit_code.h"
+#include "base/mono.h"
 
-static atomic_int signals_seen;
+/* timeout(1) signals a process and then its group: what comes this close is one request. */
+#define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
+
+static _Atomic int64_t first_signal_ns; /* 0 = none yet */
 
 static void on_signal(int number)
 {
     (void)number;
-    if (atomic_fetch_add(&signals_seen, 1) > 0) {
+    int64_t first_ns = 0;
+    const int64_t now_ns = mono_now_ns();
+    if (!atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns) &&
+        now_ns - first_ns > SAME_REQUEST_NS) {
         _exit(EXIT_CODE_INTERRUPTED);
     }
 }
@@ -26,15 +33,19 @@ void interrupt_install(void)
     action.sa_flags = SA_RESTART;
     action.sa_handler = on_signal;
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
-        sigaction(ending[i], &action, NULL);
+        struct sigaction inherited;
+        /* nohup, and a shell's background jobs, have it ignored on purpose */
+        if (sigaction(ending[i], NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
+            sigaction(ending[i], &action, NULL);
+        }
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
-    /* a full disk quota is then an error of the write, too */
+    /* a file-size limit is then an error of the write, too */
     sigaction(SIGXFSZ, &action, NULL);
 }
 
 bool interrupt_requested(void)
 {
-    return atomic_load(&signals_seen) > 0;
+    return atomic_load(&first_signal_ns) != 0;
 }

@@ -1,5 +1,6 @@
 #include "base/mono.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static int64_t read_clock(clockid_t clock)
@@ -12,6 +13,13 @@ static int64_t read_clock(clockid_t clock)
 int64_t mono_now_ns(void)
 {
     return read_clock(CLOCK_MONOTONIC);
+}
+
+void mono_sleep(int64_t ns)
+{
+    const struct timespec until = mono_timespec(mono_now_ns() + ns);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
 }
 
 struct timespec mono_timespec(int64_t moment_ns)

@@ -12,6 +12,9 @@
 /* Nanoseconds since an arbitrary start; never goes back. */
 int64_t mono_now_ns(void);
 
+/* Sleeps, also through signals. */
+void mono_sleep(int64_t ns);
+
 /* A CLOCK_MONOTONIC moment as timespec, for timed waits. */
 struct timespec mono_timespec(int64_t moment_ns);
 

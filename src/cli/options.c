@@ -87,7 +87,7 @@ enum status options_parse(struct options *options, int argc, char **argv, struct
 {
     *options = (struct options){0};
     config_init(&options->config);
-    options->config.password = getenv("APPEND_PASSWORD");
+    options->config.default_password = getenv("APPEND_PASSWORD");
 
     struct option longs[OPTION_TABLE_MAX + 1];
     make_long_options(longs);

@@ -17,7 +17,7 @@ struct options {
     struct config config;
     bool is_help;
     bool is_version;
-    bool is_plan_only; /* print the plan, connect to nothing */
+    bool is_plan_only; /* print the plan; nothing is connected to but a port to be recognised */
     char password[256];
 };
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "adapters/registry.h"
 #include "base/interrupt.h"
@@ -100,7 +101,8 @@ static enum exit_code prepare(struct run *run, struct error *error)
     if (status != STATUS_OK) {
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }
-    run->recorder = recorder_create(SHARDS_MIN);
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    run->recorder = recorder_create(cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN);
     run->result = calloc(1, sizeof *run->result);
     if (run->recorder == NULL || run->result == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");

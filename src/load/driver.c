@@ -10,9 +10,6 @@
 /* How often the main thread looks for signals and deadlines. */
 #define TICK_NS (50 * MONO_NS_PER_MS)
 
-/* How long sessions may take to finish their batch after STOP before they are interrupted. */
-#define GRACE_NS (10 * MONO_NS_PER_S)
-
 struct driver {
     const struct driver_config *config;
     struct load load;
@@ -51,8 +48,10 @@ static void interrupt_sessions(struct driver *driver)
     }
     pthread_mutex_lock(&driver->load.connections_lock);
     for (unsigned i = 0; i < driver->started; i++) {
-        if (driver->sessions[i].connection != NULL) {
-            adapter->interrupt(driver->sessions[i].connection);
+        struct session *session = &driver->sessions[i];
+        if (session->shared_conn != NULL) {
+            session->was_interrupted = true;
+            adapter->interrupt(session->shared_conn);
         }
     }
     pthread_mutex_unlock(&driver->load.connections_lock);
@@ -75,7 +74,7 @@ static void look_around(struct driver *driver)
     }
     if (driver->stopped_ns == 0) {
         driver->stopped_ns = now_ns;
-        driver->next_interrupt_ns = now_ns + GRACE_NS;
+        driver->next_interrupt_ns = now_ns + SESSION_GRACE_NS;
     }
     if (now_ns >= driver->next_interrupt_ns) {
         interrupt_sessions(driver);
@@ -163,9 +162,7 @@ static void run_sessions(struct driver *driver)
         gate_stop(gate, STOP_NO_SESSION);
     }
     gate_open(gate, mono_now_ns());
-    if (driver->load.sampler != NULL) {
-        sampler_poke(driver->load.sampler);
-    }
+    sampler_mark_work(driver->load.sampler);
     while (numbers.running > 0) {
         numbers = wait_tick(driver);
     }

@@ -5,7 +5,7 @@
  * then on a session looks at the gate before each batch, and every wait of a session is a wait on
  * the gate, so that STOP wakes it. The gate also paces the connect phase: the main thread takes a
  * slot for each thread that it starts, the session gives it back when it is connected or has
- * failed. All members but `state` are under `lock`.
+ * failed. All members but `state` are under `lock`; go_ns is fixed before sessions see GO.
  */
 #ifndef LOAD_GATE_H
 #define LOAD_GATE_H

@@ -21,9 +21,8 @@ struct generator {
     bool is_constant;
     struct text_source text;
 
-    pthread_mutex_t lock; /* guards free and buffers */
+    pthread_mutex_t lock; /* guards free */
     struct row_buffer *free;
-    unsigned buffers;
 
     struct fill_column columns[]; /* table->column_count entries */
 };
@@ -136,8 +135,6 @@ struct row_buffer *generator_borrow(struct generator *generator)
     struct row_buffer *buffer = generator->free;
     if (buffer != NULL) {
         generator->free = buffer->next;
-    } else {
-        generator->buffers++;
     }
     pthread_mutex_unlock(&generator->lock);
     if (buffer != NULL) {
@@ -190,17 +187,4 @@ void generator_fill(const struct generator *generator, struct row_buffer *buffer
                    (char *)buffer + fill->text_offset);
     }
     buffer->batch.row_count = count;
-}
-
-size_t generator_buffer_bytes(const struct generator *generator)
-{
-    return generator->buffer_bytes;
-}
-
-unsigned generator_buffers(struct generator *generator)
-{
-    pthread_mutex_lock(&generator->lock);
-    const unsigned buffers = generator->buffers;
-    pthread_mutex_unlock(&generator->lock);
-    return buffers;
 }

@@ -46,8 +46,4 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 
-/* Bytes of one row buffer, and how many exist. */
-size_t generator_buffer_bytes(const struct generator *generator);
-unsigned generator_buffers(struct generator *generator);
-
 #endif

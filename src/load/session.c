@@ -8,9 +8,26 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->index, counter, n);
 }
 
+bool session_was_interrupted(struct session *session)
+{
+    pthread_mutex_lock(&session->load->connections_lock);
+    const bool was_interrupted = session->was_interrupted;
+    pthread_mutex_unlock(&session->load->connections_lock);
+    return was_interrupted;
+}
+
 void session_blame(struct session *session, enum cause_phase phase, enum status status,
                    const struct error *error)
 {
+    struct error own;
+    error_clear(&own);
+    if (status == STATUS_LOST && session_was_interrupted(session)) {
+        /* the server is not to blame for a connection that was cut on this side */
+        error_set(&own, ERROR_TIMEOUT, 0, NULL,
+                  "append cut the connection: no answer in %d s after the stop",
+                  (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
+        error = &own;
+    }
     causes_add(session->load->causes, phase, status, error, mono_now_ns());
 }
 
@@ -18,7 +35,7 @@ void session_blame(struct session *session, enum cause_phase phase, enum status 
 static void share_connection(struct session *session, struct adapter_conn *connection)
 {
     pthread_mutex_lock(&session->load->connections_lock);
-    session->connection = connection;
+    session->shared_conn = connection;
     pthread_mutex_unlock(&session->load->connections_lock);
 }
 
@@ -49,27 +66,33 @@ static bool connect_session(struct session *session)
     return false;
 }
 
-static void append_rows(struct session *session)
+/* How a session ends that has not appended its share because the gate is at STOP. */
+static enum session_outcome outcome_of_stop(struct load *load)
+{
+    return gate_reason(&load->gate) == STOP_DURATION ? SESSION_FINISHED : SESSION_STOPPED;
+}
+
+static enum session_outcome append_rows(struct session *session)
 {
     struct load *load = session->load;
-    session->outcome = SESSION_FINISHED;
     while (session->begun < session->quota) {
         if (gate_is_stopped(&load->gate)) {
-            if (gate_reason(&load->gate) != STOP_DURATION) {
-                session->outcome = SESSION_STOPPED;
-            }
-            return;
+            return outcome_of_stop(load);
         }
         const enum status status = load->workload->step(session);
-        if (status == STATUS_LOST || status == STATUS_FATAL) {
-            session->outcome = SESSION_DROPPED;
-            session_add(session, RECORDER_SESSIONS_DROPPED, 1);
-            if (load->plan->drop_policy == DROP_STOP) {
-                gate_stop(&load->gate, STOP_DROP);
-            }
-            return;
+        if (status == STATUS_OK || status == STATUS_REJECTED) {
+            continue;
         }
+        if (status == STATUS_LOST && session_was_interrupted(session)) {
+            return outcome_of_stop(load);
+        }
+        session_add(session, RECORDER_SESSIONS_DROPPED, 1);
+        if (load->plan->drop_policy == DROP_STOP) {
+            gate_stop(&load->gate, STOP_DROP);
+        }
+        return SESSION_DROPPED;
     }
+    return SESSION_FINISHED;
 }
 
 static void count_times(struct session *session, const struct thread_time *before)
@@ -96,14 +119,13 @@ static void work(struct session *session)
     struct load *load = session->load;
     struct thread_time before;
     thread_time_read(&before);
-    if (gate_wait_go(&load->gate)) {
-        append_rows(session);
+    gate_wait_go(&load->gate);
+    session->outcome = append_rows(session);
+    if (load->gate.go_ns > 0) {
         count_times(session, &before);
-    } else {
-        session->outcome = SESSION_STOPPED;
     }
     /* from here on sessions leave: the last chance to see the memory of all of them */
-    if (!atomic_exchange(&load->has_finished_one, true) && load->sampler != NULL) {
+    if (!atomic_exchange(&load->has_finished_one, true)) {
         sampler_poke(load->sampler);
     }
     session_add(session, RECORDER_SESSIONS_ENDED, 1);

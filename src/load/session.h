@@ -43,7 +43,7 @@ struct load {
     uint64_t rows_before; /* in the table, counted before the run */
     struct gate gate;
 
-    pthread_mutex_t connections_lock; /* session.connection of every session */
+    pthread_mutex_t connections_lock; /* shared_conn and was_interrupted of every session */
     atomic_bool has_finished_one;
     atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
     _Atomic int64_t last_end_ns;   /* when the latest session ended */
@@ -63,10 +63,11 @@ struct session {
     pthread_t thread;
     unsigned index;
     enum session_outcome outcome;
-    struct adapter_conn *conn;       /* the session's own */
-    struct adapter_conn *connection; /* the same while others may interrupt it */
-    uint64_t quota;                  /* rows */
-    uint64_t begun;                  /* rows of batches that were begun */
+    struct adapter_conn *conn;        /* the session's own */
+    struct adapter_conn *shared_conn; /* the same while others may interrupt it */
+    bool was_interrupted;             /* under connections_lock, as shared_conn */
+    uint64_t quota;                   /* rows */
+    uint64_t begun;                   /* rows of batches that were begun */
     uint64_t acknowledged;
     uint64_t rejected;
     uint64_t in_doubt;
@@ -78,11 +79,17 @@ struct session {
 
 #define SESSION_LATE_NS (INT64_C(100) * 1000000)
 
+/* How long a session may take to finish its call after STOP before its connection is cut. */
+#define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
+
 /* The thread's function; the argument is a struct session. Returns NULL. */
 void *session_run(void *argument);
 
 /* Adds to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
+
+/* True when the connection was cut because the session did not end in time after STOP. */
+bool session_was_interrupted(struct session *session);
 
 /* Notes why something failed. */
 void session_blame(struct session *session, enum cause_phase phase, enum status status,

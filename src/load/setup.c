@@ -6,6 +6,7 @@
 #include "base/address.h"
 #include "base/buffer.h"
 #include "base/interrupt.h"
+#include "base/mono.h"
 #include "load/side_job.h"
 
 /* Whose fault it is that the set-up connection failed. */
@@ -13,6 +14,7 @@ static enum exit_code exit_code_of(const struct error *error)
 {
     switch (error->kind) {
     case ERROR_MEMORY:
+    case ERROR_SYSTEM:
         return EXIT_CODE_CLIENT_LIMIT;
     case ERROR_USAGE:
     case ERROR_UNSUPPORTED:
@@ -40,8 +42,8 @@ static enum status drop_table(struct adapter_conn *conn, const struct plan *plan
 }
 
 /* Leaves the table described in *table, made if there was none and there is DDL for it. */
-static enum status find_or_create(struct setup *setup, struct adapter_conn *conn,
-                                  const struct plan *plan, struct table *table, struct error *error)
+static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
+                                  struct table *table, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
     enum status status = STATUS_OK;
@@ -65,7 +67,6 @@ static enum status find_or_create(struct setup *setup, struct adapter_conn *conn
     if (status != STATUS_OK) {
         return status;
     }
-    setup->is_created = true;
     return adapter->describe(conn, plan->table_name, table, error);
 }
 
@@ -121,13 +122,18 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
     locate_server(setup, conn, plan);
 
     struct table table = {0};
-    enum status status = find_or_create(setup, conn, plan, &table, error);
+    enum status status = find_or_create(conn, plan, &table, error);
     if (status == STATUS_OK) {
         status = keep_writable(&setup->table, &table, error);
     }
     table_fini(&table);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+    }
+    if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
+        /* a query that cannot work is better known now than from every session */
+        uint64_t rows = 0;
+        status = adapter->query(conn, plan->read_sql, &rows, error);
     }
     return status;
 }
@@ -179,6 +185,10 @@ void setup_fini(struct setup *setup)
     table_fini(&setup->table);
 }
 
+/* A server that was full may need a moment to notice that its sessions have left. */
+#define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
+#define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
+
 struct recount {
     const struct setup *setup;
     const struct plan *plan;
@@ -192,7 +202,15 @@ static void run_recount(struct side_job *job, void *context)
     struct recount *r = context;
     const struct adapter *adapter = r->plan->adapter;
     struct adapter_conn *conn = NULL;
-    r->status = adapter->open(&r->plan->target, &conn, &r->error);
+    const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    for (;;) {
+        error_clear(&r->error);
+        r->status = adapter->open(&r->plan->target, &conn, &r->error);
+        if (r->status == STATUS_OK || r->error.kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
+            break;
+        }
+        mono_sleep(ROOM_PAUSE_NS);
+    }
     side_job_share(job, conn);
     if (r->status == STATUS_OK) {
         r->status = adapter->count(conn, &r->setup->table, &r->rows, &r->error);

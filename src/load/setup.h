@@ -22,11 +22,11 @@ struct setup {
     char server_host[256];       /* as the client library resolved it; "" when embedded */
     uint16_t server_port;        /* 0 when not known */
     bool is_remote;              /* the server is on another machine */
-    bool is_created;             /* the table was made for this run */
 };
 
-/* Connects, creates the table where it is missing (or is to be made anew), learns its columns and
- * counts its rows. On OK the caller ends it with setup_fini; else *error is the line to print. */
+/* Connects, creates the table where it is missing (or is to be made anew), learns its columns,
+ * counts its rows, and runs the user's query once, if there is one. On OK the caller ends it with
+ * setup_fini; else *error is the line to print. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 

@@ -2,10 +2,10 @@
 
 #include "base/mono.h"
 
-/* A busy database is asked again this often: a minute with SQLite's time-out of 1 s. */
-enum {
-    BUSY_TRIES = 60
-};
+/* How long a busy database is asked again for one batch, and the longest pause between two tries.
+ */
+#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
+#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
 
 /* One batch on its way. */
 struct append {
@@ -15,12 +15,20 @@ struct append {
     uint64_t accepted; /* rows that the server acknowledged */
 };
 
-/* With a rate every batch has its moment: the sessions take turns, a batch each. */
+static uint64_t next_batch_rows(const struct session *session)
+{
+    const uint64_t left = session->quota - session->begun;
+    const uint64_t most = session->load->plan->batch_rows;
+    return left < most ? left : most;
+}
+
+/* With a rate every row of the run has its moment: the sessions take turns, a batch each. */
 static int64_t intended_start_ns(const struct session *session)
 {
     const struct plan *plan = session->load->plan;
-    const double turn = (double)session->batches * plan->sessions + session->index;
-    const double seconds = turn * (double)plan->batch_rows / (double)plan->rate_rows_per_s;
+    const double before = (double)session->begun * plan->sessions +
+                          (double)session->index * (double)next_batch_rows(session);
+    const double seconds = before / (double)plan->rate_rows_per_s;
     return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
 }
 
@@ -60,22 +68,29 @@ static enum status send_once(struct session *session, struct append *append, str
     return status;
 }
 
-/* Sends the batch, again while the database is busy and nothing of it was accepted. */
-static enum status send_batch(struct session *session, struct append *append, struct error *error)
+/* Sends the batch, again while the database is busy and nothing of it was accepted. *is_begun
+ * becomes false when STOP came while it was busy: then no row of the batch was ever on its way. */
+static enum status send_batch(struct session *session, struct append *append, bool *is_begun,
+                              struct error *error)
 {
-    for (int tries = 1;; tries++) {
+    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
+    int64_t pause_ns = MONO_NS_PER_MS;
+    *is_begun = true;
+    for (;;) {
         error_clear(error);
         const enum status status = send_once(session, append, error);
         if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0) {
             return status;
         }
-        if (gate_is_stopped(&session->load->gate)) {
-            append->handed = 0;
+        const int64_t now_ns = mono_now_ns();
+        if (now_ns >= limit_ns) {
             return status;
         }
-        if (tries >= BUSY_TRIES) {
+        if (!gate_sleep_until(&session->load->gate, now_ns + pause_ns)) {
+            *is_begun = false;
             return status;
         }
+        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
         session_add(session, RECORDER_BUSY_RETRIES, 1);
     }
 }
@@ -118,16 +133,18 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
-    struct load *load = session->load;
-    const uint64_t left = session->quota - session->begun;
-    struct append append = {.first_row = session->begun,
-                            .rows = left < load->plan->batch_rows ? left : load->plan->batch_rows};
+    struct append append = {.first_row = session->begun, .rows = next_batch_rows(session)};
     struct error error;
     error_clear(&error);
-    session->begun += append.rows;
+    bool is_begun;
     const int64_t start_ns = mono_now_ns();
-    const enum status status = send_batch(session, &append, &error);
+    const enum status status = send_batch(session, &append, &is_begun, &error);
     const int64_t end_ns = mono_now_ns();
+    if (!is_begun) {
+        return STATUS_OK;
+    }
+    session->begun += append.rows;
+    session->batches++;
     if (append.accepted > append.rows) {
         append.accepted = append.rows;
     }
@@ -142,7 +159,6 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK) {
         record_times(session, intended_ns, start_ns, end_ns);
     }
-    session->batches++;
     return status;
 }
 

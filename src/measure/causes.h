@@ -1,9 +1,9 @@
 /*
  * Why sessions and batches failed, grouped.
  *
- * One entry per (where it happened, kind, native code, SQLSTATE) with a count, the first and the
- * last time and the first text. Any thread may add; a mutex guards the table. When it is full,
- * further causes are counted in `others`.
+ * One entry per (where it happened, status, kind, native code, SQLSTATE) with a count, the first
+ * and the last time and the first text. Any thread may add; a mutex guards the table. When it is
+ * full, further causes are counted in `others`.
  */
 #ifndef MEASURE_CAUSES_H
 #define MEASURE_CAUSES_H

@@ -45,10 +45,10 @@ struct verification {
     enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost;             /* acknowledged and not there */
+    uint64_t lost;             /* acknowledged and not there, at least: foreign rows hide others */
     uint64_t in_doubt_arrived; /* rows in doubt that are there */
     uint64_t surplus;          /* there, but neither acknowledged nor in doubt: somebody else's */
-    bool is_shrunk;            /* the table has fewer rows than before */
+    bool is_shrunk;            /* fewer rows than before: somebody deleted, nothing is known */
     char reason[240];          /* VERIFICATION_FAILED: why */
 };
 

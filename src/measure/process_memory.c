@@ -74,7 +74,11 @@ static bool read_pss(struct process_memory_reader *reader, struct process *proce
     memory->pss_anon_bytes = rollup.pss_anon_bytes;
     memory->pss_shared_bytes =
         rollup.pss_bytes > rollup.pss_anon_bytes ? rollup.pss_bytes - rollup.pss_anon_bytes : 0;
-    reader->huge_bytes += rollup.private_huge_bytes;
+    reader->private_huge_bytes += rollup.private_huge_bytes;
+    const uint64_t huge_bytes = rollup.private_huge_bytes + rollup.shared_huge_bytes;
+    if (huge_bytes > reader->most_huge_bytes) {
+        reader->most_huge_bytes = huge_bytes;
+    }
     if (rollup.shared_huge_bytes > reader->shared_huge_bytes) {
         reader->shared_huge_bytes = rollup.shared_huge_bytes;
     }
@@ -206,9 +210,10 @@ static int64_t sum_pss(const struct process_memory_reader *reader,
     const double bytes = first.pss_anon + first.pss_shared + read.pss_anon + read.pss_shared +
                          estimate(unread.resident_anon, read.pss_anon, read.resident_anon) +
                          estimate(unread.resident_shared, read.pss_shared, read.resident_shared);
-    const double huge = (double)reader->huge_bytes * (double)table->processes /
-                        (double)(reader->refreshed > 0 ? reader->refreshed : 1);
-    return (int64_t)(bytes + huge) + (int64_t)reader->shared_huge_bytes;
+    const bool is_whole = reader->refreshed >= table->processes;
+    const uint64_t huge_bytes =
+        is_whole ? reader->private_huge_bytes + reader->shared_huge_bytes : reader->most_huge_bytes;
+    return (int64_t)bytes + (int64_t)huge_bytes;
 }
 
 static int64_t sum_rss(const struct process_memory_reader *reader,
@@ -249,8 +254,9 @@ int64_t process_memory_read(struct process_memory_reader *reader, struct process
     reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
     reader->round++;
     reader->refreshed = 0;
-    reader->huge_bytes = 0;
+    reader->private_huge_bytes = 0;
     reader->shared_huge_bytes = 0;
+    reader->most_huge_bytes = 0;
     if (table->processes == 0 || read_resident(reader, table) == 0) {
         return -1;
     }

@@ -12,7 +12,9 @@
  *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
  * and a process that was not read counts as ra A + rs S. This is the ratio estimator of survey
  * sampling (W. Cochran, Sampling Techniques, ch. 6): its error is that of the ratios, which hardly
- * differ between sessions, not that of the sizes, which do. It is exact when all are read.
+ * differ between sessions, not that of the sizes, which do. It is exact when all are read. Pages of
+ * hugetlbfs, which are no part of PSS, are not scaled: when not all are read, the most that one
+ * process maps stands for them.
  *
  * Where the kernel does not let this user read PSS, the figure is what can be had from resident
  * set sizes: the private part of each plus the largest shared part once. That counts memory which
@@ -29,14 +31,15 @@
 #include "measure/process_table.h"
 
 struct process_memory_reader {
-    int proc;                   /* /proc, borrowed */
-    uint64_t round;             /* readings so far */
-    size_t cursor;              /* index behind the process whose PSS was read last */
-    bool is_rss;                /* PSS cannot be read */
-    size_t refreshed;           /* processes whose PSS was read in the last reading */
-    uint64_t huge_bytes;        /* of these: pages of hugetlbfs that are not shared */
-    uint64_t shared_huge_bytes; /* the largest that is */
-    int64_t cpu_deadline_ns;    /* of the reading under way */
+    int proc;                    /* /proc, borrowed */
+    uint64_t round;              /* readings so far */
+    size_t cursor;               /* index behind the process whose PSS was read last */
+    bool is_rss;                 /* PSS cannot be read */
+    size_t refreshed;            /* processes whose PSS was read in the last reading */
+    uint64_t private_huge_bytes; /* of these: pages of hugetlbfs that one alone maps, summed */
+    uint64_t shared_huge_bytes;  /* the largest that one of these shares */
+    uint64_t most_huge_bytes;    /* the most that one of these maps in all */
+    int64_t cpu_deadline_ns;     /* of the reading under way */
     int64_t wall_deadline_ns;
     /* The smallest share of processes that any reading took the PSS of, when not all. */
     size_t fewest_refreshed;

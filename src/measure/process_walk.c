@@ -54,8 +54,9 @@ static bool add(struct process_walk *walk, pid_t pid, bool is_member)
 {
     struct procfs_process process;
     if (!proc_file_process(walk->proc, pid, &process)) {
-        /* It ended since it was listed; anything else leaves a hole in what was seen. */
-        return errno == ENOENT || errno == ESRCH;
+        /* It ended since it was listed, or is hidden from this user (hidepid), as the server then
+         * is too; anything else leaves a hole in what was seen. */
+        return errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM;
     }
     if (!reserve_one(walk)) {
         return false;

@@ -135,9 +135,7 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
     snapshot->taken_ns = mono_now_ns();
     for (size_t i = 0; i <= recorder->mask; i++) {
         struct shard *shard = &recorder->shards[i];
-        /* Backwards: a session that ends is counted as connected before, so reading `ended` first
-         * never shows more sessions ended than connected. */
-        for (size_t c = RECORDER_COUNTERS; c-- > 0;) {
+        for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
             snapshot->counters[c] +=
                 atomic_load_explicit(&shard->counters[c], memory_order_relaxed);
         }

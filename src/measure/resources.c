@@ -88,6 +88,12 @@ static void read_all(struct resources *resources, struct resource_reading *readi
     read_gauges(resources, &reading->server);
 }
 
+void resources_begin_work(struct resources *resources)
+{
+    resources->first_server.cpu_ns = -1;
+    read_all(resources, &resources->work);
+}
+
 bool resources_init(struct resources *resources, const struct sampler_config *config,
                     int64_t sample_interval_ns)
 {
@@ -113,6 +119,7 @@ bool resources_init(struct resources *resources, const struct sampler_config *co
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     resources->cpus = resources->first.is_host_known ? resources->first.host.cpus
                                                      : (unsigned)(online > 0 ? online : 1);
+    resources->work = resources->first;
     resources->last = resources->first;
     return true;
 }
@@ -247,6 +254,7 @@ void resources_summarise(const struct resources *resources, struct resource_summ
     const struct resource_maxima *const maxima =
         resources->has_long_sample ? &resources->maxima : &resources->short_maxima;
     const struct resource_reading *const first = &resources->first;
+    const struct resource_reading *const work = &resources->work;
     const struct resource_reading *const last = &resources->last;
     const uint64_t peak_bytes = proc_file_own_peak_bytes(resources->proc);
     struct server_description server;
@@ -255,10 +263,10 @@ void resources_summarise(const struct resources *resources, struct resource_summ
         .max_host_cpu_percent = maxima->host,
         .max_server_cpu_percent = maxima->server,
         .max_client_cpu_percent = maxima->client,
-        .mean_host_cpu_percent = host_percent(first, last),
+        .mean_host_cpu_percent = host_percent(work, last),
         .mean_server_cpu_percent =
             server_percent(resources, &resources->first_server, &resources->last_server),
-        .mean_client_cpu_percent = client_percent(resources, first, last),
+        .mean_client_cpu_percent = client_percent(resources, work, last),
         .max_server_memory_bytes = resources->max_server_memory_bytes,
         .max_client_memory_bytes = peak_bytes > 0 ? peak_bytes : resources->max_client_memory_bytes,
         .client_cpu_s = (double)(last->client_cpu_ns - first->client_cpu_ns) / MONO_NS_PER_S,
@@ -267,6 +275,9 @@ void resources_summarise(const struct resources *resources, struct resource_summ
         .server_pid = server.pid,
         .cpus = resources->cpus,
     };
+    if (server.source == MEMORY_SELF) {
+        summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;
+    }
     memcpy(summary->server_name, server.name, sizeof(summary->server_name));
     memcpy(summary->server_note, server.note, sizeof(summary->server_note));
 }

@@ -47,8 +47,9 @@ struct resources {
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
     unsigned cpus;
     struct resource_reading first;
+    struct resource_reading work;       /* when the sessions began to work; first before that */
     struct resource_reading last;       /* where the current sample began */
-    struct server_reading first_server; /* first and last with a known CPU time */
+    struct server_reading first_server; /* first (of the work) and last with a known CPU time */
     struct server_reading last_server;
     struct resource_peaks peaks;
     struct resource_maxima maxima;       /* of samples that are long enough */
@@ -63,6 +64,9 @@ struct resources {
 bool resources_init(struct resources *resources, const struct sampler_config *config,
                     int64_t sample_interval_ns);
 void resources_fini(struct resources *resources);
+
+/* The sessions begin to work: reads all, and takes the means of the summary from here on. */
+void resources_begin_work(struct resources *resources);
 
 /* Reads memory and sessions only, for the current sample. */
 void resources_read_gauges(struct resources *resources);

@@ -20,9 +20,10 @@ enum {
 struct sampler {
     struct sampler_config config;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards the two flags below; the rest is the thread's own */
+    pthread_mutex_t lock; /* guards the three flags below; the rest is the thread's own */
     pthread_cond_t wake;
     bool is_stopping;
+    bool is_marked;
     bool is_poked;
     struct intervals intervals;
     struct resources resources;
@@ -33,6 +34,7 @@ struct sampler {
 /* What the thread was woken for. */
 struct wake_up {
     bool is_stopping;
+    bool is_marked;
     bool is_poked;
 };
 
@@ -41,13 +43,15 @@ static struct wake_up wait_until(struct sampler *sampler, int64_t moment_ns)
     const struct timespec deadline = mono_timespec(moment_ns);
     pthread_mutex_lock(&sampler->lock);
     int outcome = 0;
-    while (!sampler->is_stopping && !sampler->is_poked && outcome == 0) {
+    while (!sampler->is_stopping && !sampler->is_marked && !sampler->is_poked && outcome == 0) {
         outcome = pthread_cond_timedwait(&sampler->wake, &sampler->lock, &deadline);
     }
     const struct wake_up wake_up = {
         .is_stopping = sampler->is_stopping,
+        .is_marked = sampler->is_marked,
         .is_poked = sampler->is_poked,
     };
+    sampler->is_marked = false;
     sampler->is_poked = false;
     pthread_mutex_unlock(&sampler->lock);
     return wake_up;
@@ -121,6 +125,9 @@ static void *run_sampler(void *argument)
         if (wake_up.is_stopping) {
             take(sampler, true, true);
             return NULL;
+        }
+        if (wake_up.is_marked) {
+            resources_begin_work(&sampler->resources);
         }
         const int64_t now_ns = mono_now_ns();
         const bool is_interval_due = now_ns >= next_interval_ns;
@@ -221,6 +228,13 @@ static void wake_for(struct sampler *sampler, bool *flag)
 int64_t sampler_run_start_ns(const struct sampler *sampler)
 {
     return sampler->config.run_start_ns;
+}
+
+void sampler_mark_work(struct sampler *sampler)
+{
+    if (sampler != NULL) {
+        wake_for(sampler, &sampler->is_marked);
+    }
 }
 
 void sampler_poke(struct sampler *sampler)

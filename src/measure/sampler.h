@@ -99,7 +99,7 @@ struct resource_summary {
     double max_host_cpu_percent; /* negative = unknown */
     double max_server_cpu_percent;
     double max_client_cpu_percent;
-    double mean_host_cpu_percent; /* over the whole run */
+    double mean_host_cpu_percent; /* while the sessions worked: gate opened -> end of the run */
     double mean_server_cpu_percent;
     double mean_client_cpu_percent;
     int64_t max_server_memory_bytes;  /* negative = unknown */
@@ -121,7 +121,11 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
 /* When the run starts, monotonic: as configured, or when sampler_start had taken its readings. */
 int64_t sampler_run_start_ns(const struct sampler *sampler);
 
-/* Asks for a reading of memory soon. Any thread. */
+/* The gate has opened: from here on the means of the summary are taken, and memory is read soon.
+ * Any thread; takes NULL. */
+void sampler_mark_work(struct sampler *sampler);
+
+/* Asks for a reading of memory soon. Any thread; takes NULL. */
 void sampler_poke(struct sampler *sampler);
 
 /* Takes the last interval and sample, ends the thread, fills *summary and frees the sampler.

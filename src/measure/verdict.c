@@ -5,6 +5,8 @@
  *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
  *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
  *     more of them than the server, and more than all other programs;
+ *   - the server is on this machine but cannot be seen, the CPUs were over BUSY_PERCENT busy, and
+ *     this program had more than half of what was busy;
  *   - session threads spent over half of their time waiting for a CPU, while the server, on this
  *     machine, used less than half of what was there, or is elsewhere.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
@@ -74,20 +76,24 @@ static double starved_share(const struct result *result)
     return time_ns > 0 ? waited_ns / time_ns : 0;
 }
 
+/* What the server can have had of the CPUs at most: where it is known, what it had. */
+static double server_at_most_percent(const struct resource_summary *r)
+{
+    return r->mean_server_cpu_percent >= 0 ? r->mean_server_cpu_percent
+                                           : r->mean_host_cpu_percent - r->mean_client_cpu_percent;
+}
+
 /* Share of the CPUs that neither the server nor this program had. */
 static double others_percent(const struct resource_summary *r)
 {
-    return r->mean_host_cpu_percent - r->mean_client_cpu_percent -
-           (r->mean_server_cpu_percent > 0 ? r->mean_server_cpu_percent : 0);
+    return r->mean_host_cpu_percent - r->mean_client_cpu_percent - server_at_most_percent(r);
 }
 
 static bool is_client_bound(struct result *result, bool is_local)
 {
     const struct resource_summary *r = &result->resources;
     const double client = r->mean_client_cpu_percent;
-    const double server = r->mean_server_cpu_percent;
     const double starved = starved_share(result);
-    const bool knows_server = is_local && server >= 0;
     if (result->append_ns < SHORTEST_NS || client < 0) {
         return false;
     }
@@ -96,14 +102,15 @@ static bool is_client_bound(struct result *result, bool is_local)
                            "client-bound: append itself used %.0f %% of this machine's CPUs",
                            client);
     }
-    if (knows_server && r->mean_host_cpu_percent >= BUSY_PERCENT && client > server &&
+    const double server = server_at_most_percent(r);
+    if (is_local && r->mean_host_cpu_percent >= BUSY_PERCENT && client > server &&
         client > others_percent(r)) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
                            client, server);
     }
-    const bool server_had_cpus = knows_server && server >= 50.0;
-    if ((!is_local || knows_server) && starved > STARVED_SHARE && !server_had_cpus) {
+    const bool server_had_cpus = is_local && server >= 50.0;
+    if (starved > STARVED_SHARE && !server_had_cpus) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: sessions waited for a CPU of this machine %.0f %% of "
                            "their time",
@@ -124,6 +131,9 @@ static bool is_disturbed(struct result *result, bool is_local)
                        "other programs of this machine used %.0f %% of its CPUs",
                        others_percent(r));
 }
+
+static const char shrunk[] = "the table has fewer rows than before the run: somebody deleted, and "
+                             "this run's rows cannot be verified";
 
 static bool is_short(struct result *result)
 {
@@ -149,10 +159,6 @@ static bool is_doubtful(struct result *result, uint64_t rate)
         return set_verdict(result, VERDICT_DEGRADED,
                            "the rows were not counted after the run: %.150s", v->reason);
     }
-    if (v->is_shrunk) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "the table has fewer rows than before the run: somebody deleted");
-    }
     if (v->surplus > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " rows more than this run wrote: somebody else wrote too",
@@ -168,7 +174,7 @@ static bool is_doubtful(struct result *result, uint64_t rate)
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
                            counters[RECORDER_COUNTS_FAILED]);
     }
-    if (rate > 0 && result->batches_late > 0 && result->append_ns > 0) {
+    if (rate > 0 && result->append_ns >= SHORTEST_NS) {
         const double reached =
             (double)result->rows.acknowledged / ((double)result->append_ns / 1e9) / (double)rate;
         if (reached < RATE_REACHED) {
@@ -206,11 +212,32 @@ static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
+    const char *why = main_cause(&result->causes, CAUSE_APPEND);
+    if (why[0] == '\0') {
+        why = main_cause(&result->causes, CAUSE_READ);
+    }
     set_exit(result, EXIT_CODE_SHORT,
              "the ledger is short: %" PRIu64 " sessions dropped, %" PRIu64
              " rows rejected, %" PRIu64 " in doubt, %" PRIu64 " not sent%s%.120s",
-             s->dropped, r->rejected, r->in_doubt, r->not_sent,
-             s->dropped + r->rejected ? ": " : "", main_cause(&result->causes, CAUSE_APPEND));
+             s->dropped, r->rejected, r->in_doubt, r->not_sent, why[0] == '\0' ? "" : ": ", why);
+}
+
+/* All is acknowledged; what else makes the run less than it was asked to be. */
+static void judge_rest(struct result *result)
+{
+    const struct verification *v = &result->verification;
+    const uint64_t failed = result->totals.counters[RECORDER_COUNTS_FAILED];
+    if (v->state == VERIFICATION_FAILED) {
+        set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
+                 v->reason);
+    } else if (v->is_shrunk) {
+        set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
+    } else if (failed > 0) {
+        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " reads failed: %.200s", failed,
+                 main_cause(&result->causes, CAUSE_READ));
+    } else if (result->verdict == VERDICT_INVALID) {
+        set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
+    }
 }
 
 /* What weighs most comes first: a wish of the user, a defect, lost rows, then whose limit it was.
@@ -237,11 +264,8 @@ static void judge_exit(struct result *result)
                  main_cause(&result->causes, CAUSE_CONNECT));
     } else if (s->finished < s->requested || r->acknowledged < r->planned) {
         judge_short(result);
-    } else if (v->state == VERIFICATION_FAILED) {
-        set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
-                 v->reason);
-    } else if (result->verdict == VERDICT_INVALID) {
-        set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
+    } else {
+        judge_rest(result);
     }
 }
 
@@ -251,6 +275,8 @@ void result_judge(struct result *result, const struct judge_context *context)
     result->exit_reason[0] = '\0';
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
+    } else if (result->verification.is_shrunk) {
+        set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
     } else if (result->verification.lost > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
                     result->verification.lost);
@@ -259,7 +285,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                !is_disturbed(result, context->is_local)) {
         set_verdict(result, VERDICT_VALID, "%s",
                     result->verification.state == VERIFICATION_DONE
-                        ? "every session finished, every row was acknowledged and counted"
+                        ? "every row was acknowledged, and the table grew by as many"
                         : "every session finished, every row was acknowledged");
     }
     judge_exit(result);

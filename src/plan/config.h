@@ -34,7 +34,8 @@ struct config {
     const char *adapter; /* NULL = from the target */
     const char *host;
     const char *user;
-    const char *password; /* from the environment or a file; never from the command line */
+    const char *password;         /* from a file; never from the command line */
+    const char *default_password; /* from the environment; the URL's and the file's win */
     const char *database;
     const char *table;
     const char *schema;

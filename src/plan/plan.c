@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adapters/registry.h"
+#include "base/buffer.h"
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/units.h"
@@ -76,18 +77,19 @@ static enum exit_code choose_method(struct plan *plan, const struct config *conf
         plan->target.method = methods == NULL ? NULL : methods[0];
         return EXIT_CODE_OK;
     }
-    char known[120] = "it has one way only";
-    size_t used = 0;
+    struct buffer known;
+    buffer_init(&known);
     for (; methods != NULL && *methods != NULL; methods++) {
         if (strcmp(*methods, config->method) == 0) {
             plan->target.method = *methods;
+            buffer_fini(&known);
             return EXIT_CODE_OK;
         }
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-                                 used == 0 ? "use " : " or ", *methods);
+        buffer_add_format(&known, "%s%s", known.length == 0 ? "use " : " or ", *methods);
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "%s has no method '%s': %s", plan->adapter->name,
-              config->method, known);
+    error_set(error, ERROR_USAGE, 0, NULL, "%s has no method '%.60s': %s", plan->adapter->name,
+              config->method, methods == NULL ? "it has one way only" : buffer_text(&known));
+    buffer_fini(&known);
     return EXIT_CODE_USAGE;
 }
 
@@ -107,7 +109,9 @@ static enum exit_code read_schema_file(struct plan *plan, const char *path, stru
     fclose(file);
     if (!is_read || length == 0 || length == SCHEMA_FILE_BYTES_MAX) {
         error_set(error, ERROR_USAGE, 0, NULL, "--schema-file %s: %s", path,
-                  length == 0 ? "cannot be read or is empty" : "is larger than 1 MiB");
+                  !is_read      ? "cannot be read"
+                  : length == 0 ? "is empty"
+                                : "is larger than 1 MiB");
         return EXIT_CODE_USAGE;
     }
     plan->ddl_text[length] = '\0';

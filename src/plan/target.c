@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adapters/registry.h"
+#include "base/buffer.h"
 #include "base/mono.h"
 #include "plan/url.h"
 
@@ -12,13 +13,14 @@ static const char *const embedded_default = "sqlite";
 
 static enum exit_code unknown_adapter(const char *name, struct error *error)
 {
-    char known[160] = "";
-    size_t used = 0;
+    struct buffer known;
+    buffer_init(&known);
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ",
-                                 (*a)->name);
+        buffer_add_format(&known, "%s%s", known.length == 0 ? "" : ", ", (*a)->name);
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "unknown adapter '%s': this build has %s", name, known);
+    error_set(error, ERROR_USAGE, 0, NULL, "unknown adapter '%.60s': this build has %s", name,
+              buffer_text(&known));
+    buffer_fini(&known);
     return EXIT_CODE_USAGE;
 }
 
@@ -31,11 +33,10 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
     return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
-static enum exit_code recognise(struct plan *plan, const char *host, uint16_t port,
-                                struct error *error)
+/* Asks every adapter that can tell, the names of those that could not going to *tried. */
+static enum exit_code ask_adapters(struct plan *plan, struct buffer *tried, struct error *error)
 {
-    char tried[120] = "";
-    size_t used = 0;
+    const struct target *target = &plan->target;
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->recognise == NULL) {
             continue;
@@ -43,7 +44,7 @@ static enum exit_code recognise(struct plan *plan, const char *host, uint16_t po
         struct error reason;
         error_clear(&reason);
         const enum status status =
-            (*a)->recognise(host, port, plan->target.connect_timeout_s, &reason);
+            (*a)->recognise(target->host, target->port, target->connect_timeout_s, &reason);
         if (status == STATUS_OK) {
             plan->adapter = *a;
             return EXIT_CODE_OK;
@@ -52,14 +53,22 @@ static enum exit_code recognise(struct plan *plan, const char *host, uint16_t po
             *error = reason;
             return EXIT_CODE_SERVER;
         }
-        used += (size_t)snprintf(tried + used, sizeof tried - used, "%s%s", used == 0 ? "" : ", ",
-                                 (*a)->name);
+        buffer_add_format(tried, "%s%s", tried->length == 0 ? "" : ", ", (*a)->name);
     }
     error_set(error, ERROR_UNSUPPORTED, 0, NULL,
               "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "
               "URL or --adapter",
-              host, port, tried);
+              target->host, target->port, buffer_text(tried));
     return EXIT_CODE_SERVER;
+}
+
+static enum exit_code recognise(struct plan *plan, struct error *error)
+{
+    struct buffer tried;
+    buffer_init(&tried);
+    const enum exit_code code = ask_adapters(plan, &tried, error);
+    buffer_fini(&tried);
+    return code;
 }
 
 static enum exit_code resolve_port(struct plan *plan, const struct config *config, uint16_t port,
@@ -72,7 +81,7 @@ static enum exit_code resolve_port(struct plan *plan, const struct config *confi
     plan->target.host = config->host == NULL ? LOCAL_HOST : config->host;
     plan->target.port = port;
     if (config->adapter == NULL) {
-        return recognise(plan, plan->target.host, port, error);
+        return recognise(plan, error);
     }
     const enum exit_code code = choose_by_name(plan, config->adapter, error);
     if (code == EXIT_CODE_OK && (plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
@@ -132,6 +141,9 @@ static void apply_options(struct target *target, const struct config *config)
     }
     if (config->password != NULL) {
         target->password = config->password;
+    } else if (target->password == NULL && config->default_password != NULL &&
+               config->default_password[0] != '\0') {
+        target->password = config->default_password;
     }
     if (config->database != NULL) {
         target->database = config->database;

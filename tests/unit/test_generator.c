@@ -108,7 +108,9 @@ static void test_rows_are_a_function_of_their_number(void **state)
     }
     generator_give_back(generator, a);
     generator_give_back(generator, b);
-    assert_int_equal(generator_buffers(generator), 2);
+    struct row_buffer *again = generator_borrow(generator);
+    assert_true(again == a || again == b);
+    generator_give_back(generator, again);
     generator_destroy(generator);
     table_fini(&table);
 }

@@ -73,6 +73,10 @@ static void test_client_bound(void **state)
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "95 %");
     r->append_ns = 1000;
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    r->append_ns = INT64_C(10000000000);
+    r->resources.mean_host_cpu_percent = 95;
+    r->resources.mean_client_cpu_percent = 60;
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "client-bound");
     free(r);
 }
 
@@ -178,6 +182,32 @@ static void test_not_counted(void **state)
     free(r);
 }
 
+static void test_table_that_shrank(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->verification.rows_after = 3;
+    verification_settle(&r->verification, &r->rows);
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody deleted");
+    assert_int_equal(r->verification.lost, 0);
+    free(r);
+}
+
+static void test_failed_reads(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->totals.counters[RECORDER_COUNTS_FAILED] = 2;
+    add_cause(r, CAUSE_READ, "syntax error");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "2 reads failed: syntax error");
+    r->sessions.finished = 9;
+    r->sessions.dropped = 1;
+    r->rows.acknowledged = 900;
+    r->rows.not_sent = 100;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "100 not sent: syntax error");
+    free(r);
+}
+
 static void test_doubts_without_an_exit_code(void **state)
 {
     (void)state;
@@ -189,7 +219,6 @@ static void test_doubts_without_an_exit_code(void **state)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 were behind");
     r->totals.counters[RECORDER_FRESH_BEHIND] = 0;
     const struct judge_context rated = {.is_local = true, .rate_rows_per_s = 200};
-    r->batches_late = 1;
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the rate");
     free(r);
 }
@@ -207,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_ledger_that_does_not_balance),
         cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_table_that_shrank),
+        cmocka_unit_test(test_failed_reads),
         cmocka_unit_test(test_doubts_without_an_exit_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
