@@ -50,7 +50,7 @@ remove_no_cluster() { [ ! -e "$no_cluster" ] || $as_root rm -f "$no_cluster"; }
 case " $missing " in
 *' postgresql '*)
     trap remove_no_cluster EXIT
-    trap 'exit 130' INT TERM
+    trap 'exit 130' INT TERM HUP
     $as_root mkdir -p "${no_cluster%/*}"
     echo 'create_main_cluster = false' | $as_root tee "$no_cluster" >/dev/null
     ;;
@@ -60,4 +60,4 @@ echo "setup.sh: installing$missing" >&2
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null
 # shellcheck disable=SC2086 # a list of words
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    -o Dpkg::Options::=--force-confold $missing </dev/null
+    -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 $missing </dev/null

@@ -5,7 +5,8 @@
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
 # JOBS (parallel tests, default 2), SERVER=0 (no server: leave out the tests that need one).
-# Fails when a test fails, when one was skipped, and when none ran.
+# Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
+# system (not root, or a container) may the tests of full disks be skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,11 +52,19 @@ status=0
 ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-2}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
 
-skipped=$(grep -cE '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)
+skips=$(grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)
+mkdir "$temp/probe"
+if mount -t tmpfs append-probe "$temp/probe" 2>/dev/null; then
+    umount -l "$temp/probe"
+elif grep -q ' cli\.disk ' <<<"$skips"; then
+    echo 'test.sh: NOTE: no file system may be mounted here, so cli.disk ran only in part' >&2
+    skips=$(grep -v ' cli\.disk ' <<<"$skips" || true)
+fi
+skipped=$(grep -c . <<<"$skips" || true)
 passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)
 if [ "$status" -eq 0 ] && [ "$skipped" -gt 0 ]; then
     echo "test.sh: $skipped tests were skipped, which counts as failed here:" >&2
-    grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" >&2
+    printf '%s\n' "$skips" >&2
     status=1
 fi
 if [ "$status" -eq 0 ]; then

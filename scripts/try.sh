@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh run
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM HUP
 generator=Ninja
 [ ! -f build/CMakeCache.txt ] || generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' build/CMakeCache.txt)
 if ! { cmake -S . -B build -G "$generator" -D APPEND_TESTS=OFF && cmake --build build -j 2; } >"$log" 2>&1; then

@@ -21,7 +21,9 @@ static void client_version(char *text, size_t size)
 
 static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
-    return postgresql_finish(conn, PQsendQuery(conn->connection, sql), NULL, error);
+    const enum status status =
+        postgresql_finish(conn, PQsendQuery(conn->connection, sql), NULL, error);
+    return postgresql_end_transaction(conn, status, error);
 }
 
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
@@ -132,7 +134,8 @@ static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *r
         PQclear(result);
     }
     const enum status rest = postgresql_finish(conn, was_sent, NULL, error);
-    return status == STATUS_OK || rest == STATUS_LOST ? rest : status;
+    status = status == STATUS_OK || rest == STATUS_LOST ? rest : status;
+    return postgresql_end_transaction(conn, status, error);
 }
 
 /* Those who may not see other people's sessions still may see their number. */

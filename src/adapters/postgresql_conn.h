@@ -58,6 +58,11 @@ enum status postgresql_result_error(struct adapter_conn *conn, const PGresult *r
 enum status postgresql_finish(struct adapter_conn *conn, int was_sent, PGresult **kept,
                               struct error *error);
 
+/* Rolls back a transaction that the user's SQL, which came to `status`, left open: later appends
+ * would be acknowledged within it and lost with the connection. Returns what it comes to. */
+enum status postgresql_end_transaction(struct adapter_conn *conn, enum status status,
+                                       struct error *error);
+
 /* Records that memory ran out. */
 enum status postgresql_memory_error(struct error *error);
 

@@ -184,8 +184,11 @@ enum status postgresql_copy_rows(struct adapter_conn *conn, const struct batch *
     if (!piece.has_failed) {
         return STATUS_OK;
     }
+    if (PQstatus(conn->connection) == CONNECTION_OK) {
+        postgresql_memory_error(error); /* libpq has no other reason to refuse a piece */
+    }
     const enum status status = postgresql_copy_close(conn, &(uint64_t){0}, error);
-    return status == STATUS_OK ? postgresql_result_error(conn, NULL, error) : status;
+    return status == STATUS_LOST ? STATUS_LOST : STATUS_FATAL;
 }
 
 /* PQputCopyEnd and the reading behind it come even after a failed write: only so does libpq look

@@ -8,8 +8,8 @@
 #include "adapters/postgresql_encode.h"
 
 /* Tables of any kind that take rows. Domains are followed down to the type beneath them; the
- * innermost length, and every NOT NULL on the way, hold. A partial unique index counts as well:
- * equal values could be refused. */
+ * innermost length, and every NOT NULL on the way, hold. Unique is a column that an index of it
+ * alone makes so for all rows: a partial index does not. */
 static const char describe_sql[] =
     "with recursive relation as ("
     " select oid from pg_catalog.pg_class"
@@ -28,7 +28,7 @@ static const char describe_sql[] =
     "  d.modifier, d.is_required::int, d.has_default::int,"
     "  (a.attidentity = 'a' or a.attgenerated <> '')::int,"
     "  exists (select from pg_catalog.pg_index i where i.indrelid = a.attrelid and i.indisunique"
-    "   and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int"
+    "   and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int"
     " from resolved d"
     " join pg_catalog.pg_type t on t.oid = d.type and t.typtype <> 'd'"
     " join pg_catalog.pg_attribute a on a.attnum = d.number"

@@ -114,6 +114,7 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
     static const char *const foreign[] = {"invalid response to SSL", "expected authentication",
                                           NULL};
     static const char *const full[] = {"could not fork", NULL};
+    static const char *const broken[] = {"SSL SYSCALL error", "closed unexpectedly", NULL};
     static const char start[] = "connection to server ";
     const char *message = PQerrorMessage(connection);
     const char *found = find_sqlstate(message);
@@ -136,7 +137,7 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
         kind = ERROR_UNSUPPORTED;
         status = STATUS_FATAL;
     } else if (PQconnectionNeedsPassword(connection) ||
-               (was_reached && contains_any(line, credentials))) {
+               (was_reached && !contains_any(line, broken) && contains_any(line, credentials))) {
         kind = ERROR_AUTH;
         status = STATUS_FATAL;
     }
@@ -189,6 +190,22 @@ enum status postgresql_result_error(struct adapter_conn *conn, const PGresult *r
         return STATUS_LOST;
     }
     return meaning != NULL ? meaning->status : STATUS_REJECTED;
+}
+
+enum status postgresql_end_transaction(struct adapter_conn *conn, enum status status,
+                                       struct error *error)
+{
+    const PGTransactionStatusType state = PQtransactionStatus(conn->connection);
+    if (state != PQTRANS_INTRANS && state != PQTRANS_INERROR) {
+        return status;
+    }
+    if (status == STATUS_OK) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
+        status = STATUS_FATAL;
+    }
+    const enum status undone =
+        postgresql_finish(conn, PQsendQuery(conn->connection, "rollback"), NULL, error);
+    return undone == STATUS_LOST ? STATUS_LOST : status;
 }
 
 static bool is_failure(const PGresult *result)

@@ -208,6 +208,7 @@ enum status postgresql_insert_rows(struct adapter_conn *conn, const struct batch
     if (columns == 0 || columns > PARAMETERS_MAX) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
                   batch->table->name);
+        PQexitPipelineMode(conn->connection); /* nothing was sent in it */
         return STATUS_FATAL;
     }
     const size_t most = PARAMETERS_MAX / columns;
@@ -259,7 +260,11 @@ enum status postgresql_insert_close(struct adapter_conn *conn, uint64_t *accepte
     bool is_synced = false;
     unsigned silent = 0;
 
-    PQpipelineSync(conn->connection);
+    if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
+        /* Without memory for the end of the pipeline nothing but leaving ends it. */
+        postgresql_interrupt(conn);
+        return postgresql_memory_error(error);
+    }
     /* A NULL ends each statement's results; two in a row mean that nothing more will come. */
     while (!is_synced && silent < 2) {
         PGresult *result = PQgetResult(conn->connection);

@@ -57,6 +57,27 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
 }
 
+/* Rolls back a transaction that the user's SQL, which came to `status`, left open: no append could
+ * begin. Returns what it comes to. */
+static enum status end_transaction(struct adapter_conn *conn, enum status status,
+                                   struct error *error)
+{
+    if (sqlite3_get_autocommit(conn->database)) {
+        return status;
+    }
+    if (status == STATUS_OK) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
+        status = STATUS_FATAL;
+    }
+    sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
+    return status;
+}
+
+static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    return end_transaction(conn, execute(conn, sql, error), error);
+}
+
 /* Leaves in *is_wal whether the pragma's answer is "wal". */
 static int run_journal_pragma(sqlite3 *database, const char *sql, bool *is_wal)
 {
@@ -241,9 +262,10 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             roll_back(conn);
             return status;
         }
+        /* None, when a constraint or a trigger of the table says to ignore the row. */
+        conn->inserted_rows += (uint64_t)sqlite3_changes(conn->database);
     }
     sqlite3_clear_bindings(conn->insert);
-    conn->inserted_rows += batch->row_count;
     return STATUS_OK;
 }
 
@@ -295,7 +317,9 @@ static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *r
             code = sqlite3_finalize(statement);
         }
     }
-    return code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
+    const enum status status =
+        code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
+    return end_transaction(conn, status, error);
 }
 
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
@@ -321,7 +345,7 @@ const struct adapter adapter_sqlite = {
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
-    .execute = execute,
+    .execute = execute_ddl,
     .describe = sqlite_describe,
     .append_open = append_open,
     .append_rows = append_rows,

@@ -15,7 +15,8 @@ enum {
 static const char columns_sql[] =
     "select name, type, \"notnull\", dflt_value is not null, pk, hidden,"
     " exists (select 1 from pragma_index_list(?1) l join pragma_index_info(l.name) i"
-    "  where l.\"unique\" = 1 group by l.name having count(*) = 1 and max(i.name) = c.name),"
+    "  where l.\"unique\" = 1 and l.partial = 0 group by l.name having count(*) = 1 and "
+    "max(i.name) = c.name),"
     " (select count(*) from pragma_table_xinfo(?1) where pk > 0) = 1,"
     " (select wr from pragma_table_list where schema = 'main' and name = ?1 collate nocase)"
     " from pragma_table_xinfo(?1) c"

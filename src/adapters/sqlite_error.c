@@ -30,6 +30,7 @@ static const struct meaning meanings[] = {
 enum status sqlite_call_error(sqlite3 *database, int code, struct error *error)
 {
     static const char missing[] = "no such ";
+    static const char column[] = " has no column named ";
     const char *text = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
 
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
@@ -38,8 +39,8 @@ enum status sqlite_call_error(sqlite3 *database, int code, struct error *error)
             return meanings[i].status;
         }
     }
-    /* SQLITE_ERROR is everything else; only the text tells a table that is missing. */
-    if (strncmp(text, missing, sizeof missing - 1) == 0) {
+    /* SQLITE_ERROR is everything else; only the text tells what is missing. */
+    if (strncmp(text, missing, sizeof missing - 1) == 0 || strstr(text, column) != NULL) {
         error_set(error, ERROR_NOT_FOUND, code, NULL, "%s", text);
         return STATUS_FATAL;
     }

@@ -268,7 +268,9 @@ void resources_summarise(const struct resources *resources, struct resource_summ
             server_percent(resources, &resources->first_server, &resources->last_server),
         .mean_client_cpu_percent = client_percent(resources, work, last),
         .max_server_memory_bytes = resources->max_server_memory_bytes,
-        .max_client_memory_bytes = peak_bytes > 0 ? peak_bytes : resources->max_client_memory_bytes,
+        .max_client_memory_bytes = peak_bytes > resources->max_client_memory_bytes
+                                       ? peak_bytes
+                                       : resources->max_client_memory_bytes,
         .client_cpu_s = (double)(last->client_cpu_ns - first->client_cpu_ns) / MONO_NS_PER_S,
         .memory_source = server.source,
         .max_server_processes = resources->max_server_processes,

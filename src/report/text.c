@@ -16,6 +16,14 @@ enum {
     CAUSES_SHOWN = 5
 };
 
+/* How much room is given to what can be long: more than one screen has for the worst run. */
+struct room {
+    size_t causes;
+    size_t cause_lines; /* of each */
+    size_t memory_lines;
+    size_t target_lines;
+};
+
 /* A line as it is put together. */
 struct text {
     char bytes[SCREEN_TEXT_BYTES];
@@ -33,12 +41,18 @@ static void text_add(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
-static void add_figure(struct screen *screen, const char *name, const char *value,
-                       const char *detail)
+static void add_long_figure(struct screen *screen, const char *name, const char *value,
+                            size_t lines, const char *detail)
 {
     char label[128];
     snprintf(label, sizeof label, "%-15s%16s", name, value);
-    screen_add_wrapped(screen, label, FIGURE_COLUMN, 3, detail);
+    screen_add_wrapped(screen, label, FIGURE_COLUMN, lines, detail);
+}
+
+static void add_figure(struct screen *screen, const char *name, const char *value,
+                       const char *detail)
+{
+    add_long_figure(screen, name, value, 3, detail);
 }
 
 static bool is_embedded(const struct plan *plan)
@@ -58,7 +72,10 @@ static void add_cpu(struct screen *screen, const struct plan *plan,
     struct text detail = {""};
     text_add(&detail, "all %u CPU%s", resources->cpus, resources->cpus == 1 ? "" : "s");
     if (is_embedded(plan)) {
-        text_add(&detail, "; append with the database %.1f %%", resources->max_client_cpu_percent);
+        if (resources->max_client_cpu_percent >= 0) {
+            text_add(&detail, "; append with the database %.1f %%",
+                     resources->max_client_cpu_percent);
+        }
     } else {
         if (resources->max_server_cpu_percent >= 0) {
             text_add(&detail, ": server %.1f %%", resources->max_server_cpu_percent);
@@ -72,14 +89,15 @@ static void add_cpu(struct screen *screen, const struct plan *plan,
     add_figure(screen, "Maximum CPU", value, detail.bytes);
 }
 
-static void add_memory(struct screen *screen, const struct resource_summary *resources)
+static void add_memory(struct screen *screen, const struct resource_summary *resources,
+                       size_t lines)
 {
     struct text detail = {""};
     if (!figures_has_memory(resources)) {
         text_add(&detail, "%s",
                  resources->server_note[0] != '\0' ? resources->server_note
                                                    : "the server's processes were not found");
-        add_figure(screen, "Maximum memory", "unknown", detail.bytes);
+        add_long_figure(screen, "Maximum memory", "unknown", lines, detail.bytes);
         return;
     }
     char value[UNITS_TEXT_BYTES + 8];
@@ -97,7 +115,7 @@ static void add_memory(struct screen *screen, const struct resource_summary *res
     if (resources->server_note[0] != '\0') {
         text_add(&detail, "; %s", resources->server_note);
     }
-    add_figure(screen, "Maximum memory", value, detail.bytes);
+    add_long_figure(screen, "Maximum memory", value, lines, detail.bytes);
 }
 
 /* Parts of the elapsed time keep a decimal, so that their sum can be seen to be it. */
@@ -138,7 +156,8 @@ static void add_throughput(struct screen *screen, const struct result *result)
     add_figure(screen, "Throughput", rate, "acknowledged rows / elapsed time");
 }
 
-static void add_run(struct screen *screen, const struct plan *plan, const struct result *result)
+static void add_run(struct screen *screen, const struct plan *plan, const struct result *result,
+                    size_t target_lines)
 {
     char count[UNITS_TEXT_BYTES];
     struct text text = {""};
@@ -146,7 +165,7 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     if (result->server.version[0] != '\0') {
         text_add(&text, " (%s)", result->server.version);
     }
-    screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, 1, text.bytes);
+    screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, target_lines, text.bytes);
 
     text = (struct text){""};
     text_add(&text, "%s session%s", units_format_count(plan->sessions, count),
@@ -258,31 +277,33 @@ static size_t next_cause(const struct causes *causes, const bool is_shown[CAUSES
     return best;
 }
 
-static void add_cause(struct screen *screen, const struct cause *cause)
+static void add_cause(struct screen *screen, const struct cause *cause, size_t lines)
 {
     char count[UNITS_TEXT_BYTES];
-    struct text code = {""};
-    text_add(&code, "%s", error_kind_name(cause->error.kind));
+    char label[UNITS_TEXT_BYTES + 16];
+    struct text text = {""};
+    snprintf(label, sizeof label, "%10s x ", units_format_count(cause->count, count));
+    text_add(&text, "%s, %s", cause_phase_name(cause->phase), error_kind_name(cause->error.kind));
     if (cause->error.sqlstate[0] != '\0') {
-        text_add(&code, " %s", cause->error.sqlstate);
+        text_add(&text, " %s", cause->error.sqlstate);
     } else if (cause->error.native_code != 0) {
-        text_add(&code, " %d", cause->error.native_code);
+        text_add(&text, " %d", cause->error.native_code);
     }
-    screen_add(screen, "%10s x %s, %s: %s", units_format_count(cause->count, count),
-               cause_phase_name(cause->phase), code.bytes, cause->error.text);
+    text_add(&text, ": %s", cause->error.text);
+    screen_add_wrapped(screen, label, (unsigned)strlen(label), lines, text.bytes);
 }
 
-static void add_causes(struct screen *screen, const struct causes *causes, size_t most)
+static void add_causes(struct screen *screen, const struct causes *causes, const struct room *room)
 {
     if (causes->count == 0) {
         return;
     }
     bool is_shown[CAUSES_MAX] = {false};
     screen_add(screen, "Errors");
-    for (size_t shown = 0; shown < most && shown < causes->count; shown++) {
+    for (size_t shown = 0; shown < room->causes && shown < causes->count; shown++) {
         const size_t cause = next_cause(causes, is_shown);
         is_shown[cause] = true;
-        add_cause(screen, &causes->entries[cause]);
+        add_cause(screen, &causes->entries[cause], room->cause_lines);
     }
     uint64_t rest = causes->others;
     for (size_t i = 0; i < causes->count; i++) {
@@ -320,22 +341,22 @@ static void write_folder(FILE *stream, const char *folder)
 }
 
 static void build(struct screen *screen, const struct plan *plan, const struct result *result,
-                  const char *shortage, size_t causes)
+                  const char *shortage, const struct room *room)
 {
     screen_init(screen);
     add_cpu(screen, plan, &result->resources);
-    add_memory(screen, &result->resources);
+    add_memory(screen, &result->resources, room->memory_lines);
     add_elapsed(screen, result);
     add_throughput(screen, result);
     screen_add_blank(screen);
-    add_run(screen, plan, result);
+    add_run(screen, plan, result, room->target_lines);
     text_ledger_add(screen, result);
     screen_add_blank(screen);
     add_latencies(screen, plan, result);
     add_freshness(screen, result);
     add_client(screen, plan, result);
     screen_add_blank(screen);
-    add_causes(screen, &result->causes, causes);
+    add_causes(screen, &result->causes, room);
     screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result->stop_reason));
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
@@ -348,12 +369,18 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
                        const char *shortage)
 {
     struct screen screen;
-    size_t causes = CAUSES_SHOWN;
-    build(&screen, plan, result, shortage, causes);
+    struct room room = {
+        .causes = CAUSES_SHOWN, .cause_lines = 4, .memory_lines = 6, .target_lines = 3};
+    build(&screen, plan, result, shortage, &room);
+    if (screen.count > SCREEN_LINES) {
+        room = (struct room){
+            .causes = CAUSES_SHOWN, .cause_lines = 1, .memory_lines = 3, .target_lines = 1};
+        build(&screen, plan, result, shortage, &room);
+    }
     /* The verdict stands at the end, before the folder, and must not be what is cut off. */
-    while (causes > 0 && screen.count - screen.blanks > SCREEN_LINES) {
-        causes--;
-        build(&screen, plan, result, shortage, causes);
+    while (room.causes > 0 && screen.count - screen.blanks > SCREEN_LINES) {
+        room.causes--;
+        build(&screen, plan, result, shortage, &room);
     }
     screen_write(&screen, stream);
     write_folder(stream, plan->out_folder);

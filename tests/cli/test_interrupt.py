@@ -76,7 +76,8 @@ class Interrupt(harness.Case):
         process.stdout.close()
         process.stdout = open(os.devnull)
         code = process.wait(timeout=harness.GUARD_S)
-        self.assertIn(code, (0, 3, 70, -signal.SIGPIPE))
+        # 0: all was written before the reader went.
+        self.assertIn(code, (0, 3))
 
 
 if __name__ == "__main__":

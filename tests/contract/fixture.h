@@ -38,6 +38,8 @@ struct fixture {
     size_t bad_target_count;
     const char *every_type_sql; /* create table every_type: id first; NULL: nothing is kept */
     const char *special_sql;    /* create table special: see test_describe_special */
+    const char *ignoring_sql;   /* create table ignoring (id int): a second row of an id is left out
+                                   without an error; NULL: not possible */
     const struct value_case *cases;
     size_t case_count;
 

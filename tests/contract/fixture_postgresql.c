@@ -141,6 +141,13 @@ static const char special_sql[] =
     " d int default 7, g int generated always as (d + 1) stored, p point,"
     " a int generated always as identity, s serial, primary key (id))";
 
+static const char ignoring_sql[] =
+    "create table ignoring (id int);"
+    "create or replace function leave_out() returns trigger language plpgsql as $$ begin"
+    "  return case when exists (select from ignoring where id = new.id) then null else new end;"
+    " end $$;"
+    "create trigger leave_out before insert on ignoring for each row execute function leave_out()";
+
 static struct bad_target bad_targets[8];
 
 static size_t make_bad_targets(const char *url)
@@ -177,6 +184,7 @@ const struct fixture *fixture_postgresql_open(void)
         .bad_targets = bad_targets,
         .every_type_sql = every_type_sql,
         .special_sql = special_sql,
+        .ignoring_sql = ignoring_sql,
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,

@@ -97,6 +97,7 @@ const struct fixture *fixture_sqlite_open(void)
             " c_ip4 ipv4 text, c_ip6 ipv6 text)",
         .special_sql = "create table special (id integer primary key, u int unique not null,"
                        " d int default 7, g int generated always as (d + 1) stored)",
+        .ignoring_sql = "create table ignoring (id int unique on conflict ignore)",
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,

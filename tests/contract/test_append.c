@@ -200,14 +200,105 @@ static void test_refused_at_commit(void **state)
     table_fini(&table);
 }
 
+/* Rows that the database leaves out without an error were not accepted. */
+static void test_rows_left_out(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t accepted = 99;
+    if (contract->fixture->ignoring_sql == NULL) {
+        skip();
+        return;
+    }
+    contract_make_table(contract, "ignoring", contract->fixture->ignoring_sql, &table);
+    contract_expect(contract, contract_append(contract, &table, 4, 0, &accepted), STATUS_OK);
+    assert_int_equal(accepted, 4);
+    contract_expect(contract, contract_append(contract, &table, 300, 1, &accepted), STATUS_OK);
+    assert_int_equal(accepted, 297);
+    assert_int_equal(contract_count(contract, &table), 301);
+    table_fini(&table);
+}
+
+/* The table under an open connection changes: made anew it goes on, without a column it ends. */
+static void test_table_changes(void **state)
+{
+    struct contract *contract = *state;
+    const struct adapter *adapter = contract->adapter;
+    struct table table;
+    struct table again;
+    uint64_t accepted = 0;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
+    assert_int_equal(contract_count(contract, &table), 5);
+    contract_make_keyed(contract, &again);
+    contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
+    assert_int_equal(contract_count(contract, &table), 5);
+    contract_expect(
+        contract,
+        adapter->execute(contract->conn, "alter table keyed add w int default 1", &contract->error),
+        STATUS_OK);
+    contract_expect(contract, contract_append(contract, &table, 5, 5, &accepted), STATUS_OK);
+    assert_int_equal(contract_count(contract, &table), 10);
+    contract_expect(
+        contract,
+        adapter->execute(contract->conn, "alter table keyed drop column v", &contract->error),
+        STATUS_OK);
+    contract_expect(contract, contract_append(contract, &table, 5, 10, &accepted), STATUS_FATAL);
+    assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
+    assert_int_equal(accepted, 0);
+    error_clear(&contract->error);
+    assert_int_equal(contract_count(contract, &table), 10);
+    table_fini(&table);
+    table_fini(&again);
+}
+
+/* Appends within a transaction of the user's would be acknowledged, and gone in the end. */
+static void test_open_transaction(void **state)
+{
+    static const char *const queries[] = {"begin; select 1", "begin; select nonsense from"};
+    struct contract *contract = *state;
+    const struct adapter *adapter = contract->adapter;
+    struct table table;
+    uint64_t accepted = 0;
+    uint64_t rows = 0;
+    char text[FIXTURE_TEXT_BYTES];
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    for (int i = 0; i < 2; i++) {
+        error_clear(&contract->error);
+        const enum status status =
+            adapter->query(contract->conn, queries[i], &rows, &contract->error);
+        assert_true(error_is_set(&contract->error));
+        if (i == 0) {
+            contract_expect(contract, status, STATUS_FATAL);
+            assert_int_equal(contract->error.kind, ERROR_USAGE);
+        }
+        error_clear(&contract->error);
+        contract_expect(contract, contract_append(contract, &table, 5, i * 5, &accepted),
+                        STATUS_OK);
+        assert_true(contract->fixture->read_text("select count(*) from keyed", text));
+        assert_string_equal(text, i == 0 ? "5" : "10");
+    }
+    contract_expect(contract, adapter->execute(contract->conn, "begin", &contract->error),
+                    STATUS_FATAL);
+    error_clear(&contract->error);
+    contract_expect(contract, adapter->execute(contract->conn, "begin; commit", &contract->error),
+                    STATUS_OK);
+    table_fini(&table);
+}
+
 const struct CMUnitTest contract_append_tests[] = {
-    cmocka_unit_test(test_row_counts),
-    cmocka_unit_test(test_many_sizes),
-    cmocka_unit_test(test_two_tables),
-    cmocka_unit_test(test_rejected_batch),
-    cmocka_unit_test(test_missing_table),
-    cmocka_unit_test(test_abandoned_append),
-    cmocka_unit_test(test_generated_column),
-    cmocka_unit_test(test_refused_at_commit),
-    {0},
+    cmocka_unit_test(test_row_counts),       cmocka_unit_test(test_many_sizes),
+    cmocka_unit_test(test_two_tables),       cmocka_unit_test(test_rejected_batch),
+    cmocka_unit_test(test_missing_table),    cmocka_unit_test(test_abandoned_append),
+    cmocka_unit_test(test_generated_column), cmocka_unit_test(test_refused_at_commit),
+    cmocka_unit_test(test_rows_left_out),    cmocka_unit_test(test_table_changes),
+    cmocka_unit_test(test_open_transaction), {0},
 };

@@ -161,6 +161,29 @@ static void test_describe_special(void **state)
     table_fini(&table);
 }
 
+/* Only an index of one column, over all rows, makes that column unique. */
+static void test_describe_indexes(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    if (contract_discards(contract)) {
+        skip();
+        return;
+    }
+    contract_make_table(contract, "indexed",
+                        "create table indexed (a int, b int, c int, d varchar(9), e int);"
+                        "create unique index indexed_ab on indexed (a, b);"
+                        "create unique index indexed_c on indexed (c) where a > 0;"
+                        "create unique index indexed_d on indexed (lower(d));"
+                        "create unique index indexed_e on indexed (e)",
+                        &table);
+    assert_int_equal(table.column_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(table.columns[i].is_unique, i == 4);
+    }
+    table_fini(&table);
+}
+
 static void test_query_drains(void **state)
 {
     struct contract *contract = *state;
@@ -241,6 +264,7 @@ const struct CMUnitTest contract_open_tests[] = {
     cmocka_unit_test(test_describe_missing_schema),
     cmocka_unit_test(test_describe_syslog),
     cmocka_unit_test(test_describe_special),
+    cmocka_unit_test(test_describe_indexes),
     cmocka_unit_test(test_query_drains),
     cmocka_unit_test(test_server_limits),
     cmocka_unit_test(test_recognise),

@@ -140,9 +140,8 @@ static void check_entries(const struct resource_summary *summary)
     }
     assert_int_equal(record.progress_count, record.interval_count);
     assert_true(record.is_progress_in_order);
-    /* the kernel's own high-water mark: never below what was seen */
+    /* the kernel's own high-water mark may be higher than what was seen */
     assert_true(summary->max_client_memory_bytes >= highest_memory);
-    assert_true(summary->max_client_memory_bytes < 16 * highest_memory);
     assert_true(summary->max_client_cpu_percent <= highest_client);
     assert_true(summary->max_client_cpu_percent >= 0);
     assert_true(summary->cpus > 0);

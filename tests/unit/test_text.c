@@ -1,0 +1,106 @@
+/* What the text report does with texts that are long, and with figures that are not known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/clean.h"
+#include "report/screen.h"
+#include "report/text.h"
+
+static const struct adapter server = {.name = "postgresql"};
+static const struct adapter embedded = {.name = "sqlite", .flags = ADAPTER_EMBEDDED};
+static struct result result; /* too large for a stack */
+static struct plan plan;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&plan, 0, sizeof plan);
+    memset(&result, 0, sizeof result);
+    plan.adapter = &server;
+    plan.sessions = 2;
+    plan.records = 200;
+    plan.batch_rows = 100;
+    plan.read_every = 1;
+    snprintf(plan.out_folder, sizeof plan.out_folder, "runs");
+    result.resources.cpus = 8;
+    result.resources.max_host_cpu_percent = 51.2;
+    result.resources.max_server_memory_bytes = INT64_C(1057) << 20;
+    result.resources.memory_source = MEMORY_PSS;
+    return 0;
+}
+
+/* The caller frees it. */
+static char *report(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    report_write_text(stream, &plan, &result, "");
+    assert_int_equal(fclose(stream), 0);
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        assert_true(clean_fit(line, SCREEN_COLUMNS) >= strcspn(line, "\n"));
+    }
+    return text;
+}
+
+static void check_contains(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL) {
+        fail_msg("missing: %s\nin:\n%s", wanted, text);
+    }
+}
+
+/* What explains a figure or a failure is broken into lines, not cut. */
+static void test_long_texts_are_whole(void **state)
+{
+    (void)state;
+    struct cause *cause = &result.causes.entries[result.causes.count++];
+    *cause = (struct cause){.phase = CAUSE_APPEND, .count = 3};
+    cause->error.kind = ERROR_DATA;
+    snprintf(cause->error.sqlstate, sizeof cause->error.sqlstate, "23505");
+    snprintf(cause->error.text, sizeof cause->error.text,
+             "ERROR:  duplicate key value violates unique constraint "
+             "\"orders_customer_id_created_at_key\" of a table, its_last_word");
+    snprintf(result.server.version, sizeof result.server.version,
+             "PostgreSQL 15.20 (Debian 15.20-0+deb12u1)");
+    snprintf(plan.display_target, sizeof plan.display_target,
+             "postgresql://somebody@database.example.org:5432/application");
+    snprintf(result.resources.server_note, sizeof result.resources.server_note,
+             "the memory of 12 processes could not be read, and was taken from others in the ratio "
+             "of resident memory, last of all these words");
+    char *text = report();
+    check_contains(text, "\n         3 x append, data 23505: ERROR:  duplicate key value");
+    check_contains(text, "its_last_word\n");
+    check_contains(text, "15.20-0+deb12u1))\n");
+    check_contains(text, "these words\n");
+    assert_null(strstr(text, "..."));
+    free(text);
+}
+
+static void test_unknown_is_not_a_number(void **state)
+{
+    (void)state;
+    plan.adapter = &embedded;
+    result.resources.max_client_cpu_percent = -1;
+    result.resources.max_server_memory_bytes = -1;
+    char *text = report();
+    check_contains(text, "51.2 %  all 8 CPUs\n");
+    check_contains(text, "\nMaximum memory          unknown  ");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_long_texts_are_whole, set_up),
+        cmocka_unit_test_setup(test_unknown_is_not_a_number, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
