@@ -13,6 +13,7 @@
 #ifndef APPEND_ADAPTER_H
 #define APPEND_ADAPTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,10 @@ struct target {
     const char *schema; /* namespace in which the table lives */
     const char *method; /* one of adapter.methods; never NULL when the adapter has methods */
     unsigned connect_timeout_s; /* at least 1 */
+
+    /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
+     * ERROR_CANCELLED. Any thread. */
+    bool (*is_cancelled)(void);
 };
 
 /* What a server says about itself. 0 and "" mean that it does not say. */

@@ -36,6 +36,7 @@ enum error_kind {
     ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
     ERROR_CONNECTION,  /* an open connection was lost */
     ERROR_SERVER,      /* the server failed in another way; see sqlstate and text */
+    ERROR_CANCELLED,   /* given up because the program is to end */
     ERROR_MEMORY,      /* this program could not get memory */
     ERROR_SYSTEM,      /* a system call of this program failed: native_code is errno */
 };

@@ -102,15 +102,62 @@ static void fill_parameters(struct parameters *parameters, const struct target *
     }
 }
 
-/* The system call, unlike the C library's function, counts *left down: the time allowed for a
+enum {
+    SLICE_NS = 200000000
+};
+
+/* What wait_for_socket returns beside the result of ppoll. */
+enum {
+    WAIT_CANCELLED = -2
+};
+
+static bool is_spent(const struct timespec *left)
+{
+    return left->tv_sec == 0 && left->tv_nsec == 0;
+}
+
+/* Takes at most SLICE_NS off *left. */
+static struct timespec take_slice(struct timespec *left)
+{
+    struct timespec slice = {.tv_sec = 0, .tv_nsec = SLICE_NS};
+    if (left->tv_sec > 0 || left->tv_nsec >= SLICE_NS) {
+        left->tv_nsec -= SLICE_NS;
+        if (left->tv_nsec < 0) {
+            left->tv_nsec += 1000000000L;
+            left->tv_sec--;
+        }
+    } else {
+        slice = *left;
+        left->tv_nsec = 0;
+    }
+    return slice;
+}
+
+static void give_back(struct timespec *left, const struct timespec *slice)
+{
+    left->tv_nsec += slice->tv_nsec;
+    left->tv_sec += left->tv_nsec / 1000000000L;
+    left->tv_nsec %= 1000000000L;
+}
+
+/* The system call, unlike the C library's function, counts its time down: the time allowed for a
  * connect stays one sum over all of its steps. */
-static int wait_for_socket(int socket, short events, struct timespec *left)
+static int wait_for_socket(int socket, short events, const struct target *target,
+                           struct timespec *left)
 {
     struct pollfd wanted = {.fd = socket, .events = events};
-    long ready;
-    do {
-        ready = syscall(SYS_ppoll, &wanted, 1L, left, NULL, 0L);
-    } while (ready < 0 && errno == EINTR);
+    long ready = 0;
+    while (ready == 0 && !is_spent(left)) {
+        if (target->is_cancelled != NULL && target->is_cancelled()) {
+            return WAIT_CANCELLED;
+        }
+        struct timespec slice = take_slice(left);
+        ready = syscall(SYS_ppoll, &wanted, 1L, &slice, NULL, 0L);
+        give_back(left, &slice);
+        if (ready < 0 && errno == EINTR) {
+            ready = 0;
+        }
+    }
     return (int)ready;
 }
 
@@ -119,9 +166,25 @@ static const char *text_or(const char *text, const char *otherwise)
     return text != NULL && text[0] != '\0' ? text : otherwise;
 }
 
-static enum status connect_in_time(PGconn *connection, unsigned timeout_s, struct error *error)
+static enum status wait_error(int ready, const PGconn *connection, unsigned timeout_s,
+                              struct error *error)
 {
-    struct timespec left = {.tv_sec = timeout_s > 0 ? (time_t)timeout_s : 1, .tv_nsec = 0};
+    if (ready == 0) {
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
+                  text_or(PQhost(connection), "the server"), PQport(connection), timeout_s);
+    } else if (ready == WAIT_CANCELLED) {
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+    } else {
+        error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
+    }
+    return STATUS_LOST;
+}
+
+static enum status connect_in_time(PGconn *connection, const struct target *target,
+                                   struct error *error)
+{
+    const unsigned timeout_s = target->connect_timeout_s > 0 ? target->connect_timeout_s : 1;
+    struct timespec left = {.tv_sec = (time_t)timeout_s, .tv_nsec = 0};
     PostgresPollingStatusType step = PGRES_POLLING_WRITING;
     bool was_reached = false;
 
@@ -132,15 +195,9 @@ static enum status connect_in_time(PGconn *connection, unsigned timeout_s, struc
         }
         was_reached = was_reached || (state != CONNECTION_STARTED && state != CONNECTION_NEEDED);
         const short events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        const int ready = wait_for_socket(PQsocket(connection), events, &left);
-        if (ready == 0) {
-            error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
-                      text_or(PQhost(connection), "the server"), PQport(connection), timeout_s);
-            return STATUS_LOST;
-        }
-        if (ready < 0) {
-            error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
-            return STATUS_LOST;
+        const int ready = wait_for_socket(PQsocket(connection), events, target, &left);
+        if (ready <= 0) {
+            return wait_error(ready, connection, timeout_s, error);
         }
         step = PQconnectPoll(connection);
     }
@@ -198,7 +255,7 @@ enum status postgresql_open(const struct target *target, struct adapter_conn **c
         /* Only the verbose layout carries the SQLSTATE of a connect that fails. */
         PQsetErrorVerbosity(made->connection, PQERRORS_VERBOSE);
         PQsetNoticeReceiver(made->connection, keep_last_words, made);
-        status = connect_in_time(made->connection, target->connect_timeout_s, error);
+        status = connect_in_time(made->connection, target, error);
     }
     if (status != STATUS_OK) {
         postgresql_close(made);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int wait_for(int socket, short events, unsigned timeout_s)
@@ -21,16 +22,15 @@ static int wait_for(int socket, short events, unsigned timeout_s)
 }
 
 /* Connects to one address; returns the socket, or -1 with the reason in errno. */
-static int connect_to(const struct addrinfo *address, unsigned timeout_s)
+static int connect_to(const struct sockaddr *address, socklen_t length, unsigned timeout_s)
 {
     int reason = 0;
     socklen_t size = sizeof reason;
-    const int sock = socket(address->ai_family, address->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC,
-                            address->ai_protocol);
+    const int sock = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (sock < 0) {
         return -1;
     }
-    if (connect(sock, address->ai_addr, address->ai_addrlen) != 0) {
+    if (connect(sock, address, length) != 0) {
         reason = errno;
         if (reason == EINPROGRESS) {
             reason = ETIMEDOUT;
@@ -43,6 +43,28 @@ static int connect_to(const struct addrinfo *address, unsigned timeout_s)
         close(sock);
         errno = reason;
         return -1;
+    }
+    return sock;
+}
+
+/* The socket of a server in a folder, as libpq names it. */
+static int connect_in_folder(const char *folder, uint16_t port, unsigned timeout_s)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%u", folder,
+                                (unsigned)port);
+    if (length < 0 || (size_t)length >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return connect_to((const struct sockaddr *)&address, sizeof address, timeout_s);
+}
+
+static int connect_to_any(const struct addrinfo *addresses, unsigned timeout_s)
+{
+    int sock = -1;
+    for (const struct addrinfo *at = addresses; at != NULL && sock < 0; at = at->ai_next) {
+        sock = connect_to(at->ai_addr, at->ai_addrlen, timeout_s);
     }
     return sock;
 }
@@ -74,41 +96,48 @@ static enum status ask(int sock, const char *place, unsigned timeout_s, struct e
     return STATUS_REJECTED;
 }
 
-enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_s,
-                                 struct error *error)
+static enum status explain(int reason, const char *place, struct error *error)
 {
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *addresses = NULL;
-    char service[8];
-    char place[128];
-    int sock = -1;
-
-    snprintf(service, sizeof service, "%u", (unsigned)port);
-    snprintf(place, sizeof place, "%.110s:%s", host, service);
-    const int failure = getaddrinfo(host, service, &hints, &addresses);
-    if (failure != 0) {
-        error_set(error, ERROR_UNREACHABLE, failure, NULL, "host %.100s does not resolve: %s", host,
-                  gai_strerror(failure));
-        return STATUS_LOST;
-    }
-    for (const struct addrinfo *at = addresses; at != NULL && sock < 0; at = at->ai_next) {
-        sock = connect_to(at, timeout_s);
-    }
-    const int reason = errno;
-    freeaddrinfo(addresses);
-    if (sock >= 0) {
-        const enum status status = ask(sock, place, timeout_s, error);
-        close(sock);
-        return status;
-    }
+    char text[128];
     if (reason == ETIMEDOUT) {
         error_set(error, ERROR_TIMEOUT, reason, NULL, "no answer from %s", place);
-    } else if (reason == ECONNREFUSED) {
+    } else if (reason == ECONNREFUSED || reason == ENOENT) {
         error_set(error, ERROR_UNREACHABLE, reason, NULL, "nothing listens on %s", place);
     } else {
-        char text[128];
         error_set(error, ERROR_UNREACHABLE, reason, NULL, "%s cannot be reached: %s", place,
                   strerror_r(reason, text, sizeof text));
     }
     return STATUS_LOST;
+}
+
+enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_s,
+                                 struct error *error)
+{
+    char service[8];
+    char place[128];
+    int sock = -1;
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    snprintf(place, sizeof place, "%.110s:%s", host, service);
+    if (host[0] == '/') {
+        sock = connect_in_folder(host, port, timeout_s);
+    } else {
+        const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+        struct addrinfo *addresses = NULL;
+        const int failure = getaddrinfo(host, service, &hints, &addresses);
+        if (failure != 0) {
+            error_set(error, ERROR_UNREACHABLE, failure, NULL, "host %.100s does not resolve: %s",
+                      host, gai_strerror(failure));
+            return STATUS_LOST;
+        }
+        sock = connect_to_any(addresses, timeout_s);
+        const int reason = errno;
+        freeaddrinfo(addresses);
+        errno = reason;
+    }
+    if (sock < 0) {
+        return explain(errno, place, error);
+    }
+    const enum status status = ask(sock, place, timeout_s, error);
+    close(sock);
+    return status;
 }

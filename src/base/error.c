@@ -17,6 +17,7 @@ static const char *const kind_names[] = {
     [ERROR_UNSUPPORTED] = "unsupported",
     [ERROR_CONNECTION] = "connection",
     [ERROR_SERVER] = "server",
+    [ERROR_CANCELLED] = "cancelled",
     [ERROR_MEMORY] = "memory",
     [ERROR_SYSTEM] = "system",
 };

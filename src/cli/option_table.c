@@ -191,8 +191,15 @@ STORE(store_connect_concurrency)
 
 STORE(store_connect_timeout)
 {
-    return store_duration("connect-timeout", value, DAY_NS, &options->config.connect_timeout_ns,
-                          error);
+    int64_t timeout_ns;
+    if (store_duration("connect-timeout", value, DAY_NS, &timeout_ns, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    if (timeout_ns < MONO_NS_PER_S) {
+        return refuse(error, "connect-timeout", value, "at least 1 s");
+    }
+    options->config.connect_timeout_ns = timeout_ns;
+    return STATUS_OK;
 }
 
 STORE(store_sample_interval)

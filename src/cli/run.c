@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "limits/open_files.h"
 #include "load/driver.h"
+#include "report/clean.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -36,11 +37,19 @@ struct run {
     bool has_begun; /* sessions were started: the files stay */
 };
 
+/* Words of a server or from the command line must not reach a terminal raw. */
+static enum exit_code say(enum exit_code code, const char *text)
+{
+    char clean[1024];
+    clean_line(clean, sizeof clean, text, sizeof clean);
+    fflush(stdout);
+    fprintf(stderr, "append: %s\n", clean);
+    return code;
+}
+
 enum exit_code command_fail(enum exit_code code, const struct error *error)
 {
-    fflush(stdout);
-    fprintf(stderr, "append: %s\n", error->text[0] == '\0' ? "unknown error" : error->text);
-    return code;
+    return say(code, error->text[0] == '\0' ? "unknown error" : error->text);
 }
 
 static void on_interval(void *context, const struct interval *interval)
@@ -165,11 +174,12 @@ static void judge(struct run *run)
 {
     struct result *result = run->result;
     result->server = run->setup.server;
-    setup_verify(&run->setup, &run->plan, &result->rows, &result->verification);
+    setup_verify(&run->setup, &run->plan, result);
     const struct judge_context context = {
         .is_embedded = (run->plan.adapter->flags & ADAPTER_EMBEDDED) != 0,
         .is_local = !run->setup.is_remote,
         .rate_rows_per_s = run->plan.rate_rows_per_s,
+        .was_interrupted = interrupt_requested(),
     };
     result_judge(result, &context);
 }
@@ -196,7 +206,7 @@ static enum exit_code report(struct run *run)
                  "the report could not be written to standard output");
     }
     if (result->exit_code != EXIT_CODE_OK) {
-        fprintf(stderr, "append: %s\n", result->exit_reason);
+        say(result->exit_code, result->exit_reason);
     }
     return result->exit_code;
 }
@@ -205,7 +215,6 @@ static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
-    interrupt_install();
     enum exit_code code = prepare(run, &error);
     if (code == EXIT_CODE_OK) {
         code = load(run, &error);
@@ -260,6 +269,7 @@ enum exit_code command_run(int argc, char **argv)
         print_versions();
         return finish_output();
     }
+    interrupt_install();
     struct run run = {0};
     enum exit_code code = plan_make(&run.plan, &options.config, &error);
     if (code != EXIT_CODE_OK) {

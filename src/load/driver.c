@@ -36,6 +36,7 @@ static void init_load(struct driver *driver)
     pthread_mutex_init(&load->connections_lock, NULL);
     atomic_init(&load->has_finished_one, false);
     atomic_init(&load->timeouts_in_a_row, 0);
+    atomic_init(&load->last_work_ns, config->start_ns);
     atomic_init(&load->last_end_ns, config->start_ns);
 }
 
@@ -205,6 +206,7 @@ static void add_session(struct result *result, const struct session *session)
     };
     row_ledger_add(&result->rows, &rows);
     result->batches_late += session->batches_late;
+    result->sessions_cut += session->was_interrupted ? 1 : 0;
     if (session->worst_lag > result->worst_lag_rows) {
         result->worst_lag_rows = session->worst_lag;
     }
@@ -224,7 +226,11 @@ static void sum_up(struct driver *driver)
     result->start_mono_ns = config->start_ns;
     result->elapsed_ns = end_ns - config->start_ns;
     result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - config->start_ns;
-    result->append_ns = go_ns == 0 ? 0 : end_ns - go_ns;
+    if (go_ns > 0) {
+        const int64_t work_ns = atomic_load(&driver->load.last_work_ns);
+        result->append_ns = work_ns - go_ns;
+        result->disconnect_ns = end_ns - work_ns;
+    }
     if (result->elapsed_ns > 0) {
         result->throughput_rows_per_s = (double)result->rows.acknowledged /
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);

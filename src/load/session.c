@@ -55,6 +55,9 @@ static bool connect_session(struct session *session)
         share_connection(session, session->conn);
         return true;
     }
+    if (error.kind == ERROR_CANCELLED) {
+        return false; /* the run ended before the server had answered: as good as not started */
+    }
     session_blame(session, CAUSE_CONNECT, status, &error);
     session_add(session, RECORDER_SESSIONS_FAILED, 1);
     session->outcome = error.kind == ERROR_TIMEOUT ? SESSION_TIMED_OUT : SESSION_REFUSED;
@@ -105,12 +108,12 @@ static void count_times(struct session *session, const struct thread_time *befor
                 (uint64_t)(mono_now_ns() - session->load->gate.go_ns));
 }
 
-static void note_end(struct load *load)
+/* Moves *latest_ns on to now. */
+static void note_now(_Atomic int64_t *latest_ns)
 {
     const int64_t now_ns = mono_now_ns();
-    int64_t latest_ns = atomic_load(&load->last_end_ns);
-    while (now_ns > latest_ns &&
-           !atomic_compare_exchange_weak(&load->last_end_ns, &latest_ns, now_ns)) {
+    int64_t seen_ns = atomic_load(latest_ns);
+    while (now_ns > seen_ns && !atomic_compare_exchange_weak(latest_ns, &seen_ns, now_ns)) {
     }
 }
 
@@ -121,6 +124,7 @@ static void work(struct session *session)
     thread_time_read(&before);
     gate_wait_go(&load->gate);
     session->outcome = append_rows(session);
+    note_now(&load->last_work_ns);
     if (load->gate.go_ns > 0) {
         count_times(session, &before);
     }
@@ -143,7 +147,7 @@ void *session_run(void *argument)
     if (is_connected) {
         work(session);
     }
-    note_end(load);
+    note_now(&load->last_end_ns);
     gate_session_ends(&load->gate);
     return NULL;
 }

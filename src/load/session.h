@@ -46,6 +46,7 @@ struct load {
     pthread_mutex_t connections_lock; /* shared_conn and was_interrupted of every session */
     atomic_bool has_finished_one;
     atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
+    _Atomic int64_t last_work_ns;  /* when the latest session had its last answer */
     _Atomic int64_t last_end_ns;   /* when the latest session ended */
 };
 

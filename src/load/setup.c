@@ -164,7 +164,11 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     memset(setup, 0, sizeof *setup);
     struct preparation preparation = {.setup = setup, .plan = plan};
     struct side_job job = {
-        .adapter = plan->adapter, .run = run_preparation, .context = &preparation};
+        .adapter = plan->adapter,
+        .run = run_preparation,
+        .context = &preparation,
+        .notice = plan->is_quiet ? NULL : "waiting for the server to get the table ready",
+    };
     if (side_job_run(&job, error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
@@ -189,6 +193,8 @@ void setup_fini(struct setup *setup)
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
 #define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
 
+#define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
+
 struct recount {
     const struct setup *setup;
     const struct plan *plan;
@@ -202,10 +208,16 @@ static void run_recount(struct side_job *job, void *context)
     struct recount *r = context;
     const struct adapter *adapter = r->plan->adapter;
     struct adapter_conn *conn = NULL;
+    struct target target = r->plan->target;
+    if (interrupt_requested()) {
+        /* the rows are still counted if the server answers soon */
+        target.is_cancelled = NULL;
+        target.connect_timeout_s = 3;
+    }
     const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
     for (;;) {
         error_clear(&r->error);
-        r->status = adapter->open(&r->plan->target, &conn, &r->error);
+        r->status = adapter->open(&target, &conn, &r->error);
         if (r->status == STATUS_OK || r->error.kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
             break;
         }
@@ -219,16 +231,23 @@ static void run_recount(struct side_job *job, void *context)
     adapter->close(conn);
 }
 
-void setup_verify(const struct setup *setup, const struct plan *plan, const struct row_ledger *rows,
-                  struct verification *verification)
+void setup_verify(const struct setup *setup, const struct plan *plan, struct result *result)
 {
+    struct verification *verification = &result->verification;
     memset(verification, 0, sizeof *verification);
     if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         return;
     }
     verification->rows_before = setup->rows_before;
     struct recount recount = {.setup = setup, .plan = plan, .status = STATUS_FATAL};
-    struct side_job job = {.adapter = plan->adapter, .run = run_recount, .context = &recount};
+    struct side_job job = {
+        .adapter = plan->adapter,
+        .run = run_recount,
+        .context = &recount,
+        .notice = plan->is_quiet ? NULL : "counting the rows of the table",
+        /* a server that did not let sessions finish will not be quicker now */
+        .limit_ns = result->sessions_cut > 0 ? HASTY_LIMIT_NS : 0,
+    };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
@@ -236,5 +255,5 @@ void setup_verify(const struct setup *setup, const struct plan *plan, const stru
     }
     verification->state = VERIFICATION_DONE;
     verification->rows_after = recount.rows;
-    verification_settle(verification, rows);
+    verification_settle(verification, &result->rows);
 }

@@ -12,7 +12,7 @@
 
 #include "append/adapter.h"
 #include "base/exit_code.h"
-#include "measure/ledger.h"
+#include "measure/result.h"
 #include "plan/plan.h"
 
 struct setup {
@@ -30,8 +30,7 @@ struct setup {
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
-/* Counts again and settles the acknowledged rows against it. */
-void setup_verify(const struct setup *setup, const struct plan *plan, const struct row_ledger *rows,
-                  struct verification *verification);
+/* Counts again and settles the acknowledged rows against it: fills result->verification. */
+void setup_verify(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

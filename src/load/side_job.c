@@ -1,6 +1,7 @@
 #include "load/side_job.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -8,6 +9,7 @@
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)
+#define NOTICE_NS (2 * MONO_NS_PER_S)
 
 static void *job_thread(void *argument)
 {
@@ -20,19 +22,36 @@ static void *job_thread(void *argument)
     return NULL;
 }
 
+/* When the job is to be interrupted: after the grace of a signal, or at its limit. */
+static int64_t interrupt_at_ns(const struct side_job *job, int64_t start_ns, int64_t now_ns)
+{
+    if (interrupt_requested()) {
+        return now_ns + GRACE_NS;
+    }
+    return job->limit_ns > 0 ? start_ns + job->limit_ns : INT64_MAX;
+}
+
 /* Under the lock. */
 static void watch(struct side_job *job)
 {
-    int64_t interrupt_ns = 0;
+    const int64_t start_ns = mono_now_ns();
+    int64_t interrupt_ns = interrupt_at_ns(job, start_ns, start_ns);
+    bool was_requested = interrupt_requested();
+    bool is_told = job->notice == NULL;
     while (!job->has_ended) {
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&job->ended, &job->lock, &tick);
-        if (job->has_ended || !interrupt_requested()) {
-            continue;
-        }
         const int64_t now_ns = mono_now_ns();
-        if (interrupt_ns == 0) {
-            interrupt_ns = now_ns + GRACE_NS;
+        if (job->has_ended) {
+            break;
+        }
+        if (!is_told && now_ns - start_ns > NOTICE_NS) {
+            fprintf(stderr, "%s ...\n", job->notice);
+            is_told = true;
+        }
+        if (!was_requested && interrupt_requested()) {
+            was_requested = true;
+            interrupt_ns = interrupt_at_ns(job, start_ns, now_ns);
         }
         if (now_ns >= interrupt_ns && job->connection != NULL && job->adapter->interrupt != NULL) {
             job->adapter->interrupt(job->connection);

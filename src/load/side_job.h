@@ -3,7 +3,8 @@
  *
  * It runs on a thread, so that the main thread stays able to see a signal: when the program is told
  * to end, the job's connection is interrupted after a grace, and again every second until the job
- * returns. The job shows its connection with side_job_share; nothing else is shared.
+ * returns; so it is when the job takes longer than its limit. The job shows its connection with
+ * side_job_share; nothing else is shared.
  */
 #ifndef LOAD_SIDE_JOB_H
 #define LOAD_SIDE_JOB_H
@@ -17,6 +18,8 @@ struct side_job {
     const struct adapter *adapter;
     void (*run)(struct side_job *job, void *context);
     void *context;
+    const char *notice; /* printed on stderr when the job lasts over 2 s; NULL = nothing */
+    int64_t limit_ns;   /* how long until the connection is interrupted anyway; 0 = no limit */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t ended;

@@ -35,13 +35,15 @@ struct result {
     int64_t start_mono_ns;        /* monotonic: causes count from here */
     int64_t elapsed_ns;           /* first thread started -> last session ended */
     int64_t connect_ns;           /* first thread started -> gate opened */
-    int64_t append_ns;            /* gate opened -> last session ended */
+    int64_t append_ns;            /* gate opened -> last session had its last answer */
+    int64_t disconnect_ns;        /* from there -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
     enum stop_reason stop_reason;
 
     struct session_ledger sessions;
     struct row_ledger rows;
     struct verification verification;
+    uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
     uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */
 
@@ -65,6 +67,7 @@ struct judge_context {
                                  CPUs cannot be told from it */
     bool is_local;            /* the server shares this machine's CPUs */
     uint64_t rate_rows_per_s; /* asked for; 0 = none */
+    bool was_interrupted;     /* a signal came, be it after the sessions had ended */
 };
 
 /* Sets verdict, verdict_reason, exit_code and exit_reason from the rest; the rules stand in

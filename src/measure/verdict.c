@@ -7,8 +7,8 @@
  *     more of them than the server, and more than all other programs;
  *   - the server is on this machine but cannot be seen, the CPUs were over BUSY_PERCENT busy, and
  *     this program had more than half of what was busy;
- *   - session threads spent over half of their time waiting for a CPU, while the server, on this
- *     machine, used less than half of what was there, or is elsewhere.
+ *   - session threads spent over half of their time waiting for a CPU, while neither the server, on
+ *     this machine, nor other programs had most of what was there.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
  * DEGRADED: sessions or rows are short, rows were not verified, a count did not show acknowledged
@@ -110,7 +110,8 @@ static bool is_client_bound(struct result *result, bool is_local)
                            client, server);
     }
     const bool server_had_cpus = is_local && server >= 50.0;
-    if (starved > STARVED_SHARE && !server_had_cpus) {
+    const bool others_had_them = others_percent(r) >= r->mean_host_cpu_percent / 2;
+    if (starved > STARVED_SHARE && !server_had_cpus && !others_had_them) {
         return set_verdict(result, VERDICT_INVALID,
                            "client-bound: sessions waited for a CPU of this machine %.0f %% of "
                            "their time",
@@ -195,6 +196,17 @@ set_exit(struct result *result, enum exit_code code, const char *format, ...)
     result->exit_code = code;
 }
 
+/* The first cause of a phase that left no point in going on; NULL when there is none. */
+static const struct cause *fatal_cause(const struct causes *causes, enum cause_phase phase)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        if (causes->entries[i].phase == phase && causes->entries[i].status == STATUS_FATAL) {
+            return &causes->entries[i];
+        }
+    }
+    return NULL;
+}
+
 /* The text of the most frequent cause of a phase; "" when there is none. */
 static const char *main_cause(const struct causes *causes, enum cause_phase phase)
 {
@@ -212,6 +224,12 @@ static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
+    const struct cause *refusal = fatal_cause(&result->causes, CAUSE_APPEND);
+    if (r->acknowledged == 0 && refusal != NULL && refusal->error.kind != ERROR_MEMORY) {
+        set_exit(result, EXIT_CODE_SERVER, "the server refused every append: %.200s",
+                 refusal->error.text);
+        return;
+    }
     const char *why = main_cause(&result->causes, CAUSE_APPEND);
     if (why[0] == '\0') {
         why = main_cause(&result->causes, CAUSE_READ);
@@ -223,11 +241,13 @@ static void judge_short(struct result *result)
 }
 
 /* All is acknowledged; what else makes the run less than it was asked to be. */
-static void judge_rest(struct result *result)
+static void judge_rest(struct result *result, bool was_interrupted)
 {
     const struct verification *v = &result->verification;
     const uint64_t failed = result->totals.counters[RECORDER_COUNTS_FAILED];
-    if (v->state == VERIFICATION_FAILED) {
+    if (v->state == VERIFICATION_FAILED && was_interrupted) {
+        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
+    } else if (v->state == VERIFICATION_FAILED) {
         set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
                  v->reason);
     } else if (v->is_shrunk) {
@@ -242,7 +262,7 @@ static void judge_rest(struct result *result)
 
 /* What weighs most comes first: a wish of the user, a defect, lost rows, then whose limit it was.
  */
-static void judge_exit(struct result *result)
+static void judge_exit(struct result *result, bool was_interrupted)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
@@ -265,7 +285,7 @@ static void judge_exit(struct result *result)
     } else if (s->finished < s->requested || r->acknowledged < r->planned) {
         judge_short(result);
     } else {
-        judge_rest(result);
+        judge_rest(result, was_interrupted);
     }
 }
 
@@ -288,5 +308,5 @@ void result_judge(struct result *result, const struct judge_context *context)
                         ? "every row was acknowledged, and the table grew by as many"
                         : "every session finished, every row was acknowledged");
     }
-    judge_exit(result);
+    judge_exit(result, context->was_interrupted);
 }

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "adapters/registry.h"
 #include "base/buffer.h"
@@ -58,6 +60,16 @@ static enum exit_code check_options(const struct plan *plan, const struct config
     if (config->read_mode == READ_QUERY && plan->adapter->query == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s runs no query: use --read count or --read none",
                   plan->adapter->name);
+        return EXIT_CODE_USAGE;
+    }
+    if (config->server_pid != 0 && kill(config->server_pid, 0) != 0 && errno == ESRCH) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--server-pid %d: there is no such process",
+                  (int)config->server_pid);
+        return EXIT_CODE_USAGE;
+    }
+    if (config->server_cgroup != NULL && access(config->server_cgroup, R_OK | X_OK) != 0) {
+        error_set(error, ERROR_USAGE, errno, NULL, "--server-cgroup %s: %s", config->server_cgroup,
+                  strerror(errno));
         return EXIT_CODE_USAGE;
     }
     const size_t least_stack = (size_t)PTHREAD_STACK_MIN;
@@ -129,6 +141,11 @@ static enum exit_code choose_schema(struct plan *plan, const struct config *conf
     }
     if (strcmp(config->table, PLAN_DEFAULT_TABLE) == 0) {
         plan->ddl = schema_find("syslog", plan->adapter->name);
+    }
+    if (config->is_recreate && (plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--recreate does not apply to %s, which keeps no table", plan->adapter->name);
+        return EXIT_CODE_USAGE;
     }
     if (config->is_recreate && plan->ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,

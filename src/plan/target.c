@@ -5,10 +5,17 @@
 
 #include "adapters/registry.h"
 #include "base/buffer.h"
+#include "base/interrupt.h"
 #include "base/mono.h"
 #include "plan/url.h"
 
 #define LOCAL_HOST "127.0.0.1"
+
+/* A server that says nothing for so long will not be recognised. */
+enum {
+    RECOGNISE_S = 5
+};
+
 static const char *const embedded_default = "sqlite";
 
 static enum exit_code unknown_adapter(const char *name, struct error *error)
@@ -37,14 +44,15 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
 static enum exit_code ask_adapters(struct plan *plan, struct buffer *tried, struct error *error)
 {
     const struct target *target = &plan->target;
+    const unsigned timeout_s =
+        target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->recognise == NULL) {
             continue;
         }
         struct error reason;
         error_clear(&reason);
-        const enum status status =
-            (*a)->recognise(target->host, target->port, target->connect_timeout_s, &reason);
+        const enum status status = (*a)->recognise(target->host, target->port, timeout_s, &reason);
         if (status == STATUS_OK) {
             plan->adapter = *a;
             return EXIT_CODE_OK;
@@ -117,6 +125,11 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
     struct url url;
     if (url_parse(&url, config->target, is_embedded, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
+    }
+    if (url.path != NULL && *url.path != '\0' && (plan->adapter->flags & ADAPTER_FILE) == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s: takes no path: write %s:", scheme, scheme);
+        url_fini(&url);
         return EXIT_CODE_USAGE;
     }
     plan->url_text = url.text;
@@ -193,6 +206,7 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
         return code;
     }
     plan->target.scheme = plan->adapter->name;
+    plan->target.is_cancelled = interrupt_requested;
     apply_options(&plan->target, config);
     describe_target(plan);
     return EXIT_CODE_OK;

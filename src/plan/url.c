@@ -136,7 +136,9 @@ enum status url_parse(struct url *url, const char *text, bool is_file, struct er
     char shown[160];
     url_redact(text, shown, sizeof shown);
     error_set(error, ERROR_USAGE, 0, NULL,
-              "target '%s' is not a URL: write %s://user@host:port/database", shown, url->scheme);
+              "target '%s' is not a URL: write %s://user@host:port/database, with %%40 for @ and "
+              "%%25 for %% in a password",
+              shown, url->scheme);
     url_fini(url);
     return STATUS_REJECTED;
 }

@@ -118,6 +118,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_four_figures(csv, result);
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
+    put_seconds(csv, "disconnect_s", result->disconnect_ns);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);

@@ -37,6 +37,7 @@ static void add_times(struct tree root, const struct result *result)
     tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
     tree_number(tree, "connect_s", figures_seconds(result->connect_ns));
     tree_number(tree, "append_s", figures_seconds(result->append_ns));
+    tree_number(tree, "disconnect_s", figures_seconds(result->disconnect_ns));
 }
 
 static void add_figures(struct tree root, const struct result *result)

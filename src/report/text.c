@@ -134,10 +134,11 @@ static void add_elapsed(struct screen *screen, const struct result *result)
     char value[UNITS_TEXT_BYTES];
     char connect[UNITS_TEXT_BYTES];
     char append[UNITS_TEXT_BYTES];
+    char disconnect[UNITS_TEXT_BYTES];
     struct text detail = {""};
-    text_add(&detail, "connecting %s, then appending %s",
-             format_elapsed(result->connect_ns, connect),
-             format_elapsed(result->append_ns, append));
+    text_add(&detail, "connect %s, append %s, leave %s",
+             format_elapsed(result->connect_ns, connect), format_elapsed(result->append_ns, append),
+             format_elapsed(result->disconnect_ns, disconnect));
     add_figure(screen, "Elapsed time", format_elapsed(result->elapsed_ns, value), detail.bytes);
 }
 
@@ -315,11 +316,13 @@ static void add_causes(struct screen *screen, const struct causes *causes, const
     }
 }
 
-static const char *stop_text(enum stop_reason reason)
+static const char *stop_text(const struct result *result)
 {
-    switch (reason) {
+    switch (result->stop_reason) {
     case STOP_COMPLETED:
-        return "every session came to its own end";
+        return result->sessions.finished == result->sessions.requested
+                   ? "every session came to its own end"
+                   : "no session was left";
     case STOP_DURATION:
         return "the time asked for was over";
     case STOP_INTERRUPTED:
@@ -329,7 +332,7 @@ static const char *stop_text(enum stop_reason reason)
     case STOP_NO_SESSION:
         return "no session could connect";
     }
-    return stop_reason_name(reason);
+    return stop_reason_name(result->stop_reason);
 }
 
 /* Whole, however long: it is there to be copied. */
@@ -357,7 +360,7 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     add_client(screen, plan, result);
     screen_add_blank(screen);
     add_causes(screen, &result->causes, room);
-    screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result->stop_reason));
+    screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
     }

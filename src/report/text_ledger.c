@@ -81,7 +81,7 @@ static void add_verification(struct screen *screen, const struct result *result)
         const bool is_failed = verification->state == VERIFICATION_FAILED;
         snprintf(text, sizeof text, "%s%s",
                  is_failed ? "NO, the rows could not be counted: "
-                           : "no, the rows were not counted",
+                           : "nothing: this database keeps no rows to count",
                  is_failed ? verification->reason : "");
         screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
         return;

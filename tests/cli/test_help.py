@@ -21,6 +21,12 @@ class Help(harness.Case):
         for word in (*OPTIONS, "SESSIONS", "RECORDS", "TARGET", "APPEND_PASSWORD", "null", "sqlite"):
             self.assertIn(word, ended.out)
 
+    def test_the_readme_has_every_option(self):
+        readme = (harness.ROOT / "README.md").read_text(encoding="utf-8")
+        for line in self.append("--help").out.splitlines():
+            if line.startswith("  --"):
+                self.assertIn(f"`{line.split()[0]}", readme)
+
     def test_help_wins_over_the_rest(self):
         self.assertIn("--connect-concurrency", self.append("50", "1000", "null:", "--help").out)
 

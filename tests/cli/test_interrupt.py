@@ -53,6 +53,13 @@ class Interrupt(harness.Case):
         _, run = self.interrupted("null:", "--rate", "1000", signal_number=signal.SIGHUP)
         self.check_interrupted(run)
 
+    def test_nohup(self):
+        process = self.start("2", "null:", "--duration", "3", "--rate", "1000", "--out", self.out(),
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for_rows(process, self.folder / "run-1")
+        process.send_signal(signal.SIGHUP)
+        self.end(process, 0)
+
     def test_a_slow_pace_does_not_delay_the_end(self):
         # One batch is due every 100 s: the sessions must not sleep through the signal.
         out = self.out()

@@ -40,6 +40,14 @@ class Exact(harness.Postgresql):
         self.check_exact(run, 2, 100)
         self.assertEqual(run.json["plan"]["adapter"], "postgresql")
 
+    def test_a_folder_and_a_port(self):
+        port = self.url.rsplit(":", 1)[1].split("/")[0]
+        folder = harness.psql(self.url.replace("append@", "postgres@"),
+                              "show unix_socket_directories")
+        _, run = self.run_append("2", "100", port, "--host", folder, "--user", "append",
+                                 "--database", self.database)
+        self.check_exact(run, 2, 100)
+
     def test_options_for_the_url(self):
         port = self.url.rsplit(":", 1)[1].split("/")[0]
         _, run = self.run_append("2", "100", f"postgresql://nobody@localhost:{port}/nowhere",
@@ -77,6 +85,9 @@ class Options(harness.Postgresql):
         _, run = self.run_append("2", "1000", self.url, "--read",
                                  "select max(n3) from syslog_table where host <> 'x'")
         self.assertEqual(run.table("summary.csv")[0]["counts"], "10")
+
+    def test_read_sql_that_cannot_work(self):
+        self.refused("2", "10", self.url, "--read", "selec 1", code=4, pattern=r"syntax error")
 
     def test_read_none(self):
         _, run = self.run_append("2", "1000", self.url, "--read", "none")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 
 import harness
@@ -56,8 +57,8 @@ class Killed(harness.Postgresql):
         self.check_short(run, 1)
         self.assertEqual(run.sessions["stopped"], 9)
 
-    def test_interrupted_while_a_lock_blocks_all(self):
-        process, out = self.begin(rows=10_000_000)
+    def lock(self):
+        """Locks the table in a session of its own until the returned process ends."""
         locker = subprocess.Popen(["psql", "-X", "-q", self.url], stdin=subprocess.PIPE, text=True,
                                   stdout=subprocess.DEVNULL)
         self.addCleanup(locker.wait)
@@ -66,6 +67,11 @@ class Killed(harness.Postgresql):
         locker.stdin.flush()
         harness.wait_until(lambda: len(self.backends("wait_event_type = 'Lock'")) == 10,
                            "all sessions wait for the lock")
+        return locker
+
+    def test_interrupted_while_a_lock_blocks_all(self):
+        process, out = self.begin(rows=10_000_000)
+        locker = self.lock()
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
         ended = self.end(process, 130, timeout_s=60)
@@ -75,6 +81,16 @@ class Killed(harness.Postgresql):
         self.assertIn("interrupted", run.table("summary.csv")[0]["stop_reason"])
         self.assertRegex(ended.out, r"\S")
 
+    def test_a_second_ctrl_c_ends_at_once(self):
+        process, _ = self.begin(rows=10_000_000)
+        self.lock()
+        process.send_signal(signal.SIGINT)
+        # Two signals within 0.2 s are one request, so the second one is repeated.
+        harness.wait_until(lambda: process.poll() is not None or
+                           process.send_signal(signal.SIGINT), "the end", timeout_s=9)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("second signal", process.stderr.read())
+
     def test_ctrl_c(self):
         process, out = self.begin(rows=10_000_000)
         process.send_signal(signal.SIGINT)
@@ -82,6 +98,15 @@ class Killed(harness.Postgresql):
         run = self.check_run(out, 130)
         self.assertEqual(run.sessions["stopped"], 10)
         self.assertEqual(self.count(), run.rows["acknowledged"])
+
+    def test_ctrl_c_while_the_server_says_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            process = self.start("2", "10", f"postgresql://u@127.0.0.1:{mute.getsockname()[1]}/d",
+                                 "--connect-timeout", "1h", "--out", self.out())
+            mute.accept()
+            process.send_signal(signal.SIGINT)
+            ended = self.end(process, 130)
+        self.assertRegex(ended.reason, r"before the first session")
 
     def test_ctrl_c_while_connecting(self):
         process = self.start("100", "100000", self.url, "--connect-concurrency", "1", "--out",

@@ -96,7 +96,10 @@ static void test_refusals(void **state)
     config.method = NULL;
     config.table = "mine";
     config.is_recreate = true;
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--schema-file"));
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--recreate does not apply"));
+    config.is_recreate = false;
+    config.target = "null:path";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "takes no path"));
     config = make_config(1, 1);
     config.adapter = "nobody";
     config.target = NULL;

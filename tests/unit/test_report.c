@@ -223,7 +223,7 @@ static void test_good_text(void **state)
     assert_memory_equal(text, "Maximum CPU              51.2 %", 31);
     check_contains(text, "\nMaximum memory        1,057 MiB");
     check_contains(text, "\nElapsed time            105.0 s");
-    check_contains(text, "connecting 2.41 s, then appending 102.6 s\n");
+    check_contains(text, "connect 2.41 s, append 102.6 s, leave 0 ns\n");
     check_contains(text, "\nThroughput        95,227 rows/s");
     check_contains(text, "postgres (pid 4242): ");
     check_contains(text,

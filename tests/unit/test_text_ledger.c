@@ -80,7 +80,7 @@ static void test_verification(void **state)
 {
     (void)state;
     text_ledger_add(&screen, &result);
-    check_line(3, "Verified  no, the rows were not counted");
+    check_line(3, "Verified  nothing: this database keeps no rows to count");
 
     screen_init(&screen);
     result.verification.state = VERIFICATION_FAILED;

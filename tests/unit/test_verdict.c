@@ -99,8 +99,12 @@ static void test_starved_sessions(void **state)
     r->totals.counters[RECORDER_SESSION_NS] = 100;
     r->totals.counters[RECORDER_RUN_QUEUE_NS] = 60;
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    r->resources.mean_host_cpu_percent = 40;
     r->resources.mean_server_cpu_percent = 20;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
+    r->resources.mean_host_cpu_percent = 100;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs");
+    r->resources.mean_host_cpu_percent = 40;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
     free(r);
 }
@@ -119,6 +123,22 @@ static void test_dropped_sessions(void **state)
     add_cause(r, CAUSE_APPEND, "killed");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "killed");
     assert_int_equal(r->verification.lost, 0);
+    free(r);
+}
+
+static void test_every_append_refused(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->sessions.finished = 0;
+    r->sessions.dropped = 10;
+    r->rows.acknowledged = 0;
+    r->rows.not_sent = 1000;
+    r->verification.rows_after = 5;
+    add_cause(r, CAUSE_APPEND, "permission denied");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "permission denied");
+    r->causes.entries[0].status = STATUS_FATAL;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER, "permission denied");
     free(r);
 }
 
@@ -179,6 +199,8 @@ static void test_not_counted(void **state)
     r->verification.state = VERIFICATION_FAILED;
     snprintf(r->verification.reason, sizeof r->verification.reason, "server gone");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "server gone");
+    const struct judge_context ended = {.is_local = true, .was_interrupted = true};
+    expect(r, &ended, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED, "interrupted");
     free(r);
 }
 
@@ -231,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
         cmocka_unit_test(test_dropped_sessions),
+        cmocka_unit_test(test_every_append_refused),
         cmocka_unit_test(test_refused_sessions),
         cmocka_unit_test(test_lost_rows_weigh_more_than_refused_sessions),
         cmocka_unit_test(test_interrupted),
