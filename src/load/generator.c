@@ -4,12 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mono.h"
 #include "base/random.h"
 #include "load/generator_fill.h"
 
 enum {
-    ALIGNMENT = 16
+    ALIGNMENT = 16,
+    BUFFERS_SOFT_LIMIT = 64,
 };
+
+/* How long a session waits for a buffer to come back before one more is made. Thousands of sessions
+ * that begin at the same moment would otherwise make one each, for microseconds of use. */
+#define BORROW_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
 struct generator {
     const struct table *table;
@@ -21,8 +27,11 @@ struct generator {
     bool is_constant;
     struct text_source text;
 
-    pthread_mutex_t lock; /* guards free */
+    pthread_mutex_t lock; /* guards free, made and waiting */
+    pthread_cond_t returned;
     struct row_buffer *free;
+    unsigned made;
+    unsigned waiting;
 
     struct fill_column columns[]; /* table->column_count entries */
 };
@@ -105,7 +114,12 @@ enum status generator_create(struct generator **generator, const struct plan *pl
         free(g);
         return status;
     }
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->returned, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     *generator = g;
     return STATUS_OK;
 }
@@ -120,6 +134,7 @@ void generator_destroy(struct generator *generator)
         free(generator->free);
         generator->free = next;
     }
+    pthread_cond_destroy(&generator->returned);
     pthread_mutex_destroy(&generator->lock);
     free(generator);
 }
@@ -129,20 +144,36 @@ size_t generator_buffer_rows(const struct generator *generator)
     return generator->buffer_rows;
 }
 
-struct row_buffer *generator_borrow(struct generator *generator)
+/* A buffer from the pool, or NULL when the caller is to make one. */
+static struct row_buffer *take_free(struct generator *generator)
 {
     pthread_mutex_lock(&generator->lock);
+    if (generator->free == NULL && generator->made >= BUFFERS_SOFT_LIMIT) {
+        const struct timespec limit = mono_timespec(mono_now_ns() + BORROW_PATIENCE_NS);
+        int rc = 0;
+        generator->waiting++;
+        while (generator->free == NULL && rc == 0) {
+            rc = pthread_cond_timedwait(&generator->returned, &generator->lock, &limit);
+        }
+        generator->waiting--;
+    }
     struct row_buffer *buffer = generator->free;
     if (buffer != NULL) {
         generator->free = buffer->next;
+    } else {
+        generator->made++;
     }
     pthread_mutex_unlock(&generator->lock);
-    if (buffer != NULL) {
-        return buffer;
-    }
+    return buffer;
+}
 
-    buffer = malloc(generator->buffer_bytes);
+static struct row_buffer *make_buffer(struct generator *generator)
+{
+    struct row_buffer *buffer = malloc(generator->buffer_bytes);
     if (buffer == NULL) {
+        pthread_mutex_lock(&generator->lock);
+        generator->made--;
+        pthread_mutex_unlock(&generator->lock);
         return NULL;
     }
     buffer->batch.table = generator->table;
@@ -155,11 +186,20 @@ struct row_buffer *generator_borrow(struct generator *generator)
     return buffer;
 }
 
+struct row_buffer *generator_borrow(struct generator *generator)
+{
+    struct row_buffer *buffer = take_free(generator);
+    return buffer != NULL ? buffer : make_buffer(generator);
+}
+
 void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 {
     pthread_mutex_lock(&generator->lock);
     buffer->next = generator->free;
     generator->free = buffer;
+    if (generator->waiting > 0) {
+        pthread_cond_signal(&generator->returned);
+    }
     pthread_mutex_unlock(&generator->lock);
 }
 
