@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "limits/open_files.h"
 #include "load/driver.h"
+#include "plan/target.h"
 #include "report/clean.h"
 #include "report/files.h"
 #include "report/json.h"
@@ -105,6 +106,7 @@ static enum exit_code prepare(struct run *run, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
+    target_show_endpoint(&run->plan, run->setup.server_host, run->setup.server_port);
     const enum status status =
         generator_create(&run->generator, &run->plan, &run->setup.table, error);
     if (status != STATUS_OK) {

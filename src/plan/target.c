@@ -164,6 +164,22 @@ static void apply_options(struct target *target, const struct config *config)
     target->schema = config->schema;
 }
 
+static void write_place(struct plan *plan, const char *host, uint16_t port)
+{
+    const struct target *target = &plan->target;
+    char *const out = plan->display_target;
+    const size_t size = sizeof plan->display_target;
+    size_t used = (size_t)snprintf(out, size, "%s://%s%s%s", plan->adapter->name,
+                                   target->user == NULL ? "" : target->user,
+                                   target->user == NULL ? "" : "@", host == NULL ? "" : host);
+    if (port != 0 && used < size) {
+        used += (size_t)snprintf(out + used, size - used, ":%u", port);
+    }
+    if (target->database != NULL && used < size) {
+        snprintf(out + used, size - used, "/%s", target->database);
+    }
+}
+
 static void describe_target(struct plan *plan)
 {
     const struct target *target = &plan->target;
@@ -177,14 +193,13 @@ static void describe_target(struct plan *plan)
         url_redact(target->url, out, size);
         return;
     }
-    size_t used = (size_t)snprintf(
-        out, size, "%s://%s%s%s", plan->adapter->name, target->user == NULL ? "" : target->user,
-        target->user == NULL ? "" : "@", target->host == NULL ? "" : target->host);
-    if (target->port != 0 && used < size) {
-        used += (size_t)snprintf(out + used, size - used, ":%u", target->port);
-    }
-    if (target->database != NULL && used < size) {
-        snprintf(out + used, size - used, "/%s", target->database);
+    write_place(plan, target->host, target->port);
+}
+
+void target_show_endpoint(struct plan *plan, const char *host, uint16_t port)
+{
+    if (plan->target.url == NULL && plan->target.host == NULL && host[0] != '\0') {
+        write_place(plan, host, port);
     }
 }
 

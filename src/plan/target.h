@@ -11,4 +11,7 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
 /* Puts a file database that was not named into the run's folder (known only by then). */
 enum exit_code target_settle_path(struct plan *plan, struct error *error);
 
+/* Completes what reports show when the client library, not the user, chose the host. */
+void target_show_endpoint(struct plan *plan, const char *host, uint16_t port);
+
 #endif

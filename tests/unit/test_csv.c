@@ -10,27 +10,9 @@
 
 #include <math.h>
 
+#include "unit/memory_stream.h"
+
 #include "report/csv.h"
-
-struct memory {
-    FILE *stream;
-    char *text;
-    size_t size;
-};
-
-static void memory_open(struct memory *memory)
-{
-    *memory = (struct memory){NULL, NULL, 0};
-    memory->stream = open_memstream(&memory->text, &memory->size);
-    assert_non_null(memory->stream);
-}
-
-static void memory_expect(struct memory *memory, const char *expected)
-{
-    assert_int_equal(fclose(memory->stream), 0);
-    assert_string_equal(memory->text, expected);
-    free(memory->text);
-}
 
 static void put_line(struct csv *csv, FILE *stream, bool is_header)
 {

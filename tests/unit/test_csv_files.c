@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "base/mono.h"
+#include "unit/memory_stream.h"
+
 #include "report/csv_files.h"
 
 enum {
@@ -18,26 +20,6 @@ enum {
 static const struct adapter adapter = {.name = "postgresql"};
 static struct result result; /* too large for a stack */
 static struct plan plan;
-
-struct memory {
-    FILE *stream;
-    char *text;
-    size_t size;
-};
-
-static void memory_open(struct memory *memory)
-{
-    *memory = (struct memory){NULL, NULL, 0};
-    memory->stream = open_memstream(&memory->text, &memory->size);
-    assert_non_null(memory->stream);
-}
-
-static void memory_expect(struct memory *memory, const char *expected)
-{
-    assert_int_equal(fclose(memory->stream), 0);
-    assert_string_equal(memory->text, expected);
-    free(memory->text);
-}
 
 static int set_up(void **state)
 {
