@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -157,6 +158,17 @@ static void add_throughput(struct screen *screen, const struct result *result)
     add_figure(screen, "Throughput", rate, "acknowledged rows / elapsed time");
 }
 
+/* Shares that are not all the same, so that it can be seen that no row fell through. */
+static void add_shares(struct text *text, const struct plan *plan)
+{
+    const uint64_t least = plan->records / plan->sessions;
+    const uint64_t more = plan->records % plan->sessions;
+    if (more > 0) {
+        text_add(text, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more, least + 1,
+                 plan->sessions - more, least);
+    }
+}
+
 static void add_run(struct screen *screen, const struct plan *plan, const struct result *result,
                     size_t target_lines)
 {
@@ -164,7 +176,10 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     struct text text = {""};
     text_add(&text, "%s", plan->display_target);
     if (result->server.version[0] != '\0') {
-        text_add(&text, " (%s)", result->server.version);
+        /* without the packager's own part; run.json has it */
+        const size_t length = strcspn(result->server.version, "(");
+        const bool is_cut = length > 1 && result->server.version[length] == '(';
+        text_add(&text, " (%.*s)", (int)(is_cut ? length - 1 : length), result->server.version);
     }
     screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, target_lines, text.bytes);
 
@@ -172,10 +187,10 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     text_add(&text, "%s session%s", units_format_count(plan->sessions, count),
              plan->sessions == 1 ? "" : "s");
     if (plan->duration_ns > 0) {
-        const uint64_t seconds = (uint64_t)llround(figures_seconds(plan->duration_ns));
-        text_add(&text, " for %s", units_format_seconds(seconds, count));
+        text_add(&text, " for %s", format_elapsed(plan->duration_ns, count));
     } else {
         text_add(&text, ", %s rows", units_format_count(plan->records, count));
+        add_shares(&text, plan);
     }
     text_add(&text, " in batches of %s", units_format_count(plan->batch_rows, count));
     if (plan->read_mode != READ_NONE) {

@@ -13,6 +13,7 @@ class Null(harness.Case):
         self.assertEqual(run.rows["planned"], 100)
         self.assertEqual(run.rows["acknowledged"], 100)
         self.assertEqual(run.sessions["finished"], 7)
+        self.assertIn("(2 x 15 + 5 x 14)", ended.out)
         for word in ("CPU", "emory", "lapsed", "hroughput"):
             self.assertIn(word, ended.out)
         for line in ended.out.splitlines():
