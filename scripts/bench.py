@@ -16,7 +16,7 @@ import sys
 import time
 
 BATCH = 100
-# design.md: append's rows/s against pgbench's with the simple protocol
+# What append is to reach: its rows/s against pgbench's with the simple protocol
 TARGETS = {("none", 10): 3.0, ("none", 100): 3.0, ("none", 1000): 2.2,
            ("count", 100): 1.3, ("count", 1000): 1.8}
 

@@ -52,43 +52,63 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                              : postgresql_copy_close(conn, accepted, error);
 }
 
-static enum status prepare_count(struct adapter_conn *conn, const struct table *table,
-                                 struct error *error)
+static bool write_count(struct buffer *sql, const struct table *table, struct error *error)
 {
-    struct buffer sql;
-    char name[32];
-    enum status status = STATUS_OK;
+    buffer_init(sql);
+    buffer_add_text(sql, "select count(*) from ");
+    buffer_add_identifier(sql, table->name, '"');
+    if (buffer_failed(sql)) {
+        postgresql_memory_error(error);
+        buffer_fini(sql);
+        return false;
+    }
+    return true;
+}
 
-    snprintf(name, sizeof name, "count_%u", ++conn->count_generation);
-    buffer_init(&sql);
-    buffer_add_text(&sql, "select count(*) from ");
-    buffer_add_identifier(&sql, table->name, '"');
-    if (buffer_failed(&sql)) {
-        status = postgresql_memory_error(error);
+/* The first count of a connection may be its only one, so it is sent in one round trip, unprepared;
+ * the second one prepares it for all further ones. */
+static enum status send_count(struct adapter_conn *conn, const struct table *table, int *was_sent,
+                              struct error *error)
+{
+    char name[32];
+    struct buffer sql;
+    if (conn->count_table == table && conn->is_count_prepared) {
+        snprintf(name, sizeof name, "count_%u", conn->count_generation);
+        *was_sent = PQsendQueryPrepared(conn->connection, name, 0, NULL, NULL, NULL, 1);
+        return STATUS_OK;
+    }
+    if (!write_count(&sql, table, error)) {
+        return STATUS_FATAL;
+    }
+    enum status status = STATUS_OK;
+    if (conn->count_table != table) {
+        conn->count_table = table;
+        conn->is_count_prepared = false;
+        *was_sent =
+            PQsendQueryParams(conn->connection, buffer_text(&sql), 0, NULL, NULL, NULL, NULL, 1);
     } else {
-        const int was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
-        status = postgresql_finish(conn, was_sent, NULL, error);
+        snprintf(name, sizeof name, "count_%u", ++conn->count_generation);
+        const int prepare = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
+        status = postgresql_finish(conn, prepare, NULL, error);
+        conn->is_count_prepared = status == STATUS_OK;
+        if (status == STATUS_OK) {
+            *was_sent = PQsendQueryPrepared(conn->connection, name, 0, NULL, NULL, NULL, 1);
+        }
     }
     buffer_fini(&sql);
-    conn->count_table = status == STATUS_OK ? table : NULL;
     return status;
 }
 
 static enum status count(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
                          struct error *error)
 {
-    char name[32];
     PGresult *result = NULL;
     unsigned char wire[8];
-
-    if (conn->count_table != table) {
-        const enum status status = prepare_count(conn, table, error);
-        if (status != STATUS_OK) {
-            return status;
-        }
+    int was_sent = 0;
+    const enum status sent = send_count(conn, table, &was_sent, error);
+    if (sent != STATUS_OK) {
+        return sent;
     }
-    snprintf(name, sizeof name, "count_%u", conn->count_generation);
-    const int was_sent = PQsendQueryPrepared(conn->connection, name, 0, NULL, NULL, NULL, 1);
     enum status status = postgresql_finish(conn, was_sent, &result, error);
     if (status == STATUS_OK && PQgetlength(result, 0, 0) == (int)sizeof wire) {
         memcpy(wire, PQgetvalue(result, 0, 0), sizeof wire);

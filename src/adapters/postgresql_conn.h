@@ -37,7 +37,8 @@ struct adapter_conn {
     bool is_append_open;
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
     unsigned count_generation;
-    const struct table *count_table;  /* for which "count" is prepared */
+    bool is_count_prepared;           /* under that name, for count_table */
+    const struct table *count_table;  /* counted last */
     const struct table *copy_table;   /* for which copy_sql was built */
     char *copy_sql;                   /* owned */
     const struct table *append_table; /* of the open append */

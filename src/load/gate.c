@@ -114,8 +114,25 @@ bool gate_wait_go(struct gate *gate)
         pthread_cond_wait(&gate->opened, &gate->lock);
     }
     gate->waiting--;
+    gate->working++;
     pthread_mutex_unlock(&gate->lock);
     return !gate_is_stopped(gate);
+}
+
+void gate_finish_work(struct gate *gate, bool stays)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->working--;
+    /* those that have not yet woken up from GO have all their work before them */
+    const bool is_last = gate->working == 0 && gate->waiting == 0;
+    if (is_last) {
+        pthread_cond_broadcast(&gate->opened);
+    }
+    while (stays && (gate->working > 0 || gate->waiting > 0) &&
+           atomic_load(&gate->state) != GATE_STOP) {
+        pthread_cond_wait(&gate->opened, &gate->lock);
+    }
+    pthread_mutex_unlock(&gate->lock);
 }
 
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns)

@@ -34,6 +34,7 @@ struct gate {
     unsigned connecting; /* sessions that hold a slot */
     unsigned waiting;    /* sessions that are connected and wait for GO */
     unsigned running;    /* sessions whose thread exists and has not ended */
+    unsigned working;    /* sessions that passed the gate and have work to do */
 };
 
 void gate_init(struct gate *gate);
@@ -66,8 +67,12 @@ enum stop_reason gate_reason(struct gate *gate);
 /* Gives the connect slot back. */
 void gate_release_slot(struct gate *gate);
 
-/* Waits for GO. False: STOP came first. */
+/* Waits for GO, and counts the session as working. False: STOP came first. */
 bool gate_wait_go(struct gate *gate);
+
+/* The session's work is done. When `stays`, waits until that is so for all of them, or for STOP: so
+ * the number of sessions on the server stays the same while any of them appends. */
+void gate_finish_work(struct gate *gate, bool stays);
 
 /* Sleeps until the moment; false as soon as the state is STOP. */
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns);

@@ -128,10 +128,10 @@ static void work(struct session *session)
     if (load->gate.go_ns > 0) {
         count_times(session, &before);
     }
-    /* from here on sessions leave: the last chance to see the memory of all of them */
     if (!atomic_exchange(&load->has_finished_one, true)) {
-        sampler_poke(load->sampler);
+        sampler_poke(load->sampler); /* the last chance to see the memory of a short run */
     }
+    gate_finish_work(&load->gate, session->outcome != SESSION_DROPPED);
     session_add(session, RECORDER_SESSIONS_ENDED, 1);
     share_connection(session, NULL);
     load->plan->adapter->close(session->conn);

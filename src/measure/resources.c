@@ -56,7 +56,14 @@ static void read_gauges(struct resources *resources, struct server_reading *serv
     struct resource_peaks *const peaks = &resources->peaks;
     resources_note_sessions(resources);
     raise_to(&peaks->client_memory_bytes, proc_file_own_rss_bytes(resources->proc));
-    server_process_read(resources->server, resources->sample_interval_ns, server);
+    /* readings between samples share the interval's budget with those */
+    const int64_t now_ns = mono_now_ns();
+    const int64_t since_ns = now_ns - resources->last_read_ns;
+    server_process_read(resources->server,
+                        since_ns < resources->sample_interval_ns ? since_ns
+                                                                 : resources->sample_interval_ns,
+                        server);
+    resources->last_read_ns = now_ns;
     if (server->memory_bytes > peaks->server_memory_bytes) {
         peaks->server_memory_bytes = server->memory_bytes;
     }

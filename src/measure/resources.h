@@ -42,6 +42,7 @@ struct resources {
     struct recorder *recorder; /* borrowed: for the sessions alive */
     int64_t run_start_ns;
     int64_t sample_interval_ns;
+    int64_t last_read_ns;          /* when the server was read last; 0 = never */
     struct server_process *server; /* owned */
     int proc;                      /* owned, as the next */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */

@@ -141,12 +141,5 @@ class Calls(unittest.TestCase):
         self.assertEqual(found(rules.check_banned_calls, "a.c", text), [])
 
 
-class PrivatePaths(unittest.TestCase):
-    def test_found(self):
-        for word in ("/" + "work/x", "/tmp/" + "bash_jobs.0"):
-            self.assertEqual(len(found(rules.check_private_paths, "a.md", f"see {word}\n")), 1)
-        self.assertEqual(found(rules.check_private_paths, "a.md", "the work/life of paths\n"), [])
-
-
 if __name__ == "__main__":
     unittest.main()

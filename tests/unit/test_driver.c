@@ -19,6 +19,12 @@ enum step {
     STEP_COUNT
 };
 
+enum {
+    SESSIONS = 8,
+    ROWS_A_SESSION = 1000,
+    BATCH = 100
+};
+
 /* What the adapter is to do: at `step` of session `victim`, call number `call` (from 1), answer
  * `status`. Written before the threads start. */
 struct script {
@@ -34,6 +40,13 @@ struct script {
 
 static struct script script;
 static atomic_int opened;
+
+/* Whether a session leaves while others have work. Off while batches is 0. */
+static struct {
+    unsigned batches; /* of a session */
+    atomic_int done;  /* sessions that had their last answer */
+    atomic_bool left_early;
+} watch;
 static _Atomic uint64_t rows_kept;
 
 struct adapter_conn {
@@ -72,6 +85,9 @@ static enum status scripted_open(const struct target *target, struct adapter_con
 
 static void scripted_close(struct adapter_conn *conn)
 {
+    if (watch.batches > 0 && atomic_load(&watch.done) < SESSIONS) {
+        atomic_store(&watch.left_early, true);
+    }
     free(conn);
 }
 
@@ -95,6 +111,9 @@ static enum status scripted_append_close(struct adapter_conn *conn, uint64_t *ac
 {
     const enum status status = answer(conn, STEP_CLOSE, error);
     *accepted = status == STATUS_OK ? conn->pending : script.accepted;
+    if (conn->calls[STEP_CLOSE] == watch.batches) {
+        atomic_fetch_add(&watch.done, 1);
+    }
     atomic_fetch_add(&rows_kept, *accepted);
     return status;
 }
@@ -116,12 +135,6 @@ static const struct adapter scripted = {
     .append_rows = scripted_append_rows,
     .append_close = scripted_append_close,
     .count = scripted_count,
-};
-
-enum {
-    SESSIONS = 8,
-    ROWS_A_SESSION = 1000,
-    BATCH = 100
 };
 
 static struct plan make_plan(void)
@@ -195,6 +208,24 @@ static void test_all_well(void **state)
     assert_int_equal(result->totals.counters[RECORDER_FRESH_CHECKS], 80);
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 0);
     assert_int_equal(result->totals.histograms[RECORDER_APPEND].total, 80);
+    free(result);
+}
+
+/* Those that are done first stay connected until the others are. */
+static void test_sessions_leave_together(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.read_mode = READ_NONE;
+    script = (struct script){.status = STATUS_OK};
+    atomic_store(&watch.done, 0);
+    atomic_store(&watch.left_early, false);
+    watch.batches = ROWS_A_SESSION / BATCH;
+    struct result *result = run(&plan);
+    watch.batches = 0;
+    assert_int_equal(atomic_load(&watch.done), SESSIONS);
+    assert_false(atomic_load(&watch.left_early));
+    assert_rows(result, 0, 0, 0);
     free(result);
 }
 
@@ -420,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_well),
+        cmocka_unit_test(test_sessions_leave_together),
         cmocka_unit_test(test_refused_and_timed_out),
         cmocka_unit_test(test_server_that_answers_no_connect),
         cmocka_unit_test(test_lost_connection),
