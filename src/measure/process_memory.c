@@ -12,7 +12,7 @@
 enum {
     PATH_BYTES = 64,
     TEXT_BYTES = 4096,
-    REFRESH_MIN = 16, /* fewer make no estimate, whatever the budget */
+    REFRESH_MIN = 16, /* of a group: fewer make no estimate, whatever the budget */
 };
 
 void process_memory_init(struct process_memory_reader *reader, int proc)
@@ -107,6 +107,9 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
         const uint64_t anon_pages = statm.resident_pages > statm.shared_pages
                                         ? statm.resident_pages - statm.shared_pages
                                         : 0;
+        if (process->memory.first_round == 0) {
+            process->memory.first_round = reader->round;
+        }
         process->memory.resident_round = reader->round;
         process->memory.resident_anon_bytes = anon_pages * page_bytes;
         process->memory.resident_shared_bytes = statm.shared_pages * page_bytes;
@@ -117,9 +120,6 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
 
 static bool is_over_budget(const struct process_memory_reader *reader)
 {
-    if (reader->refreshed < REFRESH_MIN) {
-        return false;
-    }
     return mono_now_ns() >= reader->wall_deadline_ns ||
            process_memory_thread_cpu_ns() >= reader->cpu_deadline_ns;
 }
@@ -145,28 +145,47 @@ static size_t scattered_step(size_t count)
     return step;
 }
 
-/* PSS of the first process, then of others until the budget is spent. Each reading goes on where
- * the one before has ended. False: PSS cannot be read. */
-static bool read_sample(struct process_memory_reader *reader, struct process_table *table,
-                        pid_t root)
+/* The groups that are estimated apart. */
+enum group {
+    GROUP_FIRST, /* there at the first reading */
+    GROUP_LATER,
+    GROUPS,
+};
+
+static enum group group_of(const struct process *process)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        struct process *process = &table->entries[i];
-        if (process->seen.pid == root && has_memory(process) && !read_pss(reader, process)) {
-            return false;
-        }
-    }
+    return process->memory.first_round == 1 ? GROUP_FIRST : GROUP_LATER;
+}
+
+/* PSS of processes of a group, REFRESH_MIN of them whatever the budget. Each reading goes on where
+ * the one before has ended. False: PSS cannot be read. */
+static bool read_group(struct process_memory_reader *reader, struct process_table *table,
+                       enum group group)
+{
     const size_t step = scattered_step(table->count);
-    size_t at = reader->cursor % table->count;
-    for (size_t n = 0; n < table->count && !is_over_budget(reader); n++) {
+    size_t at = reader->cursors[group] % table->count;
+    size_t taken = 0;
+    for (size_t n = 0; n < table->count; n++) {
+        if (taken >= REFRESH_MIN && is_over_budget(reader)) {
+            break;
+        }
         struct process *process = &table->entries[at];
         at = (at + step) % table->count;
-        if (has_memory(process) && process->seen.pid != root && !read_pss(reader, process)) {
+        if (!has_memory(process) || group_of(process) != group) {
+            continue;
+        }
+        if (!read_pss(reader, process)) {
             return false;
         }
+        taken++;
     }
-    reader->cursor = at;
+    reader->cursors[group] = at;
     return true;
+}
+
+static bool read_sample(struct process_memory_reader *reader, struct process_table *table)
+{
+    return read_group(reader, table, GROUP_FIRST) && read_group(reader, table, GROUP_LATER);
 }
 
 /* Sums over processes. */
@@ -192,24 +211,25 @@ static double estimate(double unread, double pss, double resident)
 }
 
 static int64_t sum_pss(const struct process_memory_reader *reader,
-                       const struct process_table *table, pid_t root)
+                       const struct process_table *table)
 {
-    struct memory_sums first = {0};
-    struct memory_sums read = {0};
-    struct memory_sums unread = {0};
+    struct memory_sums read[GROUPS] = {{0}};
+    struct memory_sums unread[GROUPS] = {{0}};
     for (size_t i = 0; i < table->count; i++) {
         const struct process *process = &table->entries[i];
         const struct process_memory *memory = &process->memory;
-        const bool is_read = memory->pss_round == reader->round;
-        const bool is_resident = memory->resident_round == reader->round;
-        if (!has_memory(process) || !is_resident) {
+        if (!has_memory(process) || memory->resident_round != reader->round) {
             continue;
         }
-        add_memory(!is_read ? &unread : process->seen.pid == root ? &first : &read, memory);
+        const bool is_read = memory->pss_round == reader->round;
+        add_memory(is_read ? &read[group_of(process)] : &unread[group_of(process)], memory);
     }
-    const double bytes = first.pss_anon + first.pss_shared + read.pss_anon + read.pss_shared +
-                         estimate(unread.resident_anon, read.pss_anon, read.resident_anon) +
-                         estimate(unread.resident_shared, read.pss_shared, read.resident_shared);
+    double bytes = 0;
+    for (int g = 0; g < GROUPS; g++) {
+        bytes += read[g].pss_anon + read[g].pss_shared +
+                 estimate(unread[g].resident_anon, read[g].pss_anon, read[g].resident_anon) +
+                 estimate(unread[g].resident_shared, read[g].pss_shared, read[g].resident_shared);
+    }
     const bool is_whole = reader->refreshed >= table->processes;
     const uint64_t huge_bytes =
         is_whole ? reader->private_huge_bytes + reader->shared_huge_bytes : reader->most_huge_bytes;
@@ -248,7 +268,7 @@ static void note_coverage(struct process_memory_reader *reader, size_t processes
 }
 
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
-                            pid_t root, const struct process_memory_budget *budget)
+                            const struct process_memory_budget *budget)
 {
     reader->cpu_deadline_ns = process_memory_thread_cpu_ns() + budget->cpu_ns;
     reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
@@ -260,9 +280,9 @@ int64_t process_memory_read(struct process_memory_reader *reader, struct process
     if (table->processes == 0 || read_resident(reader, table) == 0) {
         return -1;
     }
-    if (!reader->is_rss && read_sample(reader, table, root)) {
+    if (!reader->is_rss && read_sample(reader, table)) {
         note_coverage(reader, table->processes);
-        return sum_pss(reader, table, root);
+        return sum_pss(reader, table);
     }
     reader->is_rss = true;
     return sum_rss(reader, table);

@@ -3,16 +3,18 @@
  *
  * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
  * memory once. Reading one takes tens of microseconds to milliseconds, as the kernel walks the page
- * tables, so a reading takes the PSS of only as many processes as its time budget allows: of the
- * server's first process, and of others from all over the table, different ones each time.
+ * tables, so a reading takes the PSS of only as many processes as its time budget allows, from all
+ * over the table, different ones each time.
  *
  * For the rest it is estimated from their resident memory, which is cheap to read. Let A and S be
  * the resident anonymous and shared memory of a process, a and s what PSS counts of them. Over the
- * processes that were read, other than the first, the ratios are
+ * processes that were read the ratios are
  *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
- * and a process that was not read counts as ra A + rs S. This is the ratio estimator of survey
+ * and a process that was not read counts as ra A + rs S. The ratios are taken apart for processes
+ * that were there at the first reading (the server's own, unlike the others) and those that came
+ * later (the sessions, much alike). This is the separate ratio estimator of stratified survey
  * sampling (W. Cochran, Sampling Techniques, ch. 6): its error is that of the ratios, which hardly
- * differ between sessions, not that of the sizes, which do. It is exact when all are read. Pages of
+ * differ within a group, not that of the sizes, which do. It is exact when all are read. Pages of
  * hugetlbfs, which are no part of PSS, are not scaled: when not all are read, the most that one
  * process maps stands for them.
  *
@@ -33,7 +35,7 @@
 struct process_memory_reader {
     int proc;                    /* /proc, borrowed */
     uint64_t round;              /* readings so far */
-    size_t cursor;               /* index behind the process whose PSS was read last */
+    size_t cursors[2];           /* of each group: index behind the process read last */
     bool is_rss;                 /* PSS cannot be read */
     size_t refreshed;            /* processes whose PSS was read in the last reading */
     uint64_t private_huge_bytes; /* of these: pages of hugetlbfs that one alone maps, summed */
@@ -55,10 +57,9 @@ struct process_memory_budget {
     int64_t wall_ns;
 };
 
-/* Memory of all processes of the table in bytes; -1 = unknown. `root`: the server's first process,
- * whose memory is unlike that of the others. */
+/* Memory of all processes of the table in bytes; -1 = unknown. */
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
-                            pid_t root, const struct process_memory_budget *budget);
+                            const struct process_memory_budget *budget);
 
 /* CPU time of the calling thread. */
 int64_t process_memory_thread_cpu_ns(void);

@@ -33,6 +33,7 @@ struct process_seen {
 
 /* What the latest reading saw of a process's memory; see process_memory.h. */
 struct process_memory {
+    uint64_t first_round;    /* reading that saw the process first; 0 = none */
     uint64_t resident_round; /* reading that filled the next two; 0 = none */
     uint64_t resident_anon_bytes;
     uint64_t resident_shared_bytes; /* with a file or shared memory behind it */

@@ -235,8 +235,7 @@ static void read_tree(struct server_process *server, int64_t interval_ns,
     const struct process_memory_budget budget =
         budget_of(interval_ns, process_memory_thread_cpu_ns() - before_ns);
     reading->cpu_ns = server->table.total_ns;
-    reading->memory_bytes =
-        process_memory_read(&server->memory, &server->table, server->root, &budget);
+    reading->memory_bytes = process_memory_read(&server->memory, &server->table, &budget);
     if (reading->memory_bytes >= 0) {
         server->source = server->memory.is_rss ? MEMORY_RSS : MEMORY_PSS;
     }
