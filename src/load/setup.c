@@ -250,7 +250,8 @@ void setup_verify(const struct setup *setup, const struct plan *plan, struct res
     };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
+        snprintf(verification->reason, sizeof verification->reason, "%s",
+                 job.was_interrupted ? "append gave up waiting for the count" : recount.error.text);
         return;
     }
     verification->state = VERIFICATION_DONE;

@@ -55,6 +55,7 @@ static void watch(struct side_job *job)
         }
         if (now_ns >= interrupt_ns && job->connection != NULL && job->adapter->interrupt != NULL) {
             job->adapter->interrupt(job->connection);
+            job->was_interrupted = true;
             interrupt_ns = now_ns + MONO_NS_PER_S;
         }
     }
@@ -70,6 +71,7 @@ enum status side_job_run(struct side_job *job, struct error *error)
     pthread_condattr_destroy(&monotonic);
     job->connection = NULL;
     job->has_ended = false;
+    job->was_interrupted = false;
 
     pthread_t thread;
     const int rc = pthread_create(&thread, NULL, job_thread, job);

@@ -25,6 +25,7 @@ struct side_job {
     pthread_cond_t ended;
     struct adapter_conn *connection;
     bool has_ended;
+    bool was_interrupted; /* the result is this side's doing; read when the job has ended */
 };
 
 /* Runs run(job, context) on a thread and waits for it. Fails when there is no thread to be had. */
