@@ -37,8 +37,11 @@ void interrupt_install(void)
     action.sa_handler = on_signal;
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
         struct sigaction inherited;
-        /* nohup, and a shell's background jobs, have it ignored on purpose */
-        if (sigaction(ending[i], NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN) {
+        /* nohup means it; SIGINT is ignored in every background job of a script, where a kill -INT
+         * that did nothing would surprise */
+        const bool is_kept = ending[i] == SIGHUP && sigaction(SIGHUP, NULL, &inherited) == 0 &&
+                             inherited.sa_handler == SIG_IGN;
+        if (!is_kept) {
             sigaction(ending[i], &action, NULL);
         }
     }
