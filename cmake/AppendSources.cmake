@@ -6,9 +6,11 @@ set(base_sources
     src/base/error.c
     src/base/interrupt.c
     src/base/mono.c
+    src/base/probe.c
     src/base/random.c
     src/base/row.c
-    src/base/units.c)
+    src/base/units.c
+    src/base/url_query.c)
 
 set(adapter_sources
     src/adapters/null.c

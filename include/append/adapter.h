@@ -25,6 +25,7 @@ enum adapter_flag {
     ADAPTER_EMBEDDED = 1, /* the database runs inside this process: no server to sample */
     ADAPTER_DISCARDS = 2, /* rows are thrown away: count(*) cannot be verified */
     ADAPTER_FILE = 4,     /* the target is a path, not host and port */
+    ADAPTER_STRING = 8,   /* the target is a text for the client library: scheme:text */
 };
 
 /* Where to connect. Members that were not given are NULL or 0, and the client library's own
@@ -32,14 +33,16 @@ enum adapter_flag {
 struct target {
     const char *scheme; /* name of the adapter */
     const char *url;    /* as given, when a URL was given; the other members override it */
-    const char *path;   /* ADAPTER_FILE: the database file */
+    const char *path;   /* ADAPTER_FILE: the database file; ADAPTER_STRING: the text */
     const char *host;   /* name, address, or folder of a Unix socket */
     uint16_t port;
     const char *user;
     const char *password; /* never printed */
     const char *database;
     const char *schema; /* namespace in which the table lives */
-    const char *method; /* one of adapter.methods; never NULL when the adapter has methods */
+    const char *query;  /* parameters of the URL, still encoded (base/url_query.h) */
+    const char *method; /* one of adapter.methods, and no other will do; NULL = the first of them
+                           that the server can do */
     unsigned connect_timeout_s; /* at least 1 */
 
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
@@ -55,6 +58,19 @@ struct server_limits {
     uint64_t used_sessions;     /* open now, this one included */
 };
 
+/* What an open connection knows about itself. "" and 0 mean that it does not know. */
+struct connection_info {
+    char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
+    uint16_t port;
+    char user[128];
+    char database[128];
+    bool is_embedded;      /* the database runs inside this process, be the adapter for servers */
+    char dialect[32];      /* of SQL, by the name of the database's own adapter */
+    char identifier_quote; /* '"' or '`' */
+    const char *method;    /* in use: one of adapter.methods; static */
+    char note[240];        /* one line that a user should know about how this connection works */
+};
+
 struct adapter_conn; /* one connection; defined by each adapter for itself */
 
 struct adapter {
@@ -62,7 +78,9 @@ struct adapter {
     const char *summary; /* one line for --help */
     unsigned flags;      /* enum adapter_flag, or-ed */
     uint16_t default_port;
-    char identifier_quote;      /* '"' or '`' */
+    char identifier_quote;      /* '"' or '`'; see also inspect */
+    const char *engine_clause;  /* what stands between CREATE TABLE (...) and the name of a storage
+                                   engine; NULL = there are none to choose from */
     size_t stack_bytes;         /* stack that a session's thread needs with this client library */
     unsigned files_per_session; /* descriptors that one connection keeps open */
     const char *const *methods; /* NULL-terminated, first = default; NULL = one way only */
@@ -92,9 +110,9 @@ struct adapter {
      * connection return soon, as LOST. The connection is open for the length of the call. */
     void (*interrupt)(struct adapter_conn *conn);
 
-    /* Optional. Where the connection goes, as the client library resolved it: name, address or
-     * socket folder in `host`, and the port. */
-    void (*endpoint)(struct adapter_conn *conn, char *host, size_t size, uint16_t *port);
+    /* Optional. Changes what is known better than from target and adapter, with which the caller
+     * has filled *info. Asks nobody. */
+    void (*inspect)(struct adapter_conn *conn, struct connection_info *info);
 
     /* Runs one or more statements that return nothing (DDL). */
     enum status (*execute)(struct adapter_conn *conn, const char *sql, struct error *error);

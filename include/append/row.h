@@ -57,7 +57,10 @@ struct column {
 };
 
 struct table {
-    char name[ROW_NAME_BYTES]; /* as the user wrote it, unquoted */
+    char name[ROW_NAME_BYTES];        /* as the user wrote it, unquoted */
+    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where there is only one */
+    bool keeps_failed_rows; /* the engine cannot undo: of a statement that fails the rows stay that
+                               came before the failing one */
     size_t column_count;
     struct column *columns; /* owned: table_fini frees it */
 };

@@ -186,15 +186,22 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     return status;
 }
 
-static void endpoint(struct adapter_conn *conn, char *host, size_t size, uint16_t *port)
+static void copy_text(char *to, size_t size, const char *from)
 {
-    const char *name = PQhost(conn->connection);
-    const char *number = PQport(conn->connection);
-    snprintf(host, size, "%s", name == NULL ? "" : name);
-    *port = (uint16_t)strtoul(number == NULL ? "0" : number, NULL, 10);
+    snprintf(to, size, "%s", from == NULL ? "" : from);
 }
 
 static const char *const methods[] = {"copy", "insert", NULL};
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    const char *port = PQport(conn->connection);
+    copy_text(info->host, sizeof info->host, PQhost(conn->connection));
+    copy_text(info->user, sizeof info->user, PQuser(conn->connection));
+    copy_text(info->database, sizeof info->database, PQdb(conn->connection));
+    info->port = (uint16_t)strtoul(port == NULL ? "0" : port, NULL, 10);
+    info->method = methods[conn->uses_insert ? 1 : 0];
+}
 
 const struct adapter adapter_postgresql = {
     .name = "postgresql",
@@ -209,7 +216,7 @@ const struct adapter adapter_postgresql = {
     .open = postgresql_open,
     .close = postgresql_close,
     .interrupt = postgresql_interrupt,
-    .endpoint = endpoint,
+    .inspect = inspect,
     .execute = execute,
     .describe = postgresql_describe,
     .append_open = append_open,

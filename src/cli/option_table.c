@@ -113,6 +113,11 @@ STORE(store_schema_file)
     return store_text("schema-file", value, &options->config.schema_file, error);
 }
 
+STORE(store_engine)
+{
+    return store_text("engine", value, &options->config.engine, error);
+}
+
 STORE(store_recreate)
 {
     (void)value;
@@ -315,6 +320,7 @@ const struct option_entry option_table[] = {
     {work, "table", "NAME", "table to append to (syslog_table)", store_table},
     {work, "schema-file", "FILE", "SQL that creates the table when it is missing",
      store_schema_file},
+    {work, "engine", "NAME", "mariadb: storage engine of a table made here", store_engine},
     {work, "recreate", NULL, "drop the table and create it again", store_recreate},
     {work, "method", "NAME", "postgresql: copy (default) or insert", store_method},
     {work, "batch", "N", "rows in one append (100)", store_batch},

@@ -112,6 +112,18 @@ enum status options_parse(struct options *options, int argc, char **argv, struct
     return parse_operands(&options->config, argc - optind, argv + optind, error);
 }
 
+/* What stands behind the scheme of a target. */
+static const char *target_form(const struct adapter *adapter)
+{
+    if ((adapter->flags & ADAPTER_STRING) != 0) {
+        return "DSN=name or connection string";
+    }
+    if ((adapter->flags & ADAPTER_FILE) != 0) {
+        return "path";
+    }
+    return (adapter->flags & ADAPTER_EMBEDDED) != 0 ? "" : "//user@host:port/database";
+}
+
 void options_print_help(FILE *stream)
 {
     fputs("append holds SESSIONS sessions open while each appends its share of RECORDS\n"
@@ -124,13 +136,8 @@ void options_print_help(FILE *stream)
           "an embedded database in the run's folder\n",
           stream);
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        const bool is_file = ((*a)->flags & ADAPTER_FILE) != 0;
-        const bool is_embedded = ((*a)->flags & ADAPTER_EMBEDDED) != 0;
         char form[80];
-        snprintf(form, sizeof form, "%s:%s", (*a)->name,
-                 is_file       ? "path"
-                 : is_embedded ? ""
-                               : "//user@host:port/database");
+        snprintf(form, sizeof form, "%s:%s", (*a)->name, target_form(*a));
         fprintf(stream, "  %-38s %s\n", form, (*a)->summary);
     }
     const char *section = NULL;

@@ -106,7 +106,7 @@ static enum exit_code prepare(struct run *run, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    target_show_endpoint(&run->plan, run->setup.server_host, run->setup.server_port);
+    target_show_connection(&run->plan, &run->setup.connection);
     const enum status status =
         generator_create(&run->generator, &run->plan, &run->setup.table, error);
     if (status != STATUS_OK) {
@@ -127,9 +127,9 @@ static struct sampler *start_sampler(struct run *run, struct error *error)
     const struct plan *plan = &run->plan;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
-        .server = {.is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0,
+        .server = {.is_embedded = run->setup.connection.is_embedded,
                    .is_remote = run->setup.is_remote,
-                   .port = run->setup.server_port,
+                   .port = run->setup.connection.port,
                    .pid = plan->server_pid,
                    .cgroup = plan->server_cgroup},
         .recorder = run->recorder,
@@ -176,9 +176,11 @@ static void judge(struct run *run)
 {
     struct result *result = run->result;
     result->server = run->setup.server;
+    result->connection = run->setup.connection;
+    memcpy(result->engine, run->setup.table.engine, sizeof result->engine);
     setup_verify(&run->setup, &run->plan, result);
     const struct judge_context context = {
-        .is_embedded = (run->plan.adapter->flags & ADAPTER_EMBEDDED) != 0,
+        .is_embedded = run->setup.connection.is_embedded,
         .is_local = !run->setup.is_remote,
         .rate_rows_per_s = run->plan.rate_rows_per_s,
         .was_interrupted = interrupt_requested(),

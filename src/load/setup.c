@@ -8,6 +8,8 @@
 #include "base/interrupt.h"
 #include "base/mono.h"
 #include "load/side_job.h"
+#include "plan/schema.h"
+#include "plan/target.h"
 
 /* Whose fault it is that the set-up connection failed. */
 static enum exit_code exit_code_of(const struct error *error)
@@ -24,31 +26,82 @@ static enum exit_code exit_code_of(const struct error *error)
     }
 }
 
-static enum status drop_table(struct adapter_conn *conn, const struct plan *plan,
+static enum status execute_buffer(struct adapter_conn *conn, const struct plan *plan,
+                                  struct buffer *sql, struct error *error)
+{
+    enum status status = STATUS_FATAL;
+    if (buffer_failed(sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    } else {
+        status = plan->adapter->execute(conn, buffer_text(sql), error);
+    }
+    buffer_fini(sql);
+    return status;
+}
+
+static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, char quote,
                               struct error *error)
 {
     struct buffer sql;
     buffer_init(&sql);
     buffer_add_text(&sql, "drop table if exists ");
-    buffer_add_identifier(&sql, plan->table_name, plan->adapter->identifier_quote);
-    enum status status = STATUS_FATAL;
-    if (buffer_failed(&sql)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-    } else {
-        status = plan->adapter->execute(conn, buffer_text(&sql), error);
+    buffer_add_identifier(&sql, plan->table_name, quote);
+    return execute_buffer(conn, plan, &sql, error);
+}
+
+static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
+                                struct error *error)
+{
+    struct buffer sql;
+    buffer_init(&sql);
+    buffer_add_text(&sql, ddl);
+    if (plan->engine != NULL) {
+        buffer_add_text(&sql, plan->adapter->engine_clause);
+        buffer_add_text(&sql, plan->engine);
     }
-    buffer_fini(&sql);
-    return status;
+    return execute_buffer(conn, plan, &sql, error);
+}
+
+/* The statement that makes the table; NULL: there is none, so the table has to exist. */
+static const char *find_ddl(const struct plan *plan, const struct connection_info *connection)
+{
+    if (plan->ddl != NULL || !plan->is_default_table) {
+        return plan->ddl;
+    }
+    return schema_find("syslog", connection->dialect);
+}
+
+/* A table that was there before, or that the server made with another engine than asked for. */
+static enum status check_engine(const struct plan *plan, const struct table *table,
+                                struct error *error)
+{
+    if (plan->engine == NULL || strcasecmp(plan->engine, table->engine) == 0) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "table '%s' has the engine %s, not %s: leave --engine out, or let --recreate drop it",
+              table->name, table->engine, plan->engine);
+    return STATUS_FATAL;
 }
 
 /* Leaves the table described in *table, made if there was none and there is DDL for it. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
-                                  struct table *table, struct error *error)
+                                  const struct connection_info *connection, struct table *table,
+                                  struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
+    const char *ddl = find_ddl(plan, connection);
     enum status status = STATUS_OK;
+    if (plan->is_recreate && ddl == NULL) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "--recreate needs --schema-file FILE here: append has no statement to create '%s' "
+            "in %s",
+            plan->table_name, connection->dialect);
+        return STATUS_FATAL;
+    }
     if (plan->is_recreate) {
-        status = drop_table(conn, plan, error);
+        status = drop_table(conn, plan, connection->identifier_quote, error);
     }
     if (status != STATUS_OK) {
         return status;
@@ -56,24 +109,23 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     struct error missing;
     error_clear(&missing);
     status = adapter->describe(conn, plan->table_name, table, &missing);
-    if (status == STATUS_OK) {
-        return status;
+    if (status == STATUS_REJECTED && missing.kind == ERROR_NOT_FOUND && ddl != NULL) {
+        status = create_table(conn, plan, ddl, error);
+        return status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error)
+                                   : status;
     }
-    if (status != STATUS_REJECTED || missing.kind != ERROR_NOT_FOUND || plan->ddl == NULL) {
-        *error = missing;
-        return status;
-    }
-    status = adapter->execute(conn, plan->ddl, error);
     if (status != STATUS_OK) {
-        return status;
+        *error = missing;
     }
-    return adapter->describe(conn, plan->table_name, table, error);
+    return status;
 }
 
 /* Columns that the database computes cannot be written; the others make the statement. */
 static enum status keep_writable(struct table *to, const struct table *from, struct error *error)
 {
     enum status status = table_init(to, from->name, error);
+    memcpy(to->engine, from->engine, sizeof to->engine);
+    to->keeps_failed_rows = from->keeps_failed_rows;
     for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
         const struct column *column = &from->columns[c];
         /* a unique column with a default is a sequence: the database numbers it */
@@ -92,20 +144,15 @@ static enum status keep_writable(struct table *to, const struct table *from, str
     return status;
 }
 
-static void locate_server(struct setup *setup, struct adapter_conn *conn, const struct plan *plan)
+static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
+                               const struct plan *plan)
 {
-    const struct adapter *adapter = plan->adapter;
-    if ((adapter->flags & ADAPTER_EMBEDDED) != 0) {
-        return;
+    struct connection_info *connection = &setup->connection;
+    target_fill_connection(plan, connection);
+    if (plan->adapter->inspect != NULL) {
+        plan->adapter->inspect(conn, connection);
     }
-    if (adapter->endpoint != NULL) {
-        adapter->endpoint(conn, setup->server_host, sizeof setup->server_host, &setup->server_port);
-    } else {
-        const char *host = plan->target.host == NULL ? "" : plan->target.host;
-        snprintf(setup->server_host, sizeof setup->server_host, "%s", host);
-        setup->server_port = plan->target.port == 0 ? adapter->default_port : plan->target.port;
-    }
-    setup->is_remote = !address_is_local(setup->server_host);
+    setup->is_remote = !connection->is_embedded && !address_is_local(connection->host);
 }
 
 static enum status prepare(struct setup *setup, struct adapter_conn *conn, const struct plan *plan,
@@ -119,10 +166,13 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
         adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK) {
         memset(&setup->server, 0, sizeof setup->server);
     }
-    locate_server(setup, conn, plan);
+    inspect_connection(setup, conn, plan);
 
     struct table table = {0};
-    enum status status = find_or_create(conn, plan, &table, error);
+    enum status status = find_or_create(conn, plan, &setup->connection, &table, error);
+    if (status == STATUS_OK) {
+        status = check_engine(plan, &table, error);
+    }
     if (status == STATUS_OK) {
         status = keep_writable(&setup->table, &table, error);
     }

@@ -18,10 +18,9 @@
 struct setup {
     struct table table; /* the columns that are written; owned */
     uint64_t rows_before;
-    struct server_limits server; /* version "" when the server did not say */
-    char server_host[256];       /* as the client library resolved it; "" when embedded */
-    uint16_t server_port;        /* 0 when not known */
-    bool is_remote;              /* the server is on another machine */
+    struct server_limits server;       /* version "" when the server did not say */
+    struct connection_info connection; /* how the set-up's connection, and so all of them, work */
+    bool is_remote;                    /* the server is on another machine */
 };
 
 /* Connects, creates the table where it is missing (or is to be made anew), learns its columns,

@@ -51,6 +51,8 @@ struct result {
     struct causes causes;
     struct resource_summary resources;
     struct server_limits server; /* version "" when the server did not say */
+    struct connection_info connection;
+    char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */
 
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */

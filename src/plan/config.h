@@ -40,6 +40,7 @@ struct config {
     const char *table;
     const char *schema;
     const char *schema_file;
+    const char *engine;
     const char *method;
     bool is_recreate;
     uint64_t batch_rows;

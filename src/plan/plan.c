@@ -13,7 +13,6 @@
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "plan/schema.h"
 #include "plan/target.h"
 
 enum {
@@ -86,7 +85,6 @@ static enum exit_code choose_method(struct plan *plan, const struct config *conf
 {
     const char *const *methods = plan->adapter->methods;
     if (config->method == NULL) {
-        plan->target.method = methods == NULL ? NULL : methods[0];
         return EXIT_CODE_OK;
     }
     struct buffer known;
@@ -131,23 +129,49 @@ static enum exit_code read_schema_file(struct plan *plan, const char *path, stru
     return EXIT_CODE_OK;
 }
 
+/* The name goes into a statement as it is. */
+static enum exit_code check_engine(const struct plan *plan, const struct config *config,
+                                   struct error *error)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (config->engine == NULL) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->adapter->engine_clause == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--engine does not apply to %s",
+                  plan->adapter->name);
+    } else if (config->schema_file != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--engine is for the built-in table: write it into the statement in %s",
+                  config->schema_file);
+    } else if (strspn(config->engine, allowed) != strlen(config->engine)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--engine '%.60s' is not a name of letters, digits and _", config->engine);
+    } else {
+        return EXIT_CODE_OK;
+    }
+    return EXIT_CODE_USAGE;
+}
+
 static enum exit_code choose_schema(struct plan *plan, const struct config *config,
                                     struct error *error)
 {
     plan->table_name = config->table;
     plan->is_recreate = config->is_recreate;
+    plan->engine = config->engine;
+    if (check_engine(plan, config, error) != EXIT_CODE_OK) {
+        return EXIT_CODE_USAGE;
+    }
     if (config->schema_file != NULL) {
         return read_schema_file(plan, config->schema_file, error);
     }
-    if (strcmp(config->table, PLAN_DEFAULT_TABLE) == 0) {
-        plan->ddl = schema_find("syslog", plan->adapter->name);
-    }
+    plan->is_default_table = strcmp(config->table, PLAN_DEFAULT_TABLE) == 0;
     if (config->is_recreate && (plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate does not apply to %s, which keeps no table", plan->adapter->name);
         return EXIT_CODE_USAGE;
     }
-    if (config->is_recreate && plan->ddl == NULL) {
+    if (config->is_recreate && !plan->is_default_table) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate drops table '%s' and needs --schema-file FILE to create it again",
                   config->table);
@@ -303,13 +327,23 @@ static void print_quotas(const struct plan *plan, FILE *stream)
     fputc('\n', stream);
 }
 
+static void print_adapter(const struct plan *plan, FILE *stream)
+{
+    const char *const *methods = plan->adapter->methods;
+    fprintf(stream, "adapter: %s", plan->adapter->name);
+    if (plan->target.method != NULL) {
+        fprintf(stream, ", method %s", plan->target.method);
+    } else if (methods != NULL) {
+        fprintf(stream, ", method %s unless the server cannot do it", methods[0]);
+    }
+    fputc('\n', stream);
+}
+
 void plan_print(const struct plan *plan, FILE *stream)
 {
     char rows[UNITS_TEXT_BYTES];
     fprintf(stream, "target: %s\n", plan->display_target);
-    fprintf(stream, "adapter: %s%s%s\n", plan->adapter->name,
-            plan->target.method == NULL ? "" : ", method ",
-            plan->target.method == NULL ? "" : plan->target.method);
+    print_adapter(plan, stream);
     fprintf(stream, "table: %s%s\n", plan->table_name,
             plan->is_recreate ? ", dropped and created again" : "");
     fprintf(stream, "sessions: %u\n", plan->sessions);

@@ -39,7 +39,9 @@ struct plan {
     int64_t duration_ns;
 
     const char *table_name;
-    const char *ddl; /* what creates the table; NULL when it has to exist */
+    bool is_default_table; /* made from the built-in DDL when it is missing */
+    const char *ddl;       /* what creates the table, from the user's file; NULL = none */
+    const char *engine;    /* storage engine of a table that is made; NULL = the server's choice */
     bool is_recreate;
 
     unsigned connect_concurrency;

@@ -92,8 +92,9 @@ static enum exit_code resolve_port(struct plan *plan, const struct config *confi
         return recognise(plan, error);
     }
     const enum exit_code code = choose_by_name(plan, config->adapter, error);
-    if (code == EXIT_CODE_OK && (plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s has no port", plan->adapter->name);
+    if (code == EXIT_CODE_OK && plan->adapter->default_port == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s has no port: write %s:...", plan->adapter->name,
+                  plan->adapter->name);
         return EXIT_CODE_USAGE;
     }
     return code;
@@ -107,9 +108,10 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     if (length == 0 || length >= sizeof scheme) {
         char shown[160];
         url_redact(config->target, shown, sizeof shown);
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "target '%s' is not a port, postgresql://user@host/db, sqlite:path or null:", shown);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "target '%s' is not a port or a URL such as postgresql://user@host/db: see "
+                  "append --help",
+                  shown);
         return EXIT_CODE_USAGE;
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
@@ -122,12 +124,14 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
                   "--adapter %s contradicts the target's %s:", config->adapter, scheme);
         return EXIT_CODE_USAGE;
     }
-    const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
+    const unsigned flags = plan->adapter->flags;
+    const bool has_path = (flags & (ADAPTER_FILE | ADAPTER_STRING)) != 0;
     struct url url;
-    if (url_parse(&url, config->target, is_embedded, error) != STATUS_OK) {
+    if (url_parse(&url, config->target, has_path || (flags & ADAPTER_EMBEDDED) != 0, error) !=
+        STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (url.path != NULL && *url.path != '\0' && (plan->adapter->flags & ADAPTER_FILE) == 0) {
+    if (url.path != NULL && *url.path != '\0' && !has_path) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s: takes no path: write %s:", scheme, scheme);
         url_fini(&url);
         return EXIT_CODE_USAGE;
@@ -140,6 +144,7 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     plan->target.user = url.user;
     plan->target.password = url.password;
     plan->target.database = url.database;
+    plan->target.query = url.query;
     return EXIT_CODE_OK;
 }
 
@@ -164,19 +169,41 @@ static void apply_options(struct target *target, const struct config *config)
     target->schema = config->schema;
 }
 
-static void write_place(struct plan *plan, const char *host, uint16_t port)
+static void write_place(struct plan *plan, const struct connection_info *place)
 {
-    const struct target *target = &plan->target;
     char *const out = plan->display_target;
     const size_t size = sizeof plan->display_target;
-    size_t used = (size_t)snprintf(out, size, "%s://%s%s%s", plan->adapter->name,
-                                   target->user == NULL ? "" : target->user,
-                                   target->user == NULL ? "" : "@", host == NULL ? "" : host);
-    if (port != 0 && used < size) {
-        used += (size_t)snprintf(out + used, size - used, ":%u", port);
+    size_t used = (size_t)snprintf(out, size, "%s://%s%s%s", plan->adapter->name, place->user,
+                                   place->user[0] == '\0' ? "" : "@", place->host);
+    if (place->port != 0 && used < size) {
+        used += (size_t)snprintf(out + used, size - used, ":%u", place->port);
     }
-    if (target->database != NULL && used < size) {
-        snprintf(out + used, size - used, "/%s", target->database);
+    if (place->database[0] != '\0' && used < size) {
+        snprintf(out + used, size - used, "/%s", place->database);
+    }
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from == NULL ? "" : from);
+}
+
+void target_fill_connection(const struct plan *plan, struct connection_info *connection)
+{
+    const struct adapter *adapter = plan->adapter;
+    const struct target *target = &plan->target;
+    *connection = (struct connection_info){
+        .port = target->port == 0 ? adapter->default_port : target->port,
+        .is_embedded = (adapter->flags & ADAPTER_EMBEDDED) != 0,
+        .identifier_quote = adapter->identifier_quote,
+    };
+    copy_text(connection->host, sizeof connection->host, target->host);
+    copy_text(connection->user, sizeof connection->user, target->user);
+    copy_text(connection->database, sizeof connection->database, target->database);
+    copy_text(connection->dialect, sizeof connection->dialect, adapter->name);
+    connection->method = target->method;
+    if (target->method == NULL && adapter->methods != NULL) {
+        connection->method = adapter->methods[0];
     }
 }
 
@@ -185,21 +212,24 @@ static void describe_target(struct plan *plan)
     const struct target *target = &plan->target;
     char *const out = plan->display_target;
     const size_t size = sizeof plan->display_target;
-    if ((plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
+    if ((plan->adapter->flags & ADAPTER_STRING) != 0) {
+        url_redact_string(target->url, out, size);
+    } else if ((plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
         snprintf(out, size, "%s:%s", plan->adapter->name, target->path == NULL ? "" : target->path);
-        return;
-    }
-    if (target->url != NULL && target->host == NULL) {
+    } else if (target->url != NULL && target->host == NULL) {
         url_redact(target->url, out, size);
-        return;
+    } else {
+        struct connection_info place;
+        target_fill_connection(plan, &place);
+        place.port = target->port;
+        write_place(plan, &place);
     }
-    write_place(plan, target->host, target->port);
 }
 
-void target_show_endpoint(struct plan *plan, const char *host, uint16_t port)
+void target_show_connection(struct plan *plan, const struct connection_info *connection)
 {
-    if (plan->target.url == NULL && plan->target.host == NULL && host[0] != '\0') {
-        write_place(plan, host, port);
+    if ((plan->adapter->flags & (ADAPTER_STRING | ADAPTER_EMBEDDED)) == 0) {
+        write_place(plan, connection);
     }
 }
 

@@ -11,7 +11,12 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
 /* Puts a file database that was not named into the run's folder (known only by then). */
 enum exit_code target_settle_path(struct plan *plan, struct error *error);
 
-/* Completes what reports show when the client library, not the user, chose the host. */
-void target_show_endpoint(struct plan *plan, const char *host, uint16_t port);
+/* What is known about connections before there is one: from the target, and the adapter's defaults.
+ * The adapter's inspect may know better. */
+void target_fill_connection(const struct plan *plan, struct connection_info *connection);
+
+/* Lets reports show where the connections really go: host, user and database may have been the
+ * client library's choice. */
+void target_show_connection(struct plan *plan, const struct connection_info *connection);
 
 #endif

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/url_query.h"
 
 bool url_parse_port(const char *text, uint16_t *port)
 {
@@ -24,36 +27,6 @@ size_t url_scheme_length(const char *text)
         length++;
     }
     return isalpha((unsigned char)text[0]) && text[length] == ':' ? length : 0;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const int lower = tolower((unsigned char)c);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/* Decodes %XX in place. False: a % without two hex digits, or an encoded NUL. */
-static bool decode(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
-        if (*from != '%') {
-            *to++ = *from;
-            continue;
-        }
-        const int high = hex_digit(from[1]);
-        const int low = high < 0 ? -1 : hex_digit(from[2]);
-        if (low < 0 || high * 16 + low == 0) {
-            return false;
-        }
-        *to++ = (char)(high * 16 + low);
-        from += 2;
-    }
-    *to = '\0';
-    return true;
 }
 
 /* host, host:port, [v6], [v6]:port, or a list of these (which the client library must read). */
@@ -82,17 +55,22 @@ static bool parse_host(struct url *url, char *text)
         return false;
     }
     url->host = *text == '\0' ? NULL : text;
-    return decode(text);
+    return url_decode(text);
 }
 
 static bool parse_authority(struct url *url, char *rest)
 {
-    rest[strcspn(rest, "?#")] = '\0';
+    rest[strcspn(rest, "#")] = '\0';
+    char *question = strchr(rest, '?');
+    if (question != NULL) {
+        *question = '\0';
+        url->query = question[1] == '\0' ? NULL : question + 1;
+    }
     char *slash = strchr(rest, '/');
     if (slash != NULL) {
         *slash = '\0';
         url->database = slash[1] == '\0' ? NULL : slash + 1;
-        if (!decode(slash + 1)) {
+        if (!url_decode(slash + 1)) {
             return false;
         }
     }
@@ -105,12 +83,12 @@ static bool parse_authority(struct url *url, char *rest)
     if (colon != NULL) {
         *colon = '\0';
         url->password = colon + 1;
-        if (!decode(colon + 1)) {
+        if (!url_decode(colon + 1)) {
             return false;
         }
     }
     url->user = *rest == '\0' ? NULL : rest;
-    return decode(rest) && parse_host(url, at + 1);
+    return url_decode(rest) && parse_host(url, at + 1);
 }
 
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error)
@@ -185,4 +163,49 @@ void url_redact(const char *text, char *out, size_t size)
         }
     }
     out[used < size ? used : size - 1] = '\0';
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    const size_t end_length = strlen(end);
+    return length >= end_length && strncasecmp(text + length - end_length, end, end_length) == 0;
+}
+
+static bool is_secret_key(const char *key, size_t length)
+{
+    while (length > 0 && key[length - 1] == ' ') {
+        length--;
+    }
+    return ends_with(key, length, "pwd") || ends_with(key, length, "password") ||
+           ends_with(key, length, "passphrase");
+}
+
+/* Behind a value: at its semicolon or the end. In {braces} }} is one brace of the value. */
+static const char *skip_value(const char *at)
+{
+    if (*at == '{') {
+        at++;
+        while (*at != '\0' && (at[0] != '}' || at[1] == '}')) {
+            at += at[0] == '}' ? 2 : 1;
+        }
+    }
+    return at + strcspn(at, ";");
+}
+
+void url_redact_string(const char *text, char *out, size_t size)
+{
+    const char *at = text + url_scheme_length(text);
+    size_t used = 0;
+    at += *at == ':' ? 1 : 0;
+    used = (size_t)snprintf(out, size, "%.*s", (int)(at - text), text);
+    while (*at != '\0' && used < size) {
+        const size_t key = strcspn(at, "=;");
+        const char *value = at + key + (at[key] == '=' ? 1 : 0);
+        const char *end = at[key] == '=' ? skip_value(value) : value;
+        const bool is_secret = at[key] == '=' && is_secret_key(at, key);
+        used += (size_t)snprintf(out + used, size - used, "%.*s%s%s",
+                                 (int)((is_secret ? value : end) - at), at, is_secret ? "***" : "",
+                                 *end == ';' ? ";" : "");
+        at = *end == ';' ? end + 1 : end;
+    }
 }

@@ -21,6 +21,7 @@ struct url {
     const char *host; /* NULL also for a list of hosts */
     uint16_t port;
     const char *database;
+    const char *query; /* behind '?', still encoded */
 };
 
 /* True when the text is digits only; then *port is the number, or 0 when it is no valid port. */
@@ -36,5 +37,9 @@ size_t url_scheme_length(const char *text);
 
 /* Writes the URL without its password. */
 void url_redact(const char *text, char *out, size_t size);
+
+/* The same for "scheme:KEY=value;KEY={value};...", where keys of passwords end in PWD, PASSWORD or
+ * PASSPHRASE. */
+void url_redact_string(const char *text, char *out, size_t size);
 
 #endif

@@ -123,6 +123,9 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_ledgers(csv, result);
     put_counters(csv, plan, result);
     put_latencies(csv, result);
+    csv_text(csv, "method", result->connection.method == NULL ? "" : result->connection.method);
+    csv_text(csv, "engine", result->engine);
+    csv_text(csv, "note", result->connection.note);
     csv_text(csv, "stop_reason", stop_reason_name(result->stop_reason));
     csv_text(csv, "verdict", verdict_name(result->verdict));
     csv_text(csv, "verdict_reason", result->verdict_reason);

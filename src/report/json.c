@@ -28,6 +28,20 @@ static void add_server(struct tree root, const struct result *result)
     tree_count_if(tree, "used_sessions", server->used_sessions > 0, server->used_sessions);
 }
 
+static void add_connection(struct tree root, const struct result *result)
+{
+    const struct connection_info *connection = &result->connection;
+    struct tree tree = tree_object(root, "connection");
+    tree_text(tree, "host", connection->host);
+    tree_count_if(tree, "port", connection->port > 0, connection->port);
+    tree_text(tree, "user", connection->user);
+    tree_text(tree, "database", connection->database);
+    tree_text(tree, "dialect", connection->dialect);
+    tree_text(tree, "method", connection->method);
+    tree_bool(tree, "is_embedded", connection->is_embedded);
+    tree_text(tree, "note", connection->note);
+}
+
 static void add_times(struct tree root, const struct result *result)
 {
     char started[40] = "";
@@ -247,6 +261,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     json_plan_add_plan(root, plan);
     json_plan_add_environment(root, plan);
     add_server(root, result);
+    add_connection(root, result);
     json_plan_add_table(root, table);
     add_ledgers(root, result);
     add_verification(root, result);

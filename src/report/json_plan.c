@@ -50,7 +50,8 @@ static void add_target(struct tree plan_tree, const struct plan *plan)
     const struct target *target = &plan->target;
     struct tree tree = tree_object(plan_tree, "target");
     tree_text(tree, "display", plan->display_target);
-    tree_text(tree, "path", target->path);
+    /* a connection string may hold the password too */
+    tree_text(tree, "path", (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : target->path);
     tree_text(tree, "host", target->host);
     tree_count_if(tree, "port", target->port > 0, target->port);
     tree_text(tree, "user", target->user);
@@ -82,6 +83,7 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_count_if(tree, "rate_rows_per_s", plan->rate_rows_per_s > 0, plan->rate_rows_per_s);
     tree_text(tree, "table", plan->table_name);
     tree_text(tree, "ddl", plan->ddl);
+    tree_text(tree, "engine", plan->engine);
     tree_bool(tree, "is_recreate", plan->is_recreate);
     tree_count(tree, "connect_concurrency", plan->connect_concurrency);
     tree_number(tree, "sample_interval_s", figures_seconds(plan->sample_interval_ns));
@@ -128,6 +130,7 @@ void json_plan_add_table(struct tree root, const struct table *table)
 {
     struct tree tree = tree_object(root, "table");
     tree_text(tree, "name", table->name);
+    tree_text(tree, "engine", table->engine[0] == '\0' ? NULL : table->engine);
     struct tree columns = tree_array(tree, "columns");
     for (size_t i = 0; i < table->column_count; i++) {
         const struct column *column = &table->columns[i];

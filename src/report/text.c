@@ -56,14 +56,9 @@ static void add_figure(struct screen *screen, const char *name, const char *valu
     add_long_figure(screen, name, value, 3, detail);
 }
 
-static bool is_embedded(const struct plan *plan)
+static void add_cpu(struct screen *screen, const struct result *result)
 {
-    return (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
-}
-
-static void add_cpu(struct screen *screen, const struct plan *plan,
-                    const struct resource_summary *resources)
-{
+    const struct resource_summary *resources = &result->resources;
     if (resources->max_host_cpu_percent < 0) {
         add_figure(screen, "Maximum CPU", "unknown", "no sample was taken");
         return;
@@ -72,7 +67,7 @@ static void add_cpu(struct screen *screen, const struct plan *plan,
     snprintf(value, sizeof value, "%.1f %%", resources->max_host_cpu_percent);
     struct text detail = {""};
     text_add(&detail, "all %u CPU%s", resources->cpus, resources->cpus == 1 ? "" : "s");
-    if (is_embedded(plan)) {
+    if (result->connection.is_embedded) {
         if (resources->max_client_cpu_percent >= 0) {
             text_add(&detail, "; append with the database %.1f %%",
                      resources->max_client_cpu_percent);
@@ -169,19 +164,38 @@ static void add_shares(struct text *text, const struct plan *plan)
     }
 }
 
+/* What serves the sessions and how they append: (MariaDB 10.11.8, bulk, InnoDB). */
+static void add_server(struct text *text, const struct result *result)
+{
+    /* without the packager's own part; run.json has it */
+    const char *version = result->server.version;
+    const size_t length = strcspn(version, "(");
+    const bool is_cut = length > 1 && version[length] == '(';
+    char shown[sizeof result->server.version];
+    snprintf(shown, sizeof shown, "%.*s", (int)(is_cut ? length - 1 : length), version);
+    const char *const parts[] = {shown, result->connection.method, result->engine};
+    const char *separator = " (";
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i] != NULL && parts[i][0] != '\0') {
+            text_add(text, "%s%s", separator, parts[i]);
+            separator = ", ";
+        }
+    }
+    text_add(text, "%s", separator[0] == ',' ? ")" : "");
+}
+
 static void add_run(struct screen *screen, const struct plan *plan, const struct result *result,
                     size_t target_lines)
 {
     char count[UNITS_TEXT_BYTES];
     struct text text = {""};
     text_add(&text, "%s", plan->display_target);
-    if (result->server.version[0] != '\0') {
-        /* without the packager's own part; run.json has it */
-        const size_t length = strcspn(result->server.version, "(");
-        const bool is_cut = length > 1 && result->server.version[length] == '(';
-        text_add(&text, " (%.*s)", (int)(is_cut ? length - 1 : length), result->server.version);
-    }
+    add_server(&text, result);
     screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, target_lines, text.bytes);
+    if (result->connection.note[0] != '\0') {
+        screen_add_wrapped(screen, "Note", SCREEN_LABEL_COLUMNS, target_lines,
+                           result->connection.note);
+    }
 
     text = (struct text){""};
     text_add(&text, "%s session%s", units_format_count(plan->sessions, count),
@@ -256,7 +270,7 @@ static void add_freshness(struct screen *screen, const struct result *result)
     screen_add_wrapped(screen, "Freshness", SCREEN_LABEL_COLUMNS, 2, text.bytes);
 }
 
-static void add_client(struct screen *screen, const struct plan *plan, const struct result *result)
+static void add_client(struct screen *screen, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     struct text text = {""};
@@ -274,7 +288,7 @@ static void add_client(struct screen *screen, const struct plan *plan, const str
             text_add(&text, ", %s a session", units_format_bytes(each, memory));
         }
     }
-    if (is_embedded(plan)) {
+    if (result->connection.is_embedded) {
         text_add(&text, ", database included");
     }
     screen_add_wrapped(screen, "append", SCREEN_LABEL_COLUMNS, 2, text.bytes);
@@ -362,7 +376,7 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
                   const char *shortage, const struct room *room)
 {
     screen_init(screen);
-    add_cpu(screen, plan, &result->resources);
+    add_cpu(screen, result);
     add_memory(screen, &result->resources, room->memory_lines);
     add_elapsed(screen, result);
     add_throughput(screen, result);
@@ -372,7 +386,7 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     screen_add_blank(screen);
     add_latencies(screen, plan, result);
     add_freshness(screen, result);
-    add_client(screen, plan, result);
+    add_client(screen, result);
     screen_add_blank(screen);
     add_causes(screen, &result->causes, room);
     screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));

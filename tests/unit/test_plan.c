@@ -4,6 +4,7 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
+#include "base/url_query.h"
 #include "plan/plan.h"
 #include "plan/schema.h"
 #include "plan/url.h"
@@ -201,6 +202,55 @@ static void test_redaction(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
+static void test_connection_string_redaction(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"odbc:DSN=x", "odbc:DSN=x"},
+        {"odbc:DSN=x;PWD=secret;UID=me", "odbc:DSN=x;PWD=***;UID=me"},
+        {"odbc:pwd={a;b}}c};Server=h", "odbc:pwd=***;Server=h"},
+        {"odbc:Driver={P;Q};Password =s", "odbc:Driver={P;Q};Password =***"},
+        {"odbc:PWD=", "odbc:PWD=***"},
+        {"odbc:x;y;", "odbc:x;y;"},
+        {"odbc:PWD={open", "odbc:PWD=***"},
+    };
+    char out[128];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        url_redact_string(cases[i][0], out, sizeof out);
+        assert_string_equal(out, cases[i][1]);
+    }
+    char small[12];
+    url_redact_string("odbc:DSN=longer;PWD=s", small, sizeof small);
+    assert_int_equal(strlen(small), sizeof small - 1);
+}
+
+static void test_url_parameters(void **state)
+{
+    (void)state;
+    const char *rest = "&ssl=verify&ssl-ca=%2Ftmp%2Fa%26b&empty=&flag&bad=%4#ignored";
+    static const char *const expected[][2] = {
+        {"ssl", "verify"}, {"ssl-ca", "/tmp/a&b"}, {"empty", ""}, {"flag", ""}};
+    struct url_parameter parameter;
+    bool is_good = false;
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(url_query_next(&rest, &parameter, &is_good));
+        assert_true(is_good);
+        assert_string_equal(parameter.key, expected[i][0]);
+        assert_string_equal(parameter.value, expected[i][1]);
+    }
+    assert_true(url_query_next(&rest, &parameter, &is_good));
+    assert_false(is_good);
+    assert_false(url_query_next(&rest, &parameter, &is_good));
+    const char *nothing = NULL;
+    assert_false(url_query_next(&nothing, &parameter, &is_good));
+    char longer[URL_KEY_BYTES + 8];
+    memset(longer, 'k', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    rest = longer;
+    assert_true(url_query_next(&rest, &parameter, &is_good));
+    assert_false(is_good);
+}
+
 static void test_schemas_are_built_in(void **state)
 {
     (void)state;
@@ -220,6 +270,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_seed_decides_run_tag),
         cmocka_unit_test(test_url_parts),
+        cmocka_unit_test(test_url_parameters),
+        cmocka_unit_test(test_connection_string_redaction),
         cmocka_unit_test(test_bad_urls),
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_schemas_are_built_in),

@@ -13,7 +13,6 @@
 #include "report/text.h"
 
 static const struct adapter server = {.name = "postgresql"};
-static const struct adapter embedded = {.name = "sqlite", .flags = ADAPTER_EMBEDDED};
 static struct result result; /* too large for a stack */
 static struct plan plan;
 
@@ -70,6 +69,8 @@ static void test_long_texts_are_whole(void **state)
              "\"orders_customer_id_created_at_key\" of a table, its_last_word");
     snprintf(result.server.version, sizeof result.server.version,
              "PostgreSQL 15.20 (Debian 15.20-0+deb12u1)");
+    result.connection.method = "copy";
+    snprintf(result.engine, sizeof result.engine, "heap");
     snprintf(plan.display_target, sizeof plan.display_target,
              "postgresql://somebody@database.example.org:5432/application");
     snprintf(result.resources.server_note, sizeof result.resources.server_note,
@@ -78,7 +79,7 @@ static void test_long_texts_are_whole(void **state)
     char *text = report();
     check_contains(text, "\n         3 x append, data 23505: ERROR:  duplicate key value");
     check_contains(text, "its_last_word\n");
-    check_contains(text, "(PostgreSQL 15.20)\n");
+    check_contains(text, "(PostgreSQL 15.20, copy, heap)\n");
     check_contains(text, "these words\n");
     assert_null(strstr(text, "..."));
     free(text);
@@ -87,7 +88,7 @@ static void test_long_texts_are_whole(void **state)
 static void test_unknown_is_not_a_number(void **state)
 {
     (void)state;
-    plan.adapter = &embedded;
+    result.connection.is_embedded = true;
     result.resources.max_client_cpu_percent = -1;
     result.resources.max_server_memory_bytes = -1;
     char *text = report();
