@@ -125,11 +125,13 @@ static enum exit_code prepare(struct run *run, struct error *error)
 static struct sampler *start_sampler(struct run *run, struct error *error)
 {
     const struct plan *plan = &run->plan;
+    const char *host = run->setup.connection.host;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
         .server = {.is_embedded = run->setup.connection.is_embedded,
                    .is_remote = run->setup.is_remote,
                    .port = run->setup.connection.port,
+                   .socket = host[0] == '/' ? host : NULL,
                    .pid = plan->server_pid,
                    .cgroup = plan->server_cgroup},
         .recorder = run->recorder,

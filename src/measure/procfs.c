@@ -1,6 +1,7 @@
 #include "measure/procfs.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "measure/procfs_text.h"
@@ -251,13 +252,19 @@ static bool parse_socket_line(struct procfs_text line, uint16_t *port, bool *is_
     return true;
 }
 
-bool procfs_parse_listeners(const char *text, size_t length, uint16_t port, uint64_t *inodes,
-                            size_t capacity, size_t *count)
+static void add_inode(struct procfs_inodes *found, uint64_t inode)
+{
+    if (found->count < PROCFS_INODES_MAX) {
+        found->inodes[found->count++] = inode;
+    }
+}
+
+bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
+                            struct procfs_inodes *found)
 {
     struct procfs_text rest = procfs_text_of(text, length);
     struct procfs_text line;
     struct procfs_text word;
-    *count = 0;
     if (!procfs_text_line(&rest, &line) || !procfs_text_word(&line, &word) ||
         !procfs_text_equals(word, "sl")) {
         return false;
@@ -269,9 +276,60 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port, uint
         if (!parse_socket_line(line, &local_port, &is_listening, &inode)) {
             return false;
         }
-        if (is_listening && local_port == port && *count < capacity) {
-            inodes[*count] = inode;
-            (*count)++;
+        if (is_listening && local_port == port) {
+            add_inode(found, inode);
+        }
+    }
+    return rest.at == rest.end;
+}
+
+/* Whether a socket's path is the one that is looked for, or lies in that folder for the port. */
+static bool is_unix_path(struct procfs_text socket, const char *path, uint16_t port)
+{
+    const size_t length = strlen(path);
+    const size_t socket_length = (size_t)(socket.end - socket.at);
+    if (socket_length < length || memcmp(socket.at, path, length) != 0) {
+        return false;
+    }
+    if (socket_length == length) {
+        return true;
+    }
+    char end[8];
+    const size_t end_length = (size_t)snprintf(end, sizeof(end), ".%u", (unsigned)port);
+    const char *name = socket.at + length;
+    const size_t name_length = socket_length - length;
+    return name[0] == '/' && memchr(name + 1, '/', name_length - 1) == NULL &&
+           name_length > end_length && memcmp(socket.end - end_length, end, end_length) == 0;
+}
+
+bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
+                                 struct procfs_inodes *found)
+{
+    enum {
+        FLAGS = 3, /* fields before the inode: number, references, protocol, flags, type, state */
+        INODE = 6,
+        ACCEPTS = 0x10000
+    };
+    struct procfs_text rest = procfs_text_of(text, length);
+    struct procfs_text line;
+    struct procfs_text word;
+    if (!procfs_text_line(&rest, &line) || !procfs_text_word(&line, &word) ||
+        !procfs_text_equals(word, "Num")) {
+        return false;
+    }
+    while (procfs_text_line(&rest, &line)) {
+        uint64_t flags = 0;
+        uint64_t inode = 0;
+        for (int field = 0; field <= INODE; field++) {
+            if (!procfs_text_word(&line, &word) ||
+                (field == FLAGS && !procfs_text_number(word, 16, &flags)) ||
+                (field == INODE && !procfs_text_number(word, 10, &inode))) {
+                return false;
+            }
+        }
+        if ((flags & ACCEPTS) != 0 && procfs_text_word(&line, &word) &&
+            is_unix_path((struct procfs_text){.at = word.at, .end = line.end}, path, port)) {
+            add_inode(found, inode);
         }
     }
     return rest.at == rest.end;

@@ -69,10 +69,24 @@ bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_sched
 /* /proc/PID/status: the most memory that was ever resident. */
 bool procfs_parse_peak(const char *text, size_t length, uint64_t *peak_bytes);
 
-/* /proc/net/tcp or /proc/net/tcp6: inodes of the sockets that listen on `port`. At most `capacity`
- * of them go to `inodes`; *count is how many went there. */
-bool procfs_parse_listeners(const char *text, size_t length, uint16_t port, uint64_t *inodes,
-                            size_t capacity, size_t *count);
+enum {
+    PROCFS_INODES_MAX = 64
+};
+
+/* Sockets that were found; further ones are left out. */
+struct procfs_inodes {
+    size_t count;
+    uint64_t inodes[PROCFS_INODES_MAX];
+};
+
+/* /proc/net/tcp or /proc/net/tcp6: adds the inodes of the sockets that listen on `port`. */
+bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
+                            struct procfs_inodes *found);
+
+/* /proc/net/unix: inodes of the sockets that listen on `path`; where that is a folder, on a name in
+ * it that ends in ".PORT". Otherwise as above. */
+bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
+                                 struct procfs_inodes *found);
 
 /* memory.stat of a cgroup, version 2 (anon, shmem) or 1 (total_rss, total_shmem), with the cgroups
  * below it: anonymous and shared memory, without the page cache of files. */

@@ -41,6 +41,7 @@ struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the host is another machine: do not look */
     uint16_t port;      /* listening TCP port on this machine; 0 = not known */
+    const char *socket; /* Unix socket on which it listens, or its folder; NULL = TCP */
     pid_t pid;          /* given by the user; 0 = none */
     const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = none */
 };

@@ -11,7 +11,6 @@
 #include "measure/proc_file.h"
 
 enum {
-    INODES_MAX = 64,
     HOLDERS_MAX = 64,
     DEPTH_MAX = 64,
     INIT_PID = 1
@@ -19,8 +18,8 @@ enum {
 
 struct search {
     int proc;
-    uint64_t inodes[INODES_MAX];
-    size_t inode_count;
+    char place[128]; /* "TCP port 5432", "socket /run/x" */
+    struct procfs_inodes sockets;
     struct procfs_process holders[HOLDERS_MAX];
     size_t holder_count;
     unsigned denied; /* processes whose descriptors may not be seen */
@@ -40,20 +39,26 @@ static bool is_forwarder(const char *name)
     return false;
 }
 
-static void find_inodes(struct search *search, uint16_t port)
+static void find_tcp_inodes(struct search *search, uint16_t port)
 {
     static const char *const files[] = {"net/tcp", "net/tcp6"};
     struct buffer text;
     buffer_init(&text);
     for (size_t i = 0; i < 2; i++) {
-        size_t count = 0;
         /* A machine without IPv6 has no tcp6. */
-        if (proc_file_load(search->proc, files[i], &text) &&
-            procfs_parse_listeners(buffer_text(&text), text.length, port,
-                                   search->inodes + search->inode_count,
-                                   INODES_MAX - search->inode_count, &count)) {
-            search->inode_count += count;
+        if (proc_file_load(search->proc, files[i], &text)) {
+            procfs_parse_listeners(buffer_text(&text), text.length, port, &search->sockets);
         }
+    }
+    buffer_fini(&text);
+}
+
+static void find_unix_inodes(struct search *search, const char *path, uint16_t port)
+{
+    struct buffer text;
+    buffer_init(&text);
+    if (proc_file_load(search->proc, "net/unix", &text)) {
+        procfs_parse_unix_listeners(buffer_text(&text), text.length, path, port, &search->sockets);
     }
     buffer_fini(&text);
 }
@@ -69,8 +74,8 @@ static bool is_wanted_socket(const struct search *search, const char *link)
     if (*end != ']') {
         return false;
     }
-    for (size_t i = 0; i < search->inode_count; i++) {
-        if (search->inodes[i] == inode) {
+    for (size_t i = 0; i < search->sockets.count; i++) {
+        if (search->sockets.inodes[i] == inode) {
             return true;
         }
     }
@@ -176,37 +181,34 @@ static const struct procfs_process *pick(const struct search *search, size_t *ot
     return best;
 }
 
-static void explain_no_holder(const struct search *search, uint16_t port, char *note,
-                              size_t note_bytes)
+static void explain_no_holder(const struct search *search, char *note, size_t note_bytes)
 {
     if (search->denied > 0) {
         snprintf(note, note_bytes,
-                 "the process behind port %u belongs to another user and cannot be seen: run as "
+                 "the process behind %s belongs to another user and cannot be seen: run as "
                  "root, or give --server-pid or --server-cgroup",
-                 (unsigned)port);
+                 search->place);
     } else {
         snprintf(note, note_bytes,
-                 "no process that this program can see holds port %u (another container?): give "
+                 "no process that this program can see holds %s (another container?): give "
                  "--server-pid or --server-cgroup",
-                 (unsigned)port);
+                 search->place);
     }
 }
 
-static bool search_port(struct search *search, uint16_t port, struct procfs_process *found,
-                        char *note, size_t note_bytes)
+static bool search_holder(struct search *search, struct procfs_process *found, char *note,
+                          size_t note_bytes)
 {
-    find_inodes(search, port);
-    if (search->inode_count == 0) {
+    if (search->sockets.count == 0) {
         snprintf(note, note_bytes,
-                 "nothing on this machine listens on TCP port %u: give --server-pid or "
-                 "--server-cgroup",
-                 (unsigned)port);
+                 "nothing on this machine listens on %s: give --server-pid or --server-cgroup",
+                 search->place);
         return false;
     }
     size_t others = 0;
     const struct procfs_process *best = find_holders(search) ? pick(search, &others) : NULL;
     if (best == NULL) {
-        explain_no_holder(search, port, note, note_bytes);
+        explain_no_holder(search, note, note_bytes);
         return false;
     }
     if (is_forwarder(best->name)) {
@@ -224,16 +226,16 @@ static bool search_port(struct search *search, uint16_t port, struct procfs_proc
     }
     if (others > 0) {
         snprintf(note, note_bytes,
-                 "port %u is held by %zu more processes that do not descend from process %d and "
-                 "are not measured; --server-cgroup would",
-                 (unsigned)port, others, (int)best->pid);
+                 "%s is held by %zu more processes that do not descend from process %d and are not "
+                 "measured; --server-cgroup would",
+                 search->place, others, (int)best->pid);
     }
     *found = *best;
     return true;
 }
 
-bool server_find_by_port(int proc, uint16_t port, struct procfs_process *found, char *note,
-                         size_t note_bytes)
+bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
+                 char *note, size_t note_bytes)
 {
     note[0] = '\0';
     /* On the heap: the holders alone are larger than a small thread's stack. */
@@ -243,7 +245,17 @@ bool server_find_by_port(int proc, uint16_t port, struct procfs_process *found, 
         return false;
     }
     search->proc = proc;
-    const bool is_found = search_port(search, port, found, note, note_bytes);
+    if (path != NULL) {
+        snprintf(search->place, sizeof(search->place), "socket %s", path);
+        find_unix_inodes(search, path, port);
+    } else {
+        snprintf(search->place, sizeof(search->place), "TCP port %u", (unsigned)port);
+    }
+    if (search->sockets.count == 0) {
+        /* a path can be written in several ways; servers mostly listen on TCP as well */
+        find_tcp_inodes(search, port);
+    }
+    const bool is_found = search_holder(search, found, note, note_bytes);
     free(search);
     return is_found;
 }

@@ -53,11 +53,12 @@ static void find_by_pid(struct server_process *server)
              (int)server->selector.pid);
 }
 
-static void find_by_port(struct server_process *server)
+static void find_by_socket(struct server_process *server)
 {
     struct procfs_process root;
-    if (server_find_by_port(server->proc, server->selector.port, &root, server->note,
-                            sizeof(server->note))) {
+    const struct server_selector *selector = &server->selector;
+    if (server_find(server->proc, selector->port, selector->socket, &root, server->note,
+                    sizeof(server->note))) {
         attach(server, &root);
     }
 }
@@ -98,8 +99,8 @@ static void find(struct server_process *server)
         find_by_pid(server);
     } else if (selector->is_remote) {
         snprintf(server->note, sizeof(server->note), "the server is not on this machine");
-    } else if (selector->port > 0) {
-        find_by_port(server);
+    } else if (selector->port > 0 || selector->socket != NULL) {
+        find_by_socket(server);
     } else {
         snprintf(server->note, sizeof(server->note),
                  "nothing says which process is the server: give --server-pid or "
@@ -241,15 +242,17 @@ static void read_tree(struct server_process *server, int64_t interval_ns,
     }
 }
 
-/* A server that was restarted listens on the same port. */
+/* A server that was restarted listens where it did. */
 static void find_again(struct server_process *server)
 {
-    const bool is_by_port = !server->selector.is_embedded && server->selector.cgroup == NULL &&
-                            server->selector.pid == 0 && server->selector.port > 0;
-    if (!server->was_attached || !is_by_port) {
+    const struct server_selector *selector = &server->selector;
+    const bool is_by_socket = !selector->is_embedded && selector->cgroup == NULL &&
+                              selector->pid == 0 &&
+                              (selector->port > 0 || selector->socket != NULL);
+    if (!server->was_attached || !is_by_socket) {
         return;
     }
-    find_by_port(server);
+    find_by_socket(server);
     server->restarts += server->is_attached;
 }
 

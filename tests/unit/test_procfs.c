@@ -81,9 +81,14 @@ static bool peak(const char *text, size_t length)
 
 static bool listeners(const char *text, size_t length)
 {
-    uint64_t inodes[4];
-    size_t count;
-    return procfs_parse_listeners(text, length, 28890, inodes, 4, &count);
+    struct procfs_inodes found = {0};
+    return procfs_parse_listeners(text, length, 28890, &found);
+}
+
+static bool unix_listeners(const char *text, size_t length)
+{
+    struct procfs_inodes found = {0};
+    return procfs_parse_unix_listeners(text, length, "/run/db", 5432, &found);
 }
 
 static bool cgroup_memory(const char *text, size_t length)
@@ -111,8 +116,9 @@ static bool next_pid(const char *text, size_t length)
     return procfs_next_pid(text, length, &offset, &pid);
 }
 
-static const parser parsers[] = {cpu,       process,       rollup,     statm,  schedstat, peak,
-                                 listeners, cgroup_memory, cgroup_cpu, cgroup, next_pid};
+static const parser parsers[] = {cpu,           process,    rollup,    statm,
+                                 schedstat,     peak,       listeners, unix_listeners,
+                                 cgroup_memory, cgroup_cpu, cgroup,    next_pid};
 enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
 };
@@ -290,28 +296,61 @@ static void peak_memory(void **state)
     assert_false(accepts(peak, "VmHWM: 1 MB\n"));
 }
 
+static size_t count_unix(const char *path, uint16_t port, struct procfs_inodes *found)
+{
+    static const char text[] =
+        "Num       RefCount Protocol Flags    Type St Inode Path\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 11 /run/db/.s.PGSQL.5432\n"
+        "0000000000000000: 00000003 00000000 00000000 0001 03 12 /run/db/.s.PGSQL.5432\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 13 /run/db/deeper/.s.PGSQL.5432\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 14 /run/db/15432\n"
+        "0000000000000000: 00000003 00000000 00000000 0001 03 15\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 16 /run/d b/mysqld.sock\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01 17 @/run/db\n";
+    found->count = 0;
+    assert_true(procfs_parse_unix_listeners(text, sizeof text - 1, path, port, found));
+    return found->count;
+}
+
+static void listening_unix_sockets(void **state)
+{
+    (void)state;
+    struct procfs_inodes found;
+    assert_int_equal(count_unix("/run/db", 5432, &found), 1);
+    assert_int_equal(found.inodes[0], 11);
+    assert_int_equal(count_unix("/run/db", 432, &found), 0);
+    assert_int_equal(count_unix("/run/d b/mysqld.sock", 3306, &found), 1);
+    assert_int_equal(found.inodes[0], 16);
+    assert_int_equal(count_unix("/run", 5432, &found), 0);
+    assert_false(accepts(unix_listeners, ""));
+    assert_false(accepts(unix_listeners, "Num\n0: 2 0 00010000 1 1\n"));
+    assert_false(accepts(unix_listeners, "Num\n0: 2 0 x 1 1 5 /run/db\n"));
+    assert_true(accepts(unix_listeners, "Num RefCount\n"));
+}
+
 static void listening_sockets(void **state)
 {
     (void)state;
-    uint64_t inodes[4] = {0};
-    size_t count;
+    struct procfs_inodes found = {0};
     struct text text = load(DATA "proc_net_tcp_postgresql");
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, inodes, 4, &count));
-    assert_int_equal(count, 1); /* its connections have the same local port */
-    assert_int_equal(inodes[0], 224325);
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x07E8, inodes, 4, &count));
-    assert_int_equal(count, 1);
-    assert_int_equal(inodes[0], 1145);
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 9, inodes, 4, &count));
-    assert_int_equal(count, 0);
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, inodes, 0, &count));
-    assert_int_equal(count, 0);
+    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, &found));
+    assert_int_equal(found.count, 1); /* its connections have the same local port */
+    assert_int_equal(found.inodes[0], 224325);
+    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x07E8, &found));
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.inodes[1], 1145);
+    assert_true(procfs_parse_listeners(text.bytes, text.length, 9, &found));
+    assert_int_equal(found.count, 2);
+    found.count = PROCFS_INODES_MAX;
+    assert_true(procfs_parse_listeners(text.bytes, text.length, 0x70DA, &found));
+    assert_int_equal(found.count, PROCFS_INODES_MAX);
     free(text.bytes);
     text = load(DATA "proc_net_tcp6");
-    assert_true(procfs_parse_listeners(text.bytes, text.length, 27555, inodes, 4, &count));
+    found.count = 0;
+    assert_true(procfs_parse_listeners(text.bytes, text.length, 27555, &found));
     free(text.bytes);
-    assert_int_equal(count, 1);
-    assert_int_equal(inodes[0], 277694);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.inodes[0], 277694);
     assert_true(accepts(listeners, "  sl  local_address\n"));
     assert_false(accepts(listeners, ""));
     assert_false(accepts(listeners, "  sl  local_address\n   0: 0100007F:70DA 0:0 0A 0 0\n"));
@@ -454,6 +493,7 @@ int main(void)
         cmocka_unit_test(scheduling),
         cmocka_unit_test(peak_memory),
         cmocka_unit_test(listening_sockets),
+        cmocka_unit_test(listening_unix_sockets),
         cmocka_unit_test(memory_of_cgroups),
         cmocka_unit_test(pids_of_cgroups),
         cmocka_unit_test(cgroup_paths),
