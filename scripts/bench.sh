@@ -1,29 +1,47 @@
 #!/bin/bash
-# Compares append with pgbench on a PostgreSQL server of its own, and measures the generator alone.
+# Compares append with other load generators, on servers of its own.
 #
-#   scripts/bench.sh           about ten minutes
-#   scripts/bench.sh quick     about one minute; the figures are rough
+#   scripts/bench.sh [quick|full] [part …]
 #
-# Environment: BENCH_ROUNDS, BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000 (rows at that many
-# sessions), BENCH_COUNT_ROWS (rows of the runs with count(*)), BENCH_NULL_ROWS; see bench.py.
+# Parts, all of them when none is named:
+#   postgresql   against pgbench
+#   mariadb      against mysqlslap and sysbench
+#   odbc         append through ODBC against append's own adapters
+#   null         the generator alone
+# full (the default) takes about 25 minutes, quick about 3; its figures are rough.
+#
+# Environment: BENCH_ROUNDS (of each comparison); rows of PostgreSQL without count(*) at 10, 100 and
+# 1,000 sessions: BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000, with it: BENCH_COUNT_ROWS; of
+# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_NULL_ROWS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-full}" in
-quick | full) ;;
-*) echo 'usage: scripts/bench.sh [quick]' >&2; exit 2 ;;
+mode=full
+case "${1:-}" in
+quick | full) mode=$1; shift ;;
 esac
+[ $# -gt 0 ] || set -- postgresql mariadb odbc null
+for part in "$@"; do
+    case $part in
+    postgresql | mariadb | odbc | null) ;;
+    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null …]' >&2; exit 2 ;;
+    esac
+done
 
-scripts/setup.sh test
+scripts/setup.sh bench
 build=${BUILD:-build/bench}
-cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=OFF -D APPEND_ADAPTER_POSTGRESQL=ON >/dev/null
+cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=OFF -D APPEND_ADAPTER_POSTGRESQL=ON \
+    -D APPEND_ADAPTER_MARIADB=ON -D APPEND_ADAPTER_ODBC=ON >/dev/null
 cmake --build "$build" >/dev/null
 
 temp=$(mktemp -d)
+# shellcheck disable=SC2317 # called by the trap
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    scripts/postgresql.sh stop "$temp" immediate || true
+    for server in postgresql mariadb; do
+        [ ! -d "$temp/$server" ] || "scripts/$server.sh" stop "$temp" immediate || true
+    done
     rm -rf "$temp"
     exit "$status"
 }
@@ -31,8 +49,19 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-scripts/postgresql.sh start "$temp" max_connections=1100 shared_buffers=256MB
-port=$(cat "$temp/postgresql/port")
-python3 scripts/bench.py "${1:-full}" --append "$build/append" --folder "$temp/runs" \
-    --url "postgresql://append@127.0.0.1:$port/append" \
-    --superuser-url "postgresql://postgres@127.0.0.1:$port/append"
+arguments=()
+case " $* " in
+*' postgresql '* | *' odbc '*)
+    scripts/postgresql.sh start "$temp" max_connections=1100 shared_buffers=256MB
+    arguments+=(--postgresql-port "$(cat "$temp/postgresql/port")")
+    ;;
+esac
+case " $* " in
+*' mariadb '* | *' odbc '*)
+    # mysqlslap and sysbench connect all their clients at once; one that the queue has no room for
+    # waits for the greeting for ever.
+    scripts/mariadb.sh start "$temp" max_connections=1100 back_log=2000 innodb_buffer_pool_size=256M
+    arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
+    ;;
+esac
+python3 -B scripts/bench "$mode" "$@" --append "$build/append" --folder "$temp/runs" "${arguments[@]}"

@@ -1,32 +1,55 @@
 #!/bin/sh
-# Installs what the build ("run") or also the tests ("test") need.
-# Debian 12, Ubuntu 22.04 and 24.04; does nothing when all is there.
+# Installs what the build ("run"), also the tests ("test"), or also the comparisons ("bench") need.
+# Debian 12, Ubuntu 22.04 and 24.04; does nothing when all is there. It never removes a package.
 set -eu
 
-usage='usage: scripts/setup.sh run|test'
-run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsqlite3-dev libjansson-dev'
-test_packages='git postgresql postgresql-client libcmocka-dev clang-format clang-tidy cppcheck valgrind util-linux procps'
+usage='usage: scripts/setup.sh run|test|bench'
+run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsqlite3-dev
+    libmariadb-dev unixodbc-dev libjansson-dev'
+test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
+    odbc-mariadb libsqliteodbc libcmocka-dev clang-format clang-tidy cppcheck valgrind util-linux procps'
+bench_packages='sysbench'
 
 case "${1:-run}" in
 run) packages=$run_packages ;;
 test) packages="$run_packages $test_packages" ;;
+bench) packages="$run_packages $test_packages $bench_packages" ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
+
+# Some packages go by other names, too; then what they are for tells whether they are there.
+is_there_by_another_name() {
+    case $1 in
+    pkg-config) command -v pkg-config >/dev/null ;;
+    mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
+    *) false ;;
+    esac
+}
 
 missing=
 if command -v dpkg-query >/dev/null 2>&1; then
     for package in $packages; do
         case "$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)" in
         *' ok installed') ;;
-        *) [ "$package" = pkg-config ] && command -v pkg-config >/dev/null || missing="$missing $package" ;;
+        *) is_there_by_another_name "$package" || missing="$missing $package" ;;
         esac
     done
 else
     # Not Debian: the programs and libraries themselves may still be there.
-    for program in cc cmake ninja pkg-config python3; do
-        command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+    programs='cc cmake ninja pkg-config python3'
+    libraries='jansson libpq sqlite3 libmariadb odbc'
+    case "${1:-run}" in
+    test | bench)
+        programs="$programs psql mariadbd mariadb mariadb-install-db odbcinst clang-format clang-tidy
+            cppcheck valgrind setpriv"
+        libraries="$libraries cmocka"
+        [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
+        ;;
+    esac
+    for program in $programs; do
+        PATH=$PATH:/usr/sbin command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
     done
-    for library in jansson libpq sqlite3; do
+    for library in $libraries; do
         pkg-config --exists "$library" 2>/dev/null || missing="$missing $library"
     done
     [ -z "$missing" ] || { echo "setup.sh: no dpkg here; please install:$missing" >&2; exit 1; }
@@ -43,21 +66,43 @@ if [ "$(id -u)" -ne 0 ]; then
         exit 1
     fi
 fi
+apt_get() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null; }
 
-# The tests start servers of their own: the package is not to make and start a system cluster.
+# The tests start servers of their own: packages are not to make and start servers of the system.
 no_cluster=/etc/postgresql-common/createcluster.d/append-setup.conf
-remove_no_cluster() { [ ! -e "$no_cluster" ] || $as_root rm -f "$no_cluster"; }
+no_start=/usr/sbin/policy-rc.d
+made=
+# shellcheck disable=SC2086 # a list of words
+remove_made() { [ -z "$made" ] || $as_root rm -f $made; }
+trap remove_made EXIT
+trap 'exit 130' INT TERM HUP
+
 case " $missing " in
 *' postgresql '*)
-    trap remove_no_cluster EXIT
-    trap 'exit 130' INT TERM HUP
+    made=$no_cluster
     $as_root mkdir -p "${no_cluster%/*}"
     echo 'create_main_cluster = false' | $as_root tee "$no_cluster" >/dev/null
     ;;
 esac
 
 echo "setup.sh: installing$missing" >&2
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null
+apt_get update
+
+case " $missing " in
+*' mariadb-server '*)
+    if apt-cache show mariadb-server-core >/dev/null 2>&1; then
+        # The programs alone, without a service. (Ubuntu 22.04 has no package of this name.)
+        missing=$(echo "$missing " | sed 's/ mariadb-server / mariadb-server-core /')
+    elif [ ! -e "$no_start" ] && [ ! -L "$no_start" ]; then
+        made="$made $no_start"
+        # shellcheck disable=SC2016 # its own $1
+        printf '%s\n' '#!/bin/sh' 'case $1 in mariadb | mysql) exit 101 ;; esac' |
+            $as_root tee "$no_start" >/dev/null
+        $as_root chmod 755 "$no_start"
+    fi
+    ;;
+esac
+
 # shellcheck disable=SC2086 # a list of words
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    -o Dpkg::Options::=--force-confold -o DPkg::Lock::Timeout=300 $missing </dev/null
+apt_get install -y --no-remove --no-install-recommends -o Dpkg::Options::=--force-confold \
+    -o DPkg::Lock::Timeout=300 $missing

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Builds and runs every test, with a private PostgreSQL server.
+# Builds and runs every test, with a private PostgreSQL and a private MariaDB server.
 #
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
-# JOBS (parallel tests, default 2), SERVER=0 (no server: leave out the tests that need one).
+# JOBS (parallel tests, default 2), SERVER=0 (no servers: leave out the tests that need one; with
+# arguments of your own, add -LE 'valgrind|postgresql|mariadb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped.
 set -euo pipefail
@@ -21,11 +22,14 @@ temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
+# shellcheck disable=SC2317 # called by the trap
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    for server in "$temp"/postgresql "$TMPDIR"/*/postgresql; do
-        [ ! -d "$server" ] || scripts/postgresql.sh stop "${server%/*}" immediate || true
+    for server in postgresql mariadb; do
+        for home in "$temp/$server" "$TMPDIR"/*/"$server"; do
+            [ ! -d "$home" ] || "scripts/$server.sh" stop "${home%/*}" immediate || true
+        done
     done
     while read -r _ place _; do
         case $place in "$temp"/*) umount -l "$place" ;; esac
@@ -43,8 +47,12 @@ if [ "${SERVER:-1}" = 1 ]; then
     port=$(cat "$temp/postgresql/port")
     export APPEND_TEST_POSTGRESQL=postgresql://append@127.0.0.1:$port/append
     export APPEND_TEST_POSTGRESQL_PASSWORD_URL=postgresql://append_pw@127.0.0.1:$port/append
+    scripts/mariadb.sh start "$temp"
+    port=$(cat "$temp/mariadb/port")
+    export APPEND_TEST_MARIADB=mariadb://append@127.0.0.1:$port/append
+    export APPEND_TEST_MARIADB_PASSWORD_URL=mariadb://append_pw@127.0.0.1:$port/append
 else
-    without="valgrind|postgresql"
+    without='valgrind|postgresql|mariadb'
 fi
 
 [ $# -gt 0 ] || set -- -LE "$without"

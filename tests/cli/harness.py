@@ -2,7 +2,7 @@
 
 Environment: APPEND_BINARY (the program), APPEND_SOURCE (root of the repository),
 APPEND_TEST_SLOW_FACTOR (hang guards are multiplied, row counts divided by it),
-APPEND_TEST_POSTGRESQL and APPEND_TEST_POSTGRESQL_PASSWORD_URL (see scripts/test.sh).
+APPEND_TEST_POSTGRESQL, APPEND_TEST_MARIADB and both with _PASSWORD_URL (see scripts/test.sh).
 """
 
 import csv
@@ -110,7 +110,7 @@ class Case(unittest.TestCase):
 
     def environment(self, **more):
         env = {name: value for name, value in os.environ.items()
-               if not name.startswith(("PG", "APPEND_PASSWORD"))}
+               if not name.startswith(("PG", "MYSQL", "MARIADB", "APPEND_PASSWORD"))}
         env.update(LC_ALL="C", **more)
         return env
 
@@ -234,41 +234,49 @@ class Case(unittest.TestCase):
         wait_until(has_rows, f"the first row of {name}")
 
 
-class Postgresql(Case):
-    """A test with a database of its own on the shared server."""
+class OnServer(Case):
+    """A test with a database of its own on a shared server. Subclasses say which, and how."""
 
-    URL = os.environ.get("APPEND_TEST_POSTGRESQL")
-    PASSWORD_URL = os.environ.get("APPEND_TEST_POSTGRESQL_PASSWORD_URL")
+    URL = PASSWORD_URL = None
+    VARIABLE = None
+
+    @staticmethod
+    def client(url, *statements):
+        """Runs statements, returns their output without decoration."""
+        raise NotImplementedError
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if not cls.URL or not cls.PASSWORD_URL:
-            raise unittest.SkipTest("APPEND_TEST_POSTGRESQL names no server (scripts/test.sh)")
+        if cls.VARIABLE and (not cls.URL or not cls.PASSWORD_URL):
+            raise unittest.SkipTest(f"{cls.VARIABLE} names no server (scripts/test.sh)")
 
     def setUp(self):
         super().setUp()
         self.database = f"cli_{os.getpid()}_{time.monotonic_ns()}"
-        psql(self.URL, f"create database {self.database}")
-        self.addCleanup(drop_database, self.URL, self.database)
+        self.client(self.URL, f"create database {self.database}")
+        self.addCleanup(self.drop_database)
         self.url = self.in_database(self.URL)
+
+    def drop_database(self):
+        self.client(self.URL, f"drop database {self.database}")
 
     def in_database(self, url):
         return re.sub(r"/[^/]*$", "/" + self.database, url)
 
     def sql(self, *statements):
-        return psql(self.url, *statements)
+        return self.client(self.url, *statements)
 
     def count(self, table="syslog_table", where="true"):
         return int(self.sql(f"select count(*) from {table} where {where}"))
 
 
-def drop_database(url, name):
-    """FORCE is refused to an ordinary role while autovacuum is at work; without it DROP waits."""
-    try:
-        psql(url, f"drop database {name} with (force)")
-    except AssertionError:
-        psql(url, f"drop database {name}")
+def run_client(command, env):
+    result = subprocess.run(command, capture_output=True, text=True, env=env, timeout=GUARD_S,
+                            stdin=subprocess.DEVNULL)
+    if result.returncode != 0:
+        raise AssertionError(f"{command[0]}: {result.stderr}")
+    return result.stdout.strip()
 
 
 def psql(url, *statements):
@@ -276,33 +284,78 @@ def psql(url, *statements):
     command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url]
     for statement in statements:
         command += ["-c", statement]
-    env = dict(os.environ, PGOPTIONS="-c client_min_messages=warning", PGPASSWORD=SECRET)
-    result = subprocess.run(command, capture_output=True, text=True, env=env, timeout=GUARD_S,
-                            stdin=subprocess.DEVNULL)
-    if result.returncode != 0:
-        raise AssertionError(f"psql: {result.stderr}")
-    return result.stdout.strip()
+    return run_client(command, dict(os.environ, PGOPTIONS="-c client_min_messages=warning",
+                                    PGPASSWORD=SECRET))
+
+
+class Postgresql(OnServer):
+    URL = os.environ.get("APPEND_TEST_POSTGRESQL")
+    PASSWORD_URL = os.environ.get("APPEND_TEST_POSTGRESQL_PASSWORD_URL")
+    VARIABLE = "APPEND_TEST_POSTGRESQL"
+    client = staticmethod(psql)
+
+    def drop_database(self):
+        """FORCE is refused to an ordinary role while autovacuum is at work; without it DROP waits."""
+        try:
+            psql(self.URL, f"drop database {self.database} with (force)")
+        except AssertionError:
+            psql(self.URL, f"drop database {self.database}")
+
+
+def mariadb_command(url):
+    """The client program, connected by a URL of the tests; only append_pw has a password."""
+    user, host, port, database = re.fullmatch(
+        r"mariadb://([^@]*)@([^:]*):(\d+)/(\w*)", url).groups()
+    password = [f"--password={SECRET}"] if user == "append_pw" else []
+    return ["mariadb", "--no-defaults", f"--host={host}", f"--port={port}", f"--user={user}",
+            *password, "--batch", "--skip-column-names", "--unbuffered", database]
+
+
+def mariadb(url, *statements):
+    """Runs statements, returns their output, columns separated by tabs."""
+    return run_client(mariadb_command(url) + ["--execute", ";".join(statements)],
+                      dict(os.environ))
+
+
+class Mariadb(OnServer):
+    URL = os.environ.get("APPEND_TEST_MARIADB")
+    PASSWORD_URL = os.environ.get("APPEND_TEST_MARIADB_PASSWORD_URL")
+    VARIABLE = "APPEND_TEST_MARIADB"
+    client = staticmethod(mariadb)
+
+    def root(self, *statements):
+        return mariadb(self.url.replace("append@", "root@"), *statements)
 
 
 class PrivateServer:
     """A PostgreSQL server for one test; stop(mode) ends it."""
 
-    SCRIPT = str(ROOT / "scripts" / "postgresql.sh")
+    NAME = "postgresql"
+    SUPERUSER = "postgres"
 
-    def __init__(self, case, **settings):
-        self.folder = tempfile.mkdtemp(prefix="append-pg-")
+    def __init__(self, case, prefix=(), **settings):
+        self.folder = tempfile.mkdtemp(prefix="append-db-")
         case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         case.addCleanup(self.stop)
-        subprocess.run([self.SCRIPT, "start", self.folder,
+        self.home = pathlib.Path(self.folder, self.NAME)
+        self.script = str(ROOT / "scripts" / f"{self.NAME}.sh")
+        subprocess.run([*prefix, self.script, "start", self.folder,
                         *(f"{name}={value}" for name, value in settings.items())],
                        check=True, timeout=120, stdin=subprocess.DEVNULL)
-        port = pathlib.Path(self.folder, "postgresql", "port").read_text().strip()
-        self.url = f"postgresql://append@127.0.0.1:{port}/append"
-        self.superuser_url = f"postgresql://postgres@127.0.0.1:{port}/append"
+        port = (self.home / "port").read_text().strip()
+        self.url = f"{self.NAME}://append@127.0.0.1:{port}/append"
+        self.superuser_url = f"{self.NAME}://{self.SUPERUSER}@127.0.0.1:{port}/append"
 
     def stop(self, mode="immediate"):
-        subprocess.run([self.SCRIPT, "stop", self.folder, mode], check=True, timeout=120,
+        subprocess.run([self.script, "stop", self.folder, mode], check=True, timeout=120,
                        stdin=subprocess.DEVNULL)
+
+
+class PrivateMariadb(PrivateServer):
+    """A MariaDB server for one test; options as of mariadbd, with _ for -."""
+
+    NAME = "mariadb"
+    SUPERUSER = "root"
 
 
 def main():

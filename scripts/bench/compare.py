@@ -1,0 +1,105 @@
+"""Interleaved rounds, medians and ratios.
+
+Every comparison runs its tools in turn (A B C A B C …), each on an empty table, and prints the
+medians. A run after which the table does not hold exactly the rows asked for is left out, and said
+so.
+"""
+
+import statistics
+import sys
+
+from measure import BATCH, Excluded
+
+# What two programs are compared by: attribute of Measured, and its words
+PHASE = ("phase_rate", "append phase")
+SESSIONS = ("sessions_rate", "connect to disconnect")
+
+
+class Peer:
+    """A tool that the first one is compared with: how it is run, the span whose rows/s both know,
+    and the target of the ratio first / peer (at_least, at_most), if there is one."""
+
+    def __init__(self, name, run, span=PHASE, target=None):
+        self.name, self.run, self.span, self.target = name, run, span, target
+
+
+def whole_batches(rows, sessions):
+    """At least these rows, and the same number of whole batches for each session."""
+    return -(-rows // (sessions * BATCH)) * sessions * BATCH
+
+
+def compare(title, shape, first, peers, server, rounds):
+    """shape: (sessions, rows). first: (name, run). server: empty() and count() of the table."""
+    sessions, rows = shape
+    tools = [first] + [(peer.name, peer.run) for peer in peers]
+    results = {name: [] for name, _ in tools}
+    print(f"\n{title}: {sessions:,} sessions, {rows:,} rows")
+    for turn in range(1, rounds + 1):
+        for name, run in tools:
+            server.empty()
+            try:
+                measured = run(sessions, rows)
+                counted = server.count()
+                if counted != rows:
+                    raise Excluded(f"{counted:,} rows in the table, not {rows:,}")
+            except Excluded as reason:
+                print(f"  EXCLUDED {name}, round {turn}: {reason}")
+                continue
+            results[name].append(measured)
+    print_results(shape, results)
+    base = first[0]
+    for peer in peers:
+        if results[base] and results[peer.name]:
+            print_ratio(base, peer, results, rows)
+    sys.stdout.flush()
+
+
+def median(runs, value):
+    known = [value(run) for run in runs]
+    return None if None in known else statistics.median(known)
+
+
+def print_results(shape, results):
+    sessions, rows = shape
+    print(f"  {'':18}{'rows/s':>12}{'rows/s':>14}{'rows/s':>11}{'client CPU':>12}"
+          f"{'client RSS':>13}{'runs':>6}")
+    print(f"  {'':18}{'append phase':>12}{'connect-leave':>14}{'program':>11}{'us/row':>12}"
+          f"{'KiB/session':>13}")
+    for name, runs in results.items():
+        if not runs:
+            print(f"  {name:18}{'no valid run':>12}")
+            continue
+        phase, between = (median(runs, lambda run, a=a: getattr(run, a))
+                          for a in ("phase_rate", "sessions_rate"))
+        print(f"  {name:18}{shown(phase):>12}{shown(between):>14}"
+              f"{median(runs, lambda run: rows / run.wall_s):11,.0f}"
+              f"{median(runs, lambda run: run.cpu_s / rows * 1e6):12.2f}"
+              f"{median(runs, lambda run: run.rss_kib / sessions):13,.0f}{len(runs):6}")
+
+
+def shown(rate):
+    return "-" if rate is None else f"{rate:,.0f}"
+
+
+def print_ratio(base, peer, results, rows):
+    attribute, words = peer.span
+
+    def ratio(value):
+        return median(results[base], value) / median(results[peer.name], value)
+
+    spanned = ratio(lambda run: getattr(run, attribute))
+    whole = ratio(lambda run: rows / run.wall_s)
+    verdict = ""
+    if peer.target:
+        least, is_met = peer.target
+        verdict = f", target {least}: {'met' if is_met(spanned) else 'MISSED'}"
+    print(f"  {base} / {peer.name}: {spanned:.2f} x by {words} (whole program {whole:.2f} x)"
+          f"{verdict}")
+
+
+def at_least(ratio):
+    return (f">= {ratio:g} x", lambda found: found >= ratio)
+
+
+def at_most(ratio):
+    return (f"<= {ratio:g} x", lambda found: found <= ratio)
