@@ -93,6 +93,33 @@ set(append_postgresql_sources
     src/adapters/postgresql_error.c
     src/adapters/postgresql_insert.c
     src/adapters/postgresql_recognise.c)
+set(append_mariadb_sources
+    src/adapters/mariadb.c
+    src/adapters/mariadb_append.c
+    src/adapters/mariadb_bulk.c
+    src/adapters/mariadb_connect.c
+    src/adapters/mariadb_describe.c
+    src/adapters/mariadb_encode.c
+    src/adapters/mariadb_error.c
+    src/adapters/mariadb_insert.c
+    src/adapters/mariadb_load.c
+    src/adapters/mariadb_options.c
+    src/adapters/mariadb_query.c
+    src/adapters/mariadb_recognise.c)
+
+set(append_odbc_sources
+    src/adapters/odbc.c
+    src/adapters/odbc_append.c
+    src/adapters/odbc_bind.c
+    src/adapters/odbc_connect.c
+    src/adapters/odbc_describe.c
+    src/adapters/odbc_error.c
+    src/adapters/odbc_inspect.c
+    src/adapters/odbc_query.c
+    src/adapters/odbc_script.c
+    src/adapters/odbc_socket.c
+    src/adapters/odbc_string.c
+    src/adapters/odbc_types.c)
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}

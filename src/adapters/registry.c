@@ -3,6 +3,12 @@
 #include <string.h>
 
 #include "adapters/null.h"
+#if APPEND_HAVE_MARIADB
+#include "adapters/mariadb.h"
+#endif
+#if APPEND_HAVE_ODBC
+#include "adapters/odbc.h"
+#endif
 #if APPEND_HAVE_POSTGRESQL
 #include "adapters/postgresql.h"
 #endif
@@ -14,11 +20,16 @@ const struct adapter *const registry_adapters[] = {
 #if APPEND_HAVE_POSTGRESQL
     &adapter_postgresql,
 #endif
+#if APPEND_HAVE_MARIADB
+    &adapter_mariadb,
+#endif
 #if APPEND_HAVE_SQLITE
     &adapter_sqlite,
 #endif
-    &adapter_null,
-    NULL,
+#if APPEND_HAVE_ODBC
+    &adapter_odbc,
+#endif
+    &adapter_null,       NULL,
 };
 
 const struct adapter *registry_find(const char *name)
@@ -26,7 +37,11 @@ const struct adapter *registry_find(const char *name)
     static const struct {
         const char *alias;
         const char *name;
-    } aliases[] = {{"postgres", "postgresql"}, {"pg", "postgresql"}, {"sqlite3", "sqlite"}};
+    } aliases[] = {{"postgres", "postgresql"},
+                   {"pg", "postgresql"},
+                   {"sqlite3", "sqlite"},
+                   {"mysql", "mariadb"},
+                   {"maria", "mariadb"}};
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
         if (strcmp(aliases[i].alias, name) == 0) {
             name = aliases[i].name;

@@ -34,6 +34,8 @@ struct value_case {
 
 struct fixture {
     struct target target;
+    const char *dialect;        /* whose schema files hold; NULL: of the adapter's name */
+    const char *missing_method; /* of the adapter's, that this database cannot do; NULL: none */
     const struct bad_target *bad_targets;
     size_t bad_target_count;
     const char *every_type_sql; /* create table every_type: id first; NULL: nothing is kept */
@@ -47,15 +49,30 @@ struct fixture {
     bool (*read_text)(const char *sql, char text[FIXTURE_TEXT_BYTES]);
     /* Ends every connection of the adapter from the server's side. NULL: there is no server. */
     bool (*break_connections)(void);
-    const char *broken_sqlstate;
-    const char *endless_sql; /* a query that runs for a minute */
+    const char *broken_sqlstate;    /* NULL: not looked at */
+    const char *duplicate_sqlstate; /* of a second row with the same key; NULL: not looked at */
+    const char *endless_sql;        /* a query that runs for a minute */
+    const char *port_sql;           /* asks the server for its port; NULL: it has none */
+    const char *indexes_sql;  /* create table indexed (a, b, c, d, e), of which only e is unique by
+                                 itself; NULL: as the others do */
+    bool sends_small_batches; /* less than ROW_BATCH_MAX rows are in before append_close */
+    bool opens_silently;      /* append_open asks the server nothing */
+    bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
 };
 
 /* NULL: this database cannot be tested here; the reason was printed. */
 const struct fixture *fixture_null_open(void);
 const struct fixture *fixture_sqlite_open(void);
 const struct fixture *fixture_postgresql_open(void);
+const struct fixture *fixture_mariadb_open(void);
+const struct fixture *fixture_odbc_postgresql_open(void);
+const struct fixture *fixture_odbc_mariadb_open(void);
+const struct fixture *fixture_odbc_sqlite_open(void);
 void fixture_sqlite_close(void);
 void fixture_postgresql_close(void);
+void fixture_mariadb_close(void);
+void fixture_odbc_postgresql_close(void);
+void fixture_odbc_mariadb_close(void);
+void fixture_odbc_sqlite_close(void);
 
 #endif

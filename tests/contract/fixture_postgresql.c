@@ -190,6 +190,8 @@ const struct fixture *fixture_postgresql_open(void)
         .read_text = read_text,
         .break_connections = break_connections,
         .broken_sqlstate = "57P01",
+        .duplicate_sqlstate = "23505",
+        .port_sql = "select inet_server_port()",
         .endless_sql = "select pg_sleep(60)",
     };
     const char *url = getenv("APPEND_TEST_POSTGRESQL");

@@ -57,6 +57,9 @@ static enum status break_at(struct contract *contract, const struct table *table
     if (step == STEP_OPENED || step == STEP_BETWEEN) {
         return contract_append(contract, table, 10, 0, &accepted);
     }
+    if (step == STEP_APPEND_OPENED && contract->fixture->opens_silently) {
+        status = send_rows(contract, table, 1);
+    }
     if (step == STEP_MANY_ROWS_SENT) {
         status = send_rows(contract, table, 200);
     }
@@ -83,7 +86,9 @@ static void test_broken_at_each_step(void **state)
                       contract->error.sqlstate, contract->error.text);
         contract_expect(contract, status, STATUS_LOST);
         assert_int_equal(contract->error.kind, ERROR_CONNECTION);
-        assert_string_equal(contract->error.sqlstate, contract->fixture->broken_sqlstate);
+        if (contract->fixture->broken_sqlstate != NULL) {
+            assert_string_equal(contract->error.sqlstate, contract->fixture->broken_sqlstate);
+        }
         contract->adapter->close(contract->conn);
         error_clear(&contract->error);
         contract_expect(

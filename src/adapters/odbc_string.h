@@ -1,0 +1,19 @@
+/* Connection strings: `Key=value;Key={value; with }} in it};…`, keys without regard to case. */
+#ifndef ADAPTERS_ODBC_STRING_H
+#define ADAPTERS_ODBC_STRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "append/adapter.h"
+#include "base/buffer.h"
+
+/* Copies the value of the first of `keys` (NULL-terminated) that is there, without braces, cut to
+ * `size`. */
+bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size);
+
+/* Writes the target's connection string: its own user, password and database replace those of the
+ * text. A text without '=' is the name of a data source. */
+void odbc_string_build(struct buffer *text, const struct target *target);
+
+#endif

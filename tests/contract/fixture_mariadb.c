@@ -1,0 +1,313 @@
+/*
+ * MariaDB, or another server of its protocol, at the URL in APPEND_TEST_MARIADB:
+ * mariadb://user@host:port/database. The user may create and drop databases and end connections.
+ */
+#include "fixture.h"
+
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Every test works in a database of its own, so that a server in use may be given. */
+static char database[40];
+static char url_text[512];
+static char password_text[512];
+static MYSQL *observer;
+
+struct place {
+    const char *host;
+    unsigned port;
+    const char *user;
+    const char *password;
+};
+
+/* scheme://user[:password]@host[:port][/database], none of it encoded; `text` is cut up. */
+static bool split_url(char *text, struct place *place)
+{
+    memset(place, 0, sizeof *place);
+    char *user = strstr(text, "://");
+    char *host = user != NULL ? strchr(user, '@') : NULL;
+    if (host == NULL) {
+        return false;
+    }
+    user += 3;
+    *host++ = '\0';
+    host[strcspn(host, "/?")] = '\0';
+    char *port = strrchr(host, ':');
+    if (port != NULL) {
+        *port++ = '\0';
+        place->port = (unsigned)strtoul(port, NULL, 10);
+    }
+    char *password = strchr(user, ':');
+    if (password != NULL) {
+        *password++ = '\0';
+    }
+    place->host = host;
+    place->user = user;
+    place->password = password;
+    return true;
+}
+
+static bool run(const char *sql, char *text)
+{
+    bool is_good = mysql_query(observer, sql) == 0;
+    MYSQL_RES *result = is_good ? mysql_store_result(observer) : NULL;
+    if (result != NULL && text != NULL) {
+        MYSQL_ROW row = mysql_fetch_row(result);
+        is_good = row != NULL;
+        if (is_good) {
+            snprintf(text, FIXTURE_TEXT_BYTES, "%s", row[0] != NULL ? row[0] : "(null)");
+        }
+    }
+    mysql_free_result(result);
+    if (!is_good) {
+        fprintf(stderr, "contract: %s: %s\n", sql, mysql_error(observer));
+    }
+    return is_good;
+}
+
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    return run(sql, text);
+}
+
+/* Waits until they are gone from the list, for a session ends some time after it is told to. */
+static bool break_connections(void)
+{
+    static const char list[] = "select coalesce(group_concat(id), '') from"
+                               " information_schema.processlist where db = database()"
+                               " and id <> connection_id()";
+    const struct timespec pause = {.tv_nsec = 10000000};
+    char text[FIXTURE_TEXT_BYTES];
+    char sql[64];
+    bool was_any = false;
+
+    while (run(list, text) && text[0] != '\0') {
+        for (const char *id = text; id != NULL; id = strchr(id, ',')) {
+            id += *id == ',';
+            snprintf(sql, sizeof sql, "kill connection %lu", strtoul(id, NULL, 10));
+            mysql_query(observer, sql); /* it may be gone by now */
+            was_any = true;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return was_any;
+}
+
+static const struct value_case cases[] = {
+    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32768", "32767", "0"}},
+    {"c_int24", COLUMN_DECIMAL, "c_int24", {"234567", "-999999", "999999", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483648", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775808", "9223372036854775807", "-1"}},
+    {"c_float32",
+     COLUMN_FLOAT32,
+     "cast(c_float32 as double)",
+     {"1.5", "-3.4028234663852886e38", "3.4028234663852886e38", "0.10000000149011612"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "c_float64",
+     {"0.1", "-1.7976931348623157e308", "1.7976931348623157e308", "-2.5"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_decimal5",
+     COLUMN_DECIMAL,
+     "c_decimal5",
+     {"12.34567", "-9999999999999.99999", "9999999999999.99999", "0.00000"}},
+    {"c_decimal20",
+     COLUMN_DECIMAL,
+     "c_decimal20",
+     {"0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",
+      "0.00000000000000000000"}},
+    {"c_char", COLUMN_TEXT, "c_char", {0}},
+    {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
+    {"c_text", COLUMN_TEXT, "c_text", {0}},
+    {"c_utf16", COLUMN_TEXT, "c_utf16", {0}},
+    {"c_varbinary", COLUMN_BYTES, "lower(hex(c_varbinary))", {0}},
+    {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
+    {"c_json", COLUMN_JSON, "c_json", {"{\"a\": [1, \"x\"]}", "0", NULL, "null"}},
+    {"c_date", COLUMN_DATE, "c_date", {"2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"}},
+    {"c_time",
+     COLUMN_TIME,
+     "c_time",
+     {"12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"}},
+    {"c_time0", COLUMN_TIME, "c_time0", {"12:34:56", "00:00:00", "23:59:59", "00:00:00"}},
+    {"c_datetime",
+     COLUMN_TIMESTAMP,
+     "c_datetime",
+     {"2024-02-29 12:34:56.789012", "1677-09-21 00:12:43.145224", "2262-04-11 23:47:16.854775",
+      "1969-12-31 23:59:59.999999"}},
+    {"c_datetime3",
+     COLUMN_TIMESTAMP,
+     "c_datetime3",
+     {"2024-02-29 12:34:56.789", "1677-09-21 00:12:43.145", "2262-04-11 23:47:16.854",
+      "1969-12-31 23:59:59.999"}},
+    {"c_uuid",
+     COLUMN_UUID,
+     "c_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+    {"c_ip4", COLUMN_IP4, "c_ip4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_ip6",
+     COLUMN_IP6,
+     "c_ip6",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+    {"c_raw4",
+     COLUMN_IP4,
+     "inet6_ntoa(c_raw4)",
+     {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_raw6",
+     COLUMN_IP6,
+     "inet6_ntoa(c_raw6)",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+    {"c_text4", COLUMN_IP4, "c_text4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_text6",
+     COLUMN_IP6,
+     "c_text6",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+    {"c_text_uuid",
+     COLUMN_UUID,
+     "c_text_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+};
+
+static const char every_type_sql[] =
+    "create table every_type (id int not null, c_bool boolean, c_int8 tinyint, c_int16 smallint,"
+    " c_int24 mediumint, c_int32 int, c_int64 bigint, c_float32 float, c_float64 double,"
+    " c_decimal decimal(10,2), c_decimal5 decimal(18,5), c_decimal20 decimal(30,20),"
+    " c_char char(40), c_varchar varchar(40), c_text text,"
+    " c_utf16 varchar(50) character set utf16 not null, c_varbinary varbinary(300), c_blob blob,"
+    " c_json json, c_date date, c_time time(6), c_time0 time, c_datetime datetime(6),"
+    " c_datetime3 datetime(3), c_uuid uuid, c_ip4 inet4, c_ip6 inet6,"
+    " c_raw4 varbinary(4) comment 'ipv4', c_raw6 varbinary(16) comment 'ipv6',"
+    " c_text4 varchar(15) comment 'ipv4', c_text6 varchar(39) comment 'IPv6',"
+    " c_text_uuid char(36) comment 'uuid')";
+
+static const char special_sql[] =
+    "create table special (id int auto_increment primary key, u int unique not null,"
+    " d int default 7, g int generated always as (d + 1) stored, p point,"
+    " a int generated always as (d + 2) virtual, s int not null default 3)";
+
+static const char indexes_sql[] = "create table indexed (a int, b int, c int, d varchar(9), e int);"
+                                  "create unique index indexed_ab on indexed (a, b);"
+                                  "create index indexed_c on indexed (c);"
+                                  "create unique index indexed_dc on indexed (d(3), c);"
+                                  "create unique index indexed_e on indexed (e)";
+
+static struct bad_target bad_targets[12];
+
+static size_t make_bad_targets(const struct target *base, const struct place *password)
+{
+    size_t count = 0;
+    struct bad_target *bad = bad_targets;
+
+    bad[count] = (struct bad_target){"port", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
+    bad[count++].target.port = 1;
+    bad[count] = (struct bad_target){"host", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
+    bad[count++].target.host = "no-such-host.invalid";
+    bad[count] = (struct bad_target){"socket", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
+    bad[count++].target.host = "/no/such/folder";
+    bad[count] = (struct bad_target){"database", *base, STATUS_FATAL, ERROR_NOT_FOUND, "42000"};
+    bad[count++].target.database = "append_no_such_database";
+    bad[count] = (struct bad_target){"user", *base, STATUS_FATAL, ERROR_AUTH, "28000"};
+    bad[count].target.password = "wrong";
+    bad[count++].target.user = "no_such_user";
+    bad[count] = (struct bad_target){"parameter", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad[count++].target.query = "no_such_option=1";
+    bad[count] = (struct bad_target){"ssl", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad[count++].target.query = "ssl=perhaps";
+    bad[count] = (struct bad_target){"encoding", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad[count++].target.query = "ssl=%zz";
+    bad[count] = (struct bad_target){"schema", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad[count++].target.schema = "public";
+    if (password->host != NULL) {
+        bad[count] = (struct bad_target){"password", *base, STATUS_FATAL, ERROR_AUTH, "28000"};
+        bad[count].target.host = password->host;
+        bad[count].target.port = (uint16_t)password->port;
+        bad[count].target.user = password->user;
+        bad[count++].target.password = "wrong";
+    }
+    return count;
+}
+
+static bool connect_observer(const struct place *place)
+{
+    char sql[128];
+    observer = mysql_init(NULL);
+    mysql_optionsv(observer, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (mysql_real_connect(observer, place->host, place->user, place->password, NULL, place->port,
+                           NULL, 0) == NULL) {
+        fprintf(stderr, "contract: %s\n", mysql_error(observer));
+        return false;
+    }
+    snprintf(database, sizeof database, "append contract %d", (int)getpid());
+    snprintf(sql, sizeof sql, "create database `%s` character set utf8mb4", database);
+    if (!run(sql, NULL)) {
+        return false;
+    }
+    return mysql_select_db(observer, database) == 0;
+}
+
+const struct fixture *fixture_mariadb_open(void)
+{
+    static struct fixture fixture = {
+        .bad_targets = bad_targets,
+        .every_type_sql = every_type_sql,
+        .special_sql = special_sql,
+        .indexes_sql = indexes_sql,
+        .cases = cases,
+        .case_count = sizeof cases / sizeof cases[0],
+        .read_text = read_text,
+        .break_connections = break_connections,
+        .duplicate_sqlstate = "23000",
+        .endless_sql = "select sleep(60)",
+        .port_sql = "select @@port",
+        .sends_small_batches = true,
+        .opens_silently = true,
+        .has_no_deferred = true,
+    };
+    static struct place place;
+    static struct place password;
+    const char *url = getenv("APPEND_TEST_MARIADB");
+    const char *password_url = getenv("APPEND_TEST_MARIADB_PASSWORD_URL");
+
+    if (url == NULL || url[0] == '\0') {
+        fprintf(stderr, "contract: APPEND_TEST_MARIADB is not set (a connection URL)\n");
+        return NULL;
+    }
+    snprintf(url_text, sizeof url_text, "%s", url);
+    snprintf(password_text, sizeof password_text, "%s", password_url != NULL ? password_url : "");
+    if (!split_url(url_text, &place)) {
+        fprintf(stderr, "contract: APPEND_TEST_MARIADB is not mariadb://user@host:port/database\n");
+        return NULL;
+    }
+    split_url(password_text, &password);
+    if (!connect_observer(&place)) {
+        return NULL;
+    }
+    fixture.target = (struct target){.scheme = "mariadb",
+                                     .url = url,
+                                     .host = place.host,
+                                     .port = (uint16_t)place.port,
+                                     .user = place.user,
+                                     .password = place.password,
+                                     .database = database,
+                                     .connect_timeout_s = 5};
+    fixture.bad_target_count = make_bad_targets(&fixture.target, &password);
+    return &fixture;
+}
+
+void fixture_mariadb_close(void)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql, "drop database `%s`", database);
+    run(sql, NULL);
+    mysql_close(observer);
+}

@@ -1,0 +1,155 @@
+/*
+ * ODBC against the databases of the other fixtures: their tables, values and observers, reached
+ * through a driver. A driver that is not registered (odbcinst -q -d) skips the test.
+ */
+#include "fixture.h"
+
+#include <odbcinst.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/url.h"
+
+static struct fixture fixture;
+static struct bad_target bad_targets[6];
+static char connection_string[512];
+static char bad_strings[2][512];
+
+static bool has_driver(const char *name)
+{
+    char library[256] = "";
+    SQLGetPrivateProfileString(name, "Driver", "", library, sizeof library, "odbcinst.ini");
+    if (library[0] == '\0') {
+        fprintf(stderr, "contract: no ODBC driver is registered as \"%s\"\n", name);
+    }
+    return library[0] != '\0';
+}
+
+static void add_bad(const char *label, const char *path, enum status status, enum error_kind kind)
+{
+    struct bad_target *bad = &bad_targets[fixture.bad_target_count++];
+    *bad = (struct bad_target){.label = label, .status = status, .kind = kind};
+    bad->target.path = path;
+    bad->target.connect_timeout_s = 2;
+}
+
+/* The fixture of a database, with this adapter's way to it. */
+static const struct fixture *take_over(const struct fixture *other, const char *dialect)
+{
+    const char *schema = other->target.schema;
+    const char *database = other->target.database;
+    fixture = *other;
+    fixture.dialect = dialect;
+    fixture.target = (struct target){.scheme = "odbc",
+                                     .path = connection_string,
+                                     .schema = schema,
+                                     .database = database,
+                                     .connect_timeout_s = 5};
+    fixture.bad_targets = bad_targets;
+    fixture.bad_target_count = 0;
+    add_bad("no text", NULL, STATUS_FATAL, ERROR_USAGE);
+    add_bad("no data source", "no_such_data_source", STATUS_FATAL, ERROR_USAGE);
+    add_bad("no driver", "Driver={no such driver};Server=x", STATUS_FATAL, ERROR_USAGE);
+    return &fixture;
+}
+
+/* Server, port, user and database of a test's URL as a connection string. */
+static bool use_server(const char *driver, const char *variable, const char *extra)
+{
+    const char *text = getenv(variable);
+    struct url url;
+    struct error error;
+
+    error_clear(&error);
+    if (text == NULL || url_parse(&url, text, false, &error) != STATUS_OK) {
+        fprintf(stderr, "contract: %s is not set to a URL\n", variable);
+        return false;
+    }
+    snprintf(connection_string, sizeof connection_string,
+             "Driver={%s};Server=%s;Port=%u;Database=%s;UID=%s;PWD=%s;%s", driver, url.host,
+             (unsigned)url.port, url.database, url.user, url.password != NULL ? url.password : "",
+             extra);
+    snprintf(bad_strings[0], sizeof bad_strings[0],
+             "Driver={%s};Server=%s;Port=1;Database=%s;UID=%s", driver, url.host, url.database,
+             url.user);
+    snprintf(bad_strings[1], sizeof bad_strings[1],
+             "Driver={%s};Server=no-such-host.invalid;Port=%u;Database=%s;UID=%s", driver,
+             (unsigned)url.port, url.database, url.user);
+    url_fini(&url);
+    return true;
+}
+
+static void add_bad_server(void)
+{
+    add_bad("port", bad_strings[0], STATUS_LOST, ERROR_UNREACHABLE);
+    add_bad("host", bad_strings[1], STATUS_LOST, ERROR_UNREACHABLE);
+    add_bad("role", connection_string, STATUS_FATAL, ERROR_AUTH);
+    bad_targets[fixture.bad_target_count - 1].target.user = "no_such_role";
+}
+
+#if APPEND_HAVE_POSTGRESQL
+const struct fixture *fixture_odbc_postgresql_open(void)
+{
+    static const char driver[] = "PostgreSQL Unicode";
+    const struct fixture *other = has_driver(driver) ? fixture_postgresql_open() : NULL;
+    if (other == NULL || !use_server(driver, "APPEND_TEST_POSTGRESQL", "")) {
+        return NULL;
+    }
+    take_over(other, "postgresql");
+    add_bad_server();
+    fixture.broken_sqlstate = NULL;
+    return &fixture;
+}
+
+void fixture_odbc_postgresql_close(void)
+{
+    fixture_postgresql_close();
+}
+#endif
+
+#if APPEND_HAVE_MARIADB
+const struct fixture *fixture_odbc_mariadb_open(void)
+{
+    static const char driver[] = "MariaDB Unicode";
+    const struct fixture *other = has_driver(driver) ? fixture_mariadb_open() : NULL;
+    if (other == NULL || !use_server(driver, "APPEND_TEST_MARIADB", "")) {
+        return NULL;
+    }
+    take_over(other, "mariadb");
+    add_bad_server();
+    fixture.broken_sqlstate = NULL;
+    return &fixture;
+}
+
+void fixture_odbc_mariadb_close(void)
+{
+    fixture_mariadb_close();
+}
+#endif
+
+#if APPEND_HAVE_SQLITE
+/* The driver cannot be interrupted, so a query without an end is none for it. */
+const struct fixture *fixture_odbc_sqlite_open(void)
+{
+    static const char driver[] = "SQLite3";
+    const struct fixture *other = has_driver(driver) ? fixture_sqlite_open() : NULL;
+    if (other == NULL) {
+        return NULL;
+    }
+    snprintf(connection_string, sizeof connection_string,
+             "Driver={%s};Database=%s;JournalMode=WAL;FKSupport=1", driver, other->target.path);
+    snprintf(bad_strings[0], sizeof bad_strings[0], "Driver={%s};Database=/nonexistent/x.db",
+             driver);
+    take_over(other, "sqlite");
+    add_bad("no such folder", bad_strings[0], STATUS_FATAL, ERROR_NOT_FOUND);
+    fixture.endless_sql = NULL;
+    fixture.missing_method = "array";
+    return &fixture;
+}
+
+void fixture_odbc_sqlite_close(void)
+{
+    fixture_sqlite_close();
+}
+#endif
