@@ -9,6 +9,7 @@ set(base_sources
     src/base/probe.c
     src/base/random.c
     src/base/row.c
+    src/base/stack.c
     src/base/units.c
     src/base/url_query.c)
 

@@ -123,6 +123,10 @@ struct adapter {
     enum status (*describe)(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error);
 
+    /* Optional. Before the sessions begin: does for the appends to come what needs to be done once
+     * a connection, such as preparing statements. What fails here is left to append_open. */
+    void (*get_ready)(struct adapter_conn *conn, const struct table *table);
+
     /* Opens one append into the columns of `table`, which outlives the connection. REJECTED with
      * ERROR_BUSY: the session may call again. */
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,

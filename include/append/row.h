@@ -48,7 +48,8 @@ struct column {
     enum column_type type;
     uint32_t size;        /* longest text in characters or bytes; 0 = no limit */
     uint8_t precision;    /* COLUMN_DECIMAL: digits in all; 0 = no limit */
-    uint8_t scale;        /* COLUMN_DECIMAL: digits behind the point */
+    uint8_t scale;        /* COLUMN_DECIMAL: digits behind the point; COLUMN_TIME and TIMESTAMP: the
+                             same of a second, where the adapter asks */
     uint32_t native_type; /* the adapter's own number for the type (PostgreSQL: its OID) */
     bool is_nullable;
     bool is_unique;    /* alone it is a primary key or unique index: values must differ */

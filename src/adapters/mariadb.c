@@ -147,7 +147,7 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
 
 const struct adapter adapter_mariadb = {
     .name = "mariadb",
-    .summary = "MariaDB, MySQL: bulk statements, INSERT or LOAD DATA",
+    .summary = "MariaDB, MySQL: bulk, insert, load",
     .default_port = 3306,
     .identifier_quote = '`',
     .engine_clause = " engine=",
@@ -164,6 +164,7 @@ const struct adapter adapter_mariadb = {
     .inspect = inspect,
     .execute = execute,
     .describe = mariadb_describe,
+    .get_ready = mariadb_get_ready,
     .append_open = mariadb_append_open,
     .append_rows = mariadb_append_rows,
     .append_close = mariadb_append_close,

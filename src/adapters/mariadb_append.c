@@ -47,6 +47,15 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
     return STATUS_OK;
 }
 
+void mariadb_get_ready(struct adapter_conn *conn, const struct table *table)
+{
+    struct error ignored;
+    error_clear(&ignored);
+    if (use_utc(conn, table, &ignored) == STATUS_OK && conn->method == MARIADB_BULK) {
+        mariadb_bulk_prepare(conn, table, &ignored);
+    }
+}
+
 enum status mariadb_append_open(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {

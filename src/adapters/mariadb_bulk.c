@@ -235,10 +235,13 @@ static enum status prepare_text(struct adapter_conn *conn, const struct buffer *
     return STATUS_OK;
 }
 
-static enum status prepare(struct adapter_conn *conn, const struct table *table,
-                           struct error *error)
+enum status mariadb_bulk_prepare(struct adapter_conn *conn, const struct table *table,
+                                 struct error *error)
 {
     struct buffer sql;
+    if (conn->statement_table == table) {
+        return STATUS_OK;
+    }
     enum status status = forget_statement(conn, error);
     if (status != STATUS_OK) {
         return status;
@@ -261,11 +264,8 @@ enum status mariadb_bulk_send(struct adapter_conn *conn, const struct batch *bat
                               struct error *error)
 {
     struct buffer packet;
-    enum status status = STATUS_OK;
+    enum status status = mariadb_bulk_prepare(conn, batch->table, error);
 
-    if (conn->statement_table != batch->table) {
-        status = prepare(conn, batch->table, error);
-    }
     if (status != STATUS_OK) {
         return status;
     }

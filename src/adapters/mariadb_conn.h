@@ -134,6 +134,7 @@ enum status mariadb_describe(struct adapter_conn *conn, const char *table_name, 
 
 /* mariadb_append.c */
 
+void mariadb_get_ready(struct adapter_conn *conn, const struct table *table);
 enum status mariadb_append_open(struct adapter_conn *conn, const struct table *table,
                                 struct error *error);
 enum status mariadb_append_rows(struct adapter_conn *conn, const struct batch *batch,
@@ -147,6 +148,9 @@ size_t mariadb_add_columns(struct buffer *sql, const struct table *table);
 /* mariadb_bulk.c, mariadb_insert.c, mariadb_load.c: each sends the rows of one statement, whose
  * answer mysql_read_query_result takes; LOAD DATA has it taken already. */
 
+/* Prepares the statement for a table, unless it is prepared. */
+enum status mariadb_bulk_prepare(struct adapter_conn *conn, const struct table *table,
+                                 struct error *error);
 enum status mariadb_bulk_send(struct adapter_conn *conn, const struct batch *batch,
                               struct error *error);
 enum status mariadb_insert_send(struct adapter_conn *conn, const struct batch *batch,

@@ -2,129 +2,74 @@
 #include "adapters/mariadb_conn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
-    SLICE_NS = 200000000,
+    SLICE_MS = 200,
     NO_SUCH_DATABASE = 1049,
-
-    /* Of the stack of a connect only what is touched is memory. More than 32 MiB is never taken
-     * from the heap by malloc, so that no hole stays behind in it when the stack is given back. */
-    CONNECT_STACK_BYTES = 33 * 1024 * 1024,
 };
 
 /* Where rows go when nobody says where. */
 static const char default_database[] = "append";
 
-/* Why a connect was given up. */
-enum wait {
-    WAIT_READY,
-    WAIT_TIMEOUT,
-    WAIT_CANCELLED,
+/* A connect under way, and why it was given up. */
+struct connecting {
+    const struct target *target;
+    bool has_timed_out;
+    bool was_cancelled;
 };
 
-/* What a new handle has to be given before its options can stand for those of a connection is known
- * of this series of Connector/C only. */
-static bool can_drop_connect_state(void)
+/* The connect of this thread, NULL behind it. Connector/C tells its wait callback nothing but the
+ * socket, and only the thread says for whom it waits. */
+static _Thread_local struct connecting *connecting;
+
+static bool is_cancelled(void)
 {
-    enum {
-        KNOWN_SERIES = 303
-    };
-    return mysql_get_client_version() / 100 == KNOWN_SERIES;
+    return connecting != NULL && connecting->target->is_cancelled != NULL &&
+           connecting->target->is_cancelled();
 }
 
-/* Takes at most SLICE_NS off *left. */
-static struct timespec take_slice(struct timespec *left)
+/* Waits like Connector/C itself, but looks up now and then while it connects. A negative time-out
+ * is none. Returns as poll does. */
+static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
-    struct timespec slice = {.tv_sec = 0, .tv_nsec = SLICE_NS};
-    if (left->tv_sec > 0 || left->tv_nsec >= SLICE_NS) {
-        left->tv_nsec -= SLICE_NS;
-        if (left->tv_nsec < 0) {
-            left->tv_nsec += 1000000000L;
-            left->tv_sec--;
-        }
-    } else {
-        slice = *left;
-        left->tv_nsec = 0;
-    }
-    return slice;
-}
-
-static void give_back(struct timespec *left, const struct timespec *slice)
-{
-    left->tv_nsec += slice->tv_nsec;
-    left->tv_sec += left->tv_nsec / 1000000000L;
-    left->tv_nsec %= 1000000000L;
-}
-
-/* The system call, unlike the C library's function, counts its time down: the time allowed for a
- * connect stays one sum over all of its steps. Leaves in *events what Connector/C is to be told. */
-static enum wait wait_for_socket(MYSQL *mysql, const struct target *target, struct timespec *left,
-                                 int *events)
-{
-    struct pollfd wanted = {.fd = mysql_get_socket(mysql)};
-    const int asked = *events;
-    wanted.events = (short)(((asked & MYSQL_WAIT_READ) != 0 ? POLLIN : 0) |
-                            ((asked & MYSQL_WAIT_WRITE) != 0 ? POLLOUT : 0) |
-                            ((asked & MYSQL_WAIT_EXCEPT) != 0 ? POLLPRI : 0));
-    while (left->tv_sec > 0 || left->tv_nsec > 0) {
-        if (target->is_cancelled != NULL && target->is_cancelled()) {
-            *events = MYSQL_WAIT_TIMEOUT;
-            return WAIT_CANCELLED;
-        }
-        struct timespec slice = take_slice(left);
-        const long ready = syscall(SYS_ppoll, &wanted, 1L, &slice, NULL, 0L);
-        give_back(left, &slice);
+    struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
+    int left_ms = timeout_ms;
+    for (;;) {
+        const bool has_slices = connecting != NULL && (left_ms < 0 || left_ms > SLICE_MS);
+        const int ready = poll(&wanted, 1, has_slices ? SLICE_MS : left_ms);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
-            *events = asked & ~MYSQL_WAIT_TIMEOUT;
-            return WAIT_READY;
+            return ready;
         }
+        if (is_cancelled()) {
+            connecting->was_cancelled = true;
+            break;
+        }
+        if (ready == 0 && !has_slices) {
+            break;
+        }
+        left_ms -= ready == 0 && left_ms > 0 ? SLICE_MS : 0;
     }
-    *events = MYSQL_WAIT_TIMEOUT;
-    return WAIT_TIMEOUT;
+    if (connecting != NULL) {
+        connecting->has_timed_out = !connecting->was_cancelled;
+    }
+    errno = ETIMEDOUT;
+    return 0;
 }
 
-/* Connector/C ends what it has begun once it is told that time is over. */
-static enum wait connect_in_time(MYSQL *mysql, const struct target *target,
-                                 const struct mariadb_options *options, bool *is_connected)
+static enum status give_up(const struct connecting *attempt, struct error *error)
 {
-    const unsigned long flags = CLIENT_MULTI_STATEMENTS;
-    const unsigned timeout_s = target->connect_timeout_s > 0 ? target->connect_timeout_s : 1;
-    struct timespec left = {.tv_sec = (time_t)timeout_s, .tv_nsec = 0};
-    enum wait result = WAIT_READY;
-    MYSQL *connected = NULL;
-
-    int events =
-        mysql_real_connect_start(&connected, mysql, options->host, target->user, target->password,
-                                 target->database, target->port, options->socket, flags);
-    while (events != 0) {
-        if (result == WAIT_READY) {
-            result = wait_for_socket(mysql, target, &left, &events);
-        } else {
-            events = MYSQL_WAIT_TIMEOUT;
-        }
-        events = mysql_real_connect_cont(&connected, mysql, events);
-    }
-    *is_connected = connected != NULL;
-    return result;
-}
-
-static enum status wait_error(enum wait result, const struct target *target, struct error *error)
-{
-    if (result == WAIT_TIMEOUT) {
+    const struct target *target = attempt->target;
+    if (attempt->was_cancelled) {
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+    } else {
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
                   target->host != NULL ? target->host : "the server", target->connect_timeout_s);
-    } else {
-        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
     }
     return STATUS_LOST;
 }
@@ -185,38 +130,6 @@ static enum status settle_method(struct adapter_conn *conn, struct error *error)
     return STATUS_OK;
 }
 
-/* Connector/C keeps what it connected with: option texts, and the stack of a connect that does not
- * block. They are as much memory as all the rest of a connection, so they are exchanged for the
- * options of a new handle, with which the connection is an ordinary one that blocks. */
-static enum status drop_connect_state(struct adapter_conn *conn, struct error *error)
-{
-    MYSQL *const mysql = &conn->mysql;
-    const int sock = mysql_get_socket(mysql);
-    const int flags = fcntl(sock, F_GETFL);
-    const my_bool reads_answers = 0;
-    MYSQL plain;
-
-    if (!can_drop_connect_state()) {
-        return STATUS_OK;
-    }
-    if (mysql_init(&plain) == NULL ||
-        mysql_optionsv(&plain, MARIADB_OPT_SKIP_READ_RESPONSE, &reads_answers) != 0) {
-        return mariadb_memory_error(error);
-    }
-    mariadb_load_install(&plain, conn->method == MARIADB_LOAD);
-    const struct st_mysql_options connecting = mysql->options;
-    mysql->options = plain.options;
-    plain.options = connecting;
-    mysql_close(&plain);
-    /* back to the library's own, with this handle as its data */
-    mysql_optionsv(mysql, MARIADB_OPT_STATUS_CALLBACK, NULL, NULL);
-    if (flags < 0 || fcntl(sock, F_SETFL, flags & ~O_NONBLOCK) != 0) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "fcntl: error %d", errno);
-        return STATUS_LOST;
-    }
-    return STATUS_OK;
-}
-
 /* What a connection needs before it is of use; usually nothing is sent. */
 static enum status settle(struct adapter_conn *conn, const struct mariadb_options *options,
                           struct error *error)
@@ -265,28 +178,31 @@ static enum status check_schema(const struct target *target, struct error *error
 static enum status connect_to(struct adapter_conn *conn, const struct target *target,
                               struct error *error)
 {
+    MYSQL *const mysql = &conn->mysql;
     struct mariadb_options options;
-    bool is_connected = false;
+    struct connecting attempt = {.target = target};
 
-    enum status status = mariadb_set_options(&conn->mysql, target, &options, error);
+    enum status status = mariadb_set_options(mysql, target, &options, error);
     if (status != STATUS_OK) {
         return status;
     }
-    mariadb_load_install(&conn->mysql, conn->method == MARIADB_LOAD);
-    const size_t stack_bytes = can_drop_connect_state() ? CONNECT_STACK_BYTES : 0;
-    mysql_optionsv(&conn->mysql, MYSQL_OPT_NONBLOCK, stack_bytes > 0 ? &stack_bytes : NULL);
-    const enum wait result = connect_in_time(&conn->mysql, target, &options, &is_connected);
-    if (result != WAIT_READY) {
-        return wait_error(result, target, error);
-    }
+    mariadb_load_install(mysql, conn->method == MARIADB_LOAD);
+    mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
+    connecting = &attempt;
+    const bool is_connected =
+        mysql_real_connect(mysql, options.host, target->user, target->password, target->database,
+                           target->port, options.socket, CLIENT_MULTI_STATEMENTS) != NULL;
+    connecting = NULL;
     if (!is_connected) {
-        return mariadb_connect_error(conn, error);
+        return attempt.has_timed_out || attempt.was_cancelled ? give_up(&attempt, error)
+                                                              : mariadb_connect_error(conn, error);
     }
+    /* told to the server by now, and 8 KiB */
+    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
     if (options.socket == NULL) {
-        watch_peer(mysql_get_socket(&conn->mysql));
+        watch_peer(mysql_get_socket(mysql));
     }
-    status = drop_connect_state(conn, error);
-    return status == STATUS_OK ? settle(conn, &options, error) : status;
+    return settle(conn, &options, error);
 }
 
 static enum mariadb_method method_of(const char *name)

@@ -5,18 +5,27 @@
  */
 #include "adapters/odbc.h"
 
+#include <stdio.h>
+
 #include "adapters/odbc_conn.h"
 
 static const char *const methods[] = {"array", "insert", "row", NULL};
 
+/* The version that it was built with. A driver's own is in the server's version. */
+static void client_version(char *text, size_t size)
+{
+    snprintf(text, size, "unixODBC %s", APPEND_ODBC_VERSION);
+}
+
 const struct adapter adapter_odbc = {
     .name = "odbc",
-    .summary = "any database with an ODBC driver: parameter arrays, or INSERT",
+    .summary = "an ODBC driver: array, insert, row",
     .flags = ADAPTER_STRING,
     .identifier_quote = '"',
     .stack_bytes = (size_t)512 * 1024,
     .files_per_session = 3, /* a socket, or SQLite's database, log and index of the log */
     .methods = methods,
+    .client_version = client_version,
     .open = odbc_open,
     .close = odbc_close,
     .interrupt = odbc_interrupt,

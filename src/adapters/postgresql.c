@@ -205,7 +205,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
 
 const struct adapter adapter_postgresql = {
     .name = "postgresql",
-    .summary = "PostgreSQL: COPY, or INSERT",
+    .summary = "PostgreSQL: copy, insert",
     .default_port = 5432,
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,

@@ -322,7 +322,7 @@ const struct option_entry option_table[] = {
      store_schema_file},
     {work, "engine", "NAME", "mariadb: storage engine of a table made here", store_engine},
     {work, "recreate", NULL, "drop the table and create it again", store_recreate},
-    {work, "method", "NAME", "postgresql: copy (default) or insert", store_method},
+    {work, "method", "NAME", "how to append: see above (the first one)", store_method},
     {work, "batch", "N", "rows in one append (100)", store_batch},
     {work, "read", "count|none|SQL", "after an append: count(*), nothing or a query", store_read},
     {work, "read-every", "N", "read after every N batches (1)", store_read_every},

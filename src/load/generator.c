@@ -13,9 +13,11 @@ enum {
     BUFFERS_SOFT_LIMIT = 64,
 };
 
-/* How long a session waits for a buffer to come back before one more is made. Thousands of sessions
- * that begin at the same moment would otherwise make one each, for microseconds of use. */
-#define BORROW_PATIENCE_NS (10 * MONO_NS_PER_MS)
+/* How long a session waits for a buffer before one more is made: while buffers keep coming back,
+ * and while they do not. Thousands of sessions that begin at the same moment would otherwise make
+ * one each, for microseconds of use. */
+#define BORROW_PATIENCE_NS (100 * MONO_NS_PER_MS)
+#define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
 struct generator {
     const struct table *table;
@@ -27,11 +29,12 @@ struct generator {
     bool is_constant;
     struct text_source text;
 
-    pthread_mutex_t lock; /* guards free, made and waiting */
+    pthread_mutex_t lock; /* guards the next four */
     pthread_cond_t returned;
     struct row_buffer *free;
     unsigned made;
     unsigned waiting;
+    uint64_t given_back; /* how often a buffer was */
 
     struct fill_column columns[]; /* table->column_count entries */
 };
@@ -144,18 +147,29 @@ size_t generator_buffer_rows(const struct generator *generator)
     return generator->buffer_rows;
 }
 
+/* Under the lock. */
+static void wait_for_free(struct generator *generator)
+{
+    const int64_t end_ns = mono_now_ns() + BORROW_PATIENCE_NS;
+    uint64_t seen = 0;
+    generator->waiting++;
+    do {
+        const struct timespec limit = mono_timespec(mono_now_ns() + STALL_PATIENCE_NS);
+        int rc = 0;
+        seen = generator->given_back;
+        while (generator->free == NULL && rc == 0) {
+            rc = pthread_cond_timedwait(&generator->returned, &generator->lock, &limit);
+        }
+    } while (generator->free == NULL && generator->given_back != seen && mono_now_ns() < end_ns);
+    generator->waiting--;
+}
+
 /* A buffer from the pool, or NULL when the caller is to make one. */
 static struct row_buffer *take_free(struct generator *generator)
 {
     pthread_mutex_lock(&generator->lock);
     if (generator->free == NULL && generator->made >= BUFFERS_SOFT_LIMIT) {
-        const struct timespec limit = mono_timespec(mono_now_ns() + BORROW_PATIENCE_NS);
-        int rc = 0;
-        generator->waiting++;
-        while (generator->free == NULL && rc == 0) {
-            rc = pthread_cond_timedwait(&generator->returned, &generator->lock, &limit);
-        }
-        generator->waiting--;
+        wait_for_free(generator);
     }
     struct row_buffer *buffer = generator->free;
     if (buffer != NULL) {
@@ -197,6 +211,7 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
     pthread_mutex_lock(&generator->lock);
     buffer->next = generator->free;
     generator->free = buffer;
+    generator->given_back++;
     if (generator->waiting > 0) {
         pthread_cond_signal(&generator->returned);
     }

@@ -1,6 +1,7 @@
 #include "load/session.h"
 
 #include "base/mono.h"
+#include "base/stack.h"
 #include "measure/thread_time.h"
 
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
@@ -53,6 +54,10 @@ static bool connect_session(struct session *session)
         session_add(session, RECORDER_SESSIONS_CONNECTED, 1);
         atomic_store(&load->timeouts_in_a_row, 0);
         share_connection(session, session->conn);
+        if (load->plan->adapter->get_ready != NULL) {
+            load->plan->adapter->get_ready(session->conn, load->table);
+        }
+        stack_give_back();
         return true;
     }
     if (error.kind == ERROR_CANCELLED) {

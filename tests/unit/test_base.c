@@ -1,4 +1,7 @@
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "unit/unit.h"
 
@@ -8,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/mono.h"
 #include "base/random.h"
+#include "base/stack.h"
 
 static void test_first_error_wins(void **state)
 {
@@ -150,6 +154,71 @@ static void test_local_addresses(void **state)
     assert_false(address_is_local("2001:db8::1"));
 }
 
+enum {
+    STACK_BYTES = 1024 * 1024,
+    TOUCHED_BYTES = 512 * 1024
+};
+
+static size_t resident_pages(void)
+{
+    static unsigned char pages[STACK_BYTES / 4096];
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    size_t count = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return SIZE_MAX;
+    }
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    if (size > STACK_BYTES || mincore(low, size, pages) != 0) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < size / (size_t)sysconf(_SC_PAGESIZE); i++) {
+        count += pages[i] & 1;
+    }
+    return count;
+}
+
+static __attribute__((noinline)) unsigned touch_deeply(void)
+{
+    volatile unsigned char deep[TOUCHED_BYTES];
+    unsigned sum = 0;
+    for (size_t i = 0; i < sizeof deep; i += 1024) {
+        deep[i] = 1;
+        sum += deep[i];
+    }
+    return sum;
+}
+
+static void *give_back_stack(void *argument)
+{
+    size_t *pages = argument;
+    volatile int kept = 77;
+    touch_deeply();
+    pages[0] = resident_pages();
+    stack_give_back();
+    pages[1] = resident_pages();
+    pages[2] = kept == 77 && touch_deeply() > 0;
+    return NULL;
+}
+
+static void test_stack_is_given_back(void **state)
+{
+    (void)state;
+    size_t pages[3] = {0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    assert_int_equal(pthread_create(&thread, &attributes, give_back_stack, pages), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    assert_in_range(pages[0], TOUCHED_BYTES / (size_t)sysconf(_SC_PAGESIZE), STACK_BYTES / 4096);
+    assert_in_range(pages[1], 1, 16);
+    assert_int_equal(pages[2], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_utc_format),
         cmocka_unit_test(test_random_mix_known_answers),
         cmocka_unit_test(test_local_addresses),
+        cmocka_unit_test(test_stack_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
