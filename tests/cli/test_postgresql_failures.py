@@ -103,9 +103,10 @@ class Killed(harness.Postgresql):
         with socket.create_server(("127.0.0.1", 0)) as mute:
             process = self.start("2", "10", f"postgresql://u@127.0.0.1:{mute.getsockname()[1]}/d",
                                  "--connect-timeout", "1h", "--out", self.out())
-            mute.accept()
-            process.send_signal(signal.SIGINT)
-            ended = self.end(process, 130)
+            connection, _ = mute.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                ended = self.end(process, 130)
         self.assertRegex(ended.reason, r"before the first session")
 
     def test_ctrl_c_while_connecting(self):
