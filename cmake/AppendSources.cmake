@@ -11,7 +11,8 @@ set(base_sources
     src/base/row.c
     src/base/stack.c
     src/base/units.c
-    src/base/url_query.c)
+    src/base/url_query.c
+    src/base/value_text.c)
 
 set(adapter_sources
     src/adapters/null.c
@@ -105,6 +106,7 @@ set(append_mariadb_sources
     src/adapters/mariadb_insert.c
     src/adapters/mariadb_load.c
     src/adapters/mariadb_options.c
+    src/adapters/mariadb_packet.c
     src/adapters/mariadb_query.c
     src/adapters/mariadb_recognise.c)
 
@@ -118,6 +120,7 @@ set(append_odbc_sources
     src/adapters/odbc_inspect.c
     src/adapters/odbc_query.c
     src/adapters/odbc_script.c
+    src/adapters/odbc_setup.c
     src/adapters/odbc_socket.c
     src/adapters/odbc_string.c
     src/adapters/odbc_types.c)

@@ -58,7 +58,11 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
              is_mariadb_with_addresses(mysql) ? "mariadb" : "mysql");
     info->identifier_quote = '`';
     info->method = mariadb_methods[conn->method];
-    snprintf(info->note, sizeof info->note, "%s", conn->note != NULL ? conn->note : "");
+    info->note[0] = '\0';
+    if (conn->why_no_bulk != NULL) {
+        snprintf(info->note, sizeof info->note, "%s: rows go in as multi-row INSERT",
+                 conn->why_no_bulk);
+    }
 }
 
 static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)

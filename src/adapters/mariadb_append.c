@@ -141,6 +141,11 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
     if (conn->method != MARIADB_LOAD && mysql_read_query_result(&conn->mysql) != 0) {
         return give_up(conn, mariadb_call_error(conn, error));
     }
+    if (mysql_field_count(&conn->mysql) > 0) {
+        conn->is_lost = true;
+        error_set(error, ERROR_CONNECTION, 0, NULL, "the server answered an INSERT with rows");
+        return give_up(conn, STATUS_LOST);
+    }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
     const enum status status = check_warnings(conn, error);
     if (append->in_transaction) {
@@ -231,10 +236,12 @@ enum status mariadb_append_close(struct adapter_conn *conn, uint64_t *accepted, 
         status = take_answer(conn, error);
     }
     if (status == STATUS_OK && append->in_transaction) {
-        append->in_transaction = false;
         status = mariadb_run(conn, "commit", error);
         if (status == STATUS_OK) {
             append->kept += append->provisional;
+        } else {
+            /* a commit that was refused may have left it open */
+            status = give_up(conn, status);
         }
     }
     append->is_open = false;

@@ -2,219 +2,88 @@
  * Bulk statements: one prepared INSERT of one row, executed for all rows of a batch at once
  * (COM_STMT_BULK_EXECUTE). The server reads no text and plans nothing.
  *
- * The packet is written here, out of the batch: Connector/C's own way to it keeps 26 KiB in each
- * connection for the statement and its parameters. https://mariadb.com/kb/en/com_stmt_bulk_execute/
+ * Connector/C's own way to it keeps 26 KiB in each connection for the statement and its parameters.
+ * So the statement is prepared through Connector/C, its number is kept and its handle freed, and
+ * the packet is sent as a command of its own. That takes three things which are in Connector/C's
+ * headers but not among its documented functions; they are used in this file only:
+ *
+ *   mysql->methods->db_command   sends a command; what every call of the library does
+ *   handle->stmt_id              the number that the server gave the statement
+ *   mysql->stmts, handle->mysql  cut, as the library itself does when it loses a connection
+ *
+ * mariadb_bulk_is_possible says no where the library in use is not of the series of these headers.
  */
 #include "adapters/mariadb_conn.h"
 
 #include <string.h>
 
-#include "adapters/mariadb_encode.h"
+#include "adapters/mariadb_packet.h"
 
-enum {
-    FLAG_TYPES = 128, /* the types of the parameters are in the packet */
-    ID_BYTES = 4,
-};
-
-static enum enum_field_types wire_type(const struct column *column)
+/* Same major and minor version; of the library's numbers some are those of a server. */
+static bool is_known_library(void)
 {
-    switch (column->type) {
-    case COLUMN_BOOL:
-        return MYSQL_TYPE_TINY;
-    case COLUMN_INT16:
-        return MYSQL_TYPE_SHORT;
-    case COLUMN_INT32:
-        return MYSQL_TYPE_LONG;
-    case COLUMN_INT64:
-        return MYSQL_TYPE_LONGLONG;
-    case COLUMN_FLOAT32:
-        return MYSQL_TYPE_FLOAT;
-    case COLUMN_FLOAT64:
-        return MYSQL_TYPE_DOUBLE;
-    case COLUMN_DECIMAL:
-        return MYSQL_TYPE_NEWDECIMAL;
-    case COLUMN_DATE:
-        return MYSQL_TYPE_DATE;
-    case COLUMN_TIME:
-        return MYSQL_TYPE_TIME;
-    case COLUMN_TIMESTAMP:
-        return MYSQL_TYPE_DATETIME;
-    default:
-        break;
-    }
-    const enum mariadb_form form = mariadb_form(column);
-    return form == MARIADB_FORM_RAW || form == MARIADB_FORM_BYTES ? MYSQL_TYPE_BLOB
-                                                                  : MYSQL_TYPE_VAR_STRING;
+    static const char built_for[] = MARIADB_PACKAGE_VERSION;
+    const char *const patch = strrchr(built_for, '.');
+    const char *const in_use = mysql_get_client_info();
+    return patch != NULL && in_use != NULL &&
+           strncmp(built_for, in_use, (size_t)(patch - built_for) + 1) == 0;
 }
 
-/* Numbers go over the wire with their lowest byte first. */
-static size_t put(unsigned char *out, uint64_t value, size_t bytes)
+static bool is_known_server(MYSQL *mysql)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        out[i] = (unsigned char)(value >> (8 * i));
-    }
-    return bytes;
+    unsigned long capabilities = 0;
+    return mariadb_get_infov(mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
+                             &capabilities) == 0 &&
+           (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) != 0;
 }
 
-static size_t put_length(unsigned char *out, uint64_t length)
+bool mariadb_bulk_is_possible(MYSQL *mysql, const char **why_not)
 {
-    if (length < 251) {
-        return put(out, length, 1);
+    if (!is_known_server(mysql)) {
+        *why_not = "the server has no bulk statements";
+        return false;
     }
-    const size_t bytes = length <= UINT16_MAX ? 2 : length < 1U << 24 ? 3 : 8;
-    out[0] = (unsigned char)(bytes == 8 ? 254 : 250 + bytes);
-    return 1 + put(out + 1, length, bytes);
+    if (!is_known_library() || mysql->methods == NULL || mysql->methods->db_command == NULL) {
+        *why_not = "append was built for another series of MariaDB Connector/C than is in use";
+        return false;
+    }
+    return true;
 }
 
-static size_t put_float(unsigned char *out, float value)
+/* Sends a command and waits for no answer. */
+static enum status send_command(struct adapter_conn *conn, enum enum_server_command command,
+                                const char *body, size_t length, struct error *error)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return put(out, bits, sizeof bits);
-}
-
-static size_t put_double(unsigned char *out, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return put(out, bits, sizeof bits);
-}
-
-/* A length byte, and as much as is not zero at the end. */
-static size_t put_time(unsigned char *out, const struct column *column, union column_values values,
-                       size_t row)
-{
-    MYSQL_TIME time;
-    size_t at = 1;
-    mariadb_time_value(column, values, row, &time);
-    if (column->type == COLUMN_TIME) {
-        at += put(out + at, 0, 5); /* positive, no days */
-    } else {
-        at += put(out + at, time.year, 2);
-        at += put(out + at, time.month, 1);
-        at += put(out + at, time.day, 1);
-    }
-    if (column->type != COLUMN_DATE) {
-        at += put(out + at, time.hour, 1);
-        at += put(out + at, time.minute, 1);
-        at += put(out + at, time.second, 1);
-        at += put(out + at, time.second_part, 4);
-    }
-    out[0] = (unsigned char)(at - 1);
-    return at;
-}
-
-static void add_bytes(struct buffer *packet, const void *bytes, size_t length)
-{
-    unsigned char prefix[10] = {STMT_INDICATOR_NONE};
-    buffer_add(packet, prefix, 1 + put_length(prefix + 1, length));
-    buffer_add(packet, bytes, length);
-}
-
-/* A value of fixed size, in the way its bytes stand in the batch. */
-static size_t put_value(unsigned char *out, const struct column *column, union column_values values,
-                        size_t row)
-{
-    switch (column->type) {
-    case COLUMN_BOOL:
-        return put(out, values.boolean[row] != 0, 1);
-    case COLUMN_INT16:
-        return put(out, (uint16_t)values.int16[row], 2);
-    case COLUMN_INT32:
-        return put(out, (uint32_t)values.int32[row], 4);
-    case COLUMN_INT64:
-        return put(out, (uint64_t)values.int64[row], 8);
-    case COLUMN_FLOAT32:
-        return put_float(out, values.float32[row]);
-    case COLUMN_FLOAT64:
-        return put_double(out, values.float64[row]);
-    case COLUMN_DATE:
-    case COLUMN_TIME:
-    case COLUMN_TIMESTAMP:
-        return put_time(out, column, values, row);
-    default:
-        return 0;
-    }
-}
-
-static void add_value(struct buffer *packet, const struct column *column,
-                      const struct column_data *data, size_t row)
-{
-    unsigned char out[32] = {STMT_INDICATOR_NONE};
-    char text[MARIADB_VALUE_BYTES];
-    const uint8_t *raw;
-    size_t length;
-
-    if (data->is_null != NULL && data->is_null[row]) {
-        out[0] = STMT_INDICATOR_NULL;
-        buffer_add(packet, out, 1);
-        return;
-    }
-    length = put_value(out + 1, column, data->values, row);
-    if (length > 0) {
-        buffer_add(packet, out, 1 + length);
-        return;
-    }
-    switch (mariadb_form(column)) {
-    case MARIADB_FORM_TEXT:
-    case MARIADB_FORM_BYTES:
-        add_bytes(packet, data->values.text[row].bytes, data->values.text[row].length);
-        break;
-    case MARIADB_FORM_RAW:
-        length = mariadb_raw_value(column, data->values, row, &raw);
-        add_bytes(packet, raw, length);
-        break;
-    default:
-        length = mariadb_write_value(column, data->values, row, text);
-        add_bytes(packet, text, length);
-    }
-}
-
-/* The types are sent each time: the server forgets them when the table has changed. */
-static void write_packet(struct buffer *packet, unsigned long statement, const struct batch *batch)
-{
-    const struct table *table = batch->table;
-    unsigned char head[ID_BYTES + 2];
-
-    put(head, statement, ID_BYTES);
-    put(head + ID_BYTES, FLAG_TYPES, 2);
-    buffer_add(packet, head, sizeof head);
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (!table->columns[i].is_generated) {
-            put(head, (uint64_t)wire_type(&table->columns[i]), 2);
-            buffer_add(packet, head, 2);
-        }
-    }
-    for (size_t row = 0; row < batch->row_count; row++) {
-        for (size_t i = 0; i < table->column_count; i++) {
-            if (!table->columns[i].is_generated) {
-                add_value(packet, &table->columns[i], &batch->columns[i], row);
-            }
-        }
-    }
+    MYSQL *const mysql = &conn->mysql;
+    return mysql->methods->db_command(mysql, command, body, length, 1, NULL) == 0
+               ? STATUS_OK
+               : mariadb_call_error(conn, error);
 }
 
 /* One statement at a time is kept. The server answers nothing to this. */
 static enum status forget_statement(struct adapter_conn *conn, struct error *error)
 {
-    unsigned char id[ID_BYTES];
+    unsigned char id[MARIADB_ID_BYTES];
     if (conn->statement_table == NULL) {
         return STATUS_OK;
     }
     conn->statement_table = NULL;
-    put(id, conn->statement, sizeof id);
-    return conn->mysql.methods->db_command(&conn->mysql, COM_STMT_CLOSE, (const char *)id,
-                                           sizeof id, 1, NULL) == 0
-               ? STATUS_OK
-               : mariadb_call_error(conn, error);
+    mariadb_put_number(id, conn->statement, sizeof id);
+    return send_command(conn, COM_STMT_CLOSE, (const char *)id, sizeof id, error);
 }
 
-/* Frees the handle of a statement that the server is to keep: its number is all that is needed. */
-static void detach(MYSQL *mysql, MYSQL_STMT *handle)
+/* Frees the handle of a statement that the server is to keep: its number is all that is needed.
+ * False: the library does not hold the two together in the way that is known here. */
+static bool detach(MYSQL *mysql, MYSQL_STMT *handle)
 {
-    mysql->stmts = NULL; /* there is no other one */
-    handle->mysql = NULL;
+    const bool is_known = handle->mysql == mysql && mysql->stmts != NULL &&
+                          mysql->stmts->data == handle && mysql->stmts->next == NULL;
+    if (is_known) {
+        mysql->stmts = NULL;
+        handle->mysql = NULL;
+    }
     mysql_stmt_close(handle);
+    return is_known;
 }
 
 static enum status prepare_text(struct adapter_conn *conn, const struct buffer *sql,
@@ -229,9 +98,16 @@ static enum status prepare_text(struct adapter_conn *conn, const struct buffer *
         mysql_stmt_close(handle);
         return status;
     }
-    conn->statement = handle->stmt_id;
+    const unsigned long statement = handle->stmt_id;
+    if (!detach(&conn->mysql, handle)) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "bulk statements do not work with this MariaDB Connector/C (%.20s): use --method "
+                  "insert",
+                  mysql_get_client_info());
+        return STATUS_FATAL;
+    }
+    conn->statement = statement;
     conn->statement_table = table;
-    detach(&conn->mysql, handle);
     return STATUS_OK;
 }
 
@@ -270,12 +146,11 @@ enum status mariadb_bulk_send(struct adapter_conn *conn, const struct batch *bat
         return status;
     }
     buffer_init(&packet);
-    write_packet(&packet, conn->statement, batch);
+    mariadb_add_bulk(&packet, conn->statement, batch);
     if (buffer_failed(&packet)) {
         status = mariadb_memory_error(error);
-    } else if (conn->mysql.methods->db_command(&conn->mysql, COM_STMT_BULK_EXECUTE, packet.bytes,
-                                               packet.length, 1, NULL) != 0) {
-        status = mariadb_call_error(conn, error);
+    } else {
+        status = send_command(conn, COM_STMT_BULK_EXECUTE, packet.bytes, packet.length, error);
     }
     buffer_fini(&packet);
     return status;

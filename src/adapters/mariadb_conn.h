@@ -8,6 +8,7 @@
 #ifndef ADAPTERS_MARIADB_CONN_H
 #define ADAPTERS_MARIADB_CONN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +57,8 @@ struct adapter_conn {
     bool is_method_given; /* by the user: no other will do */
     bool is_lost;
     bool is_utc;      /* the session's time zone was set */
-    const char *note; /* static; NULL = nothing worth a note */
+    _Atomic int sock; /* for interrupt, -1 once it is known to be closed; else use the library's */
+    const char *why_no_bulk; /* static; NULL = bulk is in use, or was not asked for */
     struct mariadb_append append;
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
@@ -147,6 +149,9 @@ size_t mariadb_add_columns(struct buffer *sql, const struct table *table);
 
 /* mariadb_bulk.c, mariadb_insert.c, mariadb_load.c: each sends the rows of one statement, whose
  * answer mysql_read_query_result takes; LOAD DATA has it taken already. */
+
+/* Whether server and client library can do it; *why_not is a static text where they cannot. */
+bool mariadb_bulk_is_possible(MYSQL *mysql, const char **why_not);
 
 /* Prepares the statement for a table, unless it is prepared. */
 enum status mariadb_bulk_prepare(struct adapter_conn *conn, const struct table *table,

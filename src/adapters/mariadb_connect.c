@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 
 enum {
+    MS_PER_S = 1000,
+    TIMEOUT_MAX_S = 1000000,
     SLICE_MS = 200,
     NO_SUCH_DATABASE = 1049,
 };
@@ -17,9 +19,12 @@ enum {
 /* Where rows go when nobody says where. */
 static const char default_database[] = "append";
 
-/* A connect under way, and why it was given up. */
+static const char character_set[] = "utf8mb4";
+
+/* A connect under way, settling included, and why it was given up. */
 struct connecting {
     const struct target *target;
+    int left_ms; /* of the time allowed for all of its steps */
     bool has_timed_out;
     bool was_cancelled;
 };
@@ -28,38 +33,44 @@ struct connecting {
  * socket, and only the thread says for whom it waits. */
 static _Thread_local struct connecting *connecting;
 
-static bool is_cancelled(void)
+/* Returns as poll does, 0 also when it was cancelled. Only whole slices are counted, so each step
+ * may take up to one more. */
+static int wait_in_slices(struct connecting *attempt, struct pollfd *wanted)
 {
-    return connecting != NULL && connecting->target->is_cancelled != NULL &&
-           connecting->target->is_cancelled();
-}
-
-/* Waits like Connector/C itself, but looks up now and then while it connects. A negative time-out
- * is none. Returns as poll does. */
-static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
-{
-    struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
-    int left_ms = timeout_ms;
-    for (;;) {
-        const bool has_slices = connecting != NULL && (left_ms < 0 || left_ms > SLICE_MS);
-        const int ready = poll(&wanted, 1, has_slices ? SLICE_MS : left_ms);
+    const struct target *target = attempt->target;
+    while (attempt->left_ms > 0) {
+        if (target->is_cancelled != NULL && target->is_cancelled()) {
+            attempt->was_cancelled = true;
+            return 0;
+        }
+        const int slice_ms = attempt->left_ms < SLICE_MS ? attempt->left_ms : SLICE_MS;
+        const int ready = poll(wanted, 1, slice_ms);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return ready;
         }
-        if (is_cancelled()) {
-            connecting->was_cancelled = true;
-            break;
-        }
-        if (ready == 0 && !has_slices) {
-            break;
-        }
-        left_ms -= ready == 0 && left_ms > 0 ? SLICE_MS : 0;
+        attempt->left_ms -= ready == 0 ? slice_ms : 0;
     }
-    if (connecting != NULL) {
-        connecting->has_timed_out = !connecting->was_cancelled;
-    }
-    errno = ETIMEDOUT;
+    attempt->has_timed_out = true;
     return 0;
+}
+
+/* Waits in place of Connector/C: while connecting it looks up now and then, and the time allowed is
+ * that for all steps together. Later there is no time-out, which is -1, or 0. */
+static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
+{
+    struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
+    int ready;
+    if (connecting != NULL) {
+        ready = wait_in_slices(connecting, &wanted);
+    } else {
+        do {
+            ready = poll(&wanted, 1, timeout_ms > 0 ? timeout_ms : -1);
+        } while (ready < 0 && errno == EINTR);
+    }
+    if (ready == 0) {
+        errno = ETIMEDOUT;
+    }
+    return ready;
 }
 
 static enum status give_up(const struct connecting *attempt, struct error *error)
@@ -104,30 +115,34 @@ static enum status use_default_database(struct adapter_conn *conn, struct error 
     return STATUS_FATAL;
 }
 
-static bool can_bulk(MYSQL *mysql)
-{
-    unsigned long capabilities = 0;
-    if (mariadb_get_infov(mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &capabilities) !=
-        0) {
-        return false;
-    }
-    return (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) != 0;
-}
-
 static enum status settle_method(struct adapter_conn *conn, struct error *error)
 {
-    if (conn->method != MARIADB_BULK || can_bulk(&conn->mysql)) {
+    const char *why_not = NULL;
+    if (conn->method != MARIADB_BULK || mariadb_bulk_is_possible(&conn->mysql, &why_not)) {
         return STATUS_OK;
     }
     if (conn->is_method_given) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "this server (%.60s) has no bulk statements: use --method insert or load",
-                  mysql_get_server_info(&conn->mysql));
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s (%.60s): use --method insert or load",
+                  why_not, mysql_get_server_info(&conn->mysql));
         return STATUS_FATAL;
     }
     conn->method = MARIADB_INSERT;
-    conn->note = "the server has no bulk statements: rows go in as multi-row INSERT";
+    conn->why_no_bulk = why_not;
     return STATUS_OK;
+}
+
+/* Option files are read while connecting, and win over what was set before. Here they must not: a
+ * connection that comes back by itself hides lost rows, and texts are UTF-8. */
+static enum status undo_option_files(struct adapter_conn *conn, struct error *error)
+{
+    MYSQL *const mysql = &conn->mysql;
+    const my_bool is_reconnecting = 0;
+    mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &is_reconnecting);
+    if (strcmp(mysql_character_set_name(mysql), character_set) == 0 ||
+        mysql_set_character_set(mysql, character_set) == 0) {
+        return STATUS_OK;
+    }
+    return mariadb_call_error(conn, error);
 }
 
 /* What a connection needs before it is of use; usually nothing is sent. */
@@ -135,13 +150,13 @@ static enum status settle(struct adapter_conn *conn, const struct mariadb_option
                           struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
-    enum status status = STATUS_OK;
 
     if (options->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the server does not speak TLS");
         return STATUS_FATAL;
     }
-    if (mysql->db == NULL || mysql->db[0] == '\0') {
+    enum status status = undo_option_files(conn, error);
+    if (status == STATUS_OK && (mysql->db == NULL || mysql->db[0] == '\0')) {
         status = use_default_database(conn, error);
     }
     if (status == STATUS_OK && (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {
@@ -180,29 +195,41 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 {
     MYSQL *const mysql = &conn->mysql;
     struct mariadb_options options;
-    struct connecting attempt = {.target = target};
+    const unsigned timeout_s = target->connect_timeout_s;
+    struct connecting attempt = {.target = target,
+                                 .left_ms = timeout_s < TIMEOUT_MAX_S ? (int)timeout_s * MS_PER_S
+                                                                      : TIMEOUT_MAX_S * MS_PER_S};
+    struct error failure;
 
     enum status status = mariadb_set_options(mysql, target, &options, error);
     if (status != STATUS_OK) {
         return status;
     }
+    error_clear(&failure);
     mariadb_load_install(mysql, conn->method == MARIADB_LOAD);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    const bool is_connected =
-        mysql_real_connect(mysql, options.host, target->user, target->password, target->database,
-                           target->port, options.socket, CLIENT_MULTI_STATEMENTS) != NULL;
+    if (mysql_real_connect(mysql, options.host, target->user, target->password, target->database,
+                           target->port, options.socket, CLIENT_MULTI_STATEMENTS) == NULL) {
+        status = mariadb_connect_error(conn, &failure);
+    } else {
+        status = settle(conn, &options, &failure);
+    }
     connecting = NULL;
-    if (!is_connected) {
-        return attempt.has_timed_out || attempt.was_cancelled ? give_up(&attempt, error)
-                                                              : mariadb_connect_error(conn, error);
+    if (status != STATUS_OK) {
+        if (attempt.has_timed_out || attempt.was_cancelled) {
+            return give_up(&attempt, error);
+        }
+        *error = failure;
+        return status;
     }
     /* told to the server by now, and 8 KiB */
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
     if (options.socket == NULL) {
         watch_peer(mysql_get_socket(mysql));
     }
-    return settle(conn, &options, error);
+    atomic_store(&conn->sock, mysql_get_socket(mysql));
+    return STATUS_OK;
 }
 
 static enum mariadb_method method_of(const char *name)
@@ -227,6 +254,7 @@ enum status mariadb_open(const struct target *target, struct adapter_conn **conn
     if (made == NULL) {
         return mariadb_memory_error(error);
     }
+    atomic_init(&made->sock, -1);
     made->is_method_given = target->method != NULL;
     made->method = method_of(target->method);
     if (mysql_init(&made->mysql) == NULL) {
@@ -243,9 +271,10 @@ enum status mariadb_open(const struct target *target, struct adapter_conn **conn
     return STATUS_OK;
 }
 
+/* Not through Connector/C, whose socket the session's thread may be closing at this moment. */
 void mariadb_interrupt(struct adapter_conn *conn)
 {
-    const int sock = mysql_get_socket(&conn->mysql);
+    const int sock = atomic_load(&conn->sock);
     if (sock >= 0) {
         shutdown(sock, SHUT_RDWR);
     }
@@ -256,9 +285,10 @@ void mariadb_close(struct adapter_conn *conn)
     if (conn == NULL) {
         return;
     }
-    if (conn->is_lost || conn->append.is_open) {
+    const int sock = mysql_get_socket(&conn->mysql);
+    if (sock >= 0 && (conn->is_lost || conn->append.is_open)) {
         /* mysql_close says good-bye, which a server that does not read could hold up */
-        mariadb_interrupt(conn);
+        shutdown(sock, SHUT_RDWR);
     }
     mysql_close(&conn->mysql);
     free(conn->append.failure);

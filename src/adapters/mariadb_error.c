@@ -118,11 +118,12 @@ static const struct meaning call_meanings[] = {
     {3024, STATUS_REJECTED, ERROR_TIMEOUT},  /* max_execution_time */
     {3105, STATUS_FATAL, ERROR_UNSUPPORTED}, /* a generated column */
     {3572, STATUS_REJECTED, ERROR_BUSY},
-    {3819, STATUS_REJECTED, ERROR_DATA},     /* check constraint */
-    {3948, STATUS_FATAL, ERROR_UNSUPPORTED}, /* LOAD DATA LOCAL is switched off */
-    {4025, STATUS_REJECTED, ERROR_DATA},     /* check constraint */
-    {4031, STATUS_LOST, ERROR_CONNECTION},   /* idle too long */
-    {4166, STATUS_FATAL, ERROR_UNSUPPORTED}, /* LOAD DATA LOCAL is switched off */
+    {3819, STATUS_REJECTED, ERROR_DATA},               /* check constraint */
+    {3948, STATUS_FATAL, ERROR_UNSUPPORTED},           /* LOAD DATA LOCAL is switched off */
+    {4025, STATUS_REJECTED, ERROR_DATA},               /* check constraint */
+    {4031, STATUS_LOST, ERROR_CONNECTION},             /* idle too long */
+    {4166, STATUS_FATAL, ERROR_UNSUPPORTED},           /* LOAD DATA LOCAL is switched off */
+    {CR_UNKNOWN_ERROR, STATUS_LOST, ERROR_CONNECTION}, /* an answer that makes no sense */
     {CR_SERVER_GONE_ERROR, STATUS_LOST, ERROR_CONNECTION},
     {CR_SERVER_LOST, STATUS_LOST, ERROR_CONNECTION},
     {CR_OUT_OF_MEMORY, STATUS_FATAL, ERROR_MEMORY},
@@ -297,7 +298,11 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
 
     copy_message(text, sizeof text, remedy(number) != NULL ? remedy(number) : message);
     error_set(error, meaning.kind, (int)number, sqlstate, "%s", text);
-    conn->is_lost = meaning.status == STATUS_LOST || mysql_get_socket(&conn->mysql) < 0;
+    if (mysql_get_socket(&conn->mysql) < 0) {
+        atomic_store(&conn->sock, -1);
+        conn->is_lost = true;
+    }
+    conn->is_lost = conn->is_lost || meaning.status == STATUS_LOST;
     return conn->is_lost && meaning.status != STATUS_FATAL ? STATUS_LOST : meaning.status;
 }
 

@@ -18,6 +18,7 @@
 
 #include "adapters/odbc_socket.h"
 #include "append/adapter.h"
+#include "base/buffer.h"
 
 /* A session sends few different batch sizes: the full one and those at the end of an append. */
 enum {
@@ -98,10 +99,21 @@ enum status odbc_open(const struct target *target, struct adapter_conn **conn, s
 void odbc_close(struct adapter_conn *conn);
 void odbc_interrupt(struct adapter_conn *conn);
 
+/* odbc_setup.c */
+
+/* Adds to what the user should know about the connection. */
+void odbc_add_note(struct buffer *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Makes a connection that still commits each statement ready for use. What the user should know is
+ * added to *note. */
+enum status odbc_set_up(struct adapter_conn *conn, const char *text, struct buffer *note,
+                        struct error *error);
+
 /* odbc_inspect.c */
 
-/* Finds out which database and driver an open connection leads to, and how they are best used.
- * `text` is the completed connection string. */
+/* Finds out which database and driver an open connection leads to, how they are best used, and sets
+ * it up. `text` is the completed connection string. */
 enum status odbc_learn(struct adapter_conn *conn, const struct target *target, const char *text,
                        struct error *error);
 void odbc_inspect(struct adapter_conn *conn, struct connection_info *info);

@@ -91,6 +91,17 @@ static enum status connect_driver(struct adapter_conn *conn, const struct target
     return status;
 }
 
+/* A driver may lose the server in this call, too. */
+static enum status begin_transactions(struct adapter_conn *conn, struct error *error)
+{
+    if (SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
+                                        odbc_number(SQL_AUTOCOMMIT_OFF), 0))) {
+        return STATUS_OK;
+    }
+    const enum status status = odbc_call_error(conn, NULL, error);
+    return status == STATUS_REJECTED ? STATUS_FATAL : status;
+}
+
 enum status odbc_open(const struct target *target, struct adapter_conn **conn, struct error *error)
 {
     char completed[COMPLETED_BYTES];
@@ -110,14 +121,11 @@ enum status odbc_open(const struct target *target, struct adapter_conn **conn, s
     if (status == STATUS_OK) {
         status = connect_driver(made, target, completed, error);
     }
-    if (status == STATUS_OK &&
-        !SQL_SUCCEEDED(SQLSetConnectAttr(made->connection, SQL_ATTR_AUTOCOMMIT,
-                                         odbc_number(SQL_AUTOCOMMIT_OFF), 0))) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the driver has no transactions");
-        status = STATUS_FATAL;
-    }
     if (status == STATUS_OK) {
         status = odbc_learn(made, target, completed, error);
+    }
+    if (status == STATUS_OK) {
+        status = begin_transactions(made, error);
     }
     if (status != STATUS_OK) {
         odbc_close(made);

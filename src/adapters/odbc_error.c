@@ -39,6 +39,9 @@ static const struct meaning connect_meanings[] = {
     {"HY001", STATUS_FATAL, ERROR_MEMORY},
 };
 
+/* All that SQLite's driver says when a file cannot be opened. */
+static const char sqlite_failure[] = "[SQLite]connect failed";
+
 static const struct text_meaning connect_words[] = {
     {"too many", STATUS_LOST, ERROR_LIMIT},
     {"Too many", STATUS_LOST, ERROR_LIMIT},
@@ -49,6 +52,8 @@ static const struct text_meaning connect_words[] = {
     {"shutting down", STATUS_LOST, ERROR_SERVER},
     {"timeout expired", STATUS_LOST, ERROR_TIMEOUT},
     {"timed out", STATUS_LOST, ERROR_TIMEOUT},
+    {"system error: 110", STATUS_LOST, ERROR_TIMEOUT}, /* ETIMEDOUT, as MariaDB's driver has it */
+    {" (110)", STATUS_LOST, ERROR_TIMEOUT},
     {"refused", STATUS_LOST, ERROR_UNREACHABLE},
     {"translate host name", STATUS_LOST, ERROR_UNREACHABLE},
     {"Unknown server host", STATUS_LOST, ERROR_UNREACHABLE},
@@ -61,7 +66,7 @@ static const struct text_meaning connect_words[] = {
     {"permission denied", STATUS_FATAL, ERROR_AUTH},
     {"role \"", STATUS_FATAL, ERROR_AUTH},
     {"database \"", STATUS_FATAL, ERROR_NOT_FOUND},
-    {"[SQLite]connect failed", STATUS_FATAL, ERROR_NOT_FOUND},
+    {sqlite_failure, STATUS_FATAL, ERROR_NOT_FOUND},
 };
 
 static const struct meaning call_meanings[] = {
@@ -261,6 +266,12 @@ enum status odbc_connect_error(SQLHDBC connection, struct error *error)
             kind = connect_words[i].kind;
             break;
         }
+    }
+    if (strstr(diagnosis.text, sqlite_failure) != NULL) {
+        error_set(
+            error, kind, (int)diagnosis.native, diagnosis.sqlstate,
+            "SQLite's driver cannot open the database: its folder must exist and be writable");
+        return status;
     }
     error_set(error, kind, (int)diagnosis.native, diagnosis.sqlstate, "%s", strip(diagnosis.text));
     return status;

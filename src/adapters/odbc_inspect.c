@@ -16,7 +16,8 @@
  * 0 since version 2.3.10, and 3 before. */
 enum {
     THREADING_SERIAL = 3,
-    PROBED_ROWS = 2
+    PROBED_ROWS = 2,
+    VERSION_BYTES = 24
 };
 
 static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, size_t size)
@@ -152,12 +153,12 @@ static enum status choose_method(struct adapter_conn *conn, const struct target 
     } else if (arrays == ARRAYS_NONE) {
         conn->method = ODBC_ROW;
     }
-    buffer_add_format(note, "%s %s%s", driver,
-                      arrays == ARRAYS_NONE ? "has no parameter arrays"
-                                            : "makes a statement of each row of an array",
-                      conn->method == ODBC_INSERT ? ": multi-row INSERT instead"
-                      : conn->method == ODBC_ROW  ? ": each row is a statement"
-                                                  : "");
+    odbc_add_note(note, "%s %s%s", driver,
+                  arrays == ARRAYS_NONE ? "has no parameter arrays"
+                                        : "makes a statement of each row of an array",
+                  conn->method == ODBC_INSERT ? ": multi-row INSERT instead"
+                  : conn->method == ODBC_ROW  ? ": each row is a statement"
+                                              : "");
     return STATUS_OK;
 }
 
@@ -169,41 +170,11 @@ static void note_threading(struct adapter_conn *conn, struct buffer *note)
             SQLGetInfo(conn->connection, SQL_ATTR_DRIVER_THREADING, &level, sizeof level, NULL)) &&
         level >= THREADING_SERIAL) {
         get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
-        buffer_add_format(note,
-                          "%s is registered with Threading=%u: its calls queue behind each other "
-                          "in the driver manager; set Threading=0 in odbcinst.ini. ",
-                          driver, (unsigned)level);
+        odbc_add_note(note,
+                      "%s is registered with Threading=%u: its calls queue behind each other in "
+                      "the driver manager (Threading=0 in odbcinst.ini ends that)",
+                      driver, (unsigned)level);
     }
-}
-
-/* Times are sent without a zone and mean UTC. */
-static enum status set_up(struct adapter_conn *conn, struct error *error)
-{
-    struct buffer sql;
-    enum status status = STATUS_OK;
-
-    if (conn->schema != NULL && conn->dialect != ODBC_POSTGRESQL) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "ODBC takes a schema for PostgreSQL only: name the database instead");
-        return STATUS_FATAL;
-    }
-    buffer_init(&sql);
-    if (conn->dialect == ODBC_POSTGRESQL) {
-        buffer_add_text(&sql, "set time zone 'UTC'");
-        if (conn->schema != NULL) {
-            buffer_add_text(&sql, "; set search_path = ");
-            buffer_add_identifier(&sql, conn->schema, '"');
-        }
-    } else if (conn->dialect == ODBC_MARIADB) {
-        buffer_add_text(&sql, "set time_zone = '+00:00'");
-    }
-    if (buffer_failed(&sql)) {
-        status = odbc_memory_error(error);
-    } else if (sql.length > 0) {
-        status = odbc_execute(conn, buffer_text(&sql), error);
-    }
-    buffer_fini(&sql);
-    return status;
 }
 
 enum status odbc_learn(struct adapter_conn *conn, const struct target *target, const char *text,
@@ -216,8 +187,14 @@ enum status odbc_learn(struct adapter_conn *conn, const struct target *target, c
     note_threading(conn, &note);
     enum status status = choose_method(conn, target, &note, error);
     if (status == STATUS_OK) {
-        conn->note = note.length > 0 ? strdup(buffer_text(&note)) : NULL;
-        status = set_up(conn, error);
+        status = odbc_set_up(conn, text, &note, error);
+    }
+    if (status == STATUS_OK && buffer_failed(&note)) {
+        status = odbc_memory_error(error);
+    }
+    if (status == STATUS_OK && note.length > 0) {
+        conn->note = strdup(buffer_text(&note));
+        status = conn->note != NULL ? STATUS_OK : odbc_memory_error(error);
     }
     buffer_fini(&note);
     return status;
@@ -248,6 +225,54 @@ static bool take_limits(SQLHSTMT statement, void *context)
     return false;
 }
 
+/* ODBC's form is ##.##.####, and drivers fill each part up with zeros: 10.11.000019. */
+static void tidy_version(char *version)
+{
+    char *to = version;
+    for (const char *at = version; *at != '\0'; at++) {
+        const bool is_first = at == version || !isalnum((unsigned char)at[-1]);
+        while (is_first && at[0] == '0' && isdigit((unsigned char)at[1])) {
+            at++;
+        }
+        *to++ = *at;
+    }
+    *to = '\0';
+}
+
+/* psqlODBC cuts the number of the server (150020 for 15.20) into three parts, as it was right
+ * before version 10: 15.0.20. */
+static void join_version(char *version)
+{
+    unsigned long parts[3];
+    char *at = version;
+    for (size_t i = 0; i < 3; i++) {
+        parts[i] = strtoul(at, &at, 10);
+        if (*at != (i < 2 ? '.' : '\0')) {
+            return;
+        }
+        at++;
+    }
+    if (parts[0] >= 10) {
+        snprintf(version, VERSION_BYTES, "%lu.%lu", parts[0], parts[1] * 100 + parts[2]);
+    }
+}
+
+static void describe_server(struct adapter_conn *conn, char *text, size_t size)
+{
+    char name[32];
+    char version[VERSION_BYTES];
+    char driver[40];
+
+    get_info(conn, SQL_DBMS_NAME, name, sizeof name);
+    get_info(conn, SQL_DBMS_VER, version, sizeof version);
+    get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
+    tidy_version(version);
+    if (conn->dialect == ODBC_POSTGRESQL) {
+        join_version(version);
+    }
+    snprintf(text, size, "%.20s %s by %.30s", name, version, driver);
+}
+
 enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                struct error *error)
 {
@@ -265,15 +290,9 @@ enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *
                          " where variable_name = 'threads_connected')",
         [ODBC_SQLITE] = NULL,
     };
-    char name[24];
-    char version[24];
-    char driver[24];
 
     memset(limits, 0, sizeof *limits);
-    get_info(conn, SQL_DBMS_NAME, name, sizeof name);
-    get_info(conn, SQL_DBMS_VER, version, sizeof version);
-    get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
-    snprintf(limits->version, sizeof limits->version, "%s %s by %s", name, version, driver);
+    describe_server(conn, limits->version, sizeof limits->version);
     if (sql[conn->dialect] == NULL) {
         return STATUS_OK;
     }

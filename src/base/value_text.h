@@ -1,0 +1,39 @@
+/*
+ * Values of columns as text: for databases that take, or keep, numbers, times and addresses so.
+ */
+#ifndef BASE_VALUE_TEXT_H
+#define BASE_VALUE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/row.h"
+
+enum {
+    VALUE_TEXT_BYTES = 64,
+    VALUE_DECIMAL_SCALE_MAX = 40,
+};
+
+/* A moment taken apart, UTC. */
+struct civil_time {
+    int64_t year; /* of the proleptic Gregorian calendar; 0 is 1 BC */
+    unsigned month;
+    unsigned day;
+    unsigned hour;
+    unsigned minute;
+    unsigned second;
+    uint32_t nanosecond;
+};
+
+/* COLUMN_DATE, COLUMN_TIME or COLUMN_TIMESTAMP; what the type does not have is 0. By eras of 400
+ * years that begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
+void civil_time_of(const struct column *column, union column_values values, size_t row,
+                   struct civil_time *time);
+
+/* Writes COLUMN_DECIMAL, DATE, TIME, TIMESTAMP, UUID, IP4 or IP6 in the ISO 8601 or usual form,
+ * times with `digits` (0 to 9) of their fraction, the others cut off. Returns the bytes written, at
+ * most VALUE_TEXT_BYTES, not terminated; 0 for other types. */
+size_t value_text_write(char *out, const struct column *column, union column_values values,
+                        size_t row, unsigned digits);
+
+#endif

@@ -1,0 +1,251 @@
+"""Whole runs through ODBC drivers, held against what the databases' own clients find."""
+
+import os
+import re
+import sqlite3
+
+import harness
+from odbc_strings import DRIVERS, parts, string
+
+class OdbcCase:
+    """What the tests of every driver share."""
+
+    def check_exact(self, run, sessions, rows):
+        self.assertEqual(run.rows["acknowledged"], rows)
+        self.assertEqual(run.sessions["finished"], sessions)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(self.count(), rows)
+        self.assertEqual(self.one("select count(*) from"
+                                  " (select distinct n2, n3 from syslog_table) x"), rows)
+        self.assertEqual(self.one("select count(distinct n2) from syslog_table"), sessions)
+
+    def one(self, sql):
+        return int(self.sql(sql))
+
+    def assert_note(self, ended, run, pattern):
+        self.assertRegex(run.json["connection"]["note"] or "", pattern)
+        screen = re.search(r"^Note((?:.*\n)(?:          .*\n)*)", ended.out, re.M)
+        self.assertIsNotNone(screen, ended)
+        self.assertRegex(" ".join(screen.group(1).split()), pattern)
+
+    def assert_nowhere(self, secret, ended, folder):
+        self.assertNotIn(secret, ended.out + ended.err)
+        for path in folder.iterdir():
+            if path.suffix != ".db":
+                self.assertNotIn(secret.encode(), path.read_bytes(), path)
+
+    def registered(self, driver, **settings):
+        """Environment in which the driver is registered with other settings."""
+        shown = harness.run_client(["odbcinst", "-q", "-d", "-n", driver], dict(os.environ))
+        entries = [line for line in shown.splitlines() if "=" in line
+                   and line.split("=")[0] not in settings]
+        entries += [f"{key}={value}" for key, value in settings.items()]
+        (self.folder / "odbcinst.ini").write_text(f"[{driver}]\n" + "\n".join(entries) + "\n")
+        return {"ODBCSYSINI": str(self.folder)}
+
+    def sources(self, **sources):
+        """Environment in which these data sources exist."""
+        path = self.folder / "odbc.ini"
+        path.write_text("".join(
+            f"[{name}]\n" + "".join(f"{key}={value}\n" for key, value in keys.items())
+            for name, keys in sources.items()))
+        return {"ODBCINI": str(path)}
+
+
+class ServerCase(OdbcCase):
+    """The same for both servers. SERVER and USER are keys of the driver's data sources."""
+
+    SERVER = USER = VERSION = METHOD = None
+
+    def setUp(self):
+        super().setUp()
+        self.scheme = self.url.split(":")[0]
+        self.keys = parts(self.url)
+        self.target = string(self.keys)
+
+    def test_20_sessions(self):
+        ended, run = self.run_append("20", "4000", self.target)
+        self.check_exact(run, 20, 4000)
+        connection = run.json["connection"]
+        self.assertEqual(connection["method"], self.METHOD)
+        self.assertEqual(connection["host"], self.keys["Server"])
+        self.assertEqual(connection["port"], int(self.keys["Port"]))
+        self.assertEqual(connection["user"], self.keys["UID"])
+        self.assertEqual(connection["database"], self.keys["Database"])
+        self.assertRegex(run.json["server"]["version"], self.VERSION)
+        self.assertRegex(" ".join(ended.out.split()), self.VERSION)
+
+    def test_each_method(self):
+        for method in ("array", "insert", "row"):
+            _, run = self.run_append("3", "601", self.target, "--method", method, "--recreate")
+            self.assertEqual(run.json["connection"]["method"], method)
+            self.check_exact(run, 3, 601)
+
+    def test_data_sources(self):
+        env = self.sources(logs={
+            "Driver": DRIVERS[self.scheme], self.SERVER: self.keys["Server"],
+            "Port": self.keys["Port"], "Database": self.keys["Database"],
+            self.USER: self.keys["UID"]})
+        for target in ("odbc:DSN=logs", "odbc:logs"):
+            _, run = self.run_append("2", "100", target, "--recreate", env=env)
+            self.check_exact(run, 2, 100)
+            connection = run.json["connection"]
+            self.assertEqual(connection["host"], self.keys["Server"])
+            self.assertEqual(connection["port"], int(self.keys["Port"]))
+            self.assertEqual(connection["user"], self.keys["UID"])
+            self.assertEqual(connection["database"], self.keys["Database"])
+
+    def test_passwords(self):
+        keys = parts(self.in_database(self.PASSWORD_URL))
+        path = self.folder / "password"
+        path.write_text(harness.SECRET + "\n")
+        for target, options, env in (
+                (string(keys, PWD=harness.SECRET), (), {}),
+                (string(keys, Password="{" + harness.SECRET + "}"), (), {}),
+                (string(keys, PWD="wrong;x"), ("--password-file", path), {}),
+                (string(keys), (), {"APPEND_PASSWORD": harness.SECRET})):
+            ended, run = self.run_append("2", "100", target, *options, "--table", self.open_table(),
+                                         env=env)
+            self.assertEqual(run.rows["acknowledged"], 100)
+            self.assert_nowhere(harness.SECRET, ended, run.folder)
+            planned = self.append("2", "100", target, *options, "--plan", env=env)
+            self.assertNotIn(harness.SECRET, planned.out + planned.err)
+
+    def test_wrong_password(self):
+        keys = parts(self.in_database(self.PASSWORD_URL))
+        for target, env in ((string(keys, PWD="not it"), {}), (string(keys), {}),
+                            (string(keys), {"APPEND_PASSWORD": "not it"})):
+            ended = self.refused("2", "10", target, env=env, code=4,
+                                 pattern=r"password|Access denied")
+            self.assertNotIn("not it", ended.out + ended.err)
+
+    def test_nobody_listens(self):
+        self.refused("2", "10", string(self.keys, Port=1), code=4, pattern=r"connect")
+
+    def test_a_driver_whose_calls_queue(self):
+        env = self.registered(DRIVERS[self.scheme], Threading=3)
+        ended, run = self.run_append("4", "400", self.target, env=env)
+        self.check_exact(run, 4, 400)
+        self.assert_note(ended, run, r"Threading=3")
+
+    def test_rows_that_are_refused(self):
+        self.sql("create table picky (a smallint not null, check (a <> a))")
+        _, run = self.run_append("2", "1000", self.target, "--table", "picky", code=1)
+        self.assertEqual(run.rows["acknowledged"], 0)
+        self.assertEqual(run.rows["rejected"], 1000)
+        self.assertEqual(self.count("picky"), 0)
+
+    def test_duplicate_keys(self):
+        """Of a boolean key only two values exist."""
+        self.sql("create table twice (flag boolean primary key, t varchar(20))")
+        _, run = self.run_append("1", "300", self.target, "--table", "twice", code=1)
+        self.assertGreater(run.rows["rejected"], 0)
+        self.assertEqual(self.count("twice"), run.rows["acknowledged"])
+        self.assertIn("23", {cause["sqlstate"][:2] for cause in run.causes})
+
+    def test_a_name_beyond_ascii(self):
+        self.create_unicode()
+        _, run = self.run_append("2", "100", self.target, "--table", "Größe")
+        self.assertEqual(run.rows["acknowledged"], 100)
+
+
+class Postgresql(ServerCase, harness.Postgresql):
+    SERVER = "Servername"
+    USER = "Username"
+    VERSION = r"PostgreSQL \d+\.\d+ by psqlodbcw"
+    METHOD = "insert"
+
+    def open_table(self):
+        self.sql("create table if not exists open (a int, t text)",
+                 "grant all on open to public")
+        return "open"
+
+    def create_unicode(self):
+        self.sql('create table "Größe" (a int, "Länge" text)')
+
+    def test_note(self):
+        ended, run = self.run_append("2", "100", self.target)
+        self.assert_note(ended, run, r"psqlodbcw.so makes a statement of each row.*multi-row INSERT")
+
+
+class Mariadb(ServerCase, harness.Mariadb):
+    SERVER = "Server"
+    USER = "User"
+    VERSION = r"MariaDB \d+\.\d+\.[1-9]\d* by libmaodbc"
+    METHOD = "array"
+
+    def open_table(self):
+        self.sql("create table if not exists open (a int, t text)")
+        return "open"
+
+    def create_unicode(self):
+        self.sql("create table `Größe` (a int, `Länge` text)")
+
+
+class Sqlite(OdbcCase, harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "odbc.db"
+        self.keys = {"Driver": "{SQLite3}", "Database": self.path}
+        self.target = string(self.keys)
+
+    def sql(self, sql):
+        with sqlite3.connect(self.path) as database:
+            return database.execute(sql).fetchall()[0][0]
+
+    def count(self):
+        return self.sql("select count(*) from syslog_table")
+
+    def test_20_sessions(self):
+        ended, run = self.run_append("20", "4000", self.target)
+        self.check_exact(run, 20, 4000)
+        self.assert_note(ended, run, r"no parameter arrays: multi-row INSERT")
+        self.assertTrue(run.json["connection"]["is_embedded"])
+        self.assertEqual(self.sql("pragma journal_mode"), "wal")
+
+    def test_each_method(self):
+        for method in ("insert", "row"):
+            _, run = self.run_append("3", "601", self.target, "--method", method, "--recreate")
+            self.check_exact(run, 3, 601)
+
+    def test_arrays_that_the_driver_does_not_have(self):
+        """The driver makes the file when it is asked."""
+        ended = self.append("2", "100", self.target, "--method", "array", "--out", self.out(),
+                            code=2)
+        self.assertRegex(ended.reason, r"no parameter arrays: --method insert")
+
+    def test_durability(self):
+        """Commits are synced as by the native adapter, unless the connection string says no."""
+        for more, pattern in (({}, r"INSERT instead$"),
+                              ({"SyncPragma": "OFF"}, r"commits are not always synced"),
+                              ({"SyncPragma": "FULL"}, r"INSERT instead$")):
+            ended, run = self.run_append("2", "100", string(self.keys, **more), "--recreate")
+            self.assert_note(ended, run, pattern)
+        target = string(self.keys, Database=self.folder / "b.db", JournalMode="DELETE")
+        ended, run = self.run_append("1", "100", target)
+        self.assert_note(ended, run, r"journal mode is delete")
+
+    def test_a_data_source(self):
+        env = self.sources(file={"Driver": "SQLite3", "Database": self.path})
+        _, run = self.run_append("2", "100", "odbc:file", env=env)
+        self.check_exact(run, 2, 100)
+
+    def test_what_is_missing(self):
+        env = self.sources(broken={"Driver": "/nonexistent/driver.so"})
+        for target, pattern in (
+                ("odbc:", r"odbc:DSN=NAME"),
+                ("odbc:nowhere", r"no such data source.*odbcinst -q -s"),
+                ("odbc:DSN=nowhere", r"no such data source.*odbcinst -q -s"),
+                ("odbc:Server=x", r"no driver given.*odbcinst -q -d"),
+                ("odbc:Driver={nothing};Server=x", r"nothing.*odbcinst -q -d"),
+                ("odbc:broken", r"/nonexistent/driver.so.*odbcinst -q -d")):
+            self.refused("2", "10", target, env=env, code=2, pattern=pattern)
+        self.refused("2", "10", string(self.keys, Database="/nonexistent/a.db"), code=4,
+                     pattern=r"cannot open the database")
+
+    def test_version(self):
+        self.assertRegex(self.append("--version").out, r"odbc +unixODBC \d+\.\d+")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,154 @@
+"""What happens through ODBC drivers when sessions go away, or the server says nothing."""
+
+import signal
+import socket
+import threading
+
+import harness
+from odbc_strings import parts, string
+
+
+class Proxy:
+    """Passes the first connections on to a server; those after them are accepted and never hear
+    anything."""
+
+    def __init__(self, case, host, port, passed):
+        self.server, self.left, self.sockets = (host, int(port)), passed, []
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port = self.listener.getsockname()[1]
+        case.addCleanup(self.close)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.sockets.append(client)
+            if self.left > 0:
+                self.left -= 1
+                server = socket.create_connection(self.server)
+                self.sockets.append(server)
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=self.copy, args=ends, daemon=True).start()
+
+    @staticmethod
+    def copy(source, to):
+        try:
+            while data := source.recv(65536):
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        for each in (self.listener, *self.sockets):
+            each.close()
+
+
+class Failures:
+    """The same for both servers."""
+
+    BLOCKS_WITH_ROWS = None  # a query that does not end once the table has rows
+
+    def setUp(self):
+        super().setUp()
+        self.keys = parts(self.url)
+        self.target = string(self.keys)
+
+    def begin(self, *options, sessions=10, rows=100_000, rate=20_000):
+        out = self.out()
+        process = self.start(sessions, rows, self.target, "--rate", rate, "--out", out, *options)
+        self.wait_for_rows(process, out)
+        return process, out
+
+    def kill(self, number):
+        """Ends sessions that append: those that came last."""
+        sessions = harness.wait_until(lambda: len(found := self.sessions()) >= 10 and found,
+                                      "ten sessions")
+        for session in sorted(sessions, key=int)[-number:]:
+            self.kill_session(session)
+
+    def test_three_of_ten_are_killed(self):
+        process, out = self.begin()
+        self.kill(3)
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 3)
+        self.assertEqual(run.sessions["finished"], 7)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(self.count(), run.rows["acknowledged"]
+                         + run.verification["in_doubt_arrived"])
+        self.assertRegex(ended.reason, r"\b3\b")
+
+    def test_ctrl_c(self):
+        process, out = self.begin(rows=10_000_000)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.sessions["stopped"], 10)
+        self.assertEqual(self.count(), run.rows["acknowledged"])
+
+    def test_ctrl_c_while_every_read_blocks(self):
+        """Only the sockets of the driver can be used to end such calls."""
+        out = self.out()
+        process = self.start("3", "3000", self.target, "--read", self.BLOCKS_WITH_ROWS, "--out",
+                             out, "--recreate")
+        harness.wait_until(lambda: len(self.blocked()) == 3, "three blocked sessions")
+        process.send_signal(signal.SIGINT)
+        # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
+        self.end(process, 130, timeout_s=60)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.rows["acknowledged"], 300)
+        for session in self.blocked():
+            self.kill_session(session)
+
+    def test_a_server_that_never_speaks(self):
+        """The first connection finds table and server, those of the sessions find nobody."""
+        proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 1)
+        target = string(self.keys, Port=proxy.port)
+        _, run = self.run_append("3", "300", target, "--connect-timeout", "2s", code=4)
+        self.assertEqual(run.sessions["timed_out"], 3)
+        self.assertEqual(run.sessions["connected"], 0)
+
+    def test_nobody_ever_spoke(self):
+        proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
+        self.refused("3", "300", string(self.keys, Port=proxy.port), "--connect-timeout", "2s",
+                     code=4, pattern=r"\S")
+
+
+class Postgresql(Failures, harness.Postgresql):
+    BLOCKS_WITH_ROWS = ("select pg_sleep(case when (select count(*) from syslog_table) > 0"
+                        " then 600 else 0 end)")
+
+    def sessions(self, where="true"):
+        return harness.psql(
+            self.URL, f"select pid from pg_stat_activity where datname = '{self.database}' and"
+            f" pid <> pg_backend_pid() and {where}").split()
+
+    def blocked(self):
+        return self.sessions("wait_event = 'PgSleep'")
+
+    def kill_session(self, session):
+        harness.psql(self.URL, f"select pg_terminate_backend({session})")
+
+
+class Mariadb(Failures, harness.Mariadb):
+    BLOCKS_WITH_ROWS = ("select sleep(case when (select count(*) from syslog_table) > 0"
+                        " then 600 else 0 end)")
+
+    def sessions(self, where="true"):
+        return harness.mariadb(
+            self.URL, "select id from information_schema.processlist where"
+            f" db = '{self.database}' and ({where})").split()
+
+    def blocked(self):
+        return self.sessions("info like '%sleep(%'")
+
+    def kill_session(self, session):
+        harness.mariadb(self.URL, f"kill {session}")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,223 @@
+/* Connection strings and scripts, before a driver sees them. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "adapters/odbc_script.h"
+#include "adapters/odbc_string.h"
+
+struct lookup {
+    const char *text;
+    bool is_found;
+    const char *value;
+};
+
+static void test_find(void **state)
+{
+    static const char *const keys[] = {"Server", "Host", NULL};
+    static const struct lookup cases[] = {
+        {"Server=db", true, "db"},
+        {"sERVER=db;Port=1", true, "db"},
+        {"Driver={x};  server = db ;Port=1", true, "db "},
+        {"Host=first;Server=second", true, "first"},
+        {"Server={a;b};Host=c", true, "a;b"},
+        {"Server={a}}b}", true, "a}b"},
+        {"Driver={Server=wrong};Host=right", true, "right"},
+        {"Driver={a}};Server=wrong};Host=right", true, "right"},
+        {"Server={unclosed;Host=wrong", true, "unclosed;Host=wrong"},
+        {"Server=", true, ""},
+        {"Server;Host=late", true, ""},
+        {";;;Server=db;;", true, "db"},
+        {"Servers=no;MyServer=no", false, ""},
+        {"Description=Server", false, ""},
+        {"", false, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char value[32] = "before";
+        print_message("%s\n", cases[i].text);
+        assert_int_equal(odbc_string_find(cases[i].text, keys, value, sizeof value),
+                         cases[i].is_found);
+        assert_string_equal(value, cases[i].value);
+    }
+}
+
+static void test_find_cuts(void **state)
+{
+    static const char *const keys[] = {"Server", NULL};
+    char value[4];
+    (void)state;
+    assert_true(odbc_string_find("Server=abcdef", keys, value, sizeof value));
+    assert_string_equal(value, "abc");
+    assert_true(odbc_string_find("Server={ab}}}", keys, value, sizeof value));
+    assert_string_equal(value, "ab}");
+}
+
+struct build {
+    struct target target;
+    const char *wanted;
+};
+
+static void test_build(void **state)
+{
+    static const struct build cases[] = {
+        {{.path = "logs"}, "DSN=logs;"},
+        {{.path = "my logs"}, "DSN=my logs;"},
+        {{.path = "DSN=logs"}, "DSN=logs;"},
+        {{.path = "a;b"}, "DSN={a;b};"},
+        {{.path = "DSN=logs;UID=a;PWD=b"}, "DSN=logs;UID=a;PWD=b;"},
+        {{.path = "DSN=logs;uid=a;password=b;DB=c", .user = "u", .password = "p", .database = "d"},
+         "DSN=logs;UID=u;PWD=p;Database=d;"},
+        {{.path = "DSN=logs;UserName=a;User=b;UIDs=c", .user = "u"}, "DSN=logs;UIDs=c;UID=u;"},
+        {{.path = "DSN=logs;PWD={x;UID=kept};UID=a", .user = "u"},
+         "DSN=logs;PWD={x;UID=kept};UID=u;"},
+        {{.path = "DSN=logs", .password = ""}, "DSN=logs;PWD=;"},
+        {{.path = "DSN=logs", .password = "a;b"}, "DSN=logs;PWD={a;b};"},
+        {{.path = "DSN=logs", .password = "a}b"}, "DSN=logs;PWD=a}b;"},
+        {{.path = "DSN=logs", .password = "a};b"}, "DSN=logs;PWD={a}};b};"},
+        {{.path = "DSN=logs", .password = "{a"}, "DSN=logs;PWD={{a};"},
+        {{.path = "DSN=logs", .password = " a"}, "DSN=logs;PWD={ a};"},
+        {{.path = "DSN=logs", .password = "a "}, "DSN=logs;PWD={a };"},
+        {{.path = "DSN=logs", .password = "two words"}, "DSN=logs;PWD=two words;"},
+        {{.path = "DSN=logs", .password = "p=q"}, "DSN=logs;PWD=p=q;"},
+        {{.path = "Driver={My {odd}} driver};Server=x"}, "Driver={My {odd}} driver};Server=x;"},
+        {{.path = "Driver = {x} ; Server = y"}, "Driver={x} ;Server=y;"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buffer text;
+        buffer_init(&text);
+        odbc_string_build(&text, &cases[i].target);
+        print_message("%s\n", cases[i].target.path);
+        assert_string_equal(buffer_text(&text), cases[i].wanted);
+        buffer_fini(&text);
+    }
+}
+
+/* What was put in comes out again. */
+static void test_build_and_find(void **state)
+{
+    static const char *const keys[] = {"PWD", NULL};
+    static const char *const passwords[] = {"plain", "a;b", "}",    "};",  "{",    "{}",
+                                            "a}};b", "} ",  "; }}", " a ", "p=q;", "\xc3\xbc;"};
+    (void)state;
+    for (size_t i = 0; i < sizeof passwords / sizeof *passwords; i++) {
+        const struct target target = {.path = "DSN=x;PWD={old;}}}", .password = passwords[i]};
+        struct buffer text;
+        char value[32];
+        buffer_init(&text);
+        odbc_string_build(&text, &target);
+        assert_true(odbc_string_find(buffer_text(&text), keys, value, sizeof value));
+        assert_string_equal(value, passwords[i]);
+        buffer_fini(&text);
+    }
+}
+
+enum {
+    STATEMENTS_MAX = 6
+};
+
+struct split {
+    const char *sql;
+    const char *statements[STATEMENTS_MAX];
+};
+
+static void test_split(void **state)
+{
+    static const struct split cases[] = {
+        {"", {NULL}},
+        {" ; ;\n;", {NULL}},
+        {"-- nothing", {NULL}},
+        {"/* nothing", {NULL}},
+        {"select 1", {"select 1"}},
+        {"select 1;", {"select 1"}},
+        {"a;b ;\n c", {"a", "b ", "c"}},
+        {"select ';' ; b", {"select ';' ", "b"}},
+        {"select 'it''s;' ; b", {"select 'it''s;' ", "b"}},
+        {"select \"a;b\", `c;d`; b", {"select \"a;b\", `c;d`", "b"}},
+        {"select 'open; b", {"select 'open; b"}},
+        {"a -- no; end\n; b", {"a -- no; end\n", "b"}},
+        {"a /* no; end */; b", {"a /* no; end */", "b"}},
+        {"-- first\n/* second; */ a", {"a"}},
+        {"a - b; c / d * e", {"a - b", "c / d * e"}},
+        {"select '--'; b", {"select '--'", "b"}},
+        {"do $$ begin; x; end $$; b", {"do $$ begin; x; end $$", "b"}},
+        {"do $f$ a; $$ b; $f$; c", {"do $f$ a; $$ b; $f$", "c"}},
+        {"do $f$ open; b", {"do $f$ open; b"}},
+        {"select $1; b", {"select $1", "b"}},
+        {"select a$b$c; d$b$", {"select a$b$c", "d$b$"}},
+        {"create table begin_log (a int); b", {"create table begin_log (a int)", "b"}},
+        {"create trigger t after insert on x begin a; b; end; c",
+         {"create trigger t after insert on x begin a; b; end", "c"}},
+        {"create or replace procedure p() begin if a then b; end if; c; end; d",
+         {"create or replace procedure p() begin if a then b; end if; c; end", "d"}},
+        {"create procedure p() begin while a do b; end while; end; d",
+         {"create procedure p() begin while a do b; end while; end", "d"}},
+        {"create function f() begin return case a when 1 then 2 end; end; d",
+         {"create function f() begin return case a when 1 then 2 end; end", "d"}},
+        {"create procedure p() begin case a when 1 then b; end case; c; end; d",
+         {"create procedure p() begin case a when 1 then b; end case; c; end", "d"}},
+        {"create trigger t before insert on x for each row set a = 1; b",
+         {"create trigger t before insert on x for each row set a = 1", "b"}},
+        {"drop trigger begin; b", {"drop trigger begin", "b"}},
+        {"select case a when 1 then 2 end; b", {"select case a when 1 then 2 end", "b"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct odbc_script script;
+        size_t count = 0;
+        odbc_script_init(&script, cases[i].sql);
+        print_message("%s\n", cases[i].sql);
+        while (odbc_script_next(&script)) {
+            assert_true(count < STATEMENTS_MAX);
+            assert_non_null(cases[i].statements[count]);
+            assert_string_equal(buffer_text(&script.statement), cases[i].statements[count]);
+            count++;
+        }
+        assert_true(count == STATEMENTS_MAX || cases[i].statements[count] == NULL);
+        odbc_script_fini(&script);
+    }
+}
+
+static void test_kinds(void **state)
+{
+    static const struct {
+        const char *sql;
+        enum odbc_script_kind kind;
+    } cases[] = {
+        {"begin", ODBC_SCRIPT_BEGIN},
+        {"BEGIN transaction isolation level serializable", ODBC_SCRIPT_BEGIN},
+        {"/* now */ Start\nTransaction", ODBC_SCRIPT_BEGIN},
+        {"start slave", ODBC_SCRIPT_OTHER},
+        {"beginning", ODBC_SCRIPT_OTHER},
+        {"commit", ODBC_SCRIPT_COMMIT},
+        {"commit work", ODBC_SCRIPT_COMMIT},
+        {"end", ODBC_SCRIPT_COMMIT},
+        {"rollback", ODBC_SCRIPT_ROLLBACK},
+        {"ROLLBACK work", ODBC_SCRIPT_ROLLBACK},
+        {"rollback to a", ODBC_SCRIPT_OTHER},
+        {"rollback work to savepoint a", ODBC_SCRIPT_OTHER},
+        {"select 'commit'", ODBC_SCRIPT_OTHER},
+        {"insert into t values (1)", ODBC_SCRIPT_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct odbc_script script;
+        odbc_script_init(&script, cases[i].sql);
+        print_message("%s\n", cases[i].sql);
+        assert_true(odbc_script_next(&script));
+        assert_int_equal(script.kind, cases[i].kind);
+        assert_false(odbc_script_next(&script));
+        odbc_script_fini(&script);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),  cmocka_unit_test(test_find_cuts),
+        cmocka_unit_test(test_build), cmocka_unit_test(test_build_and_find),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_kinds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
