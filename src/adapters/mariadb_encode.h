@@ -9,9 +9,10 @@
 #include <mysql.h>
 
 #include "append/row.h"
+#include "base/value_text.h"
 
 enum {
-    MARIADB_VALUE_BYTES = 64 /* room that a value of fixed size needs as text */
+    MARIADB_VALUE_BYTES = VALUE_TEXT_BYTES /* room that a value of fixed size needs as text */
 };
 
 /* How a column's values are written. */

@@ -1,13 +1,11 @@
 #include "adapters/odbc_bind.h"
 
-#include <arpa/inet.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/value_text.h"
+
 enum {
-    TEXT_BYTES = 64,
     ALIGNMENT = 16,
     FRACTION_MASK = 15,
     LONG_CHARACTERS = 4000, /* longer texts are of the LONG types, by custom of most databases */
@@ -16,7 +14,6 @@ enum {
 
 #define AS_TEXT (UINT32_C(1) << 31)
 #define AS_BYTES (UINT32_C(1) << 30)
-#define NS_PER_DAY INT64_C(86400000000000)
 
 uint32_t odbc_native_type(int sql_type, int fraction_digits)
 {
@@ -44,31 +41,6 @@ static bool is_sent_as_text(const struct column *column)
     return (column->native_type & AS_TEXT) != 0;
 }
 
-static int64_t floor_divide(int64_t value, int64_t by)
-{
-    return value / by - (value % by < 0);
-}
-
-/* Days since 1970-01-01 to a date of the proleptic Gregorian calendar, by eras of 400 years that
- * begin on 1 March (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
-static SQL_DATE_STRUCT make_date(int64_t days)
-{
-    const int64_t shifted = days + 719468;
-    const int64_t era = floor_divide(shifted, 146097);
-    const int64_t day_of_era = shifted - era * 146097;
-    const int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    const int64_t day_of_year =
-        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    const int64_t march_month = (5 * day_of_year + 2) / 153;
-    const int64_t month = march_month < 10 ? march_month + 3 : march_month - 9;
-    return (SQL_DATE_STRUCT){
-        .year = (SQLSMALLINT)(year_of_era + era * 400 + (month <= 2)),
-        .month = (SQLUSMALLINT)month,
-        .day = (SQLUSMALLINT)(day_of_year - (153 * march_month + 2) / 5 + 1),
-    };
-}
-
 /* What lies behind the digits that the column keeps is cut off: drivers may refuse it, and servers
  * may round it into the next second. */
 static uint32_t cut_fraction(uint32_t ns, int digits)
@@ -78,99 +50,20 @@ static uint32_t cut_fraction(uint32_t ns, int digits)
     return ns - ns % units[digits];
 }
 
-static SQL_TIMESTAMP_STRUCT make_timestamp(int64_t ns, int digits)
+static SQL_TIMESTAMP_STRUCT make_timestamp(const struct column *column, union column_values values,
+                                           size_t row)
 {
-    const SQL_DATE_STRUCT date = make_date(floor_divide(ns, NS_PER_DAY));
-    int64_t rest = ns % NS_PER_DAY;
-    rest += rest < 0 ? NS_PER_DAY : 0;
-    const int64_t seconds = rest / 1000000000;
+    struct civil_time time;
+    civil_time_of(column, values, row, &time);
     return (SQL_TIMESTAMP_STRUCT){
-        .year = date.year,
-        .month = date.month,
-        .day = date.day,
-        .hour = (SQLUSMALLINT)(seconds / 3600),
-        .minute = (SQLUSMALLINT)(seconds / 60 % 60),
-        .second = (SQLUSMALLINT)(seconds % 60),
-        .fraction = cut_fraction((uint32_t)(rest % 1000000000), digits),
+        .year = (SQLSMALLINT)time.year,
+        .month = (SQLUSMALLINT)time.month,
+        .day = (SQLUSMALLINT)time.day,
+        .hour = (SQLUSMALLINT)time.hour,
+        .minute = (SQLUSMALLINT)time.minute,
+        .second = (SQLUSMALLINT)time.second,
+        .fraction = cut_fraction(time.nanosecond, odbc_fraction_digits(column)),
     };
-}
-
-/* ODBC's own structure for a time has no fraction. */
-static int format_time(char *text, int64_t ns, int digits)
-{
-    const int seconds = (int)(ns / 1000000000);
-    const int length = snprintf(text, TEXT_BYTES / 2, "%02d:%02d:%02d.%09d", seconds / 3600,
-                                seconds / 60 % 60, seconds % 60, (int)(ns % 1000000000));
-    return digits > 0 ? length - 9 + digits : length - 10;
-}
-
-static int format_date(char *text, int64_t days)
-{
-    const SQL_DATE_STRUCT date = make_date(days);
-    return snprintf(text, TEXT_BYTES / 2, "%04d-%02u-%02u", date.year, (unsigned)date.month,
-                    (unsigned)date.day);
-}
-
-static int format_timestamp(char *text, int64_t ns, int digits)
-{
-    const int64_t rest = ns % NS_PER_DAY;
-    int length = format_date(text, floor_divide(ns, NS_PER_DAY));
-    text[length++] = ' ';
-    return length + format_time(text + length, rest < 0 ? rest + NS_PER_DAY : rest, digits);
-}
-
-static int format_decimal(char *text, int64_t unscaled, unsigned scale)
-{
-    char digits[TEXT_BYTES];
-    const uint64_t size = unscaled < 0 ? 0 - (uint64_t)unscaled : (uint64_t)unscaled;
-    const char *sign = unscaled < 0 ? "-" : "";
-    const int places = scale < 40 ? (int)scale : 40;
-    const int count = snprintf(digits, sizeof digits, "%0*" PRIu64, places + 1, size);
-    if (places == 0) {
-        return snprintf(text, TEXT_BYTES, "%s%s", sign, digits);
-    }
-    return snprintf(text, TEXT_BYTES, "%s%.*s.%s", sign, count - places, digits,
-                    digits + count - places);
-}
-
-static int format_uuid(char *text, const uint8_t *uuid)
-{
-    int length = 0;
-    for (int i = 0; i < 16; i++) {
-        const char *dash = i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-        length += snprintf(text + length, (size_t)(TEXT_BYTES - length), "%s%02x", dash, uuid[i]);
-    }
-    return length;
-}
-
-static int format_address(char *text, int family, const void *address)
-{
-    inet_ntop(family, address, text, TEXT_BYTES);
-    return (int)strlen(text);
-}
-
-/* Writes a value that is sent as text; returns its length. */
-static int format_value(char *text, const struct column *column, union column_values values,
-                        size_t row)
-{
-    switch (column->type) {
-    case COLUMN_DECIMAL:
-        return format_decimal(text, values.int64[row], column->scale);
-    case COLUMN_TIME:
-        return format_time(text, values.int64[row], odbc_fraction_digits(column));
-    case COLUMN_DATE:
-        return format_date(text, values.int32[row]);
-    case COLUMN_TIMESTAMP:
-        return format_timestamp(text, values.int64[row], odbc_fraction_digits(column));
-    case COLUMN_UUID:
-        return format_uuid(text, values.uuid[row]);
-    case COLUMN_IP4:
-        return format_address(text, AF_INET, values.ip4[row]);
-    case COLUMN_IP6:
-        return format_address(text, AF_INET6, values.ip6[row]);
-    default:
-        return 0;
-    }
 }
 
 static bool is_text(const struct column *column)
@@ -251,7 +144,7 @@ static void set_type(struct odbc_column *out, const struct column *column,
         set_number(out, SQL_C_BINARY, SQL_BINARY, width, width);
         return;
     }
-    out->width = is_text(column) ? longest_text(data, rows) : TEXT_BYTES;
+    out->width = is_text(column) ? longest_text(data, rows) : VALUE_TEXT_BYTES;
     out->size = out->width;
     if (column->type == COLUMN_BYTES) {
         out->c_type = SQL_C_BINARY;
@@ -288,11 +181,11 @@ static void copy_value(struct odbc_column *out, const struct column *column,
 {
     char *to = out->values + row * out->width;
     if (out->c_type == SQL_C_TYPE_DATE) {
-        const SQL_DATE_STRUCT date = make_date(data->values.int32[row]);
+        const SQL_TIMESTAMP_STRUCT when = make_timestamp(column, data->values, row);
+        const SQL_DATE_STRUCT date = {.year = when.year, .month = when.month, .day = when.day};
         memcpy(to, &date, sizeof date);
     } else if (out->c_type == SQL_C_TYPE_TIMESTAMP) {
-        const SQL_TIMESTAMP_STRUCT when =
-            make_timestamp(data->values.int64[row], odbc_fraction_digits(column));
+        const SQL_TIMESTAMP_STRUCT when = make_timestamp(column, data->values, row);
         memcpy(to, &when, sizeof when);
     } else if (is_text(column)) {
         const struct text_value *text = &data->values.text[row];
@@ -301,7 +194,8 @@ static void copy_value(struct odbc_column *out, const struct column *column,
         }
         out->lengths[row] = (SQLLEN)text->length;
     } else {
-        out->lengths[row] = format_value(to, column, data->values, row);
+        out->lengths[row] = (SQLLEN)value_text_write(to, column, data->values, row,
+                                                     (unsigned)odbc_fraction_digits(column));
     }
 }
 

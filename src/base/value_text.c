@@ -168,6 +168,15 @@ size_t value_text_write(char *out, const struct column *column, union column_val
                         size_t row, unsigned digits)
 {
     switch (column->type) {
+    case COLUMN_BOOL:
+        out[0] = values.boolean[row] != 0 ? '1' : '0';
+        return 1;
+    case COLUMN_INT16:
+        return put_decimal(out, values.int16[row], 0);
+    case COLUMN_INT32:
+        return put_decimal(out, values.int32[row], 0);
+    case COLUMN_INT64:
+        return put_decimal(out, values.int64[row], 0);
     case COLUMN_DECIMAL:
         return put_decimal(out, values.int64[row], column->scale);
     case COLUMN_DATE:

@@ -30,9 +30,10 @@ struct civil_time {
 void civil_time_of(const struct column *column, union column_values values, size_t row,
                    struct civil_time *time);
 
-/* Writes COLUMN_DECIMAL, DATE, TIME, TIMESTAMP, UUID, IP4 or IP6 in the ISO 8601 or usual form,
- * times with `digits` (0 to 9) of their fraction, the others cut off. Returns the bytes written, at
- * most VALUE_TEXT_BYTES, not terminated; 0 for other types. */
+/* Writes COLUMN_BOOL (1 or 0), INT16, INT32, INT64, DECIMAL, DATE, TIME, TIMESTAMP,
+ * UUID, IP4 or IP6 in the ISO 8601 or usual form, times with `digits` (0 to 9) of their fraction,
+ * the others cut off. Returns the bytes written, at most VALUE_TEXT_BYTES, not terminated; 0 for
+ * other types. */
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits);
 

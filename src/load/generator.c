@@ -11,12 +11,13 @@
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
+    SESSIONS_PER_BUFFER = 64, /* where that is more */
 };
 
 /* How long a session waits for a buffer before one more is made: while buffers keep coming back,
  * and while they do not. Thousands of sessions that begin at the same moment would otherwise make
  * one each, for microseconds of use. */
-#define BORROW_PATIENCE_NS (100 * MONO_NS_PER_MS)
+#define BORROW_PATIENCE_NS MONO_NS_PER_S
 #define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
 struct generator {
@@ -24,6 +25,7 @@ struct generator {
     size_t buffer_rows;
     size_t buffer_bytes;
     uint64_t sessions;
+    unsigned soft_limit; /* buffers that are made without waiting */
     uint64_t run_hash;
     int16_t run_tag;
     bool is_constant;
@@ -108,6 +110,10 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     g->table = table;
     g->buffer_rows = plan->batch_rows < ROW_BATCH_MAX ? (size_t)plan->batch_rows : ROW_BATCH_MAX;
     g->sessions = plan->sessions;
+    g->soft_limit = plan->sessions / SESSIONS_PER_BUFFER;
+    if (g->soft_limit < BUFFERS_SOFT_LIMIT) {
+        g->soft_limit = BUFFERS_SOFT_LIMIT;
+    }
     g->run_hash = random_mix(~plan->seed);
     g->run_tag = plan->run_tag;
     g->is_constant = plan->data_mode == DATA_CONSTANT;
@@ -168,7 +174,7 @@ static void wait_for_free(struct generator *generator)
 static struct row_buffer *take_free(struct generator *generator)
 {
     pthread_mutex_lock(&generator->lock);
-    if (generator->free == NULL && generator->made >= BUFFERS_SOFT_LIMIT) {
+    if (generator->free == NULL && generator->made >= generator->soft_limit) {
         wait_for_free(generator);
     }
     struct row_buffer *buffer = generator->free;

@@ -91,20 +91,32 @@ static void test_addresses(void **state)
     static const uint8_t ip6[1][16] = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
     static const uint8_t uuid[1][16] = {{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xfe, 0xdc,
                                          0xba, 0x98, 0x76, 0x54, 0x32, 0x10}};
-    static const int16_t number = 5;
     check(COLUMN_IP4, (union column_values){.ip4 = ip4}, 0, "192.0.2.7");
     check(COLUMN_IP6, (union column_values){.ip6 = ip6}, 0, "2001:db8::1");
     check(COLUMN_UUID, (union column_values){.uuid = uuid}, 0,
           "01234567-89ab-cdef-fedc-ba9876543210");
-    check(COLUMN_INT16, (union column_values){.int16 = &number}, 0, "");
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    static const uint8_t boolean = 7;
+    static const int16_t int16 = INT16_MIN;
+    static const int32_t int32 = INT32_MAX;
+    static const int64_t int64 = INT64_MIN;
+    static const double number = 5;
+    check(COLUMN_BOOL, (union column_values){.boolean = &boolean}, 0, "1");
+    check(COLUMN_INT16, (union column_values){.int16 = &int16}, 3, "-32768");
+    check(COLUMN_INT32, (union column_values){.int32 = &int32}, 0, "2147483647");
+    check(COLUMN_INT64, (union column_values){.int64 = &int64}, 0, "-9223372036854775808");
+    check(COLUMN_FLOAT64, (union column_values){.float64 = &number}, 0, "");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decimals),
-        cmocka_unit_test(test_dates),
-        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_integers),  cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_dates),     cmocka_unit_test(test_times),
         cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
