@@ -293,9 +293,15 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
                           const char *message, struct error *error)
 {
     const struct meaning *found = find_meaning(call_meanings, COUNT_OF(call_meanings), number);
-    const struct meaning meaning = found != NULL ? *found : meaning_of_state(number, sqlstate);
+    struct meaning meaning = found != NULL ? *found : meaning_of_state(number, sqlstate);
     char text[ERROR_TEXT_BYTES];
 
+    if (number == 0) {
+        /* Connector/C gave up on an answer without a word */
+        meaning = (struct meaning){number, STATUS_LOST, ERROR_CONNECTION};
+        sqlstate = NULL;
+        message = "the server's answer makes no sense";
+    }
     copy_message(text, sizeof text, remedy(number) != NULL ? remedy(number) : message);
     error_set(error, meaning.kind, (int)number, sqlstate, "%s", text);
     if (mysql_get_socket(&conn->mysql) < 0) {

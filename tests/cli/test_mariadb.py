@@ -25,7 +25,7 @@ class Exact(harness.Mariadb):
         for method in METHODS:
             with self.subTest(method):
                 _, run = self.run_append("20", rows, self.url, "--method", method, "--read-every",
-                                         "20", "--recreate")
+                                         "5", "--recreate")
                 self.check_exact(run, 20, rows)
                 self.assertEqual(run.json["freshness"]["behind"], 0)
                 self.assertEqual(run.json["freshness"]["backward"], 0)
