@@ -12,7 +12,7 @@
 #
 # Environment: BENCH_ROUNDS (of each comparison); rows of PostgreSQL without count(*) at 10, 100 and
 # 1,000 sessions: BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000, with it: BENCH_COUNT_ROWS; of
-# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_NULL_ROWS.
+# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -19,15 +19,17 @@ def compare_both(title, server, driver_name, number):
     url = (f"odbc:Driver={{{driver_name}}};Server=127.0.0.1;Port={server.port};"
            "Database=append;UID=append")
 
-    def through_odbc(sessions, rows):
-        return server.append.run(sessions, rows, url, "--read", "none")
+    for read, words, rows in (
+            ("count", "with", number("BENCH_ODBC_COUNT_ROWS", 100_000, 20_000)),
+            ("none", "without", number("BENCH_ODBC_ROWS", 500_000, 100_000))):
+        def through_odbc(sessions, rows, read=read):
+            return server.append.run(sessions, rows, url, "--read", read)
 
-    rows = number("BENCH_ODBC_ROWS", 500_000, 100_000)
-    compare.compare(f"{title} through {driver_name}, without count(*)",
-                    (SESSIONS, compare.whole_batches(rows, SESSIONS)),
-                    ("native", server.runner("none")),
-                    [compare.Peer("odbc", through_odbc, target=compare.at_most(2))], server,
-                    number("BENCH_ROUNDS", 3, 1))
+        compare.compare(f"{title} through {driver_name}, {words} count(*)",
+                        (SESSIONS, compare.whole_batches(rows, SESSIONS)),
+                        ("native", server.runner(read)),
+                        [compare.Peer("odbc", through_odbc, target=compare.at_most(2))], server,
+                        number("BENCH_ROUNDS", 3, 1))
 
 
 def measure(postgresql, mariadb, number):
