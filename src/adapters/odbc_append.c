@@ -215,7 +215,7 @@ static uint64_t count_kept(struct adapter_conn *conn)
 static enum status put_off(struct adapter_conn *conn, enum status status, struct error *error)
 {
     conn->put_off = malloc(sizeof *conn->put_off);
-    if (conn->put_off == NULL || error == NULL) {
+    if (conn->put_off == NULL) {
         return give_up(conn, status, error);
     }
     conn->inserted_rows += count_kept(conn);

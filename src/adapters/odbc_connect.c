@@ -147,12 +147,13 @@ void odbc_close(struct adapter_conn *conn)
         return;
     }
     if (conn->is_append_open) {
-        /* The roll-back would wait for a server that may not answer. */
+        /* The roll-back would wait for a server that may not answer. Nothing but an append leaves
+         * something to be rolled back. */
         odbc_socket_shutdown(&conn->socket);
+        SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
     odbc_forget_inserts(conn);
     if (conn->is_connected) {
-        SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
         SQLDisconnect(conn->connection);
     }
     if (conn->connection != NULL) {

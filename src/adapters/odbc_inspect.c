@@ -177,6 +177,15 @@ static void note_threading(struct adapter_conn *conn, struct buffer *note)
     }
 }
 
+/* A driver that carries a connect of its own hides its socket. Neither is there one in SQLite's, but
+ * nothing there waits for a server. */
+static void note_socket(const struct adapter_conn *conn, struct buffer *note)
+{
+    if (conn->socket.descriptor < 0 && conn->dialect != ODBC_SQLITE) {
+        odbc_add_note(note, "a blocked call cannot be interrupted: press Ctrl-C twice");
+    }
+}
+
 enum status odbc_learn(struct adapter_conn *conn, const struct target *target, const char *text,
                        struct error *error)
 {
@@ -189,6 +198,7 @@ enum status odbc_learn(struct adapter_conn *conn, const struct target *target, c
     if (status == STATUS_OK) {
         status = odbc_set_up(conn, text, &note, error);
     }
+    note_socket(conn, &note);
     if (status == STATUS_OK && buffer_failed(&note)) {
         status = odbc_memory_error(error);
     }

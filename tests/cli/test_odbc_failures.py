@@ -1,5 +1,6 @@
 """What happens through ODBC drivers when sessions go away, or the server says nothing."""
 
+import os
 import signal
 import socket
 import threading
@@ -50,6 +51,7 @@ class Proxy:
 class Failures:
     """The same for both servers."""
 
+    SERVER = None  # a class of private ones
     BLOCKS_WITH_ROWS = None  # a query that does not end once the table has rows
 
     def setUp(self):
@@ -112,6 +114,24 @@ class Failures:
         self.assertEqual(run.sessions["timed_out"], 3)
         self.assertEqual(run.sessions["connected"], 0)
 
+    def test_the_server_hangs(self):
+        """Stopped processes answer nothing: Ctrl-C must end the run all the same."""
+        server = self.SERVER(self)
+        out = self.out()
+        process = self.start("3", "10000000", string(parts(server.url)), "--rate", "3000", "--out",
+                             out)
+        self.wait_for_rows(process, out)
+        pids = self.pids(server)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            process.send_signal(signal.SIGINT)
+            self.end(process, 130, timeout_s=60)
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+        self.check_run(out, 130)
+
     def test_nobody_ever_spoke(self):
         proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
         self.refused("3", "300", string(self.keys, Port=proxy.port), "--connect-timeout", "2s",
@@ -119,6 +139,7 @@ class Failures:
 
 
 class Postgresql(Failures, harness.Postgresql):
+    SERVER = harness.PrivateServer
     BLOCKS_WITH_ROWS = ("select pg_sleep(case when (select count(*) from syslog_table) > 0"
                         " then 600 else 0 end)")
 
@@ -126,6 +147,12 @@ class Postgresql(Failures, harness.Postgresql):
         return harness.psql(
             self.URL, f"select pid from pg_stat_activity where datname = '{self.database}' and"
             f" pid <> pg_backend_pid() and {where}").split()
+
+    @staticmethod
+    def pids(server):
+        return [int(pid) for pid in harness.psql(
+            server.superuser_url, "select pid from pg_stat_activity where usename = 'append'"
+        ).split()]
 
     def blocked(self):
         return self.sessions("wait_event = 'PgSleep'")
@@ -135,6 +162,7 @@ class Postgresql(Failures, harness.Postgresql):
 
 
 class Mariadb(Failures, harness.Mariadb):
+    SERVER = harness.PrivateMariadb
     BLOCKS_WITH_ROWS = ("select sleep(case when (select count(*) from syslog_table) > 0"
                         " then 600 else 0 end)")
 
@@ -142,6 +170,10 @@ class Mariadb(Failures, harness.Mariadb):
         return harness.mariadb(
             self.URL, "select id from information_schema.processlist where"
             f" db = '{self.database}' and ({where})").split()
+
+    @staticmethod
+    def pids(server):
+        return [int((server.home / "pid").read_text())]
 
     def blocked(self):
         return self.sessions("info like '%sleep(%'")
