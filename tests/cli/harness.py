@@ -307,7 +307,8 @@ def mariadb_command(url):
     user, host, port, database = re.fullmatch(
         r"mariadb://([^@]*)@([^:]*):(\d+)/(\w*)", url).groups()
     password = [f"--password={SECRET}"] if user == "append_pw" else []
-    return ["mariadb", "--no-defaults", f"--host={host}", f"--port={port}", f"--user={user}",
+    return ["mariadb", "--no-defaults", "--default-character-set=utf8mb4",
+            f"--host={host}", f"--port={port}", f"--user={user}",
             *password, "--batch", "--skip-column-names", "--unbuffered", database]
 
 
