@@ -152,6 +152,7 @@ void odbc_close(struct adapter_conn *conn)
         odbc_socket_shutdown(&conn->socket);
         SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
+    odbc_socket_stop_reading(&conn->socket); /* whatever the driver does now, it does not wait */
     odbc_forget_inserts(conn);
     if (conn->is_connected) {
         SQLDisconnect(conn->connection);

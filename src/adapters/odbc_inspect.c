@@ -177,8 +177,8 @@ static void note_threading(struct adapter_conn *conn, struct buffer *note)
     }
 }
 
-/* A driver that carries a connect of its own hides its socket. Neither is there one in SQLite's, but
- * nothing there waits for a server. */
+/* A driver that carries a connect of its own hides its socket. Neither is there one in SQLite's,
+ * but nothing there waits for a server. */
 static void note_socket(const struct adapter_conn *conn, struct buffer *note)
 {
     if (conn->socket.descriptor < 0 && conn->dialect != ODBC_SQLITE) {

@@ -46,11 +46,21 @@ void odbc_socket_unwatch(struct odbc_socket *socket)
 }
 
 /* A driver may have closed the socket, and its number may be another connection's by now. */
-void odbc_socket_shutdown(const struct odbc_socket *socket)
+static void shut(const struct odbc_socket *socket, int direction)
 {
     struct stat about;
     if (socket->descriptor >= 0 && fstat(socket->descriptor, &about) == 0 &&
         about.st_dev == socket->device && about.st_ino == socket->inode) {
-        shutdown(socket->descriptor, SHUT_RDWR);
+        shutdown(socket->descriptor, direction);
     }
+}
+
+void odbc_socket_shutdown(const struct odbc_socket *socket)
+{
+    shut(socket, SHUT_RDWR);
+}
+
+void odbc_socket_stop_reading(const struct odbc_socket *socket)
+{
+    shut(socket, SHUT_RD);
 }

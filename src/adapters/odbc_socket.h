@@ -23,7 +23,11 @@ void odbc_socket_watch(struct odbc_socket *socket);
 /* Ends that. */
 void odbc_socket_unwatch(struct odbc_socket *socket);
 
-/* Ends both directions of the socket, if it is still open. Any thread. */
+/* Ends both directions of the socket, if it is still open: what waits for the server fails. Any
+ * thread. */
 void odbc_socket_shutdown(const struct odbc_socket *socket);
+
+/* Ends reading only: the server can still be told good-bye, and nobody waits for what it says. */
+void odbc_socket_stop_reading(const struct odbc_socket *socket);
 
 #endif
