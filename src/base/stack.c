@@ -5,9 +5,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Below the caller's frame: what the call itself is using, and signal handlers may. */
+/* Below the caller's frame: what the call itself uses. Sanitizers stand between it and the system.
+ */
 enum {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    MARGIN_BYTES = 128 * 1024
+#else
     MARGIN_BYTES = 4096
+#endif
 };
 
 void stack_give_back(void)
