@@ -147,7 +147,17 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
         return give_up(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
-    const enum status status = check_warnings(conn, error);
+    /* init_connect runs behind the greeting, so that only now is seen what it may have turned off
+     */
+    const bool is_uncommitted =
+        !append->in_transaction && (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
+    enum status status = check_warnings(conn, error);
+    if (is_uncommitted) {
+        const enum status committed = mariadb_run(conn, "set autocommit = 1", error);
+        if (committed != STATUS_OK) {
+            return give_up(conn, committed);
+        }
+    }
     if (append->in_transaction) {
         append->provisional += rows;
     } else {

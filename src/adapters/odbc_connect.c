@@ -18,6 +18,14 @@ static enum status check_target(const struct target *target, struct error *error
                   "no data source was given: odbc:DSN=NAME or odbc:Driver={NAME};Server=...");
         return STATUS_FATAL;
     }
+    const char *fault = odbc_string_fault(target->path);
+    if (fault != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the connection string is not complete: %s; write odbc:DSN=NAME or "
+                  "odbc:Driver={NAME};Server=...",
+                  fault);
+        return STATUS_FATAL;
+    }
     if (target->host != NULL || target->port != 0) {
         error_set(
             error, ERROR_USAGE, 0, NULL,

@@ -14,19 +14,26 @@ static const char *const user_keys[] = {"UID", "User", "Username", NULL};
 static const char *const password_keys[] = {"PWD", "Password", NULL};
 static const char *const database_keys[] = {"Database", "DB", NULL};
 
-static const char *end_of_value(const char *at)
+/* The brace that ends a value in braces; NULL when there is none. */
+static const char *closing_brace(const char *at)
 {
-    if (*at != '{') {
-        return at + strcspn(at, ";");
-    }
     for (at++; *at != '\0'; at++) {
         if (*at == '}' && at[1] == '}') {
             at++;
         } else if (*at == '}') {
-            return at + 1 + strcspn(at + 1, ";");
+            return at;
         }
     }
-    return at;
+    return NULL;
+}
+
+static const char *end_of_value(const char *at)
+{
+    if (*at == '{') {
+        const char *brace = closing_brace(at);
+        at = brace != NULL ? brace + 1 : at + strlen(at);
+    }
+    return at + strcspn(at, ";");
 }
 
 /* Takes the next pair off *rest. */
@@ -83,6 +90,22 @@ bool odbc_string_find(const char *text, const char *const *keys, char *value, si
         return true;
     }
     return false;
+}
+
+const char *odbc_string_fault(const char *text)
+{
+    static const char *const no_place[] = {"Driver", "UID",      "User", "Username",
+                                           "PWD",    "Password", NULL};
+    struct pair pair;
+    bool has_place = strchr(text, '=') == NULL;
+    while (next_pair(&text, &pair)) {
+        /* without its end a value would swallow the password that is put behind it */
+        if (pair.value[0] == '{' && closing_brace(pair.value) == NULL) {
+            return "a { has no }";
+        }
+        has_place = has_place || !is_one_of(&pair, no_place);
+    }
+    return has_place ? NULL : "it names no DSN, Server or Database";
 }
 
 /* Braces only where nothing else will do: some drivers take them for a part of the value. */

@@ -12,6 +12,9 @@
  * `size`. */
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size);
 
+/* What is wrong with a text as a connection string; NULL: nothing that can be seen. */
+const char *odbc_string_fault(const char *text);
+
 /* Writes the target's connection string: its own user, password and database replace those of the
  * text. A text without '=' is the name of a data source. */
 void odbc_string_build(struct buffer *text, const struct target *target);

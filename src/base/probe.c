@@ -12,13 +12,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
+
 static int wait_for(int sock, short events, unsigned timeout_s)
 {
     struct pollfd wanted = {.fd = sock, .events = events};
     int ready;
     do {
         ready = poll(&wanted, 1, (int)(timeout_s > 0 ? timeout_s : 1) * 1000);
-    } while (ready < 0 && errno == EINTR);
+    } while (ready < 0 && errno == EINTR && !interrupt_requested());
     return ready;
 }
 

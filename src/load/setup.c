@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/buffer.h"
@@ -39,16 +41,17 @@ static enum status execute_buffer(struct adapter_conn *conn, const struct plan *
     return status;
 }
 
-static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, char quote,
-                              struct error *error)
+static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, const char *name,
+                              char quote, struct error *error)
 {
     struct buffer sql;
     buffer_init(&sql);
     buffer_add_text(&sql, "drop table if exists ");
-    buffer_add_identifier(&sql, plan->table_name, quote);
+    buffer_add_identifier(&sql, name, quote);
     return execute_buffer(conn, plan, &sql, error);
 }
 
+/* Makes the table, with the engine asked for, if one is. */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
                                 struct error *error)
 {
@@ -60,6 +63,27 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
         buffer_add_text(&sql, plan->engine);
     }
     return execute_buffer(conn, plan, &sql, error);
+}
+
+/* An engine that the server does not have, or that cannot hold these columns, is to be known before
+ * the table that is there has been dropped. */
+static enum status try_engine(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
+                              char quote, struct error *error)
+{
+    const char *name = strstr(ddl, PLAN_DEFAULT_TABLE);
+    if (plan->engine == NULL || name == NULL) {
+        return STATUS_OK;
+    }
+    char trial[48];
+    snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
+    struct buffer text;
+    buffer_init(&text);
+    buffer_add(&text, ddl, (size_t)(name - ddl));
+    buffer_add_text(&text, trial);
+    buffer_add_text(&text, name + strlen(PLAN_DEFAULT_TABLE));
+    enum status status = create_table(conn, plan, buffer_text(&text), error);
+    buffer_fini(&text);
+    return status == STATUS_OK ? drop_table(conn, plan, trial, quote, error) : status;
 }
 
 /* The statement that makes the table; NULL: there is none, so the table has to exist. */
@@ -101,7 +125,10 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         return STATUS_FATAL;
     }
     if (plan->is_recreate) {
-        status = drop_table(conn, plan, connection->identifier_quote, error);
+        status = try_engine(conn, plan, ddl, connection->identifier_quote, error);
+    }
+    if (plan->is_recreate && status == STATUS_OK) {
+        status = drop_table(conn, plan, plan->table_name, connection->identifier_quote, error);
     }
     if (status != STATUS_OK) {
         return status;

@@ -57,11 +57,22 @@ static enum exit_code ask_adapters(struct plan *plan, struct buffer *tried, stru
             plan->adapter = *a;
             return EXIT_CODE_OK;
         }
+        if (interrupt_requested()) {
+            error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+            return EXIT_CODE_INTERRUPTED;
+        }
         if (status == STATUS_LOST) {
             *error = reason;
-            return EXIT_CODE_SERVER;
+            if (target->host[0] != '/') {
+                return EXIT_CODE_SERVER;
+            }
+            continue; /* in a folder of sockets the next one looks for another name */
         }
+        error_clear(error);
         buffer_add_format(tried, "%s%s", tried->length == 0 ? "" : ", ", (*a)->name);
+    }
+    if (error_is_set(error)) {
+        return EXIT_CODE_SERVER;
     }
     error_set(error, ERROR_UNSUPPORTED, 0, NULL,
               "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "

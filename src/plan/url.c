@@ -165,29 +165,35 @@ void url_redact(const char *text, char *out, size_t size)
     out[used < size ? used : size - 1] = '\0';
 }
 
-static bool ends_with(const char *text, size_t length, const char *end)
+/* Of a connection string only what is known to be harmless is shown: drivers have many keys for
+ * secrets. */
+static bool is_shown_key(const char *key, size_t length)
 {
-    const size_t end_length = strlen(end);
-    return length >= end_length && strncasecmp(text + length - end_length, end, end_length) == 0;
-}
-
-static bool is_secret_key(const char *key, size_t length)
-{
+    static const char *const shown[] = {"dsn",  "filedsn",  "driver", "server", "servername",
+                                        "host", "port",     "uid",    "user",   "username",
+                                        "db",   "database", "dbq",    "socket", "sslmode"};
     while (length > 0 && key[length - 1] == ' ') {
         length--;
     }
-    return ends_with(key, length, "pwd") || ends_with(key, length, "password") ||
-           ends_with(key, length, "passphrase");
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        if (strlen(shown[i]) == length && strncasecmp(shown[i], key, length) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Behind a value: at its semicolon or the end. In {braces} }} is one brace of the value. */
-static const char *skip_value(const char *at)
+/* Behind a value: at its semicolon or the end. In {braces} }} is one brace of the value; a brace
+ * that is never closed makes the value swallow what follows, which is_closed tells. */
+static const char *skip_value(const char *at, bool *is_closed)
 {
+    *is_closed = true;
     if (*at == '{') {
         at++;
         while (*at != '\0' && (at[0] != '}' || at[1] == '}')) {
             at += at[0] == '}' ? 2 : 1;
         }
+        *is_closed = *at == '}';
     }
     return at + strcspn(at, ";");
 }
@@ -195,17 +201,20 @@ static const char *skip_value(const char *at)
 void url_redact_string(const char *text, char *out, size_t size)
 {
     const char *at = text + url_scheme_length(text);
-    size_t used = 0;
     at += *at == ':' ? 1 : 0;
-    used = (size_t)snprintf(out, size, "%.*s", (int)(at - text), text);
+    size_t used = (size_t)snprintf(out, size, "%.*s", (int)(at - text), text);
     while (*at != '\0' && used < size) {
         const size_t key = strcspn(at, "=;");
-        const char *value = at + key + (at[key] == '=' ? 1 : 0);
-        const char *end = at[key] == '=' ? skip_value(value) : value;
-        const bool is_secret = at[key] == '=' && is_secret_key(at, key);
-        used += (size_t)snprintf(out + used, size - used, "%.*s%s%s",
-                                 (int)((is_secret ? value : end) - at), at, is_secret ? "***" : "",
-                                 *end == ';' ? ";" : "");
+        const bool has_value = at[key] == '=';
+        const char *value = at + key + (has_value ? 1 : 0);
+        bool is_closed = true;
+        const char *end = has_value ? skip_value(value, &is_closed) : value;
+        /* a text without '=' is the name of a data source, unless it is a URL gone astray */
+        const bool is_shown =
+            has_value ? is_closed && is_shown_key(at, key) : memchr(at, '@', key) == NULL;
+        const char *cut = is_shown ? end : has_value ? value : at;
+        used += (size_t)snprintf(out + used, size - used, "%.*s%s%s", (int)(cut - at), at,
+                                 is_shown ? "" : "***", *end == ';' ? ";" : "");
         at = *end == ';' ? end + 1 : end;
     }
 }

@@ -38,8 +38,8 @@ size_t url_scheme_length(const char *text);
 /* Writes the URL without its password. */
 void url_redact(const char *text, char *out, size_t size);
 
-/* The same for "scheme:KEY=value;KEY={value};...", where keys of passwords end in PWD, PASSWORD or
- * PASSPHRASE. */
+/* The same for "scheme:KEY=value;KEY={value};...": only keys of places and users keep their value.
+ */
 void url_redact_string(const char *text, char *out, size_t size);
 
 #endif

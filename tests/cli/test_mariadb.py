@@ -131,6 +131,16 @@ class UserTables(harness.Mariadb):
 
 
 class Refused(harness.Mariadb):
+    def test_the_table_outlives_an_engine_that_is_not_there(self):
+        self.run_append("2", "200", self.url)
+        for engine in ("nosuch", "csv"):
+            with self.subTest(engine):
+                ended = self.append("2", "200", self.url, "--engine", engine, "--recreate",
+                                    "--out", self.out(), code=None)
+                self.assertIn(ended.code, (2, 4), ended)
+                self.assertEqual(self.count(), 200)
+                self.assertEqual(self.sql("show tables"), "syslog_table")
+
     def test_wrong_password(self):
         url = self.in_database(self.PASSWORD_URL)
         self.refused("2", "10", url, env={"APPEND_PASSWORD": "wrong"}, code=4,

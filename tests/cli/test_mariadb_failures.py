@@ -80,6 +80,19 @@ class Limits(harness.Case):
         if count is not None:
             self.assertEqual(sum(cause["count"] for cause in causes), count, run.causes)
 
+    def test_the_server_turns_autocommit_off(self):
+        """init_connect runs behind the greeting: the rows must be committed all the same."""
+        server = harness.PrivateMariadb(self, max_connections=60,
+                                        init_connect="set autocommit=0")
+        for method in ("bulk", "insert", "load"):
+            with self.subTest(method):
+                self.run_append("4", "2000", server.url, "--method", method, "--recreate")
+                self.assertEqual(self.count(server), 2000)
+
+    def test_a_read_only_server(self):
+        server = harness.PrivateMariadb(self, read_only=1)
+        self.refused("2", "200", server.url, code=4, pattern="read-only")
+
     def test_the_server_is_killed(self):
         server = harness.PrivateMariadb(self, max_connections=60)
         out = self.out()

@@ -1,6 +1,7 @@
 """Who listens on a port: what is said when no database that append knows does."""
 
 import http.server
+import signal
 import socket
 import threading
 import unittest
@@ -71,6 +72,14 @@ class Recognise(harness.Case):
     def test_silent_server(self):
         self.refused(2, 200, self.greeter().port, "--connect-timeout", 1, code=4,
                      pattern=self.TRIED)
+
+    def test_ctrl_c(self):
+        greeter = self.greeter()
+        process = self.start(2, 200, greeter.port)
+        harness.wait_until(lambda: greeter.kept, "the connection")
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        self.assertRegex(ended.reason, "interrupted before the first session")
 
     def test_other_greetings(self):
         for greeting in (b"SSH-2.0-OpenSSH_9.2p1\r\n", b"+OK ready\r\n", b"220 mail\r\n",

@@ -212,12 +212,35 @@ static void test_kinds(void **state)
     }
 }
 
+static void test_faults(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_good;
+    } cases[] = {
+        {"name", true},
+        {"DSN=name", true},
+        {"Driver={a};Server=h", true},
+        {"Driver=a;Database=/x.db", true},
+        {"Driver={a;PWD=b;Server=h", false},
+        {"Driver={a}}b;Server=h", false},
+        {"Driver={a}}b};Server=h", true},
+        {"Driver={a}", false},
+        {"Driver={a};UID=u;PWD=p", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(odbc_string_fault(cases[i].text) == NULL, cases[i].is_good);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),  cmocka_unit_test(test_find_cuts),
-        cmocka_unit_test(test_build), cmocka_unit_test(test_build_and_find),
-        cmocka_unit_test(test_split), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_faults),         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_find_cuts),      cmocka_unit_test(test_build),
+        cmocka_unit_test(test_build_and_find), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,6 +213,9 @@ static void test_connection_string_redaction(void **state)
         {"odbc:PWD=", "odbc:PWD=***"},
         {"odbc:x;y;", "odbc:x;y;"},
         {"odbc:PWD={open", "odbc:PWD=***"},
+        {"odbc:Driver={open;Pwd=s;Server=x", "odbc:Driver=***"},
+        {"odbc:Token=s;pqopt={password=s};Port=5", "odbc:Token=***;pqopt=***;Port=5"},
+        {"odbc:mariadb://u:s@h/d", "odbc:***"},
     };
     char out[128];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
