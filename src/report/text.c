@@ -349,8 +349,11 @@ static const char *stop_text(const struct result *result)
 {
     switch (result->stop_reason) {
     case STOP_COMPLETED:
-        return result->sessions.finished == result->sessions.requested
-                   ? "every session came to its own end"
+        if (result->sessions.finished == result->sessions.requested) {
+            return "every session came to its own end";
+        }
+        return result->sessions.finished == result->sessions.connected
+                   ? "every session that connected came to its own end"
                    : "no session was left";
     case STOP_DURATION:
         return "the time asked for was over";
