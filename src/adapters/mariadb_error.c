@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <errmsg.h>
+#include <mysqld_error.h>
 
 struct meaning {
     unsigned number;
@@ -265,6 +266,10 @@ enum status mariadb_connect_error(struct adapter_conn *conn, struct error *error
         meaning = socket_meaning(number, message);
     } else if (strncmp(sqlstate, "28", 2) == 0) {
         meaning = (struct meaning){number, STATUS_FATAL, ERROR_AUTH};
+    }
+    if (number == ER_CON_COUNT_ERROR) {
+        /* before its greeting a server sends no SQLSTATE, behind it this one: one cause, not two */
+        sqlstate = "08004";
     }
     copy_message(text, sizeof text, message);
     conn->is_lost = true;
