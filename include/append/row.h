@@ -62,6 +62,7 @@ struct table {
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where there is only one */
     bool keeps_failed_rows; /* the engine cannot undo: of a statement that fails the rows stay that
                                came before the failing one */
+    uint64_t statement_bytes_max; /* the server takes none that is longer; 0 = not known */
     size_t column_count;
     struct column *columns; /* owned: table_fini frees it */
 };

@@ -150,6 +150,9 @@ enum status mariadb_bulk_send(struct adapter_conn *conn, const struct batch *bat
     if (buffer_failed(&packet)) {
         status = mariadb_memory_error(error);
     } else {
+        status = mariadb_check_length(batch->table, packet.length, error);
+    }
+    if (status == STATUS_OK) {
         status = send_command(conn, COM_STMT_BULK_EXECUTE, packet.bytes, packet.length, error);
     }
     buffer_fini(&packet);

@@ -79,6 +79,10 @@ enum status mariadb_statement_error(struct adapter_conn *conn, MYSQL_STMT *state
 /* Records a condition that the server told as a warning. */
 enum status mariadb_warning_error(unsigned number, const char *message, struct error *error);
 
+/* FATAL when the server would refuse a statement of so many bytes. It is not sent at all, because
+ * the server ends the connection while it is on its way, and its answer can get lost in that. */
+enum status mariadb_check_length(const struct table *table, size_t length, struct error *error);
+
 /* Records that memory ran out. */
 enum status mariadb_memory_error(struct error *error);
 

@@ -202,6 +202,21 @@ static enum status ask_engine(struct adapter_conn *conn, struct table *table)
     return status == STATUS_LOST ? STATUS_LOST : STATUS_OK;
 }
 
+/* How long a statement can be: with the byte that tells the command it has to be shorter than what
+ * the server calls its packet. */
+static enum status ask_length(struct adapter_conn *conn, struct table *table)
+{
+    MYSQL_RES *result = NULL;
+    struct error ignored;
+    error_clear(&ignored);
+    const enum status status = mariadb_fetch(
+        conn, "select greatest(@@max_allowed_packet, @@net_buffer_length) - 2", &result, &ignored);
+    MYSQL_ROW row = result != NULL ? mysql_fetch_row(result) : NULL;
+    table->statement_bytes_max = row != NULL && row[0] != NULL ? strtoull(row[0], NULL, 10) : 0;
+    mysql_free_result(result);
+    return status == STATUS_LOST ? STATUS_LOST : STATUS_OK;
+}
+
 static enum status read_kind(struct adapter_conn *conn, struct table *table, struct error *error)
 {
     MYSQL_RES *result = NULL;
@@ -303,6 +318,9 @@ enum status mariadb_describe(struct adapter_conn *conn, const char *table_name, 
     }
     if (status == STATUS_OK) {
         status = ask_engine(conn, table);
+    }
+    if (status == STATUS_OK) {
+        status = ask_length(conn, table);
     }
     if (status == STATUS_OK) {
         status = read_columns(conn, table, error);

@@ -294,6 +294,16 @@ static const char *remedy(unsigned number)
     }
 }
 
+enum status mariadb_check_length(const struct table *table, size_t length, struct error *error)
+{
+    if (table->statement_bytes_max == 0 || length <= table->statement_bytes_max) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s",
+              remedy(ER_NET_PACKET_TOO_LARGE));
+    return STATUS_FATAL;
+}
+
 static enum status report(struct adapter_conn *conn, unsigned number, const char *sqlstate,
                           const char *message, struct error *error)
 {

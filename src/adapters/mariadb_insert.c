@@ -85,7 +85,11 @@ enum status mariadb_insert_send(struct adapter_conn *conn, const struct batch *b
     add_rows(conn, &sql, batch);
     if (buffer_failed(&sql)) {
         status = mariadb_memory_error(error);
-    } else if (mysql_send_query(&conn->mysql, buffer_text(&sql), (unsigned long)sql.length) != 0) {
+    } else {
+        status = mariadb_check_length(batch->table, sql.length, error);
+    }
+    if (status == STATUS_OK &&
+        mysql_send_query(&conn->mysql, buffer_text(&sql), (unsigned long)sql.length) != 0) {
         status = mariadb_call_error(conn, error);
     }
     buffer_fini(&sql);

@@ -153,6 +153,7 @@ static enum status keep_writable(struct table *to, const struct table *from, str
     enum status status = table_init(to, from->name, error);
     memcpy(to->engine, from->engine, sizeof to->engine);
     to->keeps_failed_rows = from->keeps_failed_rows;
+    to->statement_bytes_max = from->statement_bytes_max;
     for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
         const struct column *column = &from->columns[c];
         /* a unique column with a default is a sequence: the database numbers it */
