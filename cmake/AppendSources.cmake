@@ -30,6 +30,7 @@ set(measure_sources
     src/measure/histogram.c
     src/measure/intervals.c
     src/measure/ledger.c
+    src/measure/limit.c
     src/measure/proc_file.c
     src/measure/process_memory.c
     src/measure/process_table.c
@@ -76,6 +77,10 @@ set(report_sources
     src/report/tree.c)
 
 set(cli_sources
+    src/cli/check.c
+    src/cli/command.c
+    src/cli/find_max.c
+    src/cli/job.c
     src/cli/option_table.c
     src/cli/options.c
     src/cli/run.c)

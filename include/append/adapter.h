@@ -50,12 +50,27 @@ struct target {
     bool (*is_cancelled)(void);
 };
 
+enum {
+    SESSION_LIMITS_MAX = 6
+};
+
+/* One setting of a server that limits the number of sessions, as it applies to this user. */
+struct session_limit {
+    char name[64];    /* as in the server's manual: "max_connections" */
+    uint64_t allowed; /* sessions in all, those reserved for others taken off */
+    uint64_t used;    /* open now and counted by this limit, this one included */
+    char note[120];   /* how `allowed` comes about; may be empty */
+    char fix[200];    /* how it is raised: a statement, or a line of a file */
+};
+
 /* What a server says about itself. 0 and "" mean that it does not say. */
 struct server_limits {
     char version[80];
-    uint64_t max_sessions;      /* sessions that the server allows in all */
-    uint64_t reserved_sessions; /* of these, not available to this user */
-    uint64_t used_sessions;     /* open now, this one included */
+    size_t count; /* limits that apply; those that are switched off are left out */
+    struct session_limit sessions[SESSION_LIMITS_MAX];
+    unsigned tasks_per_session; /* processes or threads that the server has for each session of its
+                                   own; 0 = sessions share them */
+    unsigned files_per_session; /* descriptors that its listening process keeps for each */
 };
 
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
@@ -147,6 +162,13 @@ struct adapter {
     /* Optional. Runs a query of the user and drains its result; *rows = rows returned. */
     enum status (*query)(struct adapter_conn *conn, const char *sql, uint64_t *rows,
                          struct error *error);
+
+    /* Optional. Runs one query whose columns are whole numbers and hands each row to take(context,
+     * values), row by row as they come; a value that is NULL or no number is REJECTED. When take
+     * returns false the rest is given up, and the result is OK; the connection may then be LOST. */
+    enum status (*read_numbers)(struct adapter_conn *conn, const char *sql, size_t columns,
+                                bool (*take)(void *context, const int64_t *values), void *context,
+                                struct error *error);
 
     /* Optional. Asks the server about its version and limits. */
     enum status (*server_limits)(struct adapter_conn *conn, struct server_limits *limits,

@@ -136,14 +136,16 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     MYSQL_ROW row = mysql_fetch_row(result);
     if (row != NULL && row[0] != NULL && row[1] != NULL && row[2] != NULL) {
         write_version(limits, row[0], row[1]);
-        limits->max_sessions = strtoull(row[2], NULL, 10);
+        limits->count = 1;
+        snprintf(limits->sessions[0].name, sizeof limits->sessions[0].name, "max_connections");
+        limits->sessions[0].allowed = strtoull(row[2], NULL, 10);
     }
     mysql_free_result(result);
     error_clear(&ignored);
     status = mariadb_fetch(conn, "show global status like 'Threads_connected'", &result, &ignored);
     if (status == STATUS_OK) {
         row = mysql_fetch_row(result);
-        limits->used_sessions = row != NULL && row[1] != NULL ? strtoull(row[1], NULL, 10) : 0;
+        limits->sessions[0].used = row != NULL && row[1] != NULL ? strtoull(row[1], NULL, 10) : 0;
         mysql_free_result(result);
     }
     return STATUS_OK;

@@ -229,9 +229,10 @@ void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
 static bool take_limits(SQLHSTMT statement, void *context)
 {
     struct server_limits *limits = context;
-    limits->max_sessions = (uint64_t)odbc_get_number(statement, 1);
-    limits->reserved_sessions = (uint64_t)odbc_get_number(statement, 2);
-    limits->used_sessions = (uint64_t)odbc_get_number(statement, 3);
+    struct session_limit *limit = &limits->sessions[limits->count++];
+    snprintf(limit->name, sizeof limit->name, "max_connections");
+    limit->allowed = (uint64_t)(odbc_get_number(statement, 1) - odbc_get_number(statement, 2));
+    limit->used = (uint64_t)odbc_get_number(statement, 3);
     return false;
 }
 

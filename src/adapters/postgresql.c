@@ -178,9 +178,11 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     if (status == STATUS_OK) {
         snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
                  PQgetvalue(result, 0, 0));
-        limits->max_sessions = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
-        limits->reserved_sessions = strtoull(PQgetvalue(result, 0, 2), NULL, 10);
-        limits->used_sessions = strtoull(PQgetvalue(result, 0, 3), NULL, 10);
+        struct session_limit *limit = &limits->sessions[limits->count++];
+        snprintf(limit->name, sizeof limit->name, "max_connections");
+        limit->allowed = strtoull(PQgetvalue(result, 0, 1), NULL, 10) -
+                         strtoull(PQgetvalue(result, 0, 2), NULL, 10);
+        limit->used = strtoull(PQgetvalue(result, 0, 3), NULL, 10);
     }
     PQclear(result);
     return status;

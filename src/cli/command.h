@@ -9,7 +9,18 @@
 /* append SESSIONS RECORDS [TARGET] */
 enum exit_code command_run(int argc, char **argv);
 
-/* Prints "append: text" on stderr and returns `code`. */
+/* append check SESSIONS [TARGET] */
+enum exit_code command_check(int argc, char **argv);
+
+/* append find-max [TARGET] */
+enum exit_code command_find_max(int argc, char **argv);
+
+/* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
+ * server or from the command line, and returns `code`. */
+enum exit_code command_say(enum exit_code code, const char *text);
 enum exit_code command_fail(enum exit_code code, const struct error *error);
+
+/* What was printed on stdout must have arrived. */
+enum exit_code command_finish_output(void);
 
 #endif

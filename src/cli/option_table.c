@@ -9,6 +9,9 @@
 #include "base/units.h"
 #include "plan/plan.h"
 
+enum {
+    TRIES_MAX = 1000000
+};
 #define DAY_NS (24 * 3600 * MONO_NS_PER_S)
 
 static enum status refuse(struct error *error, const char *option, const char *value,
@@ -237,14 +240,107 @@ STORE(store_server_cgroup)
 
 STORE(store_on_drop)
 {
+    static const char reconnect[] = "reconnect:";
+    struct config *config = &options->config;
     if (strcmp(value, "continue") == 0) {
-        options->config.drop_policy = DROP_CONTINUE;
+        config->drop_policy = DROP_CONTINUE;
     } else if (strcmp(value, "stop") == 0) {
-        options->config.drop_policy = DROP_STOP;
+        config->drop_policy = DROP_STOP;
+    } else if (strcmp(value, "reconnect") == 0) {
+        config->drop_policy = DROP_RECONNECT;
+    } else if (strncmp(value, reconnect, strlen(reconnect)) == 0) {
+        config->drop_policy = DROP_RECONNECT;
+        return store_count("on-drop reconnect", value + strlen(reconnect), TRIES_MAX,
+                           &config->reconnect_tries, error);
     } else {
-        return refuse(error, "on-drop", value, "continue or stop");
+        return refuse(error, "on-drop", value,
+                      "continue, stop, reconnect or reconnect:TRIES (reconnect:50)");
     }
     return STATUS_OK;
+}
+
+STORE(store_verify)
+{
+    if (strcmp(value, "count") == 0) {
+        options->config.verify_mode = VERIFY_COUNT;
+    } else if (strcmp(value, "rows") == 0) {
+        options->config.verify_mode = VERIFY_ROWS;
+    } else {
+        return refuse(error, "verify", value, "count or rows");
+    }
+    return STATUS_OK;
+}
+
+STORE(store_idle)
+{
+    return store_count("idle", value, PLAN_SESSIONS_MAX, &options->config.idle_sessions, error);
+}
+
+STORE(store_churn)
+{
+    return store_count("churn", value, UINT32_MAX, &options->config.churn_batches, error);
+}
+
+/* A number, or with % a share of the sessions. */
+STORE(store_min_sessions)
+{
+    const size_t length = strlen(value);
+    char share[8];
+    uint64_t percent;
+    if (length == 0 || value[length - 1] != '%') {
+        return store_count("min-sessions", value, PLAN_SESSIONS_MAX, &options->config.min_sessions,
+                           error);
+    }
+    snprintf(share, sizeof share, "%.*s", (int)(length - 1 < 7 ? length - 1 : 7), value);
+    if (!units_parse_count(share, 100, &percent) || percent == 0) {
+        return refuse(error, "min-sessions", value,
+                      "a number of sessions or a share of 1% to 100%");
+    }
+    options->config.min_percent = (unsigned)percent;
+    return STATUS_OK;
+}
+
+STORE(store_no_check)
+{
+    (void)value;
+    (void)error;
+    options->config.is_unchecked = true;
+    return STATUS_OK;
+}
+
+STORE(store_first)
+{
+    return store_count("first", value, PLAN_SESSIONS_MAX, &options->config.first_sessions, error);
+}
+
+STORE(store_max_sessions)
+{
+    return store_count("max-sessions", value, PLAN_SESSIONS_MAX, &options->config.max_sessions,
+                       error);
+}
+
+STORE(store_hold)
+{
+    return store_duration("hold", value, DAY_NS, &options->config.hold_ns, error);
+}
+
+STORE(store_max_time)
+{
+    return store_duration("max-time", value, 30 * DAY_NS, &options->config.max_time_ns, error);
+}
+
+STORE(store_max_memory)
+{
+    if (units_parse_bytes(value, UINT64_C(1) << 50, &options->config.max_memory_bytes) &&
+        options->config.max_memory_bytes > 0) {
+        return STATUS_OK;
+    }
+    return refuse(error, "max-memory", value, "a size (500M, 16G)");
+}
+
+STORE(store_p99)
+{
+    return store_duration("p99", value, DAY_NS, &options->config.p99_bound_ns, error);
 }
 
 STORE(store_out)
@@ -303,46 +399,75 @@ STORE(store_version)
 
 static const char connection[] = "Connection";
 static const char work[] = "Work";
+static const char faults[] = "Limits and faults";
+static const char search[] = "The search";
 static const char measuring[] = "Measuring and reporting";
 
+/* Which commands take an option. */
+enum {
+    RUN = COMMAND_RUN,
+    FIND = COMMAND_FIND_MAX,
+    LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
+    ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX
+};
+
 const struct option_entry option_table[] = {
-    {connection, "adapter", "NAME", "database behind a port (found out otherwise)", store_adapter},
-    {connection, "host", "NAME", "server's host, or folder of its socket", store_host},
-    {connection, "user", "NAME", "user of the database", store_user},
-    {connection, "password-file", "FILE", "file whose first line is the password",
+    {ALL, connection, "adapter", "NAME", "database behind a port (found out otherwise)",
+     store_adapter},
+    {ALL, connection, "host", "NAME", "server's host, or folder of its socket", store_host},
+    {ALL, connection, "user", "NAME", "user of the database", store_user},
+    {ALL, connection, "password-file", "FILE", "file whose first line is the password",
      store_password_file},
-    {connection, "database", "NAME", "database to connect to", store_database},
-    {connection, "schema", "NAME", "schema in which the table lives", store_schema},
-    {connection, "connect-concurrency", "N", "sessions that connect at a time (64)",
+    {ALL, connection, "database", "NAME", "database to connect to", store_database},
+    {LOAD, connection, "schema", "NAME", "schema in which the table lives", store_schema},
+    {ALL, connection, "connect-concurrency", "N", "sessions that connect at a time (64)",
      store_connect_concurrency},
-    {connection, "connect-timeout", "T", "time for one connect, whole seconds (30)",
+    {ALL, connection, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      store_connect_timeout},
-    {work, "table", "NAME", "table to append to (syslog_table)", store_table},
-    {work, "schema-file", "FILE", "SQL that creates the table when it is missing",
+    {LOAD, work, "table", "NAME", "table to append to (syslog_table)", store_table},
+    {LOAD, work, "schema-file", "FILE", "SQL that creates the table when it is missing",
      store_schema_file},
-    {work, "engine", "NAME", "mariadb: storage engine of a table made here", store_engine},
-    {work, "recreate", NULL, "drop the table and create it again", store_recreate},
-    {work, "method", "NAME", "how to append: see above (the first one)", store_method},
-    {work, "batch", "N", "rows in one append (100)", store_batch},
-    {work, "read", "count|none|SQL", "after an append: count(*), nothing or a query", store_read},
-    {work, "read-every", "N", "read after every N batches (1)", store_read_every},
-    {work, "data", "varied|constant", "rows that differ (default), or all alike", store_data},
-    {work, "seed", "N", "repeat the rows of an earlier run", store_seed},
-    {work, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
-    {work, "duration", "T", "append for a time, not a number of rows", store_duration_option},
-    {work, "on-drop", "continue|stop", "when a session is lost (continue)", store_on_drop},
-    {work, "stack-size", "BYTES", "stack of a session's thread (by adapter)", store_stack_size},
-    {measuring, "sample-interval", "T", "CPU and memory, a sample every T (3)",
+    {LOAD, work, "engine", "NAME", "mariadb: storage engine of a table made here", store_engine},
+    {LOAD, work, "recreate", NULL, "drop the table and create it again", store_recreate},
+    {LOAD, work, "method", "NAME", "how to append: see above (the first one)", store_method},
+    {LOAD, work, "batch", "N", "rows in one append (100)", store_batch},
+    {LOAD, work, "read", "count|none|SQL", "after an append: count(*), nothing or a query",
+     store_read},
+    {LOAD, work, "read-every", "N", "read after every N batches (1)", store_read_every},
+    {LOAD, work, "data", "varied|constant", "rows that differ (default), or all alike", store_data},
+    {LOAD, work, "seed", "N", "repeat the rows of an earlier run", store_seed},
+    {RUN, work, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
+    {RUN, work, "duration", "T", "append for a time, not a number of rows", store_duration_option},
+    {ALL, work, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
+     store_stack_size},
+    {RUN, faults, "no-check", NULL, "go on where a limit is certain to be hit", store_no_check},
+    {RUN, faults, "min-sessions", "N|N%", "sessions that must be up to go on (1)",
+     store_min_sessions},
+    {RUN, faults, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
+     store_on_drop},
+    {RUN, faults, "verify", "count|rows", "what is held against the ledger (count)", store_verify},
+    {RUN | COMMAND_CHECK, faults, "idle", "N", "more sessions that only stay connected (0)",
+     store_idle},
+    {RUN, faults, "churn", "N", "connect anew after every N batches (never)", store_churn},
+    {FIND, search, "first", "N", "sessions of the first level (10)", store_first},
+    {FIND, search, "hold", "T", "how long a level is held (5)", store_hold},
+    {FIND, search, "max-sessions", "N", "never more sessions (what this machine holds)",
+     store_max_sessions},
+    {FIND, search, "max-time", "T", "end the search after a time (10m)", store_max_time},
+    {FIND, search, "max-memory", "SIZE", "never more of this machine in use (90 %)",
+     store_max_memory},
+    {FIND, search, "p99", "T", "name the level where append's p99 passes T", store_p99},
+    {LOAD, measuring, "sample-interval", "T", "CPU and memory, a sample every T (3)",
      store_sample_interval},
-    {measuring, "server-pid", "PID", "server's process (found by its port)", store_server_pid},
-    {measuring, "server-cgroup", "DIR", "server's cgroup folder, for its memory",
+    {ALL, measuring, "server-pid", "PID", "server's process (found by its port)", store_server_pid},
+    {ALL, measuring, "server-cgroup", "DIR", "server's cgroup folder, for its memory",
      store_server_cgroup},
-    {measuring, "out", "DIR", "folder of the files (append-runs/...)", store_out},
-    {measuring, "quiet", NULL, "no progress (also -q)", store_quiet},
-    {measuring, "json", NULL, "report as JSON on standard output", store_json},
-    {measuring, "plan", NULL, "print the plan and end", store_plan},
-    {measuring, "version", NULL, "print versions and end", store_version},
-    {measuring, "help", NULL, "print this text (also -h)", store_help},
+    {LOAD, measuring, "out", "DIR", "folder of the files (append-runs/...)", store_out},
+    {ALL, measuring, "quiet", NULL, "no progress (also -q)", store_quiet},
+    {ALL, measuring, "json", NULL, "report as JSON on standard output", store_json},
+    {RUN, measuring, "plan", NULL, "print the plan and end", store_plan},
+    {RUN, measuring, "version", NULL, "print versions and end", store_version},
+    {ALL, measuring, "help", NULL, "print this text (also -h)", store_help},
 };
 const size_t option_table_size = sizeof option_table / sizeof option_table[0];
 _Static_assert(sizeof option_table / sizeof option_table[0] <= OPTION_TABLE_MAX,

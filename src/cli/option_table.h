@@ -1,4 +1,4 @@
-/* Every option of a run, in the order of --help. */
+/* Every option of every command, in the order of --help. */
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
 
@@ -12,6 +12,7 @@ enum {
 };
 
 struct option_entry {
+    unsigned commands;   /* that take it: enum command, or-ed */
     const char *section; /* heading in --help */
     const char *name;
     const char *argument; /* NULL: the option takes none */

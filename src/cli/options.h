@@ -12,8 +12,15 @@
 #include "append/error.h"
 #include "plan/config.h"
 
+enum command {
+    COMMAND_RUN = 1,
+    COMMAND_CHECK = 2,
+    COMMAND_FIND_MAX = 4,
+};
+
 /* What the command line asks for beside the run itself. */
 struct options {
+    enum command command;
     struct config config;
     bool is_help;
     bool is_version;
@@ -21,11 +28,12 @@ struct options {
     char password[256];
 };
 
-/* Reads argv into *options. REJECTED: *error is the line to print. Strings in config point into
- * argv, the environment and *options. */
-enum status options_parse(struct options *options, int argc, char **argv, struct error *error);
+/* Reads the argv of a command into *options; argv[0] is not looked at. REJECTED: *error is the line
+ * to print. Strings in config point into argv, the environment and *options. */
+enum status options_parse(struct options *options, enum command command, int argc, char **argv,
+                          struct error *error);
 
-/* Writes the help text, at most 80 columns wide. */
-void options_print_help(FILE *stream);
+/* Writes the help text of a command, at most 80 columns wide. */
+void options_print_help(enum command command, FILE *stream);
 
 #endif

@@ -17,6 +17,7 @@ struct driver {
     unsigned started;   /* sessions whose thread exists; they are the first ones */
     int64_t stopped_ns; /* when STOP was first seen; 0 before */
     int64_t next_interrupt_ns;
+    bool is_shortage_told;
     struct result *result;
 };
 
@@ -58,12 +59,30 @@ static void interrupt_sessions(struct driver *driver)
     pthread_mutex_unlock(&driver->load.connections_lock);
 }
 
+static void tell_shortage(struct driver *driver)
+{
+    if (!driver->is_shortage_told && driver->config->on_shortage != NULL) {
+        driver->is_shortage_told = true;
+        driver->config->on_shortage(driver->config->context);
+    }
+}
+
+static bool has_shortage(const struct driver *driver)
+{
+    struct recorder *recorder = driver->config->recorder;
+    return recorder_read(recorder, RECORDER_SESSIONS_FAILED) > 0 ||
+           recorder_read(recorder, RECORDER_SESSIONS_DROPPED) > 0;
+}
+
 /* Looks for everything that ends a run early, and at sessions that do not end. */
 static void look_around(struct driver *driver)
 {
     struct gate *gate = &driver->load.gate;
     const struct plan *plan = driver->config->plan;
     const int64_t now_ns = mono_now_ns();
+    if (!driver->is_shortage_told && has_shortage(driver)) {
+        tell_shortage(driver);
+    }
     if (interrupt_requested()) {
         gate_stop(gate, STOP_INTERRUPTED);
     }
@@ -115,6 +134,7 @@ static bool start_session(struct driver *driver, const pthread_attr_t *attribute
               "the cgroup's pids.max, vm.max_map_count)",
               driver->started + 1, strerror(rc));
     causes_add(driver->load.causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
+    tell_shortage(driver);
     return false;
 }
 

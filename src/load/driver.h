@@ -19,6 +19,11 @@ struct driver_config {
     struct recorder *recorder;
     struct sampler *sampler; /* may be NULL */
     int64_t start_ns;        /* monotonic start of the run */
+
+    /* May be NULL. Main thread; once, soon after the first session had no thread, was not let in or
+     * was dropped: what was short still is, and the other sessions are still there. */
+    void (*on_shortage)(void *context);
+    void *context;
 };
 
 /* Main thread; returns when every session has ended. Fills times, stop_reason, both ledgers (but

@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "measure/causes.h"
 #include "measure/ledger.h"
+#include "measure/limit.h"
 #include "measure/recorder.h"
 #include "measure/sampler.h"
 
@@ -49,6 +50,7 @@ struct result {
 
     struct recorder_snapshot totals;
     struct causes causes;
+    struct findings findings; /* the limits that were hit */
     struct resource_summary resources;
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;

@@ -15,5 +15,9 @@ void config_init(struct config *config)
         .connect_timeout_ns = 30 * MONO_NS_PER_S,
         .sample_interval_ns = 3 * MONO_NS_PER_S,
         .drop_policy = DROP_CONTINUE,
+        .reconnect_tries = 20,
+        .first_sessions = 10,
+        .hold_ns = 5 * MONO_NS_PER_S,
+        .max_time_ns = 600 * MONO_NS_PER_S,
     };
 }

@@ -23,8 +23,14 @@ enum data_mode {
 };
 
 enum drop_policy {
-    DROP_CONTINUE, /* a dropped session ends alone */
-    DROP_STOP,     /* the first dropped session ends the run */
+    DROP_CONTINUE,  /* a dropped session ends alone */
+    DROP_STOP,      /* the first dropped session ends the run */
+    DROP_RECONNECT, /* it connects again and goes on */
+};
+
+enum verify_mode {
+    VERIFY_COUNT, /* count(*) before and after */
+    VERIFY_ROWS,  /* and every row is read back and told by its identity */
 };
 
 struct config {
@@ -58,6 +64,19 @@ struct config {
     pid_t server_pid;
     const char *server_cgroup;
     enum drop_policy drop_policy;
+    uint64_t reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
+    enum verify_mode verify_mode;
+    uint64_t idle_sessions;    /* beside `sessions`: they only stay connected */
+    uint64_t churn_batches;    /* a session connects anew after so many; 0 = never */
+    uint64_t min_sessions;     /* fewer are no run; 0 = one will do */
+    unsigned min_percent;      /* the same as a share of the sessions; 0 = not given */
+    bool is_unchecked;         /* go on although a limit is certain to be hit */
+    uint64_t first_sessions;   /* find-max: lowest level */
+    uint64_t max_sessions;     /* find-max: never more; 0 = what this machine allows */
+    int64_t hold_ns;           /* find-max: how long a level is held */
+    int64_t max_time_ns;       /* find-max: the search ends then */
+    uint64_t max_memory_bytes; /* find-max: of this machine in use, never more; 0 = all but 10 % */
+    int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
     const char *out;
     bool is_quiet;
     bool is_json;

@@ -19,6 +19,15 @@ enum {
     SCHEMA_FILE_BYTES_MAX = 1 << 20
 };
 
+/* A share is rounded up: 99 % of 50 sessions are 50. */
+static unsigned least_sessions(const struct config *config)
+{
+    const uint64_t all = config->sessions + config->idle_sessions;
+    const uint64_t share = (all * config->min_percent + 99) / 100;
+    const uint64_t least = config->min_sessions > share ? config->min_sessions : share;
+    return least > 0 ? (unsigned)least : 1;
+}
+
 static enum exit_code check_counts(const struct config *config, struct error *error)
 {
     if (config->duration_ns == 0 && config->records < config->sessions) {
@@ -26,6 +35,17 @@ static enum exit_code check_counts(const struct config *config, struct error *er
                   "%" PRIu64 " records are fewer than %" PRIu64
                   " sessions: every session appends at least one row",
                   config->records, config->sessions);
+        return EXIT_CODE_USAGE;
+    }
+    if (least_sessions(config) > config->sessions + config->idle_sessions) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--min-sessions %" PRIu64 " is more than the %" PRIu64 " sessions of this run",
+                  config->min_sessions, config->sessions + config->idle_sessions);
+        return EXIT_CODE_USAGE;
+    }
+    if (config->sessions + config->idle_sessions > PLAN_SESSIONS_MAX) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%" PRIu64 " sessions in all are more than %d",
+                  config->sessions + config->idle_sessions, PLAN_SESSIONS_MAX);
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;
@@ -234,6 +254,12 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->server_pid = config->server_pid;
     plan->server_cgroup = config->server_cgroup;
     plan->drop_policy = config->drop_policy;
+    plan->reconnect_tries = (unsigned)config->reconnect_tries;
+    plan->verify_mode = config->verify_mode;
+    plan->idle_sessions = (unsigned)config->idle_sessions;
+    plan->churn_batches = config->churn_batches;
+    plan->min_sessions = least_sessions(config);
+    plan->is_unchecked = config->is_unchecked;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }

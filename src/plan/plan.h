@@ -49,6 +49,12 @@ struct plan {
     pid_t server_pid;
     const char *server_cgroup;
     enum drop_policy drop_policy;
+    unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
+    enum verify_mode verify_mode;
+    unsigned idle_sessions; /* their numbers follow those of the others; they append nothing */
+    uint64_t churn_batches; /* 0 = sessions keep their connection */
+    unsigned min_sessions;  /* that must be up, idle ones included, for the run to go on; >= 1 */
+    bool is_unchecked;      /* go on although a limit is certain to be hit */
     size_t stack_bytes;
 
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */

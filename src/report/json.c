@@ -10,7 +10,7 @@
 
 /* Raised when a member changes its meaning or goes; new members do not raise it. */
 enum {
-    FORMAT_VERSION = 1
+    FORMAT_VERSION = 2
 };
 
 /* Enough for nanoseconds in a run of days, and without the noise of binary fractions. */
@@ -23,9 +23,15 @@ static void add_server(struct tree root, const struct result *result)
     const struct server_limits *server = &result->server;
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
-    tree_count_if(tree, "max_sessions", server->max_sessions > 0, server->max_sessions);
-    tree_count_if(tree, "reserved_sessions", server->max_sessions > 0, server->reserved_sessions);
-    tree_count_if(tree, "used_sessions", server->used_sessions > 0, server->used_sessions);
+    struct tree limits = tree_array(tree, "session_limits");
+    for (size_t i = 0; i < server->count; i++) {
+        const struct session_limit *limit = &server->sessions[i];
+        struct tree entry = tree_append_object(limits);
+        tree_text(entry, "name", limit->name);
+        tree_count(entry, "allowed", limit->allowed);
+        tree_count(entry, "used", limit->used);
+        tree_text(entry, "note", limit->note);
+    }
 }
 
 static void add_connection(struct tree root, const struct result *result)

@@ -58,7 +58,7 @@ class Exact(harness.Postgresql):
     def test_the_report_names_the_server(self):
         ended, run = self.run_append("2", "100", self.url)
         self.assertRegex(run.json["server"]["version"], r"\d+\.\d+")
-        self.assertGreaterEqual(run.json["server"]["max_sessions"], 20)
+        self.assertGreaterEqual(run.json["server"]["session_limits"][0]["allowed"], 20)
         self.assertGreater(run.json["resources"]["max_server_memory_bytes"], 0)
         self.assertGreater(run.json["resources"]["server_pid"], 0)
         self.assertIn("postgres", ended.out)

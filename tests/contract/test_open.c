@@ -226,8 +226,12 @@ static void test_server_limits(void **state)
                     STATUS_OK);
     assert_true(strlen(limits.version) > 5);
     if (contract->fixture->break_connections != NULL) {
-        assert_true(limits.used_sessions >= 1);
-        assert_true(limits.max_sessions >= limits.used_sessions);
+        assert_true(limits.count >= 1);
+        for (size_t i = 0; i < limits.count; i++) {
+            assert_true(limits.sessions[i].name[0] != '\0');
+            assert_true(limits.sessions[i].used >= 1);
+            assert_true(limits.sessions[i].allowed >= limits.sessions[i].used);
+        }
     }
 }
 

@@ -109,7 +109,8 @@ static int set_up(void **state)
     fill_latency(RECORDER_APPEND, 870000, 100000);
     fill_latency(RECORDER_COUNT, 4300000, 100000);
     snprintf(result.server.version, sizeof result.server.version, "PostgreSQL 15.4");
-    result.server.max_sessions = 1200;
+    result.server.count = 1;
+    result.server.sessions[0].allowed = 1200;
     snprintf(result.verdict_reason, sizeof result.verdict_reason,
              "every row was acknowledged and counted");
     columns[0] = (struct column){
@@ -376,7 +377,7 @@ static void test_json_values(void **state)
     (void)state;
     spoil();
     json_t *json = json_of();
-    check_number(json, "format", 1);
+    check_number(json, "format", 2);
     assert_string_equal(json_string_value(at(json, "version")), APPEND_VERSION);
     check_number(json, "figures.max_cpu_percent", 51.2);
     assert_true(json_is_null(at(json, "figures.max_memory_mib")));

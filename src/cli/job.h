@@ -1,0 +1,38 @@
+/*
+ * What the commands that load a database have in common: the plan, and what is made ready for it
+ * before the first session.
+ */
+#ifndef CLI_JOB_H
+#define CLI_JOB_H
+
+#include <stdbool.h>
+
+#include "base/exit_code.h"
+#include "load/generator.h"
+#include "load/setup.h"
+#include "measure/recorder.h"
+#include "measure/sampler.h"
+#include "plan/plan.h"
+
+/* All zero but the plan at first; ended by job_release, however far it came. */
+struct job {
+    struct plan plan; /* owned */
+    bool is_adapter_ready;
+    struct setup setup;
+    struct generator *generator;
+    struct recorder *recorder;
+};
+
+/* Before anything is connected to: descriptors, the client library. */
+enum exit_code job_begin(struct job *job, struct error *error);
+
+/* The table, and the memory that the sessions share. */
+enum exit_code job_set_up(struct job *job, struct error *error);
+
+/* NULL: *error says why. */
+struct sampler *job_start_sampler(const struct job *job, const struct sampler_sink *sink,
+                                  struct error *error);
+
+void job_release(struct job *job);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * What shows that a limit was hit: counters and processes as they were before the sessions, when
+ * the first of them failed, and after. Main thread only; reading never fails, what cannot be read
+ * is no evidence.
+ */
+#ifndef LIMITS_EVIDENCE_H
+#define LIMITS_EVIDENCE_H
+
+#include "limits/limits.h"
+#include "measure/causes.h"
+#include "measure/ledger.h"
+#include "measure/limit.h"
+
+struct evidence;
+
+/* Before the first session. What the question points to outlives the evidence. NULL: no memory. */
+struct evidence *evidence_begin(const struct limits_question *question);
+void evidence_end(struct evidence *evidence); /* takes NULL */
+
+/* While sessions fail for want of something: see on_shortage in load/driver.h. */
+void evidence_capture(struct evidence *evidence);
+
+/* After the sessions: the limits that the causes and the evidence name, the one that cost the most
+ * sessions first. */
+void evidence_conclude(struct evidence *evidence, const struct causes *causes,
+                       const struct session_ledger *sessions, struct findings *findings);
+
+#endif
