@@ -18,6 +18,7 @@
 #include "measure/causes.h"
 #include "measure/recorder.h"
 #include "measure/sampler.h"
+#include "measure/session_summary.h"
 #include "plan/plan.h"
 
 struct session;
@@ -48,15 +49,6 @@ struct load {
     atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
     _Atomic int64_t last_work_ns;  /* when the latest session had its last answer */
     _Atomic int64_t last_end_ns;   /* when the latest session ended */
-};
-
-enum session_outcome {
-    SESSION_NOT_STARTED,
-    SESSION_REFUSED,
-    SESSION_TIMED_OUT,
-    SESSION_FINISHED,
-    SESSION_STOPPED,
-    SESSION_DROPPED,
 };
 
 struct session {

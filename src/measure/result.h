@@ -15,6 +15,7 @@
 #include "measure/limit.h"
 #include "measure/recorder.h"
 #include "measure/sampler.h"
+#include "measure/session_summary.h"
 
 /* Why the sessions stopped working. */
 enum stop_reason {
@@ -51,6 +52,8 @@ struct result {
     struct recorder_snapshot totals;
     struct causes causes;
     struct findings findings; /* the limits that were hit */
+    size_t session_count;
+    struct session_summary *session_list; /* by index; NULL before the sessions ended */
     struct resource_summary resources;
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;
