@@ -47,6 +47,10 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
+    src/limits/evidence.c
+    src/limits/evidence_cause.c
+    src/limits/evidence_counters.c
+    src/limits/evidence_name.c
     src/limits/open_files.c)
 
 set(load_sources
