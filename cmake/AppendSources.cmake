@@ -47,11 +47,17 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
+    src/limits/cgroup.c
+    src/limits/client.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
     src/limits/evidence_counters.c
     src/limits/evidence_name.c
-    src/limits/open_files.c)
+    src/limits/limits.c
+    src/limits/limits_text.c
+    src/limits/open_files.c
+    src/limits/remedy.c
+    src/limits/subject.c)
 
 set(load_sources
     src/load/driver.c
@@ -73,10 +79,14 @@ set(report_sources
     src/report/files.c
     src/report/hgrm.c
     src/report/json.c
+    src/report/json_findings.c
+    src/report/json_check.c
     src/report/json_plan.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
+    src/report/text_check.c
+    src/report/text_findings.c
     src/report/text_ledger.c
     src/report/tree.c)
 

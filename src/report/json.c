@@ -5,6 +5,7 @@
 
 #include "base/mono.h"
 #include "report/figures.h"
+#include "report/json_findings.h"
 #include "report/json_plan.h"
 #include "report/tree.h"
 
@@ -275,6 +276,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_resources(root, result);
     add_counters(root, plan, result);
     add_causes(root, result);
+    json_findings_add(root, &result->findings);
     add_histograms(root, plan, result);
 
     bool is_written = false;
