@@ -5,6 +5,7 @@ set(base_sources
     src/base/buffer.c
     src/base/error.c
     src/base/interrupt.c
+    src/base/limit_sql.c
     src/base/mono.c
     src/base/probe.c
     src/base/random.c

@@ -32,6 +32,7 @@ static void add_server(struct tree root, const struct result *result)
         tree_count(entry, "allowed", limit->allowed);
         tree_count(entry, "used", limit->used);
         tree_text(entry, "note", limit->note);
+        tree_text(entry, "fix", limit->fix);
     }
 }
 
