@@ -1,5 +1,6 @@
 #include "limits/evidence.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,6 @@
 
 struct evidence {
     const struct limits_question *question;
-    int proc;                     /* /proc; negative: cannot be opened */
     struct procfs_process server; /* pid 0: not seen */
     struct limit_list before;
     struct limit_list shortage;
@@ -25,23 +25,27 @@ struct evidence {
     struct evidence_counters counters; /* before the sessions */
 };
 
+/* /proc is not kept open: a descriptor is what a session may be short of. */
 static void find_server(struct evidence *evidence)
 {
     const struct limits_question *question = evidence->question;
-    if (!question->has_server || question->is_embedded || question->is_remote ||
-        evidence->proc < 0) {
+    if (!question->has_server || question->is_embedded || question->is_remote) {
+        return;
+    }
+    const int proc = proc_file_open_root();
+    if (proc < 0) {
         return;
     }
     char note[200];
     const bool is_path = question->host != NULL && question->host[0] == '/';
-    const bool is_seen =
-        question->server_pid > 0
-            ? proc_file_process(evidence->proc, question->server_pid, &evidence->server)
-            : server_find(evidence->proc, question->port, is_path ? question->host : NULL,
-                          &evidence->server, note, sizeof note);
+    const bool is_seen = question->server_pid > 0
+                             ? proc_file_process(proc, question->server_pid, &evidence->server)
+                             : server_find(proc, question->port, is_path ? question->host : NULL,
+                                           &evidence->server, note, sizeof note);
     if (!is_seen) {
         evidence->server.pid = 0;
     }
+    close(proc);
 }
 
 static void read_counters(const struct evidence *evidence, struct evidence_counters *counters)
@@ -61,7 +65,6 @@ struct evidence *evidence_begin(const struct limits_question *question)
         return NULL;
     }
     evidence->question = question;
-    evidence->proc = proc_file_open_root();
     find_server(evidence);
     limits_read(question, &evidence->before);
     read_counters(evidence, &evidence->counters);
@@ -70,12 +73,6 @@ struct evidence *evidence_begin(const struct limits_question *question)
 
 void evidence_end(struct evidence *evidence)
 {
-    if (evidence == NULL) {
-        return;
-    }
-    if (evidence->proc >= 0) {
-        close(evidence->proc);
-    }
     free(evidence);
 }
 
@@ -85,12 +82,21 @@ void evidence_capture(struct evidence *evidence)
     evidence->is_captured = true;
 }
 
-/* The same number may be another process's by now. */
+/* The same number may be another process's by now. What cannot be read is not held to be gone. */
 static bool is_server_there(const struct evidence *evidence)
 {
+    const int proc = proc_file_open_root();
+    if (proc < 0) {
+        return true;
+    }
     struct procfs_process now;
-    return proc_file_process(evidence->proc, evidence->server.pid, &now) &&
-           now.start_ticks == evidence->server.start_ticks && now.state != 'Z' && now.state != 'X';
+    const bool is_read = proc_file_process(proc, evidence->server.pid, &now);
+    const int reason = errno;
+    close(proc);
+    if (!is_read) {
+        return reason != ENOENT && reason != ESRCH;
+    }
+    return now.start_ticks == evidence->server.start_ticks && now.state != 'Z' && now.state != 'X';
 }
 
 static bool has_lost_sessions(const struct result *result)

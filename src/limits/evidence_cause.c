@@ -108,8 +108,8 @@ static const char *find_words(const struct cause *cause)
     } words[] = {
         {"max_user_connections", "max_user_connections"},
         {"max_connections_per_hour", "max_connections_per_hour"},
-        {"for role", "role"},
-        {"for database", "database"},
+        {"for role", "rolconnlimit"},
+        {"for database", "datconnlimit"},
         {"too many clients", "max_connections"},
         {"remaining connection slots", "max_connections"},
         {"too many connections", "max_connections"},

@@ -202,10 +202,31 @@ static void name_own(struct naming *naming, const struct shortage_sum *sum, enum
     const struct limit *limit = find_limit(naming->facts->shortage, id, LIMIT_CLIENT);
     snprintf(finding->name, sizeof finding->name, "%s", name);
     SAY(finding, "%s: %s", call, strerror(sum->first->error.native_code));
-    if (limit != NULL && strcmp(name, "fs.file-max") != 0) {
+    if (strcmp(name, "fs.file-max") == 0) {
+        return; /* of the whole machine: not among the limits that are read */
+    }
+    if (limit != NULL) {
         add_limit(naming, finding, limit);
         say_use(finding, limit);
+        return;
     }
+    /* without a free descriptor nothing could be read then */
+    const struct limit *before = find_limit(naming->facts->before, id, LIMIT_CLIENT);
+    if (before != NULL && before->allowed != LIMIT_NONE) {
+        char allowed[UNITS_TEXT_BYTES];
+        add_limit(naming, finding, before);
+        SAY(finding, "; %s %s allowed", units_format_count(before->allowed, allowed), before->unit);
+    }
+}
+
+static const struct limit *find_setting(const struct limit_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].id == LIMIT_SESSIONS && strcmp(list->entries[i].name, name) == 0) {
+            return &list->entries[i];
+        }
+    }
+    return NULL;
 }
 
 static void name_setting(struct naming *naming, const struct cause *cause)
@@ -235,7 +256,9 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     SAY(finding, "; %s allowed, %s in use by others before the run",
         units_format_count(limit->allowed, allowed),
         units_format_count(limit->used > 0 ? limit->used - 1 : 0, used));
-    snprintf(finding->fix, sizeof finding->fix, "%s", limit->fix);
+    const struct limit *before = find_setting(naming->facts->before, name);
+    const bool has_fix = before != NULL && before->fix[0] != '\0';
+    snprintf(finding->fix, sizeof finding->fix, "%s", has_fix ? before->fix : limit->fix);
 }
 
 /* Connections that nobody answered: the server does not accept them, or has no room to. */
