@@ -47,12 +47,17 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
+    src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/database.c
     src/limits/limits.c
     src/limits/limits_text.c
+    src/limits/memory.c
     src/limits/open_files.c
+    src/limits/ports.c
     src/limits/remedy.c
+    src/limits/server.c
     src/limits/subject.c)
 
 set(load_sources
@@ -61,6 +66,7 @@ set(load_sources
     src/load/generator.c
     src/load/generator_fill.c
     src/load/generator_text.c
+    src/load/inquiry.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
@@ -91,6 +97,7 @@ set(cli_sources
     src/cli/job.c
     src/cli/option_table.c
     src/cli/options.c
+    src/cli/preflight.c
     src/cli/run.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
