@@ -285,7 +285,7 @@ static void name_silence(struct naming *naming, const struct shortage_sum *sum)
         (unsigned long long)overflows, (unsigned long long)facts->growth[EVIDENCE_LISTEN_DROPS]);
     if (backlog != NULL) {
         add_limit(naming, finding, backlog);
-        SAY(finding, "; %llu connections can wait", (unsigned long long)backlog->allowed);
+        SAY(finding, "; %llu can wait (%s)", (unsigned long long)backlog->allowed, backlog->where);
     }
 }
 
@@ -373,7 +373,7 @@ static void name_shortage(struct naming *naming, enum shortage shortage)
         name_own(naming, sum, LIMIT_OPEN_FILES, "fs.file-max", "socket");
         break;
     case SHORTAGE_PORTS:
-        name_own(naming, sum, LIMIT_PORTS, "net.ipv4.ip_local_port_range", "connect");
+        name_own(naming, sum, LIMIT_PORTS, "ip_local_port_range", "connect");
         break;
     case SHORTAGE_SOCKET_BACKLOG:
         name_socket_backlog(naming, sum);
