@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "load/driver_parts.h"
 
 /* How often the main thread looks for signals and deadlines. */
 #define TICK_NS (50 * MONO_NS_PER_MS)
@@ -21,16 +22,14 @@ struct driver {
     struct result *result;
 };
 
-static void init_load(struct driver *driver)
+void driver_init_load(struct load *load, const struct driver_config *config, struct causes *causes)
 {
-    const struct driver_config *config = driver->config;
-    struct load *load = &driver->load;
     load->plan = config->plan;
     load->table = &config->setup->table;
     load->workload = config->workload;
     load->generator = config->generator;
     load->recorder = config->recorder;
-    load->causes = &driver->result->causes;
+    load->causes = causes;
     load->sampler = config->sampler;
     load->rows_before = config->setup->rows_before;
     gate_init(&load->gate);
@@ -41,22 +40,18 @@ static void init_load(struct driver *driver)
     atomic_init(&load->last_end_ns, config->start_ns);
 }
 
+void driver_fini_load(struct load *load)
+{
+    pthread_mutex_destroy(&load->connections_lock);
+    gate_fini(&load->gate);
+}
+
 /* Makes blocked calls of every connection return. */
 static void interrupt_sessions(struct driver *driver)
 {
-    const struct adapter *adapter = driver->config->plan->adapter;
-    if (adapter->interrupt == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&driver->load.connections_lock);
     for (unsigned i = 0; i < driver->started; i++) {
-        struct session *session = &driver->sessions[i];
-        if (session->shared_conn != NULL) {
-            session->was_interrupted = true;
-            adapter->interrupt(session->shared_conn);
-        }
+        session_interrupt(&driver->sessions[i]);
     }
-    pthread_mutex_unlock(&driver->load.connections_lock);
 }
 
 static void tell_shortage(struct driver *driver)
@@ -116,6 +111,17 @@ static struct gate_numbers wait_tick(struct driver *driver)
     return numbers;
 }
 
+void driver_blame_thread(struct load *load, unsigned number, int rc)
+{
+    struct error error;
+    error_clear(&error);
+    error_set(&error, ERROR_LIMIT, rc, NULL,
+              "client limit: no thread for session %u: %s (see ulimit -u, threads-max, pid_max, "
+              "the cgroup's pids.max, vm.max_map_count)",
+              number, strerror(rc));
+    causes_add(load->causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
+}
+
 /* A session that gets no thread ends the start: the next ones would not get one either. */
 static bool start_session(struct driver *driver, const pthread_attr_t *attributes)
 {
@@ -127,13 +133,7 @@ static bool start_session(struct driver *driver, const pthread_attr_t *attribute
         return true;
     }
     gate_session_never_was(&driver->load.gate);
-    struct error error;
-    error_clear(&error);
-    error_set(&error, ERROR_LIMIT, rc, NULL,
-              "client limit: no thread for session %u: %s (see ulimit -u, threads-max, pid_max, "
-              "the cgroup's pids.max, vm.max_map_count)",
-              driver->started + 1, strerror(rc));
-    causes_add(driver->load.causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
+    driver_blame_thread(&driver->load, driver->started + 1, rc);
     tell_shortage(driver);
     return false;
 }
@@ -192,10 +192,9 @@ static void run_sessions(struct driver *driver)
     }
 }
 
-static void add_session(struct result *result, const struct session *session)
+void driver_add_outcome(struct session_ledger *sessions, enum session_outcome outcome)
 {
-    struct session_ledger *sessions = &result->sessions;
-    switch (session->outcome) {
+    switch (outcome) {
     case SESSION_NOT_STARTED:
         sessions->not_started++;
         break;
@@ -215,16 +214,26 @@ static void add_session(struct result *result, const struct session *session)
         sessions->dropped++;
         break;
     }
+}
+
+void driver_add_rows(struct row_ledger *rows, const struct session *session)
+{
     const uint64_t planned = session->quota == UINT64_MAX ? session->begun : session->quota;
     const uint64_t answered = session->acknowledged + session->rejected + session->in_doubt;
-    const struct row_ledger rows = {
+    const struct row_ledger own = {
         .planned = planned,
         .acknowledged = session->acknowledged,
         .rejected = session->rejected,
         .in_doubt = session->in_doubt,
         .not_sent = planned - answered,
     };
-    row_ledger_add(&result->rows, &rows);
+    row_ledger_add(rows, &own);
+}
+
+static void add_session(struct result *result, const struct session *session)
+{
+    driver_add_outcome(&result->sessions, session->outcome);
+    driver_add_rows(&result->rows, session);
     result->batches_late += session->batches_late;
     result->sessions_cut += session->was_interrupted ? 1 : 0;
     if (session->worst_lag > result->worst_lag_rows) {
@@ -232,22 +241,16 @@ static void add_session(struct result *result, const struct session *session)
     }
 }
 
-static void sum_up(struct driver *driver)
+void driver_sum_up_times(struct load *load, const struct driver_config *config,
+                         struct result *result)
 {
-    struct result *result = driver->result;
-    const struct driver_config *config = driver->config;
-    const int64_t end_ns = atomic_load(&driver->load.last_end_ns);
-    const int64_t go_ns = driver->load.gate.go_ns;
-    result->sessions.requested = config->plan->sessions;
-    result->sessions.connected = recorder_read(config->recorder, RECORDER_SESSIONS_CONNECTED);
-    for (unsigned i = 0; i < config->plan->sessions; i++) {
-        add_session(result, &driver->sessions[i]);
-    }
+    const int64_t end_ns = atomic_load(&load->last_end_ns);
+    const int64_t go_ns = load->gate.go_ns;
     result->start_mono_ns = config->start_ns;
     result->elapsed_ns = end_ns - config->start_ns;
     result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - config->start_ns;
     if (go_ns > 0) {
-        const int64_t work_ns = atomic_load(&driver->load.last_work_ns);
+        const int64_t work_ns = atomic_load(&load->last_work_ns);
         result->append_ns = work_ns - go_ns;
         result->disconnect_ns = end_ns - work_ns;
     }
@@ -255,7 +258,19 @@ static void sum_up(struct driver *driver)
         result->throughput_rows_per_s = (double)result->rows.acknowledged /
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
     }
-    result->stop_reason = gate_reason(&driver->load.gate);
+    result->stop_reason = gate_reason(&load->gate);
+}
+
+static void sum_up(struct driver *driver)
+{
+    struct result *result = driver->result;
+    const struct driver_config *config = driver->config;
+    result->sessions.requested = config->plan->sessions;
+    result->sessions.connected = recorder_read(config->recorder, RECORDER_SESSIONS_CONNECTED);
+    for (unsigned i = 0; i < config->plan->sessions; i++) {
+        add_session(result, &driver->sessions[i]);
+    }
+    driver_sum_up_times(&driver->load, config, result);
 }
 
 enum status driver_run(const struct driver_config *config, struct result *result,
@@ -268,7 +283,7 @@ enum status driver_run(const struct driver_config *config, struct result *result
                   config->plan->sessions);
         return STATUS_FATAL;
     }
-    init_load(&driver);
+    driver_init_load(&driver.load, config, &result->causes);
     for (unsigned i = 0; i < config->plan->sessions; i++) {
         driver.sessions[i].load = &driver.load;
         driver.sessions[i].index = i;
@@ -276,8 +291,7 @@ enum status driver_run(const struct driver_config *config, struct result *result
     }
     run_sessions(&driver);
     sum_up(&driver);
-    pthread_mutex_destroy(&driver.load.connections_lock);
-    gate_fini(&driver.load.gate);
+    driver_fini_load(&driver.load);
     free(driver.sessions);
     return STATUS_OK;
 }

@@ -41,7 +41,8 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
         rc = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
     }
     gate->has_changed = false;
-    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running};
+    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running,
+                                         gate->working};
     pthread_mutex_unlock(&gate->lock);
     return numbers;
 }

@@ -47,6 +47,7 @@ struct gate_numbers {
     unsigned connecting;
     unsigned waiting;
     unsigned running;
+    unsigned working;
 };
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 

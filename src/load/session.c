@@ -9,6 +9,20 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
     recorder_add(session->load->recorder, session->index, counter, n);
 }
 
+void session_interrupt(struct session *session)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    if (adapter->interrupt == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&session->load->connections_lock);
+    if (session->shared_conn != NULL) {
+        session->was_interrupted = true;
+        adapter->interrupt(session->shared_conn);
+    }
+    pthread_mutex_unlock(&session->load->connections_lock);
+}
+
 bool session_was_interrupted(struct session *session)
 {
     pthread_mutex_lock(&session->load->connections_lock);
@@ -87,6 +101,9 @@ static enum session_outcome append_rows(struct session *session)
         if (gate_is_stopped(&load->gate)) {
             return outcome_of_stop(load);
         }
+        if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {
+            return SESSION_FINISHED;
+        }
         const enum status status = load->workload->step(session);
         if (status == STATUS_OK || status == STATUS_REJECTED) {
             continue;
@@ -103,14 +120,13 @@ static enum session_outcome append_rows(struct session *session)
     return SESSION_FINISHED;
 }
 
-static void count_times(struct session *session, const struct thread_time *before)
+static void count_times(struct session *session, const struct thread_time *before, int64_t start_ns)
 {
     struct thread_time after;
     thread_time_read(&after);
     session_add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before->on_cpu_ns);
     session_add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before->run_queue_ns);
-    session_add(session, RECORDER_SESSION_NS,
-                (uint64_t)(mono_now_ns() - session->load->gate.go_ns));
+    session_add(session, RECORDER_SESSION_NS, (uint64_t)(mono_now_ns() - start_ns));
 }
 
 /* Moves *latest_ns on to now. */
@@ -128,15 +144,17 @@ static void work(struct session *session)
     struct thread_time before;
     thread_time_read(&before);
     gate_wait_go(&load->gate);
+    const int64_t start_ns = mono_now_ns();
     session->outcome = append_rows(session);
     note_now(&load->last_work_ns);
     if (load->gate.go_ns > 0) {
-        count_times(session, &before);
+        count_times(session, &before, start_ns);
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
         sampler_poke(load->sampler); /* the last chance to see the memory of a short run */
     }
-    gate_finish_work(&load->gate, session->outcome != SESSION_DROPPED);
+    gate_finish_work(&load->gate,
+                     session->outcome != SESSION_DROPPED && !atomic_load(&session->is_leaving));
     session_add(session, RECORDER_SESSIONS_ENDED, 1);
     share_connection(session, NULL);
     load->plan->adapter->close(session->conn);

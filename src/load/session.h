@@ -68,6 +68,10 @@ struct session {
     uint64_t batches_late; /* begun over SESSION_LATE_NS after their intended start */
     uint64_t last_count;   /* rows, as counted last; 0 before */
     uint64_t worst_lag;    /* rows that a count was behind at most */
+
+    /* Between this session and the main thread. */
+    atomic_bool is_leaving;      /* told to leave before its share is done */
+    _Atomic int64_t progress_ns; /* monotonic: its latest acknowledged append; 0 = none */
 };
 
 #define SESSION_LATE_NS (INT64_C(100) * 1000000)
@@ -80,6 +84,9 @@ void *session_run(void *argument);
 
 /* Adds to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
+
+/* Main thread: makes a call that is blocked in the session's connection return. */
+void session_interrupt(struct session *session);
 
 /* True when the connection was cut because the session did not end in time after STOP. */
 bool session_was_interrupted(struct session *session);

@@ -102,6 +102,9 @@ static void account(struct session *session, const struct append *append, enum s
         append->handed > append->accepted ? append->handed - append->accepted : 0;
     session->acknowledged += append->accepted;
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    if (append->accepted > 0) {
+        atomic_store_explicit(&session->progress_ns, mono_now_ns(), memory_order_release);
+    }
     if (status == STATUS_LOST) {
         session->in_doubt += unanswered;
         session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
