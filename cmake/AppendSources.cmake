@@ -28,8 +28,10 @@ set(plan_sources
 set(measure_sources
     src/measure/causes.c
     src/measure/histogram.c
+    src/measure/hold_samples.c
     src/measure/intervals.c
     src/measure/ledger.c
+    src/measure/levels.c
     src/measure/limit.c
     src/measure/proc_file.c
     src/measure/process_memory.c
@@ -50,11 +52,16 @@ set(limits_sources
     src/limits/open_files.c)
 
 set(load_sources
+    src/load/crew.c
     src/load/driver.c
     src/load/gate.c
     src/load/generator.c
     src/load/generator_fill.c
     src/load/generator_text.c
+    src/load/ladder.c
+    src/load/ladder_level.c
+    src/load/ladder_memory.c
+    src/load/ladder_steps.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
