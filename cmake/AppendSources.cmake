@@ -49,7 +49,13 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
-    src/limits/open_files.c)
+    src/limits/cgroup.c
+    src/limits/client.c
+    src/limits/limits.c
+    src/limits/limits_text.c
+    src/limits/open_files.c
+    src/limits/remedy.c
+    src/limits/subject.c)
 
 set(load_sources
     src/load/crew.c
@@ -76,10 +82,12 @@ set(report_sources
     src/report/files.c
     src/report/hgrm.c
     src/report/json.c
+    src/report/json_check.c
     src/report/json_plan.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
+    src/report/text_check.c
     src/report/text_ledger.c
     src/report/tree.c)
 
