@@ -42,6 +42,7 @@ set(measure_sources
     src/measure/recorder.c
     src/measure/resources.c
     src/measure/sampler.c
+    src/measure/search_verdict.c
     src/measure/server_cgroup.c
     src/measure/server_find.c
     src/measure/server_process.c
@@ -77,18 +78,21 @@ set(report_sources
     src/report/clean.c
     src/report/csv.c
     src/report/csv_files.c
+    src/report/csv_levels.c
     src/report/environment.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
     src/report/json.c
     src/report/json_check.c
+    src/report/json_levels.c
     src/report/json_plan.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
     src/report/text_ledger.c
+    src/report/text_levels.c
     src/report/tree.c)
 
 set(cli_sources

@@ -54,6 +54,18 @@ void search_note_level(struct search *search)
     }
 }
 
+const struct cause *level_main_cause(const struct level *level)
+{
+    const struct cause *most = NULL;
+    for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
+        const struct cause *cause = &level->causes->entries[i];
+        if (most == NULL || cause->count > most->count) {
+            most = cause;
+        }
+    }
+    return most;
+}
+
 const struct level *search_knee(const struct search *search)
 {
     const struct level *knee = NULL;

@@ -98,7 +98,8 @@ struct search {
     unsigned failed;      /* lowest level above it that failed; 0 = none did */
     size_t failure;       /* its index in `levels` */
     enum search_end end;
-    char end_note[200]; /* figures of the bound that ended the search; may be empty */
+    char end_note[200];     /* figures of the bound that ended the search; may be empty */
+    char figures_note[240]; /* why rows/s and latencies are not the server's; may be empty */
 
     unsigned bound; /* on sessions */
     enum search_bound bound_by;
@@ -116,6 +117,9 @@ void search_fini(struct search *search);
 
 /* Takes note of the level that was added last: sets held, failed and failure. */
 void search_note_level(struct search *search);
+
+/* The most frequent cause of a level that failed; NULL: there is none. */
+const struct cause *level_main_cause(const struct level *level);
 
 /* The level that held with the most rows/s; NULL: none held. */
 const struct level *search_knee(const struct search *search);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "report/csv_files.h"
+#include "report/csv_levels.h"
 #include "report/figures.h"
 #include "report/hgrm.h"
 #include "report/json.h"
@@ -24,6 +26,8 @@ enum run_file {
     FILE_APPEND_HGRM,
     FILE_RESPONSE_HGRM,
     FILE_COUNT_HGRM,
+    FILE_LEVELS,
+    FILE_SEARCH,
     FILES,
 };
 
@@ -32,6 +36,7 @@ static const char *const file_names[FILES] = {
     [FILE_INTERVALS] = "intervals.csv",     [FILE_RUN] = "run.json",
     [FILE_CONNECT_HGRM] = "connect.hgrm",   [FILE_APPEND_HGRM] = "append.hgrm",
     [FILE_RESPONSE_HGRM] = "response.hgrm", [FILE_COUNT_HGRM] = "count.hgrm",
+    [FILE_LEVELS] = "levels.csv",           [FILE_SEARCH] = "find-max.json",
 };
 
 static const struct {
@@ -59,6 +64,7 @@ struct run_files {
     FILE *streams[FILES]; /* NULL: not made, short, or closed */
     bool is_made[FILES];
     off_t whole_bytes[FILES]; /* up to here a file has whole rows */
+    pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
     locale_t locale; /* with a decimal point: client libraries may set the program's locale */
 };
@@ -89,9 +95,11 @@ static void mark_short(struct run_files *files, enum run_file file, int number)
 {
     char text[128];
     const char *reason = number == 0 ? "write failed" : strerror_r(number, text, sizeof text);
+    pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
     snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s",
              used > 0 ? "; " : "", file_names[file], reason);
+    pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
         return;
@@ -158,10 +166,21 @@ static int open_file(struct run_files *files, enum run_file file)
     return 0;
 }
 
+static bool is_wanted(enum run_file file, const struct plan *plan)
+{
+    if (file == FILE_SAMPLES || file == FILE_INTERVALS) {
+        return true;
+    }
+    if (file == FILE_RESPONSE_HGRM && !figures_has_histogram(plan, RECORDER_RESPONSE)) {
+        return false;
+    }
+    return plan->is_search == (file == FILE_LEVELS || file == FILE_SEARCH);
+}
+
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (file == FILE_RESPONSE_HGRM && !figures_has_histogram(plan, RECORDER_RESPONSE)) {
+        if (!is_wanted((enum run_file)file, plan)) {
             continue;
         }
         const int number = open_file(files, (enum run_file)file);
@@ -212,6 +231,13 @@ static int write_headers(struct run_files *files)
     csv_files_sample(&csv, &sample);
     csv_end(&csv);
     settle(files, FILE_SAMPLES, true);
+    if (files->streams[FILE_LEVELS] != NULL) {
+        static const struct level level;
+        csv_begin(&csv, files->streams[FILE_LEVELS], true);
+        csv_levels_level(&csv, &level);
+        csv_end(&csv);
+        settle(files, FILE_LEVELS, true);
+    }
     return files->shortage[0] == '\0' ? 0 : ENOSPC;
 }
 
@@ -225,6 +251,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
         return fail(error, ENOMEM, "prepare", path);
     }
     made->folder = -1;
+    pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     int number = made->locale == (locale_t)0 ? ENOMEM : make_parents(path);
@@ -281,6 +308,20 @@ void run_files_add_sample(struct run_files *files, const struct sample *sample)
     uselocale(before);
 }
 
+void run_files_add_level(struct run_files *files, const struct level *level)
+{
+    if (files->streams[FILE_LEVELS] == NULL) {
+        return;
+    }
+    const locale_t before = uselocale(files->locale);
+    struct csv csv;
+    csv_begin(&csv, files->streams[FILE_LEVELS], false);
+    csv_levels_level(&csv, level);
+    csv_end(&csv);
+    settle(files, FILE_LEVELS, true);
+    uselocale(before);
+}
+
 static void write_summary(struct run_files *files, const struct plan *plan,
                           const struct result *result)
 {
@@ -327,6 +368,19 @@ void run_files_finish(struct run_files *files, const struct plan *plan, const st
     uselocale(before);
 }
 
+void run_files_finish_search(struct run_files *files, const struct plan *plan,
+                             const struct table *table, const struct result *result,
+                             const struct search *search)
+{
+    const locale_t before = uselocale(files->locale);
+    if (files->streams[FILE_SEARCH] != NULL) {
+        settle(files, FILE_SEARCH,
+               report_write_search_json(files->streams[FILE_SEARCH], plan, table, result, search));
+    }
+    close_files(files);
+    uselocale(before);
+}
+
 const char *run_files_shortage(const struct run_files *files)
 {
     return files->shortage;
@@ -357,5 +411,6 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     if (files->locale != (locale_t)0) {
         freelocale(files->locale);
     }
+    pthread_mutex_destroy(&files->lock);
     free(files);
 }

@@ -5,6 +5,7 @@
 
 #include "base/mono.h"
 #include "report/figures.h"
+#include "report/json_levels.h"
 #include "report/json_plan.h"
 #include "report/tree.h"
 
@@ -252,12 +253,9 @@ static void add_histograms(struct tree root, const struct plan *plan, const stru
     }
 }
 
-bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
-                       const struct result *result)
+static void add_all(struct tree root, const struct plan *plan, const struct table *table,
+                    const struct result *result)
 {
-    bool has_failed = false;
-    json_t *json = json_object();
-    const struct tree root = {json, &has_failed};
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
@@ -276,7 +274,11 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_counters(root, plan, result);
     add_causes(root, result);
     add_histograms(root, plan, result);
+}
 
+/* Writes the object and frees it. */
+static bool write_root(FILE *stream, json_t *json, bool has_failed)
+{
     bool is_written = false;
     if (has_failed) {
         errno = ENOMEM;
@@ -293,4 +295,24 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     json_decref(json);
     errno = number;
     return is_written;
+}
+
+bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
+                       const struct result *result)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    add_all((struct tree){json, &has_failed}, plan, table, result);
+    return write_root(stream, json, has_failed);
+}
+
+bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
+                              const struct result *result, const struct search *search)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
+    json_levels_add(root, search);
+    add_all(root, plan, table, result);
+    return write_root(stream, json, has_failed);
 }
