@@ -241,6 +241,7 @@ static void complete(struct config *config)
 {
     config->sessions = config->max_sessions > 0 ? config->max_sessions : PLAN_SESSIONS_MAX;
     config->duration_ns = config->max_time_ns;
+    config->is_unchecked = true; /* to run into limits is what a search is for */
     if (config->sample_interval_ns == 0) {
         const int64_t half_ns = config->hold_ns / 2;
         config->sample_interval_ns = half_ns < SAMPLE_NS ? half_ns : SAMPLE_NS;

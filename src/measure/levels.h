@@ -129,8 +129,9 @@ const struct level *search_knee(const struct search *search);
 void search_p99(const struct search *search, const struct level **over,
                 const struct level **within);
 
-/* What one more session cost the server, in bytes: from the lowest level that held to the highest.
- * Negative = unknown, or not more. */
+/* By how many bytes the server's memory grew with each further session, from the lowest level that
+ * held to the highest; what its caches grew by meanwhile is part of it. Negative = unknown, or not
+ * grown. */
 double search_session_bytes(const struct search *search);
 
 const char *level_outcome_name(enum level_outcome outcome); /* "held", "failed", "unfinished" */

@@ -229,7 +229,8 @@ static void add_target(struct screen *screen, const struct plan *plan, const str
     }
     const double each = search_session_bytes(search);
     if (each >= 0) {
-        snprintf(text, sizeof text, "%s of the server's for each further session (%s)",
+        snprintf(text, sizeof text,
+                 "the server's grew by %s with each further session, its caches included (%s)",
                  units_format_bytes((uint64_t)each, bytes),
                  memory_source_text(result->resources.memory_source));
         screen_add_wrapped(screen, "Memory", LABEL, 2, text);
