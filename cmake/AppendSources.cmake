@@ -27,6 +27,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
     src/measure/intervals.c
@@ -43,6 +44,7 @@ set(measure_sources
     src/measure/resources.c
     src/measure/sampler.c
     src/measure/search_verdict.c
+    src/measure/session_summary.c
     src/measure/server_cgroup.c
     src/measure/server_find.c
     src/measure/server_process.c
@@ -69,6 +71,7 @@ set(load_sources
     src/load/ladder_level.c
     src/load/ladder_memory.c
     src/load/ladder_steps.c
+    src/load/reconnect.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
@@ -79,6 +82,7 @@ set(report_sources
     src/report/csv.c
     src/report/csv_files.c
     src/report/csv_levels.c
+    src/report/csv_sessions.c
     src/report/environment.c
     src/report/figures.c
     src/report/files.c
@@ -93,6 +97,7 @@ set(report_sources
     src/report/text_check.c
     src/report/text_ledger.c
     src/report/text_levels.c
+    src/report/text_sessions.c
     src/report/tree.c)
 
 set(cli_sources

@@ -23,7 +23,9 @@ bool crew_init(struct crew *crew, struct load *load)
     *crew = (struct crew){.load = load, .capacity = load->plan->sessions};
     /* calloc: what is never used takes no memory */
     crew->members = calloc(crew->capacity, sizeof *crew->members);
-    if (crew->members == NULL) {
+    if (crew->members == NULL || !recorder_watch(load->recorder, crew->capacity)) {
+        free(crew->members);
+        crew->members = NULL;
         return false;
     }
     pthread_attr_init(&crew->attributes);
@@ -50,7 +52,9 @@ static void renew(struct crew *crew, unsigned index)
     session->was_interrupted = false;
     pthread_mutex_unlock(&crew->load->connections_lock);
     atomic_store(&session->is_leaving, false);
-    atomic_store(&session->progress_ns, 0);
+    session->first_ack_ns = 0;
+    session->last_ack_ns = 0;
+    session->work_end_ns = 0;
     atomic_store(&crew->members[index].has_ended, false);
 }
 
@@ -123,18 +127,6 @@ void crew_reap(struct crew *crew, struct session_ledger *ledger)
         }
     }
     crew->total.connected = crew->total.finished + crew->total.stopped + crew->total.dropped;
-}
-
-unsigned crew_stalled(const struct crew *crew, int64_t since_ns)
-{
-    unsigned stalled = 0;
-    for (unsigned i = 0; i < crew->used; i++) {
-        const struct crew_member *member = &crew->members[i];
-        const bool has_moved =
-            atomic_load_explicit(&member->session.progress_ns, memory_order_acquire) >= since_ns;
-        stalled += member->is_live && !has_moved ? 1 : 0;
-    }
-    return stalled;
 }
 
 void crew_sum_up(const struct crew *crew, struct row_ledger *rows, uint64_t *worst_lag)

@@ -47,9 +47,6 @@ void crew_interrupt(struct crew *crew, bool only_leaving);
  * total. */
 void crew_reap(struct crew *crew, struct session_ledger *ledger);
 
-/* Sessions without an acknowledged append since the moment. */
-unsigned crew_stalled(const struct crew *crew, int64_t since_ns);
-
 /* Rows of all sessions that ever were, and the worst lag of a count. After all were joined. */
 void crew_sum_up(const struct crew *crew, struct row_ledger *rows, uint64_t *worst_lag);
 

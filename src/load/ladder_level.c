@@ -190,7 +190,7 @@ static void hold(struct ladder *ladder, struct level *level)
         if (held_ns < ladder->config->hold_ns) {
             continue;
         }
-        level->stalled = crew_stalled(&ladder->crew, start_ns);
+        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns);
         if (level->stalled == 0) {
             break;
         }

@@ -36,7 +36,7 @@ void run_files_add_sample(struct run_files *files, const struct sample *sample);
 /* One row more of levels.csv. */
 void run_files_add_level(struct run_files *files, const struct level *level);
 
-/* Writes summary.csv, run.json and the .hgrm files, and closes all. */
+/* Writes summary.csv, sessions.csv, run.json and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
                       const struct result *result);
 

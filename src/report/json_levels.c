@@ -119,7 +119,8 @@ void json_levels_add(struct tree root, const struct search *search)
     add_bound(tree, search);
     add_findings(tree, search);
     add_knee(tree, search);
-    tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0, session_bytes);
+    tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0,
+                   session_bytes);
     struct tree list = tree_array(tree, "levels");
     for (size_t i = 0; i < search->count; i++) {
         add_level(list, &search->levels[i]);
