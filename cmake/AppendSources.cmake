@@ -5,6 +5,7 @@ set(base_sources
     src/base/buffer.c
     src/base/error.c
     src/base/interrupt.c
+    src/base/limit_sql.c
     src/base/mono.c
     src/base/probe.c
     src/base/random.c
@@ -54,6 +55,10 @@ set(measure_sources
 set(limits_sources
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/evidence.c
+    src/limits/evidence_cause.c
+    src/limits/evidence_counters.c
+    src/limits/evidence_name.c
     src/limits/limits.c
     src/limits/limits_text.c
     src/limits/open_files.c
@@ -88,6 +93,7 @@ set(report_sources
     src/report/files.c
     src/report/hgrm.c
     src/report/json.c
+    src/report/json_findings.c
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
@@ -95,6 +101,7 @@ set(report_sources
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
     src/report/text_sessions.c

@@ -138,10 +138,8 @@ void driver_blame_thread(struct load *load, unsigned number, int rc)
 {
     struct error error;
     error_clear(&error);
-    error_set(&error, ERROR_LIMIT, rc, NULL,
-              "client limit: no thread for session %u: %s (see ulimit -u, threads-max, pid_max, "
-              "the cgroup's pids.max, vm.max_map_count)",
-              number, strerror(rc));
+    error_set(&error, ERROR_LIMIT, rc, NULL, "client limit: no thread for session %u: %s", number,
+              strerror(rc));
     causes_add(load->causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
 }
 
