@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/options.h"
-#include "limits/limits.h"
+#include "limits/evidence.h"
 #include "load/ladder.h"
 #include "measure/search_verdict.h"
 #include "report/files.h"
@@ -27,7 +27,9 @@ struct find_max {
     struct hold_samples samples;
     struct result *result;
     struct search search;
-    bool has_begun; /* sessions were started: the files stay */
+    struct limits_question question;
+    struct evidence *evidence; /* of one level */
+    bool has_begun;            /* sessions were started: the files stay */
 };
 
 static void on_interval(void *context, const struct interval *interval)
@@ -43,9 +45,48 @@ static void on_sample(void *context, const struct sample *sample)
     hold_samples_add(&find->samples, sample);
 }
 
+/* Counters and processes as they are before the level: what an earlier one did is not its doing. */
+static void on_begin(void *context, const struct level *level)
+{
+    struct find_max *find = context;
+    evidence_end(find->evidence);
+    find->question.sessions = level->sessions;
+    find->evidence = evidence_begin(&find->question);
+}
+
+static void on_shortage(void *context)
+{
+    struct find_max *find = context;
+    if (find->evidence != NULL) {
+        evidence_capture(find->evidence);
+    }
+}
+
+/* The limits that the lowest level that failed ran into. */
+static void name_limits(struct find_max *find, const struct level *level)
+{
+    struct findings *findings = &find->result->findings;
+    if (find->search.failed == 0) {
+        findings->count = 0; /* what an earlier level ran into was passed since */
+    }
+    if (level->outcome != LEVEL_FAILED || level->sessions != find->search.failed) {
+        return;
+    }
+    struct result *own = calloc(1, sizeof *own);
+    findings->count = 0;
+    if (own != NULL && level->causes != NULL && find->evidence != NULL) {
+        own->start_mono_ns = find->result->start_mono_ns;
+        own->sessions = level->ledger;
+        own->causes = *level->causes;
+        evidence_conclude(find->evidence, own, findings);
+    }
+    free(own);
+}
+
 static void on_level(void *context, const struct level *level)
 {
     struct find_max *find = context;
+    name_limits(find, level);
     run_files_add_level(find->files, level);
     if (!find->job.plan.is_quiet) {
         char text[TEXT_LEVELS_BYTES];
@@ -61,6 +102,7 @@ static void release(struct find_max *find)
         free(find->result);
     }
     search_fini(&find->search);
+    evidence_end(find->evidence);
     hold_samples_fini(&find->samples);
     run_files_destroy(find->files, !find->has_begun);
     job_release(&find->job);
@@ -127,7 +169,11 @@ static enum exit_code climb(struct find_max *find, struct error *error)
     if (find->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
+    limits_ask(&find->question, &find->job.plan, &find->job.setup.connection,
+               &find->job.setup.server);
+    find->question.is_remote = find->job.setup.is_remote;
     result->started_wall_ns = mono_wall_ns();
+    result->start_mono_ns = sampler_run_start_ns(find->sampler);
     const struct driver_config driver = {
         .plan = &find->job.plan,
         .setup = &find->job.setup,
@@ -135,7 +181,9 @@ static enum exit_code climb(struct find_max *find, struct error *error)
         .generator = find->job.generator,
         .recorder = find->job.recorder,
         .sampler = find->sampler,
-        .start_ns = sampler_run_start_ns(find->sampler),
+        .start_ns = result->start_mono_ns,
+        .on_shortage = on_shortage,
+        .context = find,
     };
     const struct ladder_config ladder = {
         .driver = &driver,
@@ -144,6 +192,7 @@ static enum exit_code climb(struct find_max *find, struct error *error)
         .max_time_ns = config->max_time_ns,
         .max_memory_bytes = config->max_memory_bytes,
         .samples = &find->samples,
+        .on_begin = on_begin,
         .on_level = on_level,
         .context = find,
     };

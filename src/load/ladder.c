@@ -44,7 +44,6 @@ static void fini(struct ladder *ladder)
     }
     free(ladder->snapshots);
     free(ladder->difference);
-    ladder_memory_fini(&ladder->memory);
     driver_fini_load(&ladder->load);
     causes_fini(&ladder->causes);
 }

@@ -1,9 +1,9 @@
 #include "load/ladder_memory.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "measure/proc_file.h"
 
@@ -24,10 +24,11 @@ bool ladder_memory_parse(const char *text, uint64_t *total_bytes, uint64_t *avai
            find_kib(text, "MemAvailable:", available_bytes);
 }
 
-static bool read_meminfo(int proc, uint64_t *total_bytes, uint64_t *available_bytes)
+/* /proc is not kept open: a descriptor is what a session may be short of. */
+static bool read_meminfo(uint64_t *total_bytes, uint64_t *available_bytes)
 {
     char text[4096];
-    const ssize_t length = proc < 0 ? -1 : proc_file_read(proc, "meminfo", text, sizeof text - 1);
+    const ssize_t length = proc_file_read(AT_FDCWD, "/proc/meminfo", text, sizeof text - 1);
     if (length <= 0) {
         return false;
     }
@@ -37,18 +38,11 @@ static bool read_meminfo(int proc, uint64_t *total_bytes, uint64_t *available_by
 
 void ladder_memory_init(struct ladder_memory *memory, uint64_t limit_bytes)
 {
-    *memory = (struct ladder_memory){.proc = proc_file_open_root()};
+    *memory = (struct ladder_memory){0};
     uint64_t available = 0;
-    if (read_meminfo(memory->proc, &memory->total_bytes, &available)) {
+    if (read_meminfo(&memory->total_bytes, &available)) {
         memory->base_bytes = memory->total_bytes - available;
         memory->limit_bytes = limit_bytes > 0 ? limit_bytes : memory->total_bytes / 10 * 9;
-    }
-}
-
-void ladder_memory_fini(struct ladder_memory *memory)
-{
-    if (memory->proc >= 0) {
-        close(memory->proc);
     }
 }
 
@@ -56,9 +50,7 @@ uint64_t ladder_memory_used(const struct ladder_memory *memory)
 {
     uint64_t total = 0;
     uint64_t available = 0;
-    return memory->total_bytes > 0 && read_meminfo(memory->proc, &total, &available)
-               ? total - available
-               : 0;
+    return memory->total_bytes > 0 && read_meminfo(&total, &available) ? total - available : 0;
 }
 
 bool ladder_memory_is_passed(const struct ladder_memory *memory, uint64_t used_bytes)

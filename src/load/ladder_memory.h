@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 struct ladder_memory {
-    int proc;             /* /proc; negative = nothing can be read */
     uint64_t total_bytes; /* 0 = not known: there is no bound then */
     uint64_t limit_bytes; /* that may be in use */
     uint64_t base_bytes;  /* in use before the first session */
@@ -14,7 +13,6 @@ struct ladder_memory {
 
 /* `limit_bytes` 0: nine tenths of the machine. */
 void ladder_memory_init(struct ladder_memory *memory, uint64_t limit_bytes);
-void ladder_memory_fini(struct ladder_memory *memory);
 
 /* Bytes in use now, what the kernel can take back at once not counted; 0 = not known. */
 uint64_t ladder_memory_used(const struct ladder_memory *memory);

@@ -107,8 +107,6 @@ struct search {
     int64_t hold_ns;
     int64_t p99_bound_ns; /* 0 = none */
     int64_t elapsed_ns;
-
-    struct findings findings; /* the limits that `failed` ran into */
 };
 
 /* Adds a level; NULL: no memory. The caller fills it. */

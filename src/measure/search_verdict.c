@@ -20,10 +20,10 @@ end_with(struct result *result, enum verdict verdict, enum exit_code code, const
 }
 
 /* Whose limit kept even the first level from being held. */
-static bool is_client_side(const struct search *search)
+static bool is_client_side(const struct search *search, const struct result *result)
 {
     const struct level *level = &search->levels[search->failure];
-    return search->findings.count > 0 ? search->findings.entries[0].side == LIMIT_CLIENT
+    return result->findings.count > 0 ? result->findings.entries[0].side == LIMIT_CLIENT
                                       : level->reason == LEVEL_NO_THREAD;
 }
 
@@ -36,11 +36,11 @@ static void judge_nothing_held(const struct search *search, struct result *resul
         return;
     }
     const struct cause *cause = level_main_cause(&search->levels[search->failure]);
-    const char *why = search->findings.count > 0 ? search->findings.entries[0].evidence
+    const char *why = result->findings.count > 0 ? result->findings.entries[0].evidence
                       : cause != NULL            ? cause->error.text
                                                  : "no session could append";
     end_with(result, VERDICT_DEGRADED,
-             is_client_side(search) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+             is_client_side(search, result) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
              "not even %u %s held: %.180s", search->failed,
              search->failed == 1 ? "session was" : "sessions were", why);
 }

@@ -72,21 +72,6 @@ static void add_bound(struct tree search_tree, const struct search *search)
     tree_text(tree, "where", is_limit ? search->bound_limit.where : NULL);
 }
 
-static void add_findings(struct tree search_tree, const struct search *search)
-{
-    struct tree list = tree_array(search_tree, "findings");
-    for (size_t i = 0; i < search->findings.count; i++) {
-        const struct finding *finding = &search->findings.entries[i];
-        struct tree tree = tree_append_object(list);
-        tree_text(tree, "limit", limit_id_name(finding->id));
-        tree_text(tree, "side", limit_side_name(finding->side));
-        tree_text(tree, "name", finding->name);
-        tree_count(tree, "sessions", finding->sessions);
-        tree_text(tree, "evidence", finding->evidence);
-        tree_text(tree, "fix", finding->fix);
-    }
-}
-
 static void add_knee(struct tree search_tree, const struct search *search)
 {
     const struct level *knee = search_knee(search);
@@ -117,7 +102,6 @@ void json_levels_add(struct tree root, const struct search *search)
     tree_text(tree, "figures_note", search->figures_note);
     tree_number(tree, "hold_s", figures_seconds(search->hold_ns));
     add_bound(tree, search);
-    add_findings(tree, search);
     add_knee(tree, search);
     tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0,
                    session_bytes);

@@ -8,11 +8,11 @@
 #include "report/clean.h"
 #include "report/figures.h"
 #include "report/screen.h"
+#include "report/text_findings.h"
 #include "report/text_ledger.h"
 
 enum {
     LABEL = SCREEN_LABEL_COLUMNS,
-    FINDINGS_SHOWN = 3,
     LINES_OF_ONE = 4, /* most lines that one limit, or one fix, takes */
 };
 
@@ -127,22 +127,8 @@ static void add_end(struct screen *screen, const struct search *search)
     screen_add_wrapped(screen, "Stopped", LABEL, LINES_OF_ONE, text);
 }
 
-static void add_limits(struct screen *screen, const struct search *search)
-{
-    const struct findings *findings = &search->findings;
-    char text[SCREEN_TEXT_BYTES];
-    for (size_t i = 0; i < findings->count && i < FINDINGS_SHOWN; i++) {
-        const struct finding *finding = &findings->entries[i];
-        snprintf(text, sizeof text, "%s (%s): %s", finding->name, limit_side_name(finding->side),
-                 finding->evidence);
-        screen_add_wrapped(screen, "Limit", LABEL, LINES_OF_ONE, text);
-        if (finding->fix[0] != '\0') {
-            screen_add_wrapped(screen, "Raise it", LABEL, LINES_OF_ONE, finding->fix);
-        }
-    }
-}
-
-static void add_answer(struct screen *screen, const struct search *search)
+static void add_answer(struct screen *screen, const struct search *search,
+                       const struct findings *findings)
 {
     char count[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
@@ -155,12 +141,20 @@ static void add_answer(struct screen *screen, const struct search *search)
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
         const struct cause *cause = level_main_cause(level);
+        char code[32] = "";
+        if (cause != NULL && cause->error.sqlstate[0] != '\0') {
+            snprintf(code, sizeof code, " (%s)", cause->error.sqlstate);
+        } else if (cause != NULL && cause->error.native_code != 0) {
+            snprintf(code, sizeof code, " (%d)", cause->error.native_code);
+        }
+        /* a limit that was named has the server's words with it */
+        const bool has_words = findings->count == 0 && cause != NULL;
         text_levels_failure(level, failure);
-        snprintf(text, sizeof text, "%s: %s%s%s", units_format_count(search->failed, count),
-                 failure, cause == NULL ? "" : ": ", cause == NULL ? "" : cause->error.text);
+        snprintf(text, sizeof text, "%s: %s%s%s%s", units_format_count(search->failed, count),
+                 failure, code, has_words ? ": " : "", has_words ? cause->error.text : "");
         screen_add_wrapped(screen, "Not held", LABEL, LINES_OF_ONE, text);
     }
-    add_limits(screen, search);
+    text_findings_add(screen, findings, LINES_OF_ONE);
     add_end(screen, search);
 }
 
@@ -299,7 +293,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
 {
     struct screen screen;
     screen_init(&screen);
-    add_answer(&screen, search);
+    add_answer(&screen, search, &result->findings);
     screen_add_blank(&screen);
     add_knee(&screen, search);
     add_p99(&screen, search);
