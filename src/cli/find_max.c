@@ -19,6 +19,9 @@
 #define SAMPLE_NS MONO_NS_PER_S
 #define SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
+/* A slow server may need longer than a hold for an append of every session. */
+#define PATIENCE_NS (30 * MONO_NS_PER_S)
+
 struct find_max {
     const struct config *config;
     struct job job;
@@ -189,6 +192,7 @@ static enum exit_code climb(struct find_max *find, struct error *error)
         .driver = &driver,
         .first = (unsigned)config->first_sessions,
         .hold_ns = config->hold_ns,
+        .patience_ns = PATIENCE_NS,
         .max_time_ns = config->max_time_ns,
         .max_memory_bytes = config->max_memory_bytes,
         .samples = &find->samples,

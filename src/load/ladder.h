@@ -16,6 +16,8 @@ struct ladder_config {
     unsigned first; /* sessions of the first level; never above plan->sessions,
                        which is the bound */
     int64_t hold_ns;
+    int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
+                            append */
     int64_t max_time_ns;
     uint64_t max_memory_bytes; /* of this machine in use; 0 = nine tenths */
     struct hold_samples *samples;

@@ -11,9 +11,6 @@
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
 
-/* How much longer a hold may be, so that the slowest session can show an append. */
-#define PATIENCE_NS (30 * MONO_NS_PER_S)
-
 /* How long sessions may take to leave, the last part of it without their connection. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
@@ -194,7 +191,7 @@ static void hold(struct ladder *ladder, struct level *level)
         if (level->stalled == 0) {
             break;
         }
-        if (held_ns >= ladder->config->hold_ns + PATIENCE_NS) {
+        if (held_ns >= ladder->config->hold_ns + ladder->config->patience_ns) {
             fail(ladder, level, LEVEL_NO_PROGRESS);
         }
     }

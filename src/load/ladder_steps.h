@@ -4,8 +4,8 @@
  *
  * How many sessions got in at a level that failed is taken as a hint: a server with room for 297
  * lets in 297 of 320, so that 297 and 298 are tried next and not 240. The search is done when two
- * neighbours are known, and the higher one failed right after the lower one had held: what stood in
- * the way of it then was not left over from a level before.
+ * neighbours are known, and the higher one failed right after the lower one had held, or twice in a
+ * row: then nothing left over from an earlier level stood in its way.
  */
 #ifndef LOAD_LADDER_STEPS_H
 #define LOAD_LADDER_STEPS_H

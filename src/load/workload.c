@@ -86,7 +86,8 @@ static enum status send_batch(struct session *session, struct append *append, bo
         if (now_ns >= limit_ns) {
             return status;
         }
-        if (!gate_sleep_until(&session->load->gate, now_ns + pause_ns)) {
+        if (atomic_load(&session->is_leaving) ||
+            !gate_sleep_until(&session->load->gate, now_ns + pause_ns)) {
             *is_begun = false;
             return status;
         }

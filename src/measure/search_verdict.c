@@ -62,8 +62,7 @@ static void judge_held(const struct search *search, struct result *result)
                  is_gone ? "the server was gone" : "some did not leave");
     } else if (search->end == SEARCH_FOUND) {
         end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%u sessions were held, %u were tried right after and were not", search->held,
-                 search->failed);
+                 "%u sessions were held, %u were tried and were not", search->held, search->failed);
     } else if (search->failed > 0) {
         end_with(result, VERDICT_VALID, EXIT_CODE_OK,
                  "%u sessions were held and %u were not; between them nothing is known",

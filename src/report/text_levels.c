@@ -142,7 +142,8 @@ static void add_answer(struct screen *screen, const struct search *search,
         const struct level *level = &search->levels[search->failure];
         const struct cause *cause = level_main_cause(level);
         char code[32] = "";
-        if (cause != NULL && cause->error.sqlstate[0] != '\0') {
+        if (cause != NULL && cause->error.sqlstate[0] != '\0' &&
+            strcmp(cause->error.sqlstate, "HY000") != 0) { /* HY000: see the database's number */
             snprintf(code, sizeof code, " (%s)", cause->error.sqlstate);
         } else if (cause != NULL && cause->error.native_code != 0) {
             snprintf(code, sizeof code, " (%d)", cause->error.native_code);
