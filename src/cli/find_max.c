@@ -111,17 +111,31 @@ static void release(struct find_max *find)
     job_release(&find->job);
 }
 
+/* How many sessions this machine is certain to allow; *first: the limit that binds, its advice made
+ * for the sessions of the plan. */
+static uint64_t ask_machine(const struct plan *plan, struct limit_list *list,
+                            const struct limit **first)
+{
+    struct limits_question question;
+    *first = NULL;
+    limits_ask(&question, plan, NULL, NULL);
+    limits_read(&question, list);
+    return limits_sessions(list, false, first);
+}
+
 /* The user's bound, or what this machine is certain to allow if that is less. */
 static enum exit_code find_bound(struct find_max *find, struct error *error)
 {
     struct search *search = &find->search;
     struct plan *plan = &find->job.plan;
-    struct limits_question question;
     struct limit_list list;
     const struct limit *first = NULL;
-    limits_ask(&question, plan, NULL, NULL);
-    limits_read(&question, &list);
-    const uint64_t allowed = limits_sessions(&list, false, &first);
+    uint64_t allowed = ask_machine(plan, &list, &first);
+    if (first != NULL && allowed > 0 && find->config->max_sessions == 0) {
+        /* nobody asked for a million: advice for twice as many as there can be */
+        plan->sessions = allowed < PLAN_SESSIONS_MAX / 2 ? 2 * (unsigned)allowed : plan->sessions;
+        allowed = ask_machine(plan, &list, &first);
+    }
     search->bound_by = find->config->max_sessions > 0 ? BOUND_USER : BOUND_PROGRAM;
     if (first != NULL && allowed < plan->sessions) {
         if (allowed == 0) {
