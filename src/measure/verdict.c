@@ -282,6 +282,18 @@ static void judge_refused(struct result *result)
              describe_limit(finding, limit, main_cause(&result->causes, CAUSE_CONNECT)));
 }
 
+/* Why sessions or rows that had connected were lost; "" when nothing is known. */
+static const char *main_loss(const struct causes *causes)
+{
+    static const enum cause_phase phases[] = {CAUSE_APPEND, CAUSE_READ, CAUSE_RECONNECT,
+                                              CAUSE_IDLE};
+    const char *why = "";
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0] && why[0] == '\0'; i++) {
+        why = main_cause(causes, phases[i]);
+    }
+    return why;
+}
+
 static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
@@ -292,10 +304,7 @@ static void judge_short(struct result *result)
                  refusal->error.text);
         return;
     }
-    const char *why = main_cause(&result->causes, CAUSE_APPEND);
-    if (why[0] == '\0') {
-        why = main_cause(&result->causes, CAUSE_READ);
-    }
+    const char *why = main_loss(&result->causes);
     char limit[LIMIT_TEXT_BYTES];
     if (s->dropped > 0) {
         why = describe_limit(first_finding(result), limit, why);
@@ -313,15 +322,13 @@ static void judge_too_few(struct result *result)
     const bool has_worked = result->append_ns > 0;
     const char *thread = main_cause(&result->causes, CAUSE_THREAD);
     enum exit_code code = EXIT_CODE_SHORT;
-    const char *why = main_cause(&result->causes, CAUSE_APPEND);
+    const char *why = main_loss(&result->causes);
     if (!has_worked && thread[0] != '\0') {
         code = EXIT_CODE_CLIENT_LIMIT;
         why = thread;
     } else if (!has_worked && s->refused + s->timed_out > 0) {
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
-    } else if (why[0] == '\0') {
-        why = main_cause(&result->causes, CAUSE_READ);
     }
     set_exit(result, code,
              "%s%" PRIu64 " of %" PRIu64 " sessions %s up, --min-sessions asks for %" PRIu64

@@ -7,18 +7,24 @@
 
 static void add_connections(struct screen *screen, const uint64_t *counters)
 {
-    char count[4][UNITS_TEXT_BYTES];
+    char count[3][UNITS_TEXT_BYTES];
     char text[160];
     if (counters[RECORDER_CONNECTIONS_LOST] > 0) {
-        snprintf(text, sizeof text, "%s connections, %s had again (%s tries failed)",
-                 units_format_count(counters[RECORDER_CONNECTIONS_LOST], count[0]),
-                 units_format_count(counters[RECORDER_RECONNECTS], count[1]),
-                 units_format_count(counters[RECORDER_RECONNECTS_FAILED], count[2]));
+        const uint64_t lost = counters[RECORDER_CONNECTIONS_LOST];
+        const uint64_t failed = counters[RECORDER_RECONNECTS_FAILED];
+        const int used = snprintf(text, sizeof text, "%s connection%s, %s had again",
+                                  units_format_count(lost, count[0]), lost == 1 ? "" : "s",
+                                  units_format_count(counters[RECORDER_RECONNECTS], count[1]));
+        if (failed > 0) {
+            snprintf(text + used, sizeof text - (size_t)used, ", %s tries failed",
+                     units_format_count(failed, count[2]));
+        }
         screen_add_wrapped(screen, "Lost", SCREEN_LABEL_COLUMNS, 2, text);
     }
     if (counters[RECORDER_CHURNS] > 0) {
-        snprintf(text, sizeof text, "%s connections closed and opened anew",
-                 units_format_count(counters[RECORDER_CHURNS], count[3]));
+        const uint64_t churns = counters[RECORDER_CHURNS];
+        snprintf(text, sizeof text, "%s connection%s closed and opened anew",
+                 units_format_count(churns, count[0]), churns == 1 ? "" : "s");
         screen_add_wrapped(screen, "Churn", SCREEN_LABEL_COLUMNS, 1, text);
     }
 }

@@ -221,15 +221,6 @@ static void test_summary(void **state)
         {"append_p50_ms", "0.000100"},
         {"append_max_ms", "0.000100"},
         {"count_p50_ms", ""},
-        {"recover_p50_ms", ""},
-        {"reconnects", "12"},
-        {"idle_sessions", "7"},
-        {"slowest_session", "9"},
-        {"slowest_rows_per_s", "12.3"},
-        {"fastest_session", "0"},
-        {"fastest_rows_per_s", "56.8"},
-        {"longest_gap_session", "3"},
-        {"longest_gap_ms", "1.234567"},
         {"stop_reason", "completed"},
         {"verdict", "DEGRADED"},
         {"exit_code", "1"},
@@ -246,6 +237,34 @@ static void test_summary(void **state)
     free(text);
 }
 
+/* Cells of the summary of `result`. */
+static void expect_cells(const char *const (*expected)[2], size_t number)
+{
+    char *text = summary_text();
+    char *rest = text;
+    char *names[CELLS_MAX];
+    char *values[CELLS_MAX];
+    const size_t count = read_line(&rest, names);
+    assert_int_equal(read_line(&rest, values), count);
+    for (size_t i = 0; i < number; i++) {
+        check_cell(names, values, count, expected[i]);
+    }
+    free(text);
+}
+
+static void test_summary_of_sessions(void **state)
+{
+    (void)state;
+    static const char *const expected[][2] = {
+        {"recover_p50_ms", ""},         {"reconnects", "12"},
+        {"idle_sessions", "7"},         {"slowest_session", "9"},
+        {"slowest_rows_per_s", "12.3"}, {"fastest_session", "0"},
+        {"fastest_rows_per_s", "56.8"}, {"longest_gap_session", "3"},
+        {"longest_gap_ms", "1.234567"},
+    };
+    expect_cells(expected, sizeof expected / sizeof expected[0]);
+}
+
 static void test_summary_of_a_duration(void **state)
 {
     (void)state;
@@ -253,19 +272,10 @@ static void test_summary_of_a_duration(void **state)
     plan.duration_ns = 60 * MONO_NS_PER_S;
     result.verification.state = VERIFICATION_NONE;
     result.fairness.sessions = 0;
-    char *text = summary_text();
-    char *rest = text;
-    char *names[CELLS_MAX];
-    char *values[CELLS_MAX];
-    const size_t count = read_line(&rest, names);
-    assert_int_equal(read_line(&rest, values), count);
     static const char *const expected[][2] = {{"records", ""},         {"verification", "none"},
                                               {"rows_lost", ""},       {"rows_after", ""},
                                               {"slowest_session", ""}, {"longest_gap_ms", ""}};
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        check_cell(names, values, count, expected[i]);
-    }
-    free(text);
+    expect_cells(expected, sizeof expected / sizeof expected[0]);
 }
 
 int main(void)
@@ -274,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_sample_row),
         cmocka_unit_test(test_interval_row),
         cmocka_unit_test_setup(test_summary, set_up),
+        cmocka_unit_test_setup(test_summary_of_sessions, set_up),
         cmocka_unit_test_setup(test_summary_of_a_duration, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
