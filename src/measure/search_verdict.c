@@ -36,9 +36,14 @@ static void judge_nothing_held(const struct search *search, struct result *resul
         return;
     }
     const struct cause *cause = level_main_cause(&search->levels[search->failure]);
-    const char *why = result->findings.count > 0 ? result->findings.entries[0].evidence
-                      : cause != NULL            ? cause->error.text
-                                                 : "no session could append";
+    const struct finding *limit = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
+    char why[240] = "no session could append";
+    if (limit != NULL) {
+        snprintf(why, sizeof why, "%s (%s): %.160s", limit->name, limit_side_name(limit->side),
+                 limit->evidence);
+    } else if (cause != NULL) {
+        snprintf(why, sizeof why, "%.239s", cause->error.text);
+    }
     end_with(result, VERDICT_DEGRADED,
              is_client_side(search, result) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
              "not even %u %s held: %.180s", search->failed,
