@@ -28,9 +28,12 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/fairness.c
     src/measure/histogram.c
+    src/measure/hold_samples.c
     src/measure/intervals.c
     src/measure/ledger.c
+    src/measure/levels.c
     src/measure/limit.c
     src/measure/proc_file.c
     src/measure/process_memory.c
@@ -41,6 +44,8 @@ set(measure_sources
     src/measure/recorder.c
     src/measure/resources.c
     src/measure/sampler.c
+    src/measure/search_verdict.c
+    src/measure/session_summary.c
     src/measure/server_cgroup.c
     src/measure/server_find.c
     src/measure/server_process.c
@@ -66,12 +71,18 @@ set(limits_sources
     src/limits/subject.c)
 
 set(load_sources
+    src/load/crew.c
     src/load/driver.c
     src/load/gate.c
     src/load/generator.c
     src/load/generator_fill.c
     src/load/generator_text.c
     src/load/inquiry.c
+    src/load/ladder.c
+    src/load/ladder_level.c
+    src/load/ladder_memory.c
+    src/load/ladder_steps.c
+    src/load/reconnect.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
@@ -81,6 +92,8 @@ set(report_sources
     src/report/clean.c
     src/report/csv.c
     src/report/csv_files.c
+    src/report/csv_levels.c
+    src/report/csv_sessions.c
     src/report/environment.c
     src/report/figures.c
     src/report/files.c
@@ -88,6 +101,7 @@ set(report_sources
     src/report/json.c
     src/report/json_findings.c
     src/report/json_check.c
+    src/report/json_levels.c
     src/report/json_plan.c
     src/report/progress.c
     src/report/screen.c
@@ -95,6 +109,8 @@ set(report_sources
     src/report/text_check.c
     src/report/text_findings.c
     src/report/text_ledger.c
+    src/report/text_levels.c
+    src/report/text_sessions.c
     src/report/tree.c)
 
 set(cli_sources

@@ -110,6 +110,8 @@ enum status options_parse(struct options *options, enum command command, int arg
     if (command == COMMAND_FIND_MAX) {
         /* count(*) gets slower as the table grows, which is not for the number of sessions */
         options->config.read_mode = READ_NONE;
+        options->config.is_search = true;
+        options->config.sample_interval_ns = 0; /* by the length of a hold */
     }
 
     struct option longs[OPTION_TABLE_MAX + 1];

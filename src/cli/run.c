@@ -55,6 +55,9 @@ static void on_shortage(void *context)
 
 static void run_release(struct run *run)
 {
+    if (run->result != NULL) {
+        session_list_free(run->result->session_list, run->result->session_count);
+    }
     evidence_end(run->evidence);
     free(run->result);
     run_files_destroy(run->files, !run->has_begun);

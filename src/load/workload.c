@@ -86,7 +86,8 @@ static enum status send_batch(struct session *session, struct append *append, bo
         if (now_ns >= limit_ns) {
             return status;
         }
-        if (!gate_sleep_until(&session->load->gate, now_ns + pause_ns)) {
+        if (atomic_load(&session->is_leaving) ||
+            !gate_sleep_until(&session->load->gate, now_ns + pause_ns)) {
             *is_begun = false;
             return status;
         }
@@ -95,13 +96,18 @@ static enum status send_batch(struct session *session, struct append *append, bo
     }
 }
 
-/* Every row of the batch goes to one account; those that were never handed over stay not sent. */
-static void account(struct session *session, const struct append *append, enum status status)
+/* Every row of the batch goes to one account; those that were never handed over stay not sent, or
+ * are part of a batch to come. */
+static void account(struct session *session, const struct append *append, enum status status,
+                    int64_t end_ns)
 {
     const uint64_t unanswered =
         append->handed > append->accepted ? append->handed - append->accepted : 0;
     session->acknowledged += append->accepted;
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    if (append->accepted > 0) {
+        session_note_progress(session, end_ns);
+    }
     if (status == STATUS_LOST) {
         session->in_doubt += unanswered;
         session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
@@ -143,8 +149,14 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (!is_begun) {
         return STATUS_OK;
     }
+    if (status == STATUS_LOST) {
+        /* the rest of the batch was never on its way: its turn comes when there is a connection */
+        append.rows = append.handed;
+    } else {
+        session->tries = 0;
+    }
     session->begun += append.rows;
-    session->batches++;
+    session->batches += append.rows > 0 ? 1 : 0;
     if (append.accepted > append.rows) {
         append.accepted = append.rows;
     }
@@ -155,7 +167,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
         session_blame(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
                       &error);
     }
-    account(session, &append, status);
+    account(session, &append, status, end_ns);
     if (status == STATUS_OK) {
         record_times(session, intended_ns, start_ns, end_ns);
     }
@@ -166,6 +178,10 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
  * session saw before. */
 static void check_freshness(struct session *session, uint64_t rows)
 {
+    const bool discards = (session->load->plan->adapter->flags & ADAPTER_DISCARDS) != 0;
+    if (discards && session->churns > 0) {
+        return; /* it counts the rows of a connection, and this one is not the first */
+    }
     const uint64_t own = session->load->rows_before + session->acknowledged;
     session_add(session, RECORDER_FRESH_CHECKS, 1);
     if (rows < own) {

@@ -219,15 +219,17 @@ static enum exit_code choose_folder(struct plan *plan, const struct config *conf
             }
         }
         *to = '\0';
-        char extent[32];
-        if (plan->duration_ns > 0) {
-            snprintf(extent, sizeof extent, "%.0fs",
+        char extent[48];
+        if (plan->is_search) {
+            snprintf(extent, sizeof extent, "find-max");
+        } else if (plan->duration_ns > 0) {
+            snprintf(extent, sizeof extent, "%ux%.0fs", plan->sessions,
                      (double)plan->duration_ns / (double)MONO_NS_PER_S);
         } else {
-            snprintf(extent, sizeof extent, "%" PRIu64, plan->records);
+            snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->records);
         }
-        length = (size_t)snprintf(plan->out_folder, room, "append-runs/%s-%s-%ux%s", compact,
-                                  plan->adapter->name, plan->sessions, extent);
+        length = (size_t)snprintf(plan->out_folder, room, "append-runs/%s-%s-%s", compact,
+                                  plan->adapter->name, extent);
     }
     if (length == 0 || length >= room - 64) {
         error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 65);
@@ -261,6 +263,7 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->min_sessions = least_sessions(config);
     plan->has_min_sessions = config->min_sessions > 0 || config->min_percent > 0;
     plan->is_unchecked = config->is_unchecked;
+    plan->is_search = config->is_search;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }

@@ -56,6 +56,7 @@ struct plan {
     unsigned min_sessions;  /* that must be up, idle ones included, for the run to go on; >= 1 */
     bool has_min_sessions;  /* it was asked for */
     bool is_unchecked;      /* go on although a limit is certain to be hit */
+    bool is_search;         /* `sessions` is the most there may be, duration_ns the longest time */
     size_t stack_bytes;
 
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "report/csv_files.h"
+#include "report/csv_levels.h"
+#include "report/csv_sessions.h"
 #include "report/figures.h"
 #include "report/hgrm.h"
 #include "report/json.h"
@@ -19,29 +22,42 @@ enum run_file {
     FILE_SUMMARY,
     FILE_SAMPLES,
     FILE_INTERVALS,
+    FILE_SESSIONS,
     FILE_RUN,
     FILE_CONNECT_HGRM,
     FILE_APPEND_HGRM,
     FILE_RESPONSE_HGRM,
     FILE_COUNT_HGRM,
+    FILE_LEVELS,
+    FILE_SEARCH,
+    FILE_RECONNECT_HGRM,
+    FILE_RECOVER_HGRM,
     FILES,
 };
 
 static const char *const file_names[FILES] = {
-    [FILE_SUMMARY] = "summary.csv",         [FILE_SAMPLES] = "samples.csv",
-    [FILE_INTERVALS] = "intervals.csv",     [FILE_RUN] = "run.json",
-    [FILE_CONNECT_HGRM] = "connect.hgrm",   [FILE_APPEND_HGRM] = "append.hgrm",
-    [FILE_RESPONSE_HGRM] = "response.hgrm", [FILE_COUNT_HGRM] = "count.hgrm",
+    [FILE_SUMMARY] = "summary.csv",
+    [FILE_SAMPLES] = "samples.csv",
+    [FILE_INTERVALS] = "intervals.csv",
+    [FILE_SESSIONS] = "sessions.csv",
+    [FILE_RUN] = "run.json",
+    [FILE_CONNECT_HGRM] = "connect.hgrm",
+    [FILE_APPEND_HGRM] = "append.hgrm",
+    [FILE_RESPONSE_HGRM] = "response.hgrm",
+    [FILE_COUNT_HGRM] = "count.hgrm",
+    [FILE_RECONNECT_HGRM] = "reconnect.hgrm",
+    [FILE_RECOVER_HGRM] = "recover.hgrm",
+    [FILE_LEVELS] = "levels.csv",
+    [FILE_SEARCH] = "find-max.json",
 };
 
 static const struct {
     enum run_file file;
     enum recorder_histogram histogram;
 } hgrm_files[] = {
-    {FILE_CONNECT_HGRM, RECORDER_CONNECT},
-    {FILE_APPEND_HGRM, RECORDER_APPEND},
-    {FILE_RESPONSE_HGRM, RECORDER_RESPONSE},
-    {FILE_COUNT_HGRM, RECORDER_COUNT},
+    {FILE_CONNECT_HGRM, RECORDER_CONNECT},     {FILE_APPEND_HGRM, RECORDER_APPEND},
+    {FILE_RESPONSE_HGRM, RECORDER_RESPONSE},   {FILE_COUNT_HGRM, RECORDER_COUNT},
+    {FILE_RECONNECT_HGRM, RECORDER_RECONNECT}, {FILE_RECOVER_HGRM, RECORDER_RECOVER},
 };
 enum {
     HGRM_FILES = sizeof hgrm_files / sizeof hgrm_files[0]
@@ -59,6 +75,7 @@ struct run_files {
     FILE *streams[FILES]; /* NULL: not made, short, or closed */
     bool is_made[FILES];
     off_t whole_bytes[FILES]; /* up to here a file has whole rows */
+    pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
     locale_t locale; /* with a decimal point: client libraries may set the program's locale */
 };
@@ -89,9 +106,11 @@ static void mark_short(struct run_files *files, enum run_file file, int number)
 {
     char text[128];
     const char *reason = number == 0 ? "write failed" : strerror_r(number, text, sizeof text);
+    pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
     snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s",
              used > 0 ? "; " : "", file_names[file], reason);
+    pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
         return;
@@ -158,10 +177,24 @@ static int open_file(struct run_files *files, enum run_file file)
     return 0;
 }
 
+/* A search has levels instead of what sums up a run; a run does not have every histogram. */
+static bool is_wanted(enum run_file file, const struct plan *plan)
+{
+    if (file == FILE_SAMPLES || file == FILE_INTERVALS) {
+        return true;
+    }
+    for (size_t i = 0; i < HGRM_FILES; i++) {
+        if (hgrm_files[i].file == file && !figures_has_histogram(plan, hgrm_files[i].histogram)) {
+            return false;
+        }
+    }
+    return plan->is_search == (file == FILE_LEVELS || file == FILE_SEARCH);
+}
+
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (file == FILE_RESPONSE_HGRM && !figures_has_histogram(plan, RECORDER_RESPONSE)) {
+        if (!is_wanted((enum run_file)file, plan)) {
             continue;
         }
         const int number = open_file(files, (enum run_file)file);
@@ -212,6 +245,13 @@ static int write_headers(struct run_files *files)
     csv_files_sample(&csv, &sample);
     csv_end(&csv);
     settle(files, FILE_SAMPLES, true);
+    if (files->streams[FILE_LEVELS] != NULL) {
+        static const struct level level;
+        csv_begin(&csv, files->streams[FILE_LEVELS], true);
+        csv_levels_level(&csv, &level);
+        csv_end(&csv);
+        settle(files, FILE_LEVELS, true);
+    }
     return files->shortage[0] == '\0' ? 0 : ENOSPC;
 }
 
@@ -225,6 +265,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
         return fail(error, ENOMEM, "prepare", path);
     }
     made->folder = -1;
+    pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     int number = made->locale == (locale_t)0 ? ENOMEM : make_parents(path);
@@ -281,6 +322,20 @@ void run_files_add_sample(struct run_files *files, const struct sample *sample)
     uselocale(before);
 }
 
+void run_files_add_level(struct run_files *files, const struct level *level)
+{
+    if (files->streams[FILE_LEVELS] == NULL) {
+        return;
+    }
+    const locale_t before = uselocale(files->locale);
+    struct csv csv;
+    csv_begin(&csv, files->streams[FILE_LEVELS], false);
+    csv_levels_level(&csv, level);
+    csv_end(&csv);
+    settle(files, FILE_LEVELS, true);
+    uselocale(before);
+}
+
 static void write_summary(struct run_files *files, const struct plan *plan,
                           const struct result *result)
 {
@@ -295,6 +350,25 @@ static void write_summary(struct run_files *files, const struct plan *plan,
         csv_end(&csv);
     }
     settle(files, FILE_SUMMARY, true);
+}
+
+static void write_sessions(struct run_files *files, const struct result *result)
+{
+    static const struct session_summary none;
+    FILE *stream = files->streams[FILE_SESSIONS];
+    if (stream == NULL) {
+        return;
+    }
+    struct csv csv;
+    csv_begin(&csv, stream, true);
+    csv_sessions_row(&csv, &none);
+    csv_end(&csv);
+    for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
+        csv_begin(&csv, stream, false);
+        csv_sessions_row(&csv, &result->session_list[i]);
+        csv_end(&csv);
+    }
+    settle(files, FILE_SESSIONS, true);
 }
 
 static void close_files(struct run_files *files)
@@ -313,6 +387,7 @@ void run_files_finish(struct run_files *files, const struct plan *plan, const st
 {
     const locale_t before = uselocale(files->locale);
     write_summary(files, plan, result);
+    write_sessions(files, result);
     for (size_t i = 0; i < HGRM_FILES; i++) {
         FILE *stream = files->streams[hgrm_files[i].file];
         if (stream != NULL) {
@@ -322,6 +397,19 @@ void run_files_finish(struct run_files *files, const struct plan *plan, const st
     }
     if (files->streams[FILE_RUN] != NULL) {
         settle(files, FILE_RUN, report_write_json(files->streams[FILE_RUN], plan, table, result));
+    }
+    close_files(files);
+    uselocale(before);
+}
+
+void run_files_finish_search(struct run_files *files, const struct plan *plan,
+                             const struct table *table, const struct result *result,
+                             const struct search *search)
+{
+    const locale_t before = uselocale(files->locale);
+    if (files->streams[FILE_SEARCH] != NULL) {
+        settle(files, FILE_SEARCH,
+               report_write_search_json(files->streams[FILE_SEARCH], plan, table, result, search));
     }
     close_files(files);
     uselocale(before);
@@ -357,5 +445,6 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     if (files->locale != (locale_t)0) {
         freelocale(files->locale);
     }
+    pthread_mutex_destroy(&files->lock);
     free(files);
 }

@@ -6,7 +6,9 @@
  * samples.csv grow a row at a time (each flushed); the others are written at the end. A write that
  * fails marks its file as short and the run goes on.
  *
- * Rows are written by the sampler's thread until it has stopped, then by the main thread.
+ * Rows of intervals.csv and samples.csv are written by the sampler's thread until it has stopped;
+ * everything else is the main thread's. A search has levels.csv and find-max.json instead of what
+ * sums up a run.
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
@@ -16,6 +18,7 @@
 
 #include "append/error.h"
 #include "append/row.h"
+#include "measure/levels.h"
 #include "measure/result.h"
 #include "plan/plan.h"
 
@@ -30,9 +33,17 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 void run_files_add_interval(struct run_files *files, const struct interval *interval);
 void run_files_add_sample(struct run_files *files, const struct sample *sample);
 
-/* Writes summary.csv, run.json and the .hgrm files, and closes all. */
+/* One row more of levels.csv. */
+void run_files_add_level(struct run_files *files, const struct level *level);
+
+/* Writes summary.csv, sessions.csv, run.json and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
                       const struct result *result);
+
+/* The same for a search: writes find-max.json. */
+void run_files_finish_search(struct run_files *files, const struct plan *plan,
+                             const struct table *table, const struct result *result,
+                             const struct search *search);
 
 /* The files that are short and why, as one line ("intervals.csv: No space left on device");
  * "" when all are whole. Valid until destroy. */

@@ -6,6 +6,7 @@
 #include "base/mono.h"
 #include "report/figures.h"
 #include "report/json_findings.h"
+#include "report/json_levels.h"
 #include "report/json_plan.h"
 #include "report/tree.h"
 
@@ -218,6 +219,19 @@ static void add_causes(struct tree root, const struct result *result)
     tree_count(root, "other_causes", result->causes.others);
 }
 
+static void add_fairness(struct tree root, const struct fairness *fairness)
+{
+    const bool is_known = fairness->sessions > 0;
+    struct tree tree = tree_object(root, "fairness");
+    tree_count(tree, "sessions", fairness->sessions);
+    tree_count_if(tree, "slowest_session", is_known, fairness->slowest_session);
+    tree_number_if(tree, "slowest_rows_per_s", is_known, fairness->slowest_rows_per_s);
+    tree_count_if(tree, "fastest_session", is_known, fairness->fastest_session);
+    tree_number_if(tree, "fastest_rows_per_s", is_known, fairness->fastest_rows_per_s);
+    tree_count_if(tree, "longest_gap_session", is_known, fairness->longest_gap_session);
+    tree_number_if(tree, "longest_gap_ms", is_known, figures_ms(fairness->longest_gap_ns));
+}
+
 static void add_outcome(struct tree root, const struct result *result)
 {
     struct tree tree = tree_object(root, "outcome");
@@ -254,12 +268,9 @@ static void add_histograms(struct tree root, const struct plan *plan, const stru
     }
 }
 
-bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
-                       const struct result *result)
+static void add_all(struct tree root, const struct plan *plan, const struct table *table,
+                    const struct result *result)
 {
-    bool has_failed = false;
-    json_t *json = json_object();
-    const struct tree root = {json, &has_failed};
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
@@ -274,12 +285,17 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_ledgers(root, result);
     add_verification(root, result);
     add_latencies(root, plan, result);
+    add_fairness(root, &result->fairness);
     add_resources(root, result);
     add_counters(root, plan, result);
     add_causes(root, result);
     json_findings_add(root, &result->findings);
     add_histograms(root, plan, result);
+}
 
+/* Writes the object and frees it. */
+static bool write_root(FILE *stream, json_t *json, bool has_failed)
+{
     bool is_written = false;
     if (has_failed) {
         errno = ENOMEM;
@@ -296,4 +312,24 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     json_decref(json);
     errno = number;
     return is_written;
+}
+
+bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
+                       const struct result *result)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    add_all((struct tree){json, &has_failed}, plan, table, result);
+    return write_root(stream, json, has_failed);
+}
+
+bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
+                              const struct result *result, const struct search *search)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
+    json_levels_add(root, search);
+    add_all(root, plan, table, result);
+    return write_root(stream, json, has_failed);
 }

@@ -6,11 +6,16 @@
 #include <stdio.h>
 
 #include "append/row.h"
+#include "measure/levels.h"
 #include "measure/result.h"
 #include "plan/plan.h"
 
 /* Writes one JSON object, indented. False: out of memory or a failed write (errno is set). */
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result);
+
+/* find-max.json: the same for all sessions of a search, and its levels. */
+bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
+                              const struct result *result, const struct search *search);
 
 #endif

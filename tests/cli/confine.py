@@ -121,6 +121,12 @@ class Confined(harness.Case):
         command = program or (harness.BINARY,)
         return super().start(*command[1:], *arguments, program=command[0], **options)
 
+    def as_other_user(self, tasks):
+        """In front of scripts/mariadb.sh start FOLDER: runs it as another user with few tasks."""
+        user = other_user(self)
+        return ("sh", "-c", 'chown "$0" "$4" && exec prlimit --nproc="$1:$1" '
+                'setpriv --reuid="$0" --regid="$0" --clear-groups "$2" "$3" "$4"', user, str(tasks))
+
     def check(self, command, sessions, *arguments):
         """What `append check` says."""
         process = self.start("check", sessions, *arguments, "--json", program=command)

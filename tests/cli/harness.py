@@ -61,7 +61,7 @@ class Ended:
 class Run:
     """The files of a run."""
 
-    FILES = ("summary.csv", "samples.csv", "intervals.csv", "run.json")
+    FILES = ("summary.csv", "samples.csv", "intervals.csv", "sessions.csv", "run.json")
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -214,9 +214,29 @@ class Case(unittest.TestCase):
             total = run.rows[name]
             self.assertEqual(sum(int(row[column]) for row in intervals), total, column)
             self.assertEqual(int(summary[0]["rows_" + name]), total, column)
+        self.check_sessions(run, intervals)
         # Intervals follow one another without a gap.
         for earlier, later in zip(intervals, intervals[1:]):
             self.assertAlmostEqual(float(earlier["end_s"]), float(later["start_s"]), places=3)
+
+    def check_sessions(self, run, intervals):
+        """Each session has a row, and the rows add up to the ledgers and the counters."""
+        table = run.table("sessions.csv")
+        self.assertEqual([int(row["session"]) for row in table],
+                         list(range(run.sessions["requested"])))
+        for outcome in ("refused", "timed_out", "not_started", "finished", "stopped", "dropped"):
+            self.assertEqual(sum(row["outcome"] == outcome for row in table),
+                             run.sessions[outcome], outcome)
+        for name in ("planned", "acknowledged", "rejected", "in_doubt", "not_sent"):
+            self.assertEqual(sum(int(row["rows_" + name]) for row in table), run.rows[name], name)
+        counters = run.json["counters"]
+        for name in ("connections_lost", "reconnects", "churns"):
+            self.assertEqual(sum(int(row[name]) for row in table), counters[name], name)
+            self.assertEqual(sum(int(row[name]) for row in intervals), counters[name], name)
+        if "recover" in run.json["latencies"]:
+            # An idle session does not connect again, an active one always tries to.
+            self.assertEqual(run.json["latencies"]["recover"]["count"], counters["reconnects"])
+        self.assertEqual(counters["connections_opened"], counters["connections_closed"])
 
     def interrupt_when_busy(self, process, out, name="intervals.csv"):
         """Waits until the run has written its first interval, then sends SIGINT."""

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import harness
-from confine import Cgroup, Confined, other_user
+from confine import Cgroup, Confined
 from harness import PrivateMariadb
 
 
@@ -31,12 +31,6 @@ class MariadbLimits(Confined):
         ended, run = self.stop_run(command, 200, server.url, code=4)
         finding = self.check_stop(run, ended, predicted, "sessions", "database")
         self.assertEqual(finding["name"], "max_user_connections")
-
-    def as_other_user(self, tasks):
-        """In front of scripts/mariadb.sh start FOLDER: runs it as another user with few tasks."""
-        user = other_user(self)
-        return ("sh", "-c", 'chown "$0" "$4" && exec prlimit --nproc="$1:$1" '
-                'setpriv --reuid="$0" --regid="$0" --clear-groups "$2" "$3" "$4"', user, str(tasks))
 
     def test_threads_of_the_server(self):
         server = PrivateMariadb(self, prefix=self.as_other_user(180))

@@ -123,6 +123,14 @@ class Sqlite(harness.Case):
         self.assertIn(ended.code, (1, 4))
         self.assertRegex(ended.out + ended.err, r"nowhere")
 
+    def test_idle_sessions_and_churn(self):
+        database = self.folder / "a.db"
+        _, run = self.run_append("2", "2000", "--adapter", "sqlite", f"sqlite:{database}",
+                                 "--idle", "2", "--churn", "2", code=None)
+        self.assertEqual(run.sessions["finished"], 4)
+        self.assertEqual(run.json["counters"]["churns"], 8)
+        self.assertEqual(run.verification["rows_after"], 2000)
+
 
 if __name__ == "__main__":
     harness.main()

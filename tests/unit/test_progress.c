@@ -145,6 +145,9 @@ static void test_connecting(void **state)
     const struct progress progress = {.plan = &plan, .work_start_ns = -1};
     assert_string_equal(format(&progress, 0), "connecting: sessions 512/1,000  "
                                               "server 45% 812 MiB  errors 3  for 6s");
+    plan.idle_sessions = 24;
+    assert_non_null(strstr(format(&progress, 0), "sessions 512/1,024  "));
+    plan.idle_sessions = 0;
 }
 
 static void test_plain_lines(void **state)

@@ -146,6 +146,31 @@ static void any_number_of_shards_will_do(void **state)
     recorder_destroy(NULL);
 }
 
+static void who_stands_still_is_counted(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(2);
+    assert_non_null(recorder);
+    assert_int_equal(recorder_count_stalled(recorder, 100), 0); /* nobody is watched yet */
+    assert_true(recorder_watch(recorder, 6));
+    assert_int_equal(recorder_count_stalled(recorder, 100), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        recorder_begin_work(recorder, i, i < 4 ? 100 : 150);
+    }
+    assert_int_equal(recorder_count_stalled(recorder, 99), 0); /* not all the time */
+    assert_int_equal(recorder_count_stalled(recorder, 100), 4);
+    assert_int_equal(recorder_count_stalled(recorder, 150), 5);
+    recorder_note_progress(recorder, 1, 160);
+    recorder_note_progress(recorder, 2, 149);
+    assert_int_equal(recorder_count_stalled(recorder, 100), 2);
+    assert_int_equal(recorder_count_stalled(recorder, 150), 4);
+    recorder_end_work(recorder, 0);
+    recorder_end_work(recorder, 1);
+    assert_int_equal(recorder_count_stalled(recorder, 150), 3);
+    assert_int_equal(recorder_count_stalled(recorder, 200), 3);
+    recorder_destroy(recorder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +179,7 @@ int main(void)
         cmocka_unit_test(counters_do_not_mix),
         cmocka_unit_test(snapshots_carry_their_time),
         cmocka_unit_test(any_number_of_shards_will_do),
+        cmocka_unit_test(who_stands_still_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

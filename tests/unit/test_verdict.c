@@ -245,6 +245,68 @@ static void test_doubts_without_an_exit_code(void **state)
     free(r);
 }
 
+static void test_connections_had_again(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
+    r->totals.counters[RECORDER_RECONNECTS] = 7;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
+           "7 connections were lost and had again; 1000 of 1000 rows");
+    r->rows.acknowledged = 300;
+    r->rows.in_doubt = 700;
+    add_cause(r, CAUSE_RECONNECT, "refused");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "700 in doubt, 0 not sent: refused");
+    add_cause(r, CAUSE_APPEND, "hung up");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "700 in doubt, 0 not sent: hung up");
+    r->rows = (struct row_ledger){.planned = 1000, .acknowledged = 1000};
+    r->resources.mean_client_cpu_percent = 60;
+    r->resources.mean_server_cpu_percent = 35;
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "client-bound");
+    free(r);
+}
+
+static void test_idle_sessions_that_died(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->sessions.finished = 8;
+    r->sessions.dropped = 2;
+    add_cause(r, CAUSE_IDLE, "gone");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "2 sessions dropped, 0 rows rejected");
+    assert_non_null(strstr(r->exit_reason, ": gone"));
+    free(r);
+}
+
+static void test_too_few_sessions(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->stop_reason = STOP_TOO_FEW;
+    r->least_sessions = 10;
+    r->sessions_up = 4;
+    r->append_ns = 0;
+    r->sessions =
+        (struct session_ledger){.requested = 10, .connected = 4, .stopped = 4, .refused = 6};
+    r->rows = (struct row_ledger){.planned = 1000, .not_sent = 1000};
+    add_cause(r, CAUSE_CONNECT, "too many clients");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER,
+           "not begun: only 4 of 10 sessions were up, --min-sessions asks for 10: too many");
+    assert_non_null(strstr(r->verdict_reason, "only 4 of 10 sessions were up"));
+    r->sessions.refused = 5;
+    r->sessions.not_started = 1;
+    add_cause(r, CAUSE_THREAD, "no thread");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "asks for 10: no thread");
+
+    /* the limits of the start are not why a run that began was stopped */
+    r->append_ns = INT64_C(10000000000);
+    r->sessions_up = 1;
+    add_cause(r, CAUSE_APPEND, "hung up");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "stopped: only 1 of 10 sessions was up, --min-sessions asks for 10: hung up");
+    free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +324,9 @@ int main(void)
         cmocka_unit_test(test_table_that_shrank),
         cmocka_unit_test(test_failed_reads),
         cmocka_unit_test(test_doubts_without_an_exit_code),
+        cmocka_unit_test(test_connections_had_again),
+        cmocka_unit_test(test_idle_sessions_that_died),
+        cmocka_unit_test(test_too_few_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

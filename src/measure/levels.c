@@ -1,0 +1,193 @@
+#include "measure/levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct level *search_add_level(struct search *search)
+{
+    /* one more than there are each time: a search has few levels */
+    struct level *levels = realloc(search->levels, (search->count + 1) * sizeof *levels);
+    if (levels == NULL) {
+        return NULL;
+    }
+    search->levels = levels;
+    struct level *level = &levels[search->count++];
+    *level = (struct level){
+        .outcome = LEVEL_UNFINISHED,
+        .rows_per_s = -1,
+        .host_cpu_percent = -1,
+        .server_cpu_percent = -1,
+        .client_cpu_percent = -1,
+        .server_memory_bytes = -1,
+        .client_memory_bytes = -1,
+    };
+    return level;
+}
+
+void search_fini(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->levels[i].causes != NULL) {
+            causes_fini(search->levels[i].causes);
+            free(search->levels[i].causes);
+        }
+    }
+    free(search->levels);
+    search->levels = NULL;
+    search->count = 0;
+}
+
+void search_note_level(struct search *search)
+{
+    const size_t last = search->count - 1;
+    const struct level *level = &search->levels[last];
+    if (level->outcome == LEVEL_HELD && level->sessions > search->held) {
+        search->held = level->sessions;
+    } else if (level->outcome == LEVEL_FAILED && level->sessions > search->held &&
+               (search->failed == 0 || level->sessions <= search->failed)) {
+        search->failed = level->sessions;
+        search->failure = last;
+    }
+    /* what has held since did not fail for good */
+    if (search->failed != 0 && search->failed <= search->held) {
+        search->failed = 0;
+    }
+}
+
+const struct cause *level_main_cause(const struct level *level)
+{
+    const struct cause *most = NULL;
+    for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
+        const struct cause *cause = &level->causes->entries[i];
+        if (most == NULL || cause->count > most->count) {
+            most = cause;
+        }
+    }
+    return most;
+}
+
+const struct level *search_knee(const struct search *search)
+{
+    const struct level *knee = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome == LEVEL_HELD &&
+            (knee == NULL || level->rows_per_s > knee->rows_per_s)) {
+            knee = level;
+        }
+    }
+    return knee;
+}
+
+void search_p99(const struct search *search, const struct level **over, const struct level **within)
+{
+    *over = NULL;
+    *within = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->append.count > 0 && level->append.p99_ns > search->p99_bound_ns &&
+            (*over == NULL || level->sessions < (*over)->sessions)) {
+            *over = level;
+        }
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome == LEVEL_HELD && level->append.p99_ns <= search->p99_bound_ns &&
+            (*over == NULL || level->sessions < (*over)->sessions) &&
+            (*within == NULL || level->sessions > (*within)->sessions)) {
+            *within = level;
+        }
+    }
+}
+
+double search_session_bytes(const struct search *search)
+{
+    const struct level *low = NULL;
+    const struct level *high = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome != LEVEL_HELD || level->server_memory_bytes < 0) {
+            continue;
+        }
+        low = low == NULL || level->sessions < low->sessions ? level : low;
+        high = high == NULL || level->sessions > high->sessions ? level : high;
+    }
+    if (low == NULL || high->sessions == low->sessions ||
+        high->server_memory_bytes <= low->server_memory_bytes) {
+        return -1;
+    }
+    return (double)(high->server_memory_bytes - low->server_memory_bytes) /
+           (double)(high->sessions - low->sessions);
+}
+
+const char *level_outcome_name(enum level_outcome outcome)
+{
+    switch (outcome) {
+    case LEVEL_HELD:
+        return "held";
+    case LEVEL_FAILED:
+        return "failed";
+    case LEVEL_UNFINISHED:
+        return "unfinished";
+    }
+    return "unknown";
+}
+
+const char *level_reason_name(enum level_reason reason)
+{
+    switch (reason) {
+    case LEVEL_NO_REASON:
+        return "";
+    case LEVEL_NO_THREAD:
+        return "no_thread";
+    case LEVEL_REFUSED:
+        return "refused";
+    case LEVEL_TIMED_OUT:
+        return "timed_out";
+    case LEVEL_DROPPED:
+        return "dropped";
+    case LEVEL_APPEND_FAILED:
+        return "append_failed";
+    case LEVEL_NO_PROGRESS:
+        return "no_progress";
+    case LEVEL_STAYED:
+        return "stayed";
+    case LEVEL_ENDED:
+        return "ended";
+    }
+    return "unknown";
+}
+
+const char *search_end_name(enum search_end end)
+{
+    switch (end) {
+    case SEARCH_FOUND:
+        return "found";
+    case SEARCH_BOUND:
+        return "bound";
+    case SEARCH_MEMORY:
+        return "memory";
+    case SEARCH_TIME:
+        return "time";
+    case SEARCH_INTERRUPTED:
+        return "interrupted";
+    case SEARCH_GONE:
+        return "gone";
+    case SEARCH_STUCK:
+        return "stuck";
+    }
+    return "unknown";
+}
+
+const char *search_bound_name(enum search_bound bound)
+{
+    switch (bound) {
+    case BOUND_USER:
+        return "user";
+    case BOUND_CLIENT:
+        return "client";
+    case BOUND_PROGRAM:
+        return "program";
+    }
+    return "unknown";
+}

@@ -1,0 +1,140 @@
+/*
+ * What a search for the most sessions came to: its levels, and what is read from them.
+ *
+ * A level is a number of sessions that were to be up and to append at the same time. Filled by
+ * load/ladder, shown by the reports.
+ */
+#ifndef MEASURE_LEVELS_H
+#define MEASURE_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure/causes.h"
+#include "measure/ledger.h"
+#include "measure/limit.h"
+#include "measure/recorder.h"
+
+enum level_outcome {
+    LEVEL_HELD,       /* all were up for the whole hold, and each of them appended */
+    LEVEL_FAILED,     /* not so */
+    LEVEL_UNFINISHED, /* the search ended before that was known */
+};
+
+/* Why a level did not hold: the first reason that was seen. */
+enum level_reason {
+    LEVEL_NO_REASON,
+    LEVEL_NO_THREAD,     /* a session got no thread: this machine's limit */
+    LEVEL_REFUSED,       /* a session was not let in */
+    LEVEL_TIMED_OUT,     /* a session got no answer to its connect in time */
+    LEVEL_DROPPED,       /* a session that was up lost its connection */
+    LEVEL_APPEND_FAILED, /* an append, or a read after one, was refused */
+    LEVEL_NO_PROGRESS,   /* a session had no append acknowledged */
+    LEVEL_STAYED,        /* sessions that were told to leave did not */
+    LEVEL_ENDED,         /* unfinished: see search_end */
+};
+
+/* p50, p99 and maximum of what was measured; `count` 0: nothing was, and the rest is 0. */
+struct level_latency {
+    uint64_t count;
+    int64_t p50_ns;
+    int64_t p99_ns;
+    int64_t max_ns;
+};
+
+struct level {
+    unsigned sessions; /* that were to be up */
+    enum level_outcome outcome;
+    enum level_reason reason;
+    int64_t start_ns;   /* since the start of the search: the first session is added, or leaves */
+    int64_t connect_ns; /* from there until all were up, or had failed */
+    int64_t hold_ns;    /* from there; 0 = no hold: not all came up */
+    uint64_t added;     /* sessions that came up for this level */
+    uint64_t up;        /* sessions up at its end, or when it was seen to fail */
+    uint64_t stalled;   /* of these, without an acknowledged append in the hold */
+    uint64_t failed;    /* appends and reads that failed in the hold */
+
+    /* Of this level: requested = sessions; `connected` has those that were up before, too;
+     * `finished` are those that were still up at its end. */
+    struct session_ledger ledger;
+
+    /* During the hold. */
+    uint64_t rows;
+    double rows_per_s; /* negative = unknown: no hold */
+    struct level_latency append;
+    struct level_latency connect; /* of the sessions added */
+    double host_cpu_percent;      /* of all CPUs, mean; negative = unknown */
+    double server_cpu_percent;
+    double client_cpu_percent;
+    int64_t server_memory_bytes; /* highest; negative = unknown */
+    int64_t client_memory_bytes;
+
+    struct causes *causes; /* owned; of a level that failed; NULL = none or no memory */
+};
+
+/* What ended the search. */
+enum search_end {
+    SEARCH_FOUND,       /* the next number was tried and failed */
+    SEARCH_BOUND,       /* every level held, up to the bound on sessions */
+    SEARCH_MEMORY,      /* the bound on memory */
+    SEARCH_TIME,        /* the bound on time */
+    SEARCH_INTERRUPTED, /* a signal */
+    SEARCH_GONE,        /* the server was gone and did not come back */
+    SEARCH_STUCK,       /* sessions did not leave */
+};
+
+/* Who set the bound on sessions. */
+enum search_bound {
+    BOUND_USER,    /* --max-sessions */
+    BOUND_CLIENT,  /* a limit of this machine: see bound_limit */
+    BOUND_PROGRAM, /* the most sessions that this program can have */
+};
+
+struct search {
+    size_t count;
+    struct level *levels; /* owned, in the order in which they were tried */
+    unsigned held;        /* highest level that held; 0 = none */
+    unsigned failed;      /* lowest level above it that failed; 0 = none did */
+    size_t failure;       /* its index in `levels` */
+    enum search_end end;
+    char end_note[200];     /* figures of the bound that ended the search; may be empty */
+    char figures_note[240]; /* why rows/s and latencies are not the server's; may be empty */
+
+    unsigned bound; /* on sessions */
+    enum search_bound bound_by;
+    struct limit bound_limit; /* with BOUND_CLIENT */
+    int64_t hold_ns;
+    int64_t p99_bound_ns; /* 0 = none */
+    int64_t elapsed_ns;
+};
+
+/* Adds a level; NULL: no memory. The caller fills it. */
+struct level *search_add_level(struct search *search);
+void search_fini(struct search *search);
+
+/* Takes note of the level that was added last: sets held, failed and failure. */
+void search_note_level(struct search *search);
+
+/* The most frequent cause of a level that failed; NULL: there is none. */
+const struct cause *level_main_cause(const struct level *level);
+
+/* The level that held with the most rows/s; NULL: none held. */
+const struct level *search_knee(const struct search *search);
+
+/* The lowest level whose append p99 was over the bound, and the highest level below it that held
+ * within the bound; each NULL when there is none. */
+void search_p99(const struct search *search, const struct level **over,
+                const struct level **within);
+
+/* By how many bytes the server's memory grew with each further session, from the lowest level that
+ * held to the highest; what its caches grew by meanwhile is part of it. Negative = unknown, or not
+ * grown. */
+double search_session_bytes(const struct search *search);
+
+const char *level_outcome_name(enum level_outcome outcome); /* "held", "failed", "unfinished" */
+const char *level_reason_name(enum level_reason reason);    /* "refused", ...; "" for none */
+const char *search_end_name(enum search_end end);           /* "found", ... */
+const char *search_bound_name(enum search_bound bound);     /* "user", "client", "program" */
+
+#endif

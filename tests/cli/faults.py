@@ -1,0 +1,104 @@
+"""Servers that die and come back, the same for each kind of server: a mixin of test cases."""
+
+import signal
+
+import harness
+
+
+class Faults:
+    """Subclasses name the server, how it is asked, and a statement that finds duplicate rows."""
+
+    SERVER = None
+    DUPLICATES = ("select count(*) from (select n2, n3 from syslog_table group by n1, n2, n3"
+                  " having count(*) > 1) as twice")
+
+    @staticmethod
+    def ask(url, statement):
+        raise NotImplementedError
+
+    def begin(self, server, *options, sessions=20, rows=harness.fewer(200_000), rate=20_000):
+        out = self.out()
+        process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--out",
+                             out, *options)
+        self.wait_for_rows(process, out)
+        return process, out
+
+    def wait_for_interval(self, process, out, claim, what):
+        """Waits for a row of intervals.csv, as numbers where they are, for which claim(row) holds."""
+        def has_row():
+            if process.poll() is not None:
+                raise AssertionError(f"ended too early: {process.communicate()}")
+            lines = (out / "intervals.csv").read_bytes().decode().split("\r\n")[:-1]
+            head = lines[0].split(",")
+            return any(claim(dict(zip(head, line.split(",")))) for line in lines[1:])
+
+        harness.wait_until(has_row, what)
+
+    def check_rows(self, server, run):
+        """What the table has is what was acknowledged, and of the rows in doubt what arrived."""
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(int(self.ask(server.url, "select count(*) from syslog_table")),
+                         run.rows["acknowledged"] + run.verification["in_doubt_arrived"])
+        self.assertEqual(int(self.ask(server.url, self.DUPLICATES)), 0)
+
+    def restart(self, sessions, stop):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--read", "none",
+                                  sessions=sessions)
+        stop(server)
+        # No more sessions than all may stand still, and while there is no server all do.
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_without_progress"])
+                               == sessions and int(row["sessions_alive"]) == 0, "the outage")
+        server.restart()
+        ended = self.end(process, None, timeout_s=2 * harness.GUARD_S)
+        run = self.check_run(out, ended.code)
+        counters = run.json["counters"]
+        self.assertEqual(run.json["plan"]["on_drop"], "reconnect")
+        self.assertEqual(run.sessions["finished"], sessions, ended)
+        self.assertGreaterEqual(counters["reconnects"], sessions)
+        self.assertEqual(counters["connections_lost"], counters["reconnects"])
+        self.assertGreater(counters["reconnects_failed"], 0)
+        self.assertEqual(run.rows["not_sent"], 0)
+        self.assertEqual(run.rows["rejected"], 0)
+        self.assertEqual(ended.code, 1 if run.rows["in_doubt"] > 0 else ended.code)
+        self.assertIn(ended.code, (0, 1, 6))
+        self.assertNotEqual(run.json["outcome"]["verdict"], "VALID")
+        self.assertGreater(run.json["latencies"]["recover"]["max_ms"], 0)
+        self.assertEqual(run.json["latencies"]["connect"]["count"], sessions)
+        self.assertTrue((out / "recover.hgrm").is_file())
+        self.check_rows(server, run)
+        return ended, run
+
+    def test_a_crash_and_a_restart(self):
+        self.restart(300 // harness.SLOW, lambda server: server.kill())
+
+    def test_a_shutdown_and_a_restart(self):
+        ended, run = self.restart(50, lambda server: server.stop("fast"))
+        if run.json["outcome"]["verdict"] == "DEGRADED":
+            self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and had again")
+        self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ had again")
+
+    def test_a_server_that_does_not_come_back(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:3", rows=10_000_000)
+        server.kill()
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 20)
+        self.assertEqual(run.json["counters"]["reconnects_failed"], 60)
+        causes = [cause for cause in run.causes if cause["phase"] == "reconnect"]
+        self.assertEqual(sum(cause["count"] for cause in causes), 60, run.causes)
+        self.assertRegex(ended.reason, r"\b20 sessions dropped")
+
+    def test_ctrl_c_while_all_sessions_reconnect(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", rows=10_000_000,
+                                  sessions=100)
+        server.kill()
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0
+                               and int(row["reconnects_failed"]) > 0, "the storm")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.json["outcome"]["stop_reason"], "interrupted")
+        self.assertEqual(run.sessions["dropped"], 100)

@@ -1,0 +1,139 @@
+"""find-max without a server: bounds, limits of this program, signals, and what it refuses."""
+
+import harness
+from confine import Cgroup, Confined
+from find_max import Searching
+
+HOLD = ("--hold", "200ms")
+
+
+class Bounds(harness.Case, Searching):
+    def test_sessions(self):
+        ended, search = self.find_max("null:", *HOLD, "--first", 3, "--max-sessions", 20)
+        self.assertEqual([level["sessions"] for level in search.levels], [3, 6, 12, 20])
+        self.assertEqual(search.search["end"], "bound")
+        self.assertEqual(search.search["bound"], {"sessions": 20, "by": "user", "limit": None,
+                                                  "where": None})
+        self.assertIsNone(search.search["failed"])
+        # sessions were added to those that were up, none was started anew
+        self.assertEqual(search.sessions["requested"], 20)
+        self.assertEqual([level["added"] for level in search.levels], [3, 3, 6, 8])
+        self.assertRegex(ended.out, r"(?m)^Held +at least 20 sessions")
+        self.assertRegex(ended.out, r"(?m)^Stopped +by --max-sessions 20, not by the server")
+        self.assertRegex(ended.err, r"(?m)^3 sessions held: [\d,]+ rows/s, append p99 ")
+
+    def test_time(self):
+        ended, search = self.find_max("null:", "--hold", "1s", "--max-time", "2500ms")
+        self.assertEqual(search.search["end"], "time")
+        self.assertIsNone(search.search["failed"])
+        self.assertRegex(ended.out, r"(?m)^Stopped +by --max-time, not by the server")
+
+    def test_memory(self):
+        """Less than any machine has in use: no session is started."""
+        ended, search = self.find_max("null:", *HOLD, "--max-memory", "1M", code=3)
+        self.assertEqual((search.search["end"], search.levels), ("memory", []))
+        self.assertEqual(search.sessions["requested"], 0)
+        self.assertRegex(ended.out, r"(?m)^Stopped +by --max-memory, not by the server: .* in use")
+
+    def test_knee_and_p99(self):
+        ended, search = self.find_max("null:", *HOLD, "--first", 2, "--max-sessions", 4,
+                                      "--p99", "1h")
+        knee = search.search["knee"]
+        self.assertEqual(knee["rows_per_s"], max(level["rows_per_s"] for level in search.levels))
+        self.assertEqual(knee["rows_per_s"], search.level(knee["sessions"])["rows_per_s"])
+        self.assertEqual(search.search["p99"], {"bound_ms": 3_600_000.0, "sessions_within": 4,
+                                                "sessions_over": None})
+        self.assertRegex(ended.out, r"stayed within .* at every level")
+        ended, search = self.find_max("null:", *HOLD, "--first", 2, "--max-sessions", 4,
+                                      "--p99", "1ms", "--batch", "1M", "--data", "varied")
+        self.assertEqual(search.search["p99"]["sessions_over"], 2)
+        self.assertIsNone(search.search["p99"]["sessions_within"])
+        self.assertRegex(ended.out, r"p99 passed 1.00 ms with 2 sessions")
+
+
+class Embedded(harness.Case, Searching):
+    def test_sqlite(self):
+        ended, search = self.find_max(*HOLD, "--first", 2, "--max-sessions", 4)
+        self.assertEqual(search.search["held"], 4)
+        self.assertEqual(search.verification["lost"], 0)
+        self.assertEqual(search.verification["rows_after"], search.rows["acknowledged"])
+
+    def test_json(self):
+        ended, search = self.find_max("null:", *HOLD, "--max-sessions", 2, "--first", 1, "--json",
+                                      "--quiet")
+        self.assertEqual(harness.json.loads(ended.out), search.json)
+        self.assertEqual(ended.err, "")
+
+    def test_name_of_the_folder(self):
+        self.append("find-max", "null:", *HOLD, "--max-sessions", 1, "--first", 1)
+        folders = list((self.folder / "append-runs").iterdir())
+        self.assertEqual(len(folders), 1)
+        self.assertRegex(folders[0].name, r"^\d{8}T\d{9}Z-null-find-max$")
+
+
+class Interrupted(harness.Case, Searching):
+    def test_signal_during_a_hold(self):
+        out = self.out()
+        process = self.start("find-max", "null:", "--hold", "30s", "--out", out)
+        self.interrupt_when_busy(process, out)
+        ended = self.end(process, 130)
+        search = self.check_search(out, ended)
+        self.assertEqual(search.search["end"], "interrupted")
+        self.assertEqual(search.levels[0]["outcome"], "unfinished")
+        self.assertEqual(search.sessions["stopped"], 10)
+        self.assertRegex(ended.reason, "interrupted: at least 0 sessions were held")
+
+
+class Client(Confined, Searching):
+    def test_limit_on_tasks(self):
+        """It is known before: the search goes up to it, and says whose it is."""
+        ended, search = self.find_max("null:", *HOLD, program=self.command("nproc=60"))
+        self.assertEqual(search.search["end"], "bound")
+        bound = search.search["bound"]
+        self.assertEqual((bound["by"], bound["limit"]), ("client", "RLIMIT_NPROC"))
+        self.assertEqual(search.search["held"], bound["sessions"])
+        self.assertTrue(50 <= bound["sessions"] < 60, bound)
+        self.assertRegex(ended.out.replace("\n", " "),
+                         r"Stopped +by this machine's RLIMIT_NPROC, which allows \d+ sessions, "
+                         r"not by the +server")
+
+    def test_limit_that_shows_up_on_the_way(self):
+        """It is lowered while the search goes on."""
+        cgroup = Cgroup(self, "pids")
+        cgroup.write("pids.max", "pids.max", 60)
+        out = self.out()
+        process = self.start("find-max", "null:", "--hold", "2s", "--first", 20, "--out", out,
+                             program=self.command(enter=cgroup.enter))
+        self.wait_for_rows(process, out)
+        cgroup.write("pids.max", "pids.max", 30)
+        ended = self.end(process, 0)
+        search = self.check_search(out, ended)
+        self.assertEqual(search.search["end"], "found")
+        self.assertLess(search.search["held"], search.search["bound"]["sessions"])
+        self.assertEqual(search.level(search.search["failed"])["reason"], "no_thread")
+        finding = self.check_limit(ended, search, "cgroup_tasks", "client", "pids.max")
+        self.assertRegex(finding["evidence"], r"of 30 threads")
+
+
+class Refused(harness.Case):
+    def test_usage(self):
+        for arguments, pattern in (
+                (["--first", "5", "--max-sessions", "4"], "--first 5 is more than --max-sessions 4"),
+                (["--hold", "20", "--max-time", "10"], "--hold is longer than --max-time"),
+                (["--first", "0"], "--first"),
+                (["--rate", "5"], "unknown option '--rate'"),
+                (["10", "20"], "too many operands")):
+            with self.subTest(arguments=arguments):
+                self.refused("find-max", "null:", *arguments, code=2, pattern=pattern)
+
+    def test_folder_that_is_there(self):
+        (self.folder / "there").mkdir()
+        self.refused("find-max", "null:", "--out", "there", code=2, pattern="exists already")
+
+    def test_server_that_is_not_there(self):
+        self.refused("find-max", "postgresql://append@127.0.0.1:1/append", code=4,
+                     pattern="(?i)refused|connect")
+
+
+if __name__ == "__main__":
+    harness.main()

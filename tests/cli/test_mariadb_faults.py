@@ -1,0 +1,38 @@
+"""MariaDB dies and comes back; sessions connect anew on purpose."""
+
+import faults
+import harness
+
+
+class Restarts(faults.Faults, harness.Case):
+    SERVER = harness.PrivateMariadb
+
+    @staticmethod
+    def ask(url, statement):
+        return harness.mariadb(url, statement)
+
+
+class Shapes(harness.Mariadb):
+    def connections(self):
+        return int(self.sql("show global status like 'Connections'").split()[-1])
+
+    def test_churn(self):
+        before = self.connections()
+        _, run = self.run_append("5", "5000", self.url, "--churn", "2", code=None)
+        # Ten batches a session: after the second, fourth, sixth and eighth.
+        self.assertEqual(run.json["counters"]["churns"], 20)
+        self.assertEqual(run.json["latencies"]["reconnect"]["count"], 20)
+        self.assertEqual(run.json["latencies"]["connect"]["count"], 5)
+        self.assertGreaterEqual(self.connections() - before, 25)
+        self.assertEqual(self.count(), 5000)
+
+    def test_idle_sessions(self):
+        _, run = self.run_append("2", "2000", self.url, "--idle", "30", code=None)
+        self.assertEqual(run.sessions["finished"], 32)
+        self.assertEqual(max(int(row["sessions_alive"]) for row in run.table("intervals.csv"))
+                         <= 32, True)
+        self.assertEqual(self.count(), 2000)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,30 @@
+"""find-max on MariaDB: a limit that is not a setting of the database."""
+
+import harness
+from confine import Confined
+from find_max import Searching
+from harness import PrivateMariadb
+
+
+class Limits(Confined, Searching):
+    def test_threads_of_the_server(self):
+        server = PrivateMariadb(self, prefix=self.as_other_user(200), max_connections=10000)
+        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10)
+        held = search.search["held"]
+        self.assertTrue(150 < held < 200, search.search)
+        self.assertEqual(search.search["failed"], held + 1)
+        self.assertEqual(search.level(held + 1)["causes"][0]["native_code"], 1135)
+        finding = self.check_limit(ended, search, "user_tasks", "server", "RLIMIT_NPROC")
+        self.assertRegex(finding["evidence"], r"create a new thread.*200 of 200 threads")
+        self.assertEqual(search.verification["lost"], 0)
+
+    def test_max_connections(self):
+        """One more is kept for those who administrate: it is not this user's."""
+        server = PrivateMariadb(self, max_connections=30)
+        ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10)
+        self.assertEqual((search.search["held"], search.search["failed"]), (30, 31))
+        self.check_limit(ended, search, "sessions", "database", "max_connections")
+
+
+if __name__ == "__main__":
+    harness.main()

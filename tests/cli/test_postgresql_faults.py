@@ -1,0 +1,94 @@
+"""PostgreSQL dies and comes back; single sessions are lost; too few are left."""
+
+import faults
+import harness
+
+
+class Restarts(faults.Faults, harness.Case):
+    SERVER = harness.PrivateServer
+
+    @staticmethod
+    def ask(url, statement):
+        return harness.psql(url, statement)
+
+    def end_backends(self, server, where="true"):
+        """How many sessions of the run were ended."""
+        return int(harness.psql(
+            server.superuser_url, "select count(pg_terminate_backend(pid)) from pg_stat_activity"
+            f" where usename = 'append' and application_name <> 'psql' and {where}"))
+
+    def test_a_role_that_may_no_longer_log_in(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect", rows=10_000_000)
+        harness.psql(server.superuser_url, "alter role append nologin")
+        self.assertEqual(self.end_backends(server), 20)
+        self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 20)
+        self.assertEqual(run.json["counters"]["reconnects_failed"], 20)
+        self.assertEqual({cause["status"] for cause in run.causes
+                          if cause["phase"] == "reconnect"}, {"fatal"})
+
+    def test_lost_sessions_one_after_another(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect", "--min-sessions", "100%",
+                                  rows=harness.fewer(100_000))
+        lost = 0
+        for _ in range(3):
+            lost += self.end_backends(
+                server, "pid = (select min(pid) from pg_stat_activity where query ~* '^copy')")
+        self.assertGreaterEqual(lost, 1)
+        ended = self.end(process, None)
+        run = self.check_run(out, ended.code)
+        self.assertEqual(run.sessions["finished"], 20, ended)
+        self.assertEqual(run.json["counters"]["reconnects"], lost)
+        self.assertEqual(run.rows["not_sent"], 0)
+        self.check_rows(server, run)
+
+    def test_too_few_are_left(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--min-sessions", "20", rows=10_000_000)
+        self.assertEqual(self.end_backends(
+            server, "pid = (select min(pid) from pg_stat_activity where query ~* '^copy')"), 1)
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.json["outcome"]["stop_reason"], "too_few_sessions")
+        self.assertEqual((run.sessions["dropped"], run.sessions["stopped"]), (1, 19))
+        self.assertRegex(ended.reason, r"only 19 of 20 sessions were up, --min-sessions asks for 20")
+
+    def test_idle_sessions_that_are_lost(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--idle", "5", rows=harness.fewer(60_000))
+        # An idle session has never run a statement.
+        lost = self.end_backends(server, "query !~* '(copy|count|begin)'")
+        self.assertEqual(lost, 5)
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual((run.sessions["finished"], run.sessions["dropped"]), (20, 5))
+        self.assertEqual([(cause["phase"], cause["count"]) for cause in run.causes], [("idle", 5)])
+        self.assertRegex(ended.reason, r"\b5 sessions dropped")
+        kinds = {row["kind"] for row in run.table("sessions.csv") if row["outcome"] == "dropped"}
+        self.assertEqual(kinds, {"idle"})
+
+    def test_too_few_are_let_in(self):
+        server = self.SERVER(self, max_connections=15, superuser_reserved_connections=3)
+        ended, run = self.run_append("20", "20000", server.url, "--min-sessions", "18",
+                                     "--no-check", code=4)
+        self.assertEqual(run.json["outcome"]["stop_reason"], "too_few_sessions")
+        self.assertEqual(run.rows["not_sent"], 20000)
+        self.assertEqual(run.sessions["stopped"], run.sessions["connected"])
+        self.assertRegex(ended.reason, r"only \d+ of 20 sessions were up, --min-sessions asks for 18")
+        self.assertRegex(ended.reason, r"too many clients|remaining connection slots")
+        self.assertEqual(harness.psql(server.url, "select count(*) from syslog_table"), "0")
+
+    def test_idle_sessions_and_churn(self):
+        server = self.SERVER(self)
+        _, run = self.run_append("5", "5000", server.url, "--idle", "30", "--churn", "2", code=None)
+        self.assertEqual(run.sessions["finished"], 35)
+        self.assertEqual(run.json["counters"]["churns"], 20)
+        self.assertEqual(run.json["latencies"]["reconnect"]["count"], 20)
+        self.check_rows(server, run)
+
+
+if __name__ == "__main__":
+    harness.main()

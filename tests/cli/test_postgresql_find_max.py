@@ -1,0 +1,101 @@
+"""find-max on PostgreSQL: the limit of the server, and a server that dies meanwhile."""
+
+import time
+
+import harness
+from find_max import Searching
+from harness import PrivateServer
+
+HOLD = ("--hold", "500ms")
+
+
+class Limits(harness.Case, Searching):
+    def test_max_connections(self):
+        """297 of 300: three are kept for superusers."""
+        server = PrivateServer(self, max_connections=300)
+        ended, search = self.find_max(server.url, *HOLD, "--batch", 10)
+        self.assertEqual((search.search["held"], search.search["failed"]), (297, 298))
+        self.assertEqual(search.search["end"], "found")
+        failed = search.level(298)
+        self.assertEqual((failed["reason"], failed["refused"], failed["up"]), ("refused", 1, 297))
+        self.assertEqual(failed["causes"][0]["sqlstate"], "53300")
+        finding = self.check_limit(ended, search, "sessions", "database", "max_connections")
+        self.assertRegex(finding["fix"], "max_connections")
+        self.assertRegex(ended.out, r"(?m)^Held +297 sessions")
+        self.assertRegex(ended.out, r"(?m)^Not held +298: 1 session was refused, .*53300")
+        # few levels: the number that got in is a hint, and nobody was sent away
+        self.assertLessEqual(len(search.levels), 10)
+        self.assertEqual(search.sessions["connected"], 297)
+        self.assertEqual(search.verification["lost"], 0)
+        count = harness.psql(server.superuser_url, "select count(*) from syslog_table")
+        self.assertEqual(int(count), search.rows["acknowledged"])
+        level = search.level(297)
+        self.assertIsNotNone(level["server_memory_bytes"])
+        self.assertIsNotNone(level["server_cpu_percent"])
+
+    def test_limit_below_the_first_level(self):
+        server = PrivateServer(self, max_connections=12)
+        ended, search = self.find_max(server.url, *HOLD, "--first", 100)
+        self.assertEqual((search.search["held"], search.search["failed"]), (9, 10))
+
+    def test_no_room_at_all(self):
+        """The set-up got in, the first session does not: a role that may have one session."""
+        server = PrivateServer(self)
+        harness.psql(server.superuser_url, "create role lonely login connection limit 1",
+                     "grant all on schema public to lonely")
+        holder = harness.subprocess.Popen(
+            ["psql", "-X", server.url.replace("append@", "lonely@")],
+            stdin=harness.subprocess.PIPE, stdout=harness.subprocess.PIPE,
+            stderr=harness.subprocess.STDOUT)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(holder.stdin.close)
+        holder.stdin.write(b"select 'in';\n")
+        holder.stdin.flush()
+        harness.wait_until(lambda: b"in" in holder.stdout.readline(), "psql to be in")
+        self.refused("find-max", server.url.replace("append@", "lonely@"), code=4,
+                     pattern="too many connections for role")
+
+
+class Deaths(harness.Case, Searching):
+    def begin(self, *arguments):
+        self.server = PrivateServer(self)
+        self.search_out = self.out()
+        process = self.start("find-max", self.server.url, "--batch", 10, *arguments, "--out",
+                             self.search_out)
+        self.wait_for_rows(process, self.search_out)
+        return process
+
+    def test_server_comes_back(self):
+        process = self.begin("--hold", "3s", "--first", 5, "--max-sessions", 10)
+        self.server.kill()
+        time.sleep(1)
+        self.server.restart()
+        ended = self.end(process, 0)
+        search = self.check_search(self.search_out, ended)
+        self.assertEqual(search.search["end"], "bound")
+        self.assertEqual(search.search["held"], 10)
+        dropped = [level for level in search.levels if level["reason"] == "dropped"]
+        self.assertEqual(len(dropped), 1, search.levels)
+        self.assertEqual(dropped[0]["up"], 0)
+        self.assertEqual(search.sessions["dropped"], dropped[0]["dropped"])
+        self.assertEqual(search.verification["lost"], 0)
+
+    def test_server_does_not_come_back(self):
+        """It is waited for, for a minute at most; a signal ends that."""
+        process = self.begin("--hold", "3s", "--first", 5)
+        self.server.kill()
+        harness.wait_until(
+            lambda: ",failed,dropped," in (self.search_out / "levels.csv").read_text(),
+            "the level to fail")
+        process.send_signal(harness.signal.SIGINT)
+        ended = self.end(process, 130)
+        search = self.check_search(self.search_out, ended)
+        self.assertEqual(search.search["end"], "interrupted")
+        self.assertEqual(search.levels[-1]["reason"], "dropped")
+        self.assertEqual(search.verification["state"], "failed")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,291 @@
+/*
+ * Runs the driver with an adapter that fails where it is told to. For tests of what each answer of
+ * the contract does to the sessions and the ledgers; what real databases answer is the contract
+ * suite's business. One run at a time.
+ */
+#ifndef UNIT_SCRIPTED_H
+#define UNIT_SCRIPTED_H
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "base/mono.h"
+#include "load/driver.h"
+
+enum step {
+    STEP_OPEN,
+    STEP_APPEND_OPEN,
+    STEP_ROWS,
+    STEP_CLOSE,
+    STEP_QUERY,
+    STEP_COUNT
+};
+
+enum {
+    SESSIONS = 8,
+    ROWS_A_SESSION = 1000,
+    BATCH = 100
+};
+
+/* What the adapter is to do: at `step` of session `victim`, call number `call` (from 1), answer
+ * `status`. Written before the threads start. */
+struct script {
+    enum step step;
+    enum status status;
+    enum error_kind kind;
+    int victim; /* order of opening; -1 = every session */
+    unsigned call;
+    unsigned calls_failing; /* how many calls in a row */
+    uint64_t accepted;      /* of a batch whose close fails */
+    int64_t count_offset;   /* what a count is wrong by */
+};
+
+static struct script script;
+static atomic_int opened;
+
+/* What becomes of the connections beyond the first of each session: the first `failing` of them
+ * fail. All zero: they are as good as the first. */
+static struct {
+    unsigned failing;
+    enum status status;
+    enum error_kind kind;
+    int64_t takes_ns; /* each open */
+} later;
+
+static atomic_uint connects;      /* that are under way */
+static atomic_uint most_connects; /* at a time, of the later ones */
+static atomic_uint queries;
+static atomic_uint open_connections;
+static unsigned first_connections; /* sessions of the plan */
+
+/* Whether a session leaves while others have work. Off while batches is 0. */
+static struct {
+    unsigned batches; /* of a session */
+    atomic_int done;  /* sessions that had their last answer */
+    atomic_bool left_early;
+} watch;
+static _Atomic uint64_t rows_kept;
+
+struct adapter_conn {
+    int number;
+    unsigned calls[STEP_COUNT + 1];
+    uint64_t pending;
+};
+
+static inline enum status answer(struct adapter_conn *conn, enum step step, struct error *error)
+{
+    const unsigned call = ++conn->calls[step];
+    if (step != script.step || (script.victim >= 0 && script.victim != conn->number) ||
+        call < script.call || call >= script.call + script.calls_failing) {
+        return STATUS_OK;
+    }
+    if (script.status != STATUS_OK) {
+        error_set(error, script.kind, 1, "XX000", "scripted");
+    }
+    return script.status;
+}
+
+static inline enum status open_later(unsigned place, struct error *error)
+{
+    const unsigned now = atomic_fetch_add(&connects, 1) + 1;
+    unsigned most = atomic_load(&most_connects);
+    while (now > most && !atomic_compare_exchange_weak(&most_connects, &most, now)) {
+    }
+    mono_sleep(later.takes_ns);
+    atomic_fetch_sub(&connects, 1);
+    if (place >= later.failing) {
+        return STATUS_OK;
+    }
+    error_set(error, later.kind, 2, NULL, "scripted");
+    return later.status;
+}
+
+static inline enum status scripted_open(const struct target *target, struct adapter_conn **conn,
+                                        struct error *error)
+{
+    (void)target;
+    *conn = calloc(1, sizeof **conn);
+    if (*conn == NULL) {
+        abort(); /* not an assertion: this is no main thread */
+    }
+    const int number = atomic_fetch_add(&opened, 1);
+    (*conn)->number = number;
+    const enum status status = number < (int)first_connections
+                                   ? answer(*conn, STEP_OPEN, error)
+                                   : open_later((unsigned)number - first_connections, error);
+    if (status != STATUS_OK) {
+        free(*conn);
+        *conn = NULL;
+        return status;
+    }
+    atomic_fetch_add(&open_connections, 1);
+    return status;
+}
+
+static inline void scripted_close(struct adapter_conn *conn)
+{
+    if (watch.batches > 0 && atomic_load(&watch.done) < SESSIONS) {
+        atomic_store(&watch.left_early, true);
+    }
+    if (conn != NULL) {
+        atomic_fetch_sub(&open_connections, 1);
+    }
+    free(conn);
+}
+
+static inline enum status scripted_append_open(struct adapter_conn *conn, const struct table *table,
+                                               struct error *error)
+{
+    (void)table;
+    conn->pending = 0;
+    return answer(conn, STEP_APPEND_OPEN, error);
+}
+
+static inline enum status scripted_append_rows(struct adapter_conn *conn, const struct batch *batch,
+                                               struct error *error)
+{
+    conn->pending += batch->row_count;
+    return answer(conn, STEP_ROWS, error);
+}
+
+static inline enum status scripted_append_close(struct adapter_conn *conn, uint64_t *accepted,
+                                                struct error *error)
+{
+    const enum status status = answer(conn, STEP_CLOSE, error);
+    *accepted = status == STATUS_OK ? conn->pending : script.accepted;
+    if (conn->calls[STEP_CLOSE] == watch.batches) {
+        atomic_fetch_add(&watch.done, 1);
+    }
+    atomic_fetch_add(&rows_kept, *accepted);
+    return status;
+}
+
+static inline enum status scripted_count(struct adapter_conn *conn, const struct table *table,
+                                         uint64_t *rows, struct error *error)
+{
+    (void)table;
+    *rows = (uint64_t)((int64_t)atomic_load(&rows_kept) + script.count_offset);
+    return answer(conn, STEP_COUNT, error);
+}
+
+static inline enum status scripted_query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
+                                         struct error *error)
+{
+    (void)sql;
+    *rows = 1;
+    atomic_fetch_add(&queries, 1);
+    return answer(conn, STEP_QUERY, error);
+}
+
+static const struct adapter scripted = {
+    .name = "scripted",
+    .stack_bytes = 256 * 1024,
+    .open = scripted_open,
+    .close = scripted_close,
+    .append_open = scripted_append_open,
+    .append_rows = scripted_append_rows,
+    .append_close = scripted_append_close,
+    .count = scripted_count,
+    .query = scripted_query,
+};
+
+static inline struct plan make_plan(void)
+{
+    return (struct plan){.adapter = &scripted,
+                         .sessions = SESSIONS,
+                         .records = SESSIONS * ROWS_A_SESSION,
+                         .batch_rows = BATCH,
+                         .read_mode = READ_COUNT,
+                         .read_every = 1,
+                         .connect_concurrency = 3,
+                         .min_sessions = 1,
+                         .stack_bytes = 512 * 1024};
+}
+
+/* The list of the sessions adds up to the ledger. */
+static inline void check_list(const struct plan *plan, const struct result *result)
+{
+    assert_int_equal(result->session_count, plan->sessions + plan->idle_sessions);
+    struct row_ledger rows = {0};
+    uint64_t lost = 0;
+    uint64_t reconnects = 0;
+    uint64_t churns = 0;
+    for (size_t i = 0; i < result->session_count; i++) {
+        const struct session_summary *session = &result->session_list[i];
+        assert_int_equal(session->index, i);
+        assert_int_equal(session->is_idle, i >= plan->sessions);
+        row_ledger_add(&rows, &session->rows);
+        lost += session->drops;
+        reconnects += session->reconnects;
+        churns += session->churns;
+    }
+    assert_memory_equal(&rows, &result->rows, sizeof rows);
+    const uint64_t *counters = result->totals.counters;
+    assert_int_equal(lost, counters[RECORDER_CONNECTIONS_LOST]);
+    assert_int_equal(reconnects, counters[RECORDER_RECONNECTS]);
+    assert_int_equal(churns, counters[RECORDER_CHURNS]);
+}
+
+/* The caller ends it with end. */
+static inline struct result *run(const struct plan *plan)
+{
+    static const struct column column = {.name = "n", .type = COLUMN_INT64};
+    struct setup setup = {0};
+    struct generator *generator = NULL;
+    struct result *result = calloc(1, sizeof *result);
+    struct recorder *recorder = recorder_create(4);
+    assert_true(result != NULL && recorder != NULL);
+    assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
+    assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
+    assert_int_equal(generator_create(&generator, plan, &setup.table, NULL), STATUS_OK);
+    first_connections = plan->sessions + plan->idle_sessions;
+    atomic_store(&opened, 0);
+    atomic_store(&most_connects, 0);
+    atomic_store(&queries, 0);
+    atomic_store(&rows_kept, 0);
+    causes_init(&result->causes);
+    const struct driver_config config = {.plan = plan,
+                                         .setup = &setup,
+                                         .workload = &workload_append_then_read,
+                                         .generator = generator,
+                                         .recorder = recorder,
+                                         .start_ns = mono_now_ns()};
+    assert_int_equal(driver_run(&config, result, NULL), STATUS_OK);
+    recorder_take_snapshot(recorder, &result->totals);
+    assert_true(session_ledger_balances(&result->sessions));
+    assert_true(row_ledger_balances(&result->rows));
+    const uint64_t *counters = result->totals.counters;
+    assert_int_equal(counters[RECORDER_ROWS_ACKNOWLEDGED], result->rows.acknowledged);
+    assert_int_equal(counters[RECORDER_ROWS_REJECTED], result->rows.rejected);
+    assert_int_equal(counters[RECORDER_ROWS_IN_DOUBT], result->rows.in_doubt);
+    assert_int_equal(counters[RECORDER_SESSIONS_CONNECTED], counters[RECORDER_SESSIONS_ENDED]);
+    assert_int_equal(counters[RECORDER_CONNECTIONS_OPENED], counters[RECORDER_CONNECTIONS_CLOSED]);
+    assert_int_equal(atomic_load(&open_connections), 0);
+    assert_int_equal(result->rows.acknowledged, atomic_load(&rows_kept));
+    check_list(plan, result);
+    causes_fini(&result->causes);
+    recorder_destroy(recorder);
+    generator_destroy(generator);
+    setup_fini(&setup);
+    return result;
+}
+
+static inline void end(struct result *result)
+{
+    session_list_free(result->session_list, result->session_count);
+    free(result);
+}
+
+static inline void assert_rows(const struct result *result, uint64_t rejected, uint64_t in_doubt,
+                               uint64_t not_sent)
+{
+    assert_int_equal(result->rows.planned, SESSIONS * ROWS_A_SESSION);
+    assert_int_equal(result->rows.rejected, rejected);
+    assert_int_equal(result->rows.in_doubt, in_doubt);
+    assert_int_equal(result->rows.not_sent, not_sent);
+}
+
+#endif

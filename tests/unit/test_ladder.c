@@ -1,0 +1,554 @@
+/*
+ * The search for the most sessions, against a server that exists only here and has a limit that
+ * the test sets.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "base/mono.h"
+#include "load/ladder.h"
+#include "load/ladder_memory.h"
+#include "load/ladder_steps.h"
+
+enum {
+    NO_LIMIT = 1 << 30,
+    BOUND = 400,
+    KEPT_MAX = 1 << 20
+};
+
+/* What the server can do. Written before the threads start. */
+static struct {
+    int room;         /* connections that it lets in */
+    int breaks_above; /* with more connections it loses one at each append */
+    int busy_above;   /* connections beyond so many never get their lock */
+    int rejects_above;
+} server;
+static atomic_int alive;
+static atomic_int most_alive;
+static atomic_size_t kept_count;
+static int64_t kept[KEPT_MAX]; /* values of the unique column */
+
+struct adapter_conn {
+    bool is_starved;
+    size_t pending;
+    int64_t values[16];
+};
+
+static enum status limited_open(const struct target *target, struct adapter_conn **conn,
+                                struct error *error)
+{
+    (void)target;
+    *conn = NULL;
+    const int number = atomic_fetch_add(&alive, 1) + 1;
+    if (number > server.room) {
+        atomic_fetch_sub(&alive, 1);
+        error_set(error, ERROR_LIMIT, 1040, "53300", "no room");
+        return STATUS_LOST;
+    }
+    int seen = atomic_load(&most_alive);
+    while (number > seen && !atomic_compare_exchange_weak(&most_alive, &seen, number)) {
+    }
+    *conn = calloc(1, sizeof **conn);
+    assert_non_null(*conn);
+    (*conn)->is_starved = number > server.busy_above;
+    return STATUS_OK;
+}
+
+static void limited_close(struct adapter_conn *conn)
+{
+    if (conn != NULL) {
+        atomic_fetch_sub(&alive, 1);
+    }
+    free(conn);
+}
+
+static enum status limited_append_open(struct adapter_conn *conn, const struct table *table,
+                                       struct error *error)
+{
+    (void)table;
+    conn->pending = 0;
+    if (conn->is_starved) {
+        error_set(error, ERROR_BUSY, 0, NULL, "locked");
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+static enum status limited_append_rows(struct adapter_conn *conn, const struct batch *batch,
+                                       struct error *error)
+{
+    (void)error;
+    for (size_t row = 0; row < batch->row_count; row++) {
+        conn->values[conn->pending++] = batch->columns[0].values.int64[row];
+    }
+    return STATUS_OK;
+}
+
+static enum status limited_append_close(struct adapter_conn *conn, uint64_t *accepted,
+                                        struct error *error)
+{
+    *accepted = 0;
+    mono_sleep(MONO_NS_PER_MS);
+    if (atomic_load(&alive) > server.breaks_above) {
+        error_set(error, ERROR_CONNECTION, 2013, "08006", "gone");
+        return STATUS_LOST;
+    }
+    if (atomic_load(&alive) > server.rejects_above) {
+        error_set(error, ERROR_DATA, 1, "22000", "refused");
+        return STATUS_REJECTED;
+    }
+    const size_t first = atomic_fetch_add(&kept_count, conn->pending);
+    for (size_t i = 0; i < conn->pending && first + i < KEPT_MAX; i++) {
+        kept[first + i] = conn->values[i];
+    }
+    *accepted = conn->pending;
+    return STATUS_OK;
+}
+
+static const struct adapter limited = {
+    .name = "limited",
+    .stack_bytes = 256 * 1024,
+    .open = limited_open,
+    .close = limited_close,
+    .append_open = limited_append_open,
+    .append_rows = limited_append_rows,
+    .append_close = limited_append_close,
+};
+
+/* What a search came to; ended with finish. */
+struct outcome {
+    struct search search;
+    struct result *result;
+    unsigned begun;     /* calls of on_begin */
+    unsigned told;      /* calls of on_level */
+    unsigned shortages; /* calls of on_shortage */
+};
+
+static void on_begin(void *context, const struct level *level)
+{
+    struct outcome *outcome = context;
+    outcome->begun += level->sessions > 0 ? 1 : 0;
+}
+
+static void on_level(void *context, const struct level *level)
+{
+    struct outcome *outcome = context;
+    outcome->told += level == &outcome->search.levels[outcome->search.count - 1] ? 1 : 0;
+}
+
+static void on_shortage(void *context)
+{
+    struct outcome *outcome = context;
+    outcome->shortages++;
+}
+
+/* An untouched server, and a search that a test then makes its own. */
+static struct ladder_config begin(void)
+{
+    server.room = NO_LIMIT;
+    server.breaks_above = NO_LIMIT;
+    server.busy_above = NO_LIMIT;
+    server.rejects_above = NO_LIMIT;
+    atomic_store(&alive, 0);
+    atomic_store(&most_alive, 0);
+    atomic_store(&kept_count, 0);
+    return (struct ladder_config){.first = 10,
+                                  .hold_ns = 30 * MONO_NS_PER_MS,
+                                  .patience_ns = 20 * MONO_NS_PER_S,
+                                  .max_time_ns = 120 * MONO_NS_PER_S};
+}
+
+static void search(struct ladder_config config, unsigned bound, struct outcome *outcome)
+{
+    static const struct column column = {.name = "n", .type = COLUMN_INT64, .is_unique = true};
+    const struct plan plan = {.adapter = &limited,
+                              .sessions = bound,
+                              .batch_rows = 2,
+                              .read_mode = READ_NONE,
+                              .read_every = 1,
+                              .duration_ns = 1,
+                              .connect_concurrency = 8,
+                              .is_search = true,
+                              .stack_bytes = 512 * 1024};
+    struct setup setup = {0};
+    struct generator *generator = NULL;
+    struct hold_samples samples;
+    struct recorder *recorder = recorder_create(4);
+    *outcome = (struct outcome){.search = {.bound = bound, .hold_ns = config.hold_ns},
+                                .result = calloc(1, sizeof *outcome->result)};
+    assert_true(outcome->result != NULL && recorder != NULL);
+    assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
+    assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
+    assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
+    hold_samples_init(&samples);
+    const struct driver_config driver = {.plan = &plan,
+                                         .setup = &setup,
+                                         .workload = &workload_append_then_read,
+                                         .generator = generator,
+                                         .recorder = recorder,
+                                         .start_ns = mono_now_ns(),
+                                         .on_shortage = on_shortage,
+                                         .context = outcome};
+    config.driver = &driver;
+    config.samples = &samples;
+    config.on_begin = on_begin;
+    config.on_level = on_level;
+    config.context = outcome;
+    assert_int_equal(ladder_run(&config, &outcome->search, outcome->result, NULL), STATUS_OK);
+    hold_samples_fini(&samples);
+    recorder_destroy(recorder);
+    generator_destroy(generator);
+    setup_fini(&setup);
+}
+
+static int compare_values(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* What holds after every search. */
+static void finish(struct outcome *outcome)
+{
+    const struct search *search = &outcome->search;
+    assert_int_equal(atomic_load(&alive), 0);
+    assert_true(session_ledger_balances(&outcome->result->sessions));
+    assert_true(row_ledger_balances(&outcome->result->rows));
+    assert_int_equal(outcome->begun, search->count);
+    assert_int_equal(outcome->told, search->count);
+    unsigned failed = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        assert_true(session_ledger_balances(&level->ledger));
+        assert_int_equal(level->ledger.requested, level->sessions);
+        assert_int_equal(level->causes != NULL, level->outcome == LEVEL_FAILED);
+        failed += level->outcome == LEVEL_FAILED ? 1 : 0;
+        if (level->outcome == LEVEL_HELD) {
+            assert_int_equal(level->up, level->sessions);
+            assert_true(level->rows >= 2 * (uint64_t)level->sessions);
+            assert_true(level->hold_ns >= search->hold_ns);
+        }
+    }
+    assert_int_equal(outcome->shortages, failed);
+    const size_t count = atomic_load(&kept_count);
+    assert_int_equal(count, outcome->result->rows.acknowledged);
+    assert_true(count <= KEPT_MAX);
+    qsort(kept, count, sizeof kept[0], compare_values);
+    for (size_t i = 1; i < count; i++) {
+        assert_true(kept[i - 1] != kept[i]);
+    }
+    search_fini(&outcome->search);
+    free(outcome->result);
+}
+
+static void test_server_with_room(void **state)
+{
+    (void)state;
+    static const int rooms[] = {1, 9, 10, 11, 37, 80};
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        struct outcome outcome;
+        const struct ladder_config config = begin();
+        server.room = rooms[i];
+        search(config, BOUND, &outcome);
+        assert_int_equal(outcome.search.end, SEARCH_FOUND);
+        assert_int_equal(outcome.search.held, rooms[i]);
+        assert_int_equal(outcome.search.failed, rooms[i] + 1);
+        const struct level *level = &outcome.search.levels[outcome.search.failure];
+        assert_int_equal(level->sessions, rooms[i] + 1);
+        assert_int_equal(level->reason, LEVEL_REFUSED);
+        assert_int_equal(level->up, rooms[i]);
+        assert_string_equal(level_main_cause(level)->error.text, "no room");
+        assert_int_equal(atomic_load(&most_alive), rooms[i]);
+        assert_true(outcome.search.count <= 8);
+        finish(&outcome);
+    }
+}
+
+static void test_server_with_no_room(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    const struct ladder_config config = begin();
+    server.room = 0;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_FOUND);
+    assert_int_equal(outcome.search.held, 0);
+    assert_int_equal(outcome.search.failed, 1);
+    assert_int_equal(outcome.result->rows.acknowledged, 0);
+    finish(&outcome);
+}
+
+static void test_bound_on_sessions(void **state)
+{
+    (void)state;
+    static const unsigned bounds[] = {1, 10, 25};
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        struct outcome outcome;
+        const struct ladder_config config = begin();
+        search(config, bounds[i], &outcome);
+        assert_int_equal(outcome.search.end, SEARCH_BOUND);
+        assert_int_equal(outcome.search.held, bounds[i]);
+        assert_int_equal(outcome.search.failed, 0);
+        assert_int_equal(atomic_load(&most_alive), bounds[i]);
+        /* each was started once: none anew for a level */
+        assert_int_equal(outcome.result->sessions.requested, bounds[i]);
+        finish(&outcome);
+    }
+}
+
+static void test_sessions_that_are_lost(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    const struct ladder_config config = begin();
+    server.breaks_above = 23;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_FOUND);
+    assert_int_equal(outcome.search.held, 23);
+    assert_int_equal(outcome.search.failed, 24);
+    const struct level *level = &outcome.search.levels[outcome.search.failure];
+    assert_int_equal(level->reason, LEVEL_DROPPED);
+    assert_true(level->ledger.dropped > 0);
+    assert_true(outcome.result->rows.in_doubt > 0);
+    finish(&outcome);
+}
+
+static void test_appends_that_are_refused(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    const struct ladder_config config = begin();
+    server.rejects_above = 17;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.held, 17);
+    assert_int_equal(outcome.search.failed, 18);
+    assert_int_equal(outcome.search.levels[outcome.search.failure].reason, LEVEL_APPEND_FAILED);
+    assert_int_equal(outcome.result->sessions.dropped, 0);
+    finish(&outcome);
+}
+
+static void test_sessions_without_progress(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    config.patience_ns = MONO_NS_PER_S;
+    server.busy_above = 12;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.held, 12);
+    assert_int_equal(outcome.search.failed, 13);
+    const struct level *level = &outcome.search.levels[outcome.search.failure];
+    assert_int_equal(level->reason, LEVEL_NO_PROGRESS);
+    assert_true(level->stalled > 0);
+    finish(&outcome);
+}
+
+static void test_time_is_over(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    config.hold_ns = 60 * MONO_NS_PER_S;
+    config.max_time_ns = 200 * MONO_NS_PER_MS;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_TIME);
+    assert_int_equal(outcome.search.held, 0);
+    assert_int_equal(outcome.search.count, 1);
+    assert_int_equal(outcome.search.levels[0].outcome, LEVEL_UNFINISHED);
+    assert_int_equal(outcome.search.levels[0].up, 10);
+    finish(&outcome);
+}
+
+static void test_memory_is_over(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    config.max_memory_bytes = 1 << 20; /* less than any machine has in use */
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_MEMORY);
+    assert_int_equal(outcome.search.count, 0);
+    assert_int_equal(outcome.result->sessions.requested, 0);
+    assert_true(outcome.search.end_note[0] != '\0');
+    finish(&outcome);
+}
+
+/* Walks a server with room for `room`; the levels that it took. */
+static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hinting,
+                     unsigned *result)
+{
+    struct ladder_steps steps = {.first = first, .bound = bound};
+    unsigned levels = 0;
+    unsigned next = 0;
+    while ((next = ladder_steps_next(&steps)) != 0) {
+        assert_true(next >= 1 && next <= bound);
+        const bool has_held = next <= room;
+        ladder_steps_note(&steps, next, has_held, has_held || !is_hinting ? 0 : room);
+        assert_true(++levels < 100);
+    }
+    *result = steps.held;
+    return levels;
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    for (unsigned room = 0; room <= 300; room++) {
+        unsigned found = 0;
+        assert_in_range(walk(10, 1000000, room, true, &found), 1, 12);
+        assert_int_equal(found, room);
+        assert_in_range(walk(10, 1000000, room, false, &found), 1, 20);
+        assert_int_equal(found, room);
+        walk(7, 250, room, true, &found);
+        assert_int_equal(found, room < 250 ? room : 250);
+    }
+    unsigned found = 0;
+    assert_int_equal(walk(10, UINT32_MAX, UINT32_MAX, false, &found), 30);
+    assert_int_equal(found, UINT32_MAX);
+    /* 10 … 320 double, then 297 and 298 */
+    assert_int_equal(walk(10, 5000, 297, true, &found), 8);
+}
+
+/* A place that was still taken by an earlier connection does not count as the limit. */
+static void test_steps_try_the_last_one_again(void **state)
+{
+    (void)state;
+    struct ladder_steps steps = {.first = 297, .bound = 1000};
+    ladder_steps_note(&steps, 297, false, 296);
+    assert_int_equal(ladder_steps_next(&steps), 296);
+    ladder_steps_note(&steps, 296, true, 0);
+    assert_int_equal(ladder_steps_next(&steps), 297);
+    ladder_steps_note(&steps, 297, true, 0);
+    assert_int_equal(ladder_steps_next(&steps), 594);
+    ladder_steps_note(&steps, 594, false, 297);
+    assert_int_equal(ladder_steps_next(&steps), 298);
+    /* not yet right after 297 had held, nor twice */
+    ladder_steps_note(&steps, 298, false, 297);
+    assert_int_equal(ladder_steps_next(&steps), 298);
+    ladder_steps_note(&steps, 298, false, 297);
+    assert_int_equal(ladder_steps_next(&steps), 0);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    uint64_t total = 0;
+    uint64_t available = 0;
+    assert_true(ladder_memory_parse("MemTotal:       1000 kB\nMemFree:  1 kB\n"
+                                    "MemAvailable:    600 kB\nBuffers: 2 kB\n",
+                                    &total, &available));
+    assert_int_equal(total, 1000 * 1024);
+    assert_int_equal(available, 600 * 1024);
+    assert_false(ladder_memory_parse("MemTotal:  1000 kB\n", &total, &available));
+
+    const struct ladder_memory memory = {
+        .total_bytes = 1000, .limit_bytes = 900, .base_bytes = 100};
+    assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80); /* 10 each, 700 are left */
+    assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
+    assert_int_equal(ladder_memory_fits(&memory, 10, 90), UINT32_MAX);
+    assert_int_equal(ladder_memory_fits(&memory, 10, 901), 0);
+    assert_true(ladder_memory_is_passed(&memory, 901));
+    assert_false(ladder_memory_is_passed(&memory, 900));
+}
+
+static void test_reading_a_search(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned sessions;
+        enum level_outcome outcome;
+        double rows_per_s;
+        int64_t p99_ns;
+        int64_t memory_bytes;
+    } made[] = {{10, LEVEL_HELD, 100, 5, 1000},    {20, LEVEL_HELD, 150, 20, 1400},
+                {40, LEVEL_FAILED, 900, 30, 9999}, {30, LEVEL_HELD, 120, 8, 3000},
+                {31, LEVEL_FAILED, 130, 40, -1},   {31, LEVEL_HELD, 110, 9, -1}};
+    static const unsigned failed_then[] = {0, 0, 40, 40, 31, 0};
+    struct search search = {.p99_bound_ns = 10};
+    assert_null(search_knee(&search));
+    assert_true(search_session_bytes(&search) < 0);
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        struct level *level = search_add_level(&search);
+        assert_non_null(level);
+        level->sessions = made[i].sessions;
+        level->outcome = made[i].outcome;
+        level->rows_per_s = made[i].rows_per_s;
+        level->append = (struct level_latency){.count = 1, .p99_ns = made[i].p99_ns};
+        level->server_memory_bytes = made[i].memory_bytes;
+        search_note_level(&search);
+        assert_int_equal(search.failed, failed_then[i]);
+    }
+    assert_int_equal(search.held, 31);
+    assert_int_equal(search_knee(&search)->sessions, 20);
+    const struct level *over = NULL;
+    const struct level *within = NULL;
+    search_p99(&search, &over, &within);
+    assert_int_equal(over->sessions, 20);
+    assert_int_equal(within->sessions, 10);
+    assert_true(search_session_bytes(&search) == 100);
+    search_fini(&search);
+}
+
+static void test_samples_of_a_hold(void **state)
+{
+    (void)state;
+    struct hold_samples samples;
+    struct level level = {.host_cpu_percent = 7};
+    struct sample sample = {.start_ns = 90,
+                            .end_ns = 110,
+                            .host_cpu_percent = 99,
+                            .server_cpu_percent = -1,
+                            .server_memory_bytes = 900};
+    hold_samples_init(&samples);
+    hold_samples_add(&samples, &sample);
+    hold_samples_begin(&samples, 100);
+    hold_samples_add(&samples, &sample); /* began before the hold */
+    hold_samples_end(&samples, &level);
+    assert_true(level.host_cpu_percent < 0 && level.server_memory_bytes < 0);
+
+    hold_samples_begin(&samples, 100);
+    sample = (struct sample){.start_ns = 110,
+                             .end_ns = 120,
+                             .host_cpu_percent = 40,
+                             .server_cpu_percent = -1,
+                             .client_cpu_percent = 4,
+                             .server_memory_bytes = 500,
+                             .client_memory_bytes = 20};
+    hold_samples_add(&samples, &sample);
+    sample.start_ns = 120;
+    sample.end_ns = 150;
+    sample.host_cpu_percent = 80;
+    sample.server_memory_bytes = 300;
+    hold_samples_add(&samples, &sample);
+    hold_samples_end(&samples, &level);
+    assert_true(level.host_cpu_percent == 70);
+    assert_true(level.server_cpu_percent < 0);
+    assert_true(level.client_cpu_percent == 4);
+    assert_int_equal(level.server_memory_bytes, 500);
+    assert_int_equal(level.client_memory_bytes, 20);
+    hold_samples_fini(&samples);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_with_room),
+        cmocka_unit_test(test_server_with_no_room),
+        cmocka_unit_test(test_bound_on_sessions),
+        cmocka_unit_test(test_sessions_that_are_lost),
+        cmocka_unit_test(test_appends_that_are_refused),
+        cmocka_unit_test(test_sessions_without_progress),
+        cmocka_unit_test(test_time_is_over),
+        cmocka_unit_test(test_memory_is_over),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_steps_try_the_last_one_again),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_reading_a_search),
+        cmocka_unit_test(test_samples_of_a_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
