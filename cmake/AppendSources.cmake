@@ -7,6 +7,7 @@ set(base_sources
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/mono.c
+    src/base/number_text.c
     src/base/probe.c
     src/base/random.c
     src/base/row.c
@@ -100,6 +101,7 @@ set(append_postgresql_sources
     src/adapters/postgresql_encode.c
     src/adapters/postgresql_error.c
     src/adapters/postgresql_insert.c
+    src/adapters/postgresql_numbers.c
     src/adapters/postgresql_recognise.c)
 set(append_mariadb_sources
     src/adapters/mariadb.c
@@ -112,6 +114,7 @@ set(append_mariadb_sources
     src/adapters/mariadb_insert.c
     src/adapters/mariadb_load.c
     src/adapters/mariadb_options.c
+    src/adapters/mariadb_numbers.c
     src/adapters/mariadb_packet.c
     src/adapters/mariadb_query.c
     src/adapters/mariadb_recognise.c)
@@ -124,6 +127,7 @@ set(append_odbc_sources
     src/adapters/odbc_describe.c
     src/adapters/odbc_error.c
     src/adapters/odbc_inspect.c
+    src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
     src/adapters/odbc_script.c
     src/adapters/odbc_setup.c
