@@ -29,6 +29,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/fairness.c
     src/measure/histogram.c
     src/measure/intervals.c
     src/measure/ledger.c
@@ -42,6 +43,7 @@ set(measure_sources
     src/measure/recorder.c
     src/measure/resources.c
     src/measure/sampler.c
+    src/measure/session_summary.c
     src/measure/server_cgroup.c
     src/measure/server_find.c
     src/measure/server_process.c
@@ -57,6 +59,7 @@ set(load_sources
     src/load/generator.c
     src/load/generator_fill.c
     src/load/generator_text.c
+    src/load/reconnect.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
@@ -66,6 +69,7 @@ set(report_sources
     src/report/clean.c
     src/report/csv.c
     src/report/csv_files.c
+    src/report/csv_sessions.c
     src/report/environment.c
     src/report/figures.c
     src/report/files.c
@@ -76,6 +80,7 @@ set(report_sources
     src/report/screen.c
     src/report/text.c
     src/report/text_ledger.c
+    src/report/text_sessions.c
     src/report/tree.c)
 
 set(cli_sources

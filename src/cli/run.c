@@ -45,6 +45,9 @@ static void on_progress(void *context, const struct sampler_progress *now)
 
 static void run_release(struct run *run)
 {
+    if (run->result != NULL) {
+        session_list_free(run->result->session_list, run->result->session_count);
+    }
     free(run->result);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);

@@ -14,8 +14,9 @@ struct driver {
     const struct driver_config *config;
     struct load load;
     struct session *sessions;
+    unsigned total;     /* idle ones included */
     unsigned started;   /* sessions whose thread exists; they are the first ones */
-    int64_t stopped_ns; /* when STOP was first seen; 0 before */
+    int64_t stopped_ns; /* when STOP was first seen, or that all work was done; 0 before */
     int64_t next_interrupt_ns;
     bool is_shortage_told;
     struct result *result;
@@ -74,8 +75,26 @@ static bool has_shortage(const struct driver *driver)
            recorder_read(recorder, RECORDER_SESSIONS_DROPPED) > 0;
 }
 
+/* Ends the run when fewer sessions are left than it takes. Where one will do there is nothing to
+ * end. */
+static void check_number(struct driver *driver)
+{
+    struct recorder *recorder = driver->config->recorder;
+    const unsigned least = driver->config->plan->min_sessions;
+    if (least <= 1 || gate_is_stopped(&driver->load.gate)) {
+        return;
+    }
+    /* dropped first: the difference is then never too small */
+    const uint64_t dropped = recorder_read(recorder, RECORDER_SESSIONS_DROPPED);
+    const uint64_t up = recorder_read(recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
+    if (up < least) {
+        driver->result->sessions_up = up;
+        gate_stop(&driver->load.gate, STOP_TOO_FEW);
+    }
+}
+
 /* Looks for everything that ends a run early, and at sessions that do not end. */
-static void look_around(struct driver *driver)
+static void look_around(struct driver *driver, const struct gate_numbers *numbers)
 {
     struct gate *gate = &driver->load.gate;
     const struct plan *plan = driver->config->plan;
@@ -89,7 +108,11 @@ static void look_around(struct driver *driver)
     if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns) {
         gate_stop(gate, STOP_DURATION);
     }
-    if (!gate_is_stopped(gate)) {
+    if (gate->go_ns > 0) {
+        check_number(driver);
+    }
+    const bool is_work_done = gate->go_ns > 0 && numbers->working + numbers->waiting == 0;
+    if (!gate_is_stopped(gate) && !is_work_done) {
         return;
     }
     if (driver->stopped_ns == 0) {
@@ -112,7 +135,7 @@ static struct gate_numbers wait_tick(struct driver *driver)
         deadline_ns = gate->go_ns + duration_ns;
     }
     const struct gate_numbers numbers = gate_wait_change(&driver->load.gate, deadline_ns);
-    look_around(driver);
+    look_around(driver, &numbers);
     return numbers;
 }
 
@@ -154,16 +177,18 @@ static void start_sessions(struct driver *driver)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, plan->stack_bytes);
     unsigned connecting = 0;
-    while (driver->started < plan->sessions && !gate_is_stopped(gate) && !has_lost_server(driver)) {
+    struct gate_numbers numbers = {0};
+    while (driver->started < driver->total && !gate_is_stopped(gate) && !has_lost_server(driver)) {
         if (connecting >= plan->connect_concurrency) {
-            connecting = wait_tick(driver).connecting;
+            numbers = wait_tick(driver);
+            connecting = numbers.connecting;
             continue;
         }
         if (!start_session(driver, &attributes)) {
             break;
         }
         connecting++;
-        look_around(driver);
+        look_around(driver, &numbers);
     }
     pthread_attr_destroy(&attributes);
 }
@@ -182,49 +207,74 @@ static void run_sessions(struct driver *driver)
     if (numbers.running == 0) {
         gate_stop(gate, STOP_NO_SESSION);
     }
+    check_number(driver);
     gate_open(gate, mono_now_ns());
     sampler_mark_work(driver->load.sampler);
     while (numbers.running > 0) {
         numbers = wait_tick(driver);
     }
+    check_number(driver); /* the last ones may have gone all at once */
     for (unsigned i = 0; i < driver->started; i++) {
         pthread_join(driver->sessions[i].thread, NULL);
     }
 }
 
-static void add_session(struct result *result, const struct session *session)
+static uint64_t *ledger_entry(struct session_ledger *sessions, enum session_outcome outcome)
 {
-    struct session_ledger *sessions = &result->sessions;
-    switch (session->outcome) {
+    switch (outcome) {
     case SESSION_NOT_STARTED:
-        sessions->not_started++;
         break;
     case SESSION_REFUSED:
-        sessions->refused++;
-        break;
+        return &sessions->refused;
     case SESSION_TIMED_OUT:
-        sessions->timed_out++;
-        break;
+        return &sessions->timed_out;
     case SESSION_FINISHED:
-        sessions->finished++;
-        break;
+        return &sessions->finished;
     case SESSION_STOPPED:
-        sessions->stopped++;
-        break;
+        return &sessions->stopped;
     case SESSION_DROPPED:
-        sessions->dropped++;
-        break;
+        return &sessions->dropped;
     }
+    return &sessions->not_started;
+}
+
+/* A moment as time since the gate opened; negative when it never came. */
+static int64_t since_go(const struct driver *driver, int64_t moment_ns)
+{
+    return moment_ns == 0 ? -1 : moment_ns - driver->load.gate.go_ns;
+}
+
+static struct session_summary summarise(const struct driver *driver, const struct session *session)
+{
     const uint64_t planned = session->quota == UINT64_MAX ? session->begun : session->quota;
     const uint64_t answered = session->acknowledged + session->rejected + session->in_doubt;
-    const struct row_ledger rows = {
-        .planned = planned,
-        .acknowledged = session->acknowledged,
-        .rejected = session->rejected,
-        .in_doubt = session->in_doubt,
-        .not_sent = planned - answered,
+    const bool has_worked = driver->load.gate.go_ns > 0 && session->work_end_ns > 0;
+    return (struct session_summary){
+        .index = session->index,
+        .is_idle = session->is_idle,
+        .outcome = session->outcome,
+        .rows = {.planned = planned,
+                 .acknowledged = session->acknowledged,
+                 .rejected = session->rejected,
+                 .in_doubt = session->in_doubt,
+                 .not_sent = planned - answered},
+        .begun = session->begun,
+        .batches = session->batches,
+        .drops = session->drops,
+        .reconnects = session->reconnects,
+        .churns = session->churns,
+        .first_ack_ns = since_go(driver, session->first_ack_ns),
+        .last_ack_ns = since_go(driver, session->last_ack_ns),
+        .worked_ns = has_worked ? since_go(driver, session->work_end_ns) : 0,
+        .longest_gap_ns = session->longest_gap_ns,
     };
-    row_ledger_add(&result->rows, &rows);
+}
+
+static void add_session(struct result *result, const struct session *session,
+                        const struct session_summary *summary)
+{
+    ++*ledger_entry(&result->sessions, session->outcome);
+    row_ledger_add(&result->rows, &summary->rows);
     result->batches_late += session->batches_late;
     result->sessions_cut += session->was_interrupted ? 1 : 0;
     if (session->worst_lag > result->worst_lag_rows) {
@@ -238,11 +288,14 @@ static void sum_up(struct driver *driver)
     const struct driver_config *config = driver->config;
     const int64_t end_ns = atomic_load(&driver->load.last_end_ns);
     const int64_t go_ns = driver->load.gate.go_ns;
-    result->sessions.requested = config->plan->sessions;
+    result->sessions.requested = driver->total;
+    result->least_sessions = config->plan->min_sessions;
     result->sessions.connected = recorder_read(config->recorder, RECORDER_SESSIONS_CONNECTED);
-    for (unsigned i = 0; i < config->plan->sessions; i++) {
-        add_session(result, &driver->sessions[i]);
+    for (unsigned i = 0; i < driver->total; i++) {
+        result->session_list[i] = summarise(driver, &driver->sessions[i]);
+        add_session(result, &driver->sessions[i], &result->session_list[i]);
     }
+    fairness_find(&result->fairness, result->session_list, result->session_count);
     result->start_mono_ns = config->start_ns;
     result->elapsed_ns = end_ns - config->start_ns;
     result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - config->start_ns;
@@ -258,21 +311,39 @@ static void sum_up(struct driver *driver)
     result->stop_reason = gate_reason(&driver->load.gate);
 }
 
+static bool allocate(struct driver *driver)
+{
+    struct result *result = driver->result;
+    driver->sessions = calloc(driver->total, sizeof *driver->sessions);
+    result->session_list = calloc(driver->total, sizeof *result->session_list);
+    result->session_count = driver->total;
+    if (driver->sessions != NULL && result->session_list != NULL &&
+        recorder_watch(driver->config->recorder, driver->total)) {
+        return true;
+    }
+    free(driver->sessions);
+    session_list_free(result->session_list, 0);
+    result->session_list = NULL;
+    result->session_count = 0;
+    return false;
+}
+
 enum status driver_run(const struct driver_config *config, struct result *result,
                        struct error *error)
 {
+    const struct plan *plan = config->plan;
     struct driver driver = {.config = config, .result = result};
-    driver.sessions = calloc(config->plan->sessions, sizeof *driver.sessions);
-    if (driver.sessions == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions",
-                  config->plan->sessions);
+    driver.total = plan->sessions + plan->idle_sessions;
+    if (!allocate(&driver)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", driver.total);
         return STATUS_FATAL;
     }
     init_load(&driver);
-    for (unsigned i = 0; i < config->plan->sessions; i++) {
+    for (unsigned i = 0; i < driver.total; i++) {
         driver.sessions[i].load = &driver.load;
         driver.sessions[i].index = i;
-        driver.sessions[i].quota = plan_quota(config->plan, i);
+        driver.sessions[i].is_idle = i >= plan->sessions;
+        driver.sessions[i].quota = driver.sessions[i].is_idle ? 0 : plan_quota(plan, i);
     }
     run_sessions(&driver);
     sum_up(&driver);

@@ -27,8 +27,9 @@ struct driver_config {
 };
 
 /* Main thread; returns when every session has ended. Fills times, stop_reason, both ledgers (but
- * not the verification), worst_lag_rows, batches_late and causes of *result, which is zeroed except
- * for causes, already initialised. FATAL: no memory for the sessions, nothing was started. */
+ * not the verification), worst_lag_rows, batches_late, session_list, fairness and causes of
+ * *result, which is zeroed except for causes, already initialised. FATAL: no memory for the
+ * sessions, nothing was started. */
 enum status driver_run(const struct driver_config *config, struct result *result,
                        struct error *error);
 

@@ -13,6 +13,7 @@ void gate_init(struct gate *gate)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&gate->lock, NULL);
     pthread_cond_init(&gate->opened, &monotonic);
+    pthread_cond_init(&gate->freed, &monotonic);
     pthread_cond_init(&gate->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&gate->state, GATE_READY);
@@ -21,6 +22,7 @@ void gate_init(struct gate *gate)
 void gate_fini(struct gate *gate)
 {
     pthread_cond_destroy(&gate->changed);
+    pthread_cond_destroy(&gate->freed);
     pthread_cond_destroy(&gate->opened);
     pthread_mutex_destroy(&gate->lock);
 }
@@ -41,7 +43,8 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
         rc = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
     }
     gate->has_changed = false;
-    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running};
+    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running,
+                                         gate->working};
     pthread_mutex_unlock(&gate->lock);
     return numbers;
 }
@@ -80,6 +83,7 @@ void gate_stop(struct gate *gate, enum stop_reason reason)
         gate->reason = reason;
         atomic_store(&gate->state, GATE_STOP);
         pthread_cond_broadcast(&gate->opened);
+        pthread_cond_broadcast(&gate->freed);
     }
     pthread_mutex_unlock(&gate->lock);
 }
@@ -97,10 +101,25 @@ enum stop_reason gate_reason(struct gate *gate)
     return reason;
 }
 
+bool gate_take_slot(struct gate *gate, unsigned most)
+{
+    pthread_mutex_lock(&gate->lock);
+    while (gate->connecting >= most && atomic_load(&gate->state) != GATE_STOP) {
+        pthread_cond_wait(&gate->freed, &gate->lock);
+    }
+    const bool is_taken = atomic_load(&gate->state) != GATE_STOP;
+    if (is_taken) {
+        gate->connecting++;
+    }
+    pthread_mutex_unlock(&gate->lock);
+    return is_taken;
+}
+
 void gate_release_slot(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->connecting--;
+    pthread_cond_signal(&gate->freed);
     tell_main(gate);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -5,7 +5,9 @@
  * then on a session looks at the gate before each batch, and every wait of a session is a wait on
  * the gate, so that STOP wakes it. The gate also paces the connect phase: the main thread takes a
  * slot for each thread that it starts, the session gives it back when it is connected or has
- * failed. All members but `state` are under `lock`; go_ns is fixed before sessions see GO.
+ * failed. A session that connects again takes a slot for itself: a thousand of them at once would
+ * overflow the server's queue. All members but `state` are under `lock`; go_ns is fixed before
+ * sessions see GO.
  */
 #ifndef LOAD_GATE_H
 #define LOAD_GATE_H
@@ -29,12 +31,13 @@ struct gate {
     pthread_cond_t changed; /* main thread: a number below has changed */
     atomic_int state;       /* enum gate_state; written under lock */
     enum stop_reason reason;
-    int64_t go_ns;       /* when the gate was opened; 0 before */
-    bool has_changed;    /* one of the numbers below, since the main thread last looked */
-    unsigned connecting; /* sessions that hold a slot */
-    unsigned waiting;    /* sessions that are connected and wait for GO */
-    unsigned running;    /* sessions whose thread exists and has not ended */
-    unsigned working;    /* sessions that passed the gate and have work to do */
+    int64_t go_ns;        /* when the gate was opened; 0 before */
+    bool has_changed;     /* one of the numbers below, since the main thread last looked */
+    unsigned connecting;  /* sessions that hold a slot */
+    unsigned waiting;     /* sessions that are connected and wait for GO */
+    unsigned running;     /* sessions whose thread exists and has not ended */
+    unsigned working;     /* sessions that passed the gate and have work to do */
+    pthread_cond_t freed; /* sessions: a slot was given back, or the state has changed to STOP */
 };
 
 void gate_init(struct gate *gate);
@@ -47,6 +50,7 @@ struct gate_numbers {
     unsigned connecting;
     unsigned waiting;
     unsigned running;
+    unsigned working;
 };
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 
@@ -63,6 +67,10 @@ bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
 /* Sessions. */
+
+/* Waits until fewer than `most` sessions connect, and takes a slot: after GO, to connect again.
+ * False: the state is STOP, no slot was taken. */
+bool gate_take_slot(struct gate *gate, unsigned most);
 
 /* Gives the connect slot back. */
 void gate_release_slot(struct gate *gate);

@@ -2,6 +2,7 @@
 
 #include "base/mono.h"
 #include "base/stack.h"
+#include "load/reconnect.h"
 #include "measure/thread_time.h"
 
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
@@ -40,30 +41,82 @@ static void share_connection(struct session *session, struct adapter_conn *conne
     pthread_mutex_unlock(&session->load->connections_lock);
 }
 
+enum status session_open(struct session *session, enum cause_phase phase, struct error *error)
+{
+    struct load *load = session->load;
+    const struct adapter *adapter = load->plan->adapter;
+    const int64_t start_ns = mono_now_ns();
+    const enum status status = adapter->open(&load->plan->target, &session->conn, error);
+    const int64_t end_ns = mono_now_ns();
+    if (status != STATUS_OK) {
+        if (error->kind != ERROR_CANCELLED) {
+            session_blame(session, phase, status, error);
+        }
+        return status == STATUS_FATAL ? STATUS_FATAL : STATUS_LOST;
+    }
+    recorder_record(load->recorder, session->index,
+                    phase == CAUSE_CONNECT ? RECORDER_CONNECT : RECORDER_RECONNECT,
+                    end_ns - start_ns);
+    session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
+    share_connection(session, session->conn);
+    if (adapter->get_ready != NULL && !session->is_idle) {
+        adapter->get_ready(session->conn, load->table);
+    }
+    stack_give_back();
+    return STATUS_OK;
+}
+
+void session_close(struct session *session)
+{
+    if (session->conn == NULL) {
+        return;
+    }
+    share_connection(session, NULL);
+    session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
+    session->load->plan->adapter->close(session->conn);
+    session->conn = NULL;
+}
+
+void session_count_loss(struct session *session)
+{
+    session->drops++;
+    session_add(session, RECORDER_CONNECTIONS_LOST, 1);
+}
+
+/* From its latest progress, or from the beginning. */
+static void note_gap(struct session *session, int64_t now_ns)
+{
+    const int64_t last_ns =
+        session->last_ack_ns > 0 ? session->last_ack_ns : session->load->gate.go_ns;
+    if (now_ns - last_ns > session->longest_gap_ns) {
+        session->longest_gap_ns = now_ns - last_ns;
+    }
+}
+
+void session_note_progress(struct session *session, int64_t now_ns)
+{
+    note_gap(session, now_ns);
+    session->last_ack_ns = now_ns;
+    if (session->first_ack_ns == 0) {
+        session->first_ack_ns = now_ns;
+    }
+    recorder_note_progress(session->load->recorder, session->index, now_ns);
+}
+
 static bool connect_session(struct session *session)
 {
     struct load *load = session->load;
     struct error error;
     error_clear(&error);
-    const int64_t start_ns = mono_now_ns();
-    const enum status status =
-        load->plan->adapter->open(&load->plan->target, &session->conn, &error);
-    const int64_t end_ns = mono_now_ns();
+    const enum status status = session_open(session, CAUSE_CONNECT, &error);
     if (status == STATUS_OK) {
-        recorder_record(load->recorder, session->index, RECORDER_CONNECT, end_ns - start_ns);
         session_add(session, RECORDER_SESSIONS_CONNECTED, 1);
         atomic_store(&load->timeouts_in_a_row, 0);
-        share_connection(session, session->conn);
-        if (load->plan->adapter->get_ready != NULL) {
-            load->plan->adapter->get_ready(session->conn, load->table);
-        }
-        stack_give_back();
         return true;
     }
     if (error.kind == ERROR_CANCELLED) {
         return false; /* the run ended before the server had answered: as good as not started */
     }
-    session_blame(session, CAUSE_CONNECT, status, &error);
     session_add(session, RECORDER_SESSIONS_FAILED, 1);
     session->outcome = error.kind == ERROR_TIMEOUT ? SESSION_TIMED_OUT : SESSION_REFUSED;
     if (error.kind == ERROR_TIMEOUT) {
@@ -80,6 +133,20 @@ static enum session_outcome outcome_of_stop(struct load *load)
     return gate_reason(&load->gate) == STOP_DURATION ? SESSION_FINISHED : SESSION_STOPPED;
 }
 
+static enum session_outcome drop(struct session *session)
+{
+    session_add(session, RECORDER_SESSIONS_DROPPED, 1);
+    if (session->load->plan->drop_policy == DROP_STOP) {
+        gate_stop(&session->load->gate, STOP_DROP);
+    }
+    return SESSION_DROPPED;
+}
+
+static bool is_good(enum status status)
+{
+    return status == STATUS_OK || status == STATUS_REJECTED;
+}
+
 static enum session_outcome append_rows(struct session *session)
 {
     struct load *load = session->load;
@@ -87,18 +154,20 @@ static enum session_outcome append_rows(struct session *session)
         if (gate_is_stopped(&load->gate)) {
             return outcome_of_stop(load);
         }
-        const enum status status = load->workload->step(session);
-        if (status == STATUS_OK || status == STATUS_REJECTED) {
-            continue;
+        const uint64_t batches = session->batches;
+        enum status status = load->workload->step(session);
+        if (is_good(status) && session->batches > batches) {
+            status = reconnect_churn(session);
         }
-        if (status == STATUS_LOST && session_was_interrupted(session)) {
-            return outcome_of_stop(load);
+        if (status == STATUS_LOST) {
+            if (session_was_interrupted(session)) {
+                return outcome_of_stop(load);
+            }
+            status = reconnect_after_loss(session);
         }
-        session_add(session, RECORDER_SESSIONS_DROPPED, 1);
-        if (load->plan->drop_policy == DROP_STOP) {
-            gate_stop(&load->gate, STOP_DROP);
+        if (!is_good(status)) {
+            return drop(session);
         }
-        return SESSION_DROPPED;
     }
     return SESSION_FINISHED;
 }
@@ -113,10 +182,8 @@ static void count_times(struct session *session, const struct thread_time *befor
                 (uint64_t)(mono_now_ns() - session->load->gate.go_ns));
 }
 
-/* Moves *latest_ns on to now. */
-static void note_now(_Atomic int64_t *latest_ns)
+static void raise_to(_Atomic int64_t *latest_ns, int64_t now_ns)
 {
-    const int64_t now_ns = mono_now_ns();
     int64_t seen_ns = atomic_load(latest_ns);
     while (now_ns > seen_ns && !atomic_compare_exchange_weak(latest_ns, &seen_ns, now_ns)) {
     }
@@ -127,20 +194,55 @@ static void work(struct session *session)
     struct load *load = session->load;
     struct thread_time before;
     thread_time_read(&before);
-    gate_wait_go(&load->gate);
+    if (gate_wait_go(&load->gate)) {
+        recorder_begin_work(load->recorder, session->index, load->gate.go_ns);
+    }
     session->outcome = append_rows(session);
-    note_now(&load->last_work_ns);
+    recorder_end_work(load->recorder, session->index);
+    session->work_end_ns = mono_now_ns();
+    raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {
         count_times(session, &before);
+        if (session->begun < session->quota) {
+            note_gap(session, session->work_end_ns);
+        }
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
         sampler_poke(load->sampler); /* the last chance to see the memory of a short run */
     }
     gate_finish_work(&load->gate, session->outcome != SESSION_DROPPED);
-    session_add(session, RECORDER_SESSIONS_ENDED, 1);
-    share_connection(session, NULL);
-    load->plan->adapter->close(session->conn);
-    session->conn = NULL;
+}
+
+/* A server that refuses the statement has answered, too. */
+static enum session_outcome prove_alive(struct session *session)
+{
+    struct load *load = session->load;
+    const struct adapter *adapter = load->plan->adapter;
+    if (gate_is_stopped(&load->gate) && gate_reason(&load->gate) != STOP_DURATION) {
+        return SESSION_STOPPED;
+    }
+    struct error error;
+    error_clear(&error);
+    uint64_t rows = 0;
+    const enum status status = adapter->query == NULL
+                                   ? STATUS_OK
+                                   : adapter->query(session->conn, "select 1", &rows, &error);
+    if (is_good(status)) {
+        return SESSION_FINISHED;
+    }
+    session_blame(session, CAUSE_IDLE, status, &error);
+    if (status == STATUS_LOST) {
+        session_count_loss(session);
+    }
+    return drop(session);
+}
+
+static void stay_idle(struct session *session)
+{
+    struct gate *gate = &session->load->gate;
+    gate_wait_go(gate);
+    gate_finish_work(gate, true);
+    session->outcome = prove_alive(session);
 }
 
 void *session_run(void *argument)
@@ -150,9 +252,15 @@ void *session_run(void *argument)
     const bool is_connected = connect_session(session);
     gate_release_slot(&load->gate);
     if (is_connected) {
-        work(session);
+        if (session->is_idle) {
+            stay_idle(session);
+        } else {
+            work(session);
+        }
+        session_add(session, RECORDER_SESSIONS_ENDED, 1);
+        session_close(session);
     }
-    note_now(&load->last_end_ns);
+    raise_to(&load->last_end_ns, mono_now_ns());
     gate_session_ends(&load->gate);
     return NULL;
 }

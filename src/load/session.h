@@ -2,7 +2,11 @@
  * One session: one thread, one connection, its share of the rows.
  *
  * session_run is the thread: connect, wait at the gate, let the workload take its steps until the
- * share is done or the gate stops, disconnect. What one step does is the workload's business.
+ * share is done or the gate stops, disconnect. What one step does is the workload's business, what
+ * becomes of a session whose connection is lost that of load/reconnect.h.
+ *
+ * An idle session has no share. It connects, stays until the others are done, and asks the server
+ * for an answer then.
  */
 #ifndef LOAD_SESSION_H
 #define LOAD_SESSION_H
@@ -27,7 +31,8 @@ struct session;
 struct workload {
     const char *name;
     /* One turn, for instance one append and one read. STATUS_OK and STATUS_REJECTED: the session
-     * goes on; otherwise it ends as dropped. Counts what it does in the session and its load. */
+     * goes on; STATUS_LOST: it connects again, if that was asked for; otherwise it ends as dropped.
+     * Counts what it does in the session and its load. */
     enum status (*step)(struct session *session);
 };
 
@@ -55,12 +60,13 @@ struct session {
     struct load *load;
     pthread_t thread;
     unsigned index;
+    bool is_idle;
     enum session_outcome outcome;
-    struct adapter_conn *conn;        /* the session's own */
+    struct adapter_conn *conn;        /* the session's own; NULL = not connected */
     struct adapter_conn *shared_conn; /* the same while others may interrupt it */
     bool was_interrupted;             /* under connections_lock, as shared_conn */
     uint64_t quota;                   /* rows */
-    uint64_t begun;                   /* rows of batches that were begun */
+    uint64_t begun;                   /* rows that had their turn; the next batch starts here */
     uint64_t acknowledged;
     uint64_t rejected;
     uint64_t in_doubt;
@@ -68,6 +74,18 @@ struct session {
     uint64_t batches_late; /* begun over SESSION_LATE_NS after their intended start */
     uint64_t last_count;   /* rows, as counted last; 0 before */
     uint64_t worst_lag;    /* rows that a count was behind at most */
+
+    uint64_t drops;       /* connections lost */
+    uint64_t reconnects;  /* connections had again after a loss */
+    uint64_t churns;      /* connections opened anew for --churn */
+    unsigned tries;       /* connects after a loss, since a batch was last answered */
+    uint64_t tries_total; /* of the whole run */
+
+    /* Monotonic; 0 = never. */
+    int64_t first_ack_ns;
+    int64_t last_ack_ns;
+    int64_t work_end_ns;    /* its last answer; of idle sessions 0 */
+    int64_t longest_gap_ns; /* see struct session_summary */
 };
 
 #define SESSION_LATE_NS (INT64_C(100) * 1000000)
@@ -77,6 +95,20 @@ struct session {
 
 /* The thread's function; the argument is a struct session. Returns NULL. */
 void *session_run(void *argument);
+
+/* Connects for `phase`: CAUSE_CONNECT the first time, later CAUSE_RECONNECT; times and counts that,
+ * shows the connection to the main thread, and gets it ready. What fails is blamed, unless the run
+ * was to end before the server had answered (ERROR_CANCELLED). */
+enum status session_open(struct session *session, enum cause_phase phase, struct error *error);
+
+/* Hides the connection from the main thread and closes it; nothing when there is none. */
+void session_close(struct session *session);
+
+/* Counts a connection that was lost. */
+void session_count_loss(struct session *session);
+
+/* An append was acknowledged at now_ns. */
+void session_note_progress(struct session *session, int64_t now_ns);
 
 /* Adds to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);

@@ -95,13 +95,18 @@ static enum status send_batch(struct session *session, struct append *append, bo
     }
 }
 
-/* Every row of the batch goes to one account; those that were never handed over stay not sent. */
-static void account(struct session *session, const struct append *append, enum status status)
+/* Every row of the batch goes to one account; those that were never handed over stay not sent, or
+ * are part of a batch to come. */
+static void account(struct session *session, const struct append *append, enum status status,
+                    int64_t end_ns)
 {
     const uint64_t unanswered =
         append->handed > append->accepted ? append->handed - append->accepted : 0;
     session->acknowledged += append->accepted;
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    if (append->accepted > 0) {
+        session_note_progress(session, end_ns);
+    }
     if (status == STATUS_LOST) {
         session->in_doubt += unanswered;
         session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
@@ -143,8 +148,14 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (!is_begun) {
         return STATUS_OK;
     }
+    if (status == STATUS_LOST) {
+        /* the rest of the batch was never on its way: its turn comes when there is a connection */
+        append.rows = append.handed;
+    } else {
+        session->tries = 0;
+    }
     session->begun += append.rows;
-    session->batches++;
+    session->batches += append.rows > 0 ? 1 : 0;
     if (append.accepted > append.rows) {
         append.accepted = append.rows;
     }
@@ -155,7 +166,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
         session_blame(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
                       &error);
     }
-    account(session, &append, status);
+    account(session, &append, status, end_ns);
     if (status == STATUS_OK) {
         record_times(session, intended_ns, start_ns, end_ns);
     }

@@ -77,6 +77,10 @@ const char *cause_phase_name(enum cause_phase phase)
         return "append";
     case CAUSE_READ:
         return "read";
+    case CAUSE_RECONNECT:
+        return "reconnect";
+    case CAUSE_IDLE:
+        return "idle";
     }
     return "unknown";
 }

@@ -19,15 +19,18 @@ enum {
 };
 
 enum cause_phase {
-    CAUSE_THREAD,  /* the session's thread could not be created */
-    CAUSE_CONNECT, /* open */
-    CAUSE_APPEND,  /* append_open, append_rows, append_close */
-    CAUSE_READ,    /* count or query */
+    CAUSE_THREAD,    /* the session's thread could not be created */
+    CAUSE_CONNECT,   /* open */
+    CAUSE_APPEND,    /* append_open, append_rows, append_close */
+    CAUSE_READ,      /* count or query */
+    CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
+    CAUSE_IDLE,      /* the proof that an idle session is still connected */
 };
 
 struct cause {
     enum cause_phase phase;
-    enum status status; /* REJECTED: the session went on; otherwise it ended */
+    enum status
+        status; /* REJECTED: the session went on; otherwise it ended, or had to connect again */
     struct error error; /* of the first one */
     uint64_t count;
     int64_t first_ns; /* monotonic */

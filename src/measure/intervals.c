@@ -27,10 +27,10 @@ void intervals_fini(struct intervals *intervals)
     *intervals = (struct intervals){0};
 }
 
-uint64_t intervals_sessions_alive(uint64_t connected, uint64_t ended)
+uint64_t intervals_sessions_alive(uint64_t opened, uint64_t closed)
 {
     /* The two are read at different moments while sessions come and go. */
-    return connected > ended ? connected - ended : 0;
+    return opened > closed ? opened - closed : 0;
 }
 
 static void fill_latencies(struct intervals *intervals, struct interval *interval)
@@ -59,8 +59,9 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     *interval = (struct interval){
         .start_ns = earlier->taken_ns - intervals->run_start_ns,
         .end_ns = later->taken_ns - intervals->run_start_ns,
-        .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_SESSIONS_CONNECTED],
-                                                   later->counters[RECORDER_SESSIONS_ENDED]),
+        .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_CONNECTIONS_OPENED],
+                                                   later->counters[RECORDER_CONNECTIONS_CLOSED]),
+        .sessions_without_progress = recorder_count_stalled(intervals->recorder, earlier->taken_ns),
     };
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         interval->counters[i] = later->counters[i] - earlier->counters[i];

@@ -1,7 +1,5 @@
 #include "measure/ledger.h"
 
-#include "measure/session_summary.h"
-
 bool session_ledger_balances(const struct session_ledger *ledger)
 {
     return ledger->requested ==
@@ -57,23 +55,4 @@ void verification_settle(struct verification *verification, const struct row_led
     verification->lost = rows->acknowledged - credit(&arrived, rows->acknowledged);
     verification->in_doubt_arrived = credit(&arrived, rows->in_doubt);
     verification->surplus = arrived;
-}
-
-const char *session_outcome_name(enum session_outcome outcome)
-{
-    switch (outcome) {
-    case SESSION_NOT_STARTED:
-        return "not_started";
-    case SESSION_REFUSED:
-        return "refused";
-    case SESSION_TIMED_OUT:
-        return "timed_out";
-    case SESSION_FINISHED:
-        return "finished";
-    case SESSION_STOPPED:
-        return "stopped";
-    case SESSION_DROPPED:
-        return "dropped";
-    }
-    return "unknown";
 }

@@ -26,27 +26,36 @@ struct shard {
     struct live_histogram histograms[RECORDER_HISTOGRAMS];
 };
 
+/* Of one session; written by it alone. */
+struct watched {
+    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = it does not work */
+    _Atomic int64_t progress_ns;                          /* latest acknowledged append */
+};
+
 struct recorder {
     unsigned mask;
+    unsigned watched_count; /* fixed before watched is set */
+    void *watched_allocation;
+    struct watched *_Atomic watched; /* NULL before recorder_watch */
     void *allocation;
     struct shard *shards; /* the first cache line inside allocation */
 };
 
-/* calloc and not aligned_alloc: large zeroed memory comes from the kernel untouched, so that
- * buckets which nobody uses cost nothing. */
-static bool allocate_shards(struct recorder *recorder, size_t count)
+/* Zeroed elements from a cache line's beginning on; *allocation is what has to be freed. NULL: out
+ * of memory. calloc and not aligned_alloc: large zeroed memory comes from the kernel untouched, so
+ * that buckets which nobody uses cost nothing. */
+static void *allocate_lines(size_t count, size_t size, void **allocation)
 {
-    if (count > (SIZE_MAX - CACHE_LINE_BYTES) / sizeof(struct shard)) {
-        return false;
+    if (count > (SIZE_MAX - CACHE_LINE_BYTES) / size) {
+        return NULL;
     }
-    recorder->allocation = calloc(1, count * sizeof(struct shard) + CACHE_LINE_BYTES);
-    if (recorder->allocation == NULL) {
-        return false;
+    *allocation = calloc(1, count * size + CACHE_LINE_BYTES);
+    if (*allocation == NULL) {
+        return NULL;
     }
-    const uintptr_t address = (uintptr_t)recorder->allocation;
+    const uintptr_t address = (uintptr_t)*allocation;
     const size_t gap = (CACHE_LINE_BYTES - address % CACHE_LINE_BYTES) % CACHE_LINE_BYTES;
-    recorder->shards = (void *)((char *)recorder->allocation + gap);
-    return true;
+    return (char *)*allocation + gap;
 }
 
 struct recorder *recorder_create(unsigned shards)
@@ -59,7 +68,8 @@ struct recorder *recorder_create(unsigned shards)
     if (recorder == NULL) {
         return NULL;
     }
-    if (!allocate_shards(recorder, count)) {
+    recorder->shards = allocate_lines(count, sizeof(struct shard), &recorder->allocation);
+    if (recorder->shards == NULL) {
         free(recorder);
         return NULL;
     }
@@ -73,7 +83,55 @@ void recorder_destroy(struct recorder *recorder)
         return;
     }
     free(recorder->allocation);
+    free(recorder->watched_allocation);
     free(recorder);
+}
+
+bool recorder_watch(struct recorder *recorder, unsigned count)
+{
+    struct watched *watched =
+        allocate_lines(count, sizeof(struct watched), &recorder->watched_allocation);
+    recorder->watched_count = watched == NULL ? 0 : count;
+    atomic_store_explicit(&recorder->watched, watched, memory_order_release);
+    return watched != NULL;
+}
+
+static struct watched *find_watched(struct recorder *recorder, unsigned session)
+{
+    return &atomic_load_explicit(&recorder->watched, memory_order_relaxed)[session];
+}
+
+void recorder_begin_work(struct recorder *recorder, unsigned session, int64_t now_ns)
+{
+    atomic_store_explicit(&find_watched(recorder, session)->working_ns, now_ns,
+                          memory_order_relaxed);
+}
+
+void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns)
+{
+    atomic_store_explicit(&find_watched(recorder, session)->progress_ns, now_ns,
+                          memory_order_relaxed);
+}
+
+void recorder_end_work(struct recorder *recorder, unsigned session)
+{
+    atomic_store_explicit(&find_watched(recorder, session)->working_ns, 0, memory_order_relaxed);
+}
+
+uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns)
+{
+    struct watched *watched = atomic_load_explicit(&recorder->watched, memory_order_acquire);
+    uint64_t count = 0;
+    for (unsigned i = 0; watched != NULL && i < recorder->watched_count; i++) {
+        const int64_t working_ns =
+            atomic_load_explicit(&watched[i].working_ns, memory_order_relaxed);
+        const int64_t progress_ns =
+            atomic_load_explicit(&watched[i].progress_ns, memory_order_relaxed);
+        if (working_ns != 0 && working_ns <= since_ns && progress_ns < since_ns) {
+            count++;
+        }
+    }
+    return count;
 }
 
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,

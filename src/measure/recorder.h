@@ -6,10 +6,14 @@
  * its number, any thread may take a snapshot at any time. Snapshots are cumulative; an interval is
  * the difference of two. A snapshot taken during the run may be torn between two counters of one
  * batch; after the sessions are joined it is exact.
+ *
+ * Beside the shards each session has a cache line of its own, which only it writes, with the time
+ * of its latest progress: who stands still cannot be told from sums.
  */
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +21,14 @@
 #include "measure/histogram.h"
 
 enum recorder_histogram {
-    RECORDER_CONNECT,  /* open called -> returned, successful ones */
-    RECORDER_APPEND,   /* append_open called -> append_close returned, acknowledged ones */
-    RECORDER_RESPONSE, /* intended start -> append_close returned; only with a rate */
-    RECORDER_COUNT,    /* count or query called -> returned, successful ones */
+    RECORDER_CONNECT,   /* a session's first open called -> returned, successful ones */
+    RECORDER_APPEND,    /* append_open called -> append_close returned, acknowledged ones */
+    RECORDER_RESPONSE,  /* intended start -> append_close returned; only with a rate */
+    RECORDER_COUNT,     /* count or query called -> returned, successful ones */
+    RECORDER_RECONNECT, /* a later open called -> returned, successful ones: after a loss, and with
+                           --churn. Apart from the first, which all sessions make at once */
+    RECORDER_RECOVER,   /* loss of a connection noticed -> the session can append again: pauses and
+                           failed tries included */
     RECORDER_HISTOGRAMS,
 };
 
@@ -29,6 +37,12 @@ enum recorder_counter {
     RECORDER_SESSIONS_ENDED,     /* of these, ended for whatever reason */
     RECORDER_SESSIONS_DROPPED,   /* of these, by a lost connection or a fatal error */
     RECORDER_SESSIONS_FAILED,    /* never connected: refused or timed out */
+    RECORDER_CONNECTIONS_OPENED, /* first, after a loss, and with --churn */
+    RECORDER_CONNECTIONS_CLOSED, /* of these, lost or closed */
+    RECORDER_CONNECTIONS_LOST,   /* of these, not by this side; a churn that failed included */
+    RECORDER_RECONNECTS,         /* connections had again after a loss */
+    RECORDER_RECONNECTS_FAILED,  /* tries to connect after a loss that failed */
+    RECORDER_CHURNS,             /* connections closed in good order and opened anew */
     RECORDER_ROWS_ACKNOWLEDGED,
     RECORDER_ROWS_REJECTED,
     RECORDER_ROWS_IN_DOUBT,
@@ -46,7 +60,7 @@ enum recorder_counter {
     RECORDER_COUNTERS,
 };
 
-/* A cumulative state of all shards. About 76 KiB: not for a session's stack. */
+/* A cumulative state of all shards. About 114 KiB: not for a session's stack. */
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
@@ -64,6 +78,19 @@ void recorder_add(struct recorder *recorder, unsigned session, enum recorder_cou
                   uint64_t n);
 void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
                      int64_t ns);
+
+/* Prepares room for the progress of each session, 0 … count-1: once a recorder, before the first
+ * session, also while another thread takes snapshots. False: out of memory. */
+bool recorder_watch(struct recorder *recorder, unsigned count);
+
+/* Called by the session itself, when the recorder watches: the session begins to work at now_ns,
+ * had an acknowledged append, has done its share or given up. */
+void recorder_begin_work(struct recorder *recorder, unsigned session, int64_t now_ns);
+void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
+void recorder_end_work(struct recorder *recorder, unsigned session);
+
+/* Sessions that work, did so at since_ns already, and had no acknowledged append since then. */
+uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns);
 
 /* One counter summed over the shards. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);

@@ -45,10 +45,10 @@ static void raise_to(uint64_t *highest, uint64_t value)
 
 void resources_note_sessions(struct resources *resources)
 {
-    /* Ended first: a session that ends in between must not make the difference negative. */
-    const uint64_t ended = recorder_read(resources->recorder, RECORDER_SESSIONS_ENDED);
-    const uint64_t connected = recorder_read(resources->recorder, RECORDER_SESSIONS_CONNECTED);
-    raise_to(&resources->peaks.sessions_alive, intervals_sessions_alive(connected, ended));
+    /* Closed first: a session that ends in between must not make the difference negative. */
+    const uint64_t closed = recorder_read(resources->recorder, RECORDER_CONNECTIONS_CLOSED);
+    const uint64_t opened = recorder_read(resources->recorder, RECORDER_CONNECTIONS_OPENED);
+    raise_to(&resources->peaks.sessions_alive, intervals_sessions_alive(opened, closed));
 }
 
 static void read_gauges(struct resources *resources, struct server_reading *server)

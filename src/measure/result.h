@@ -11,6 +11,7 @@
 #include "append/adapter.h"
 #include "base/exit_code.h"
 #include "measure/causes.h"
+#include "measure/fairness.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"
@@ -24,6 +25,7 @@ enum stop_reason {
     STOP_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP */
     STOP_DROP,        /* a session was dropped and --on-drop stop was given */
     STOP_NO_SESSION,  /* no session could connect */
+    STOP_TOO_FEW,     /* fewer sessions were up than --min-sessions asks for */
 };
 
 enum verdict {
@@ -53,7 +55,11 @@ struct result {
     struct causes causes;
     struct findings findings; /* the limits that were hit */
     size_t session_count;
-    struct session_summary *session_list; /* by index; NULL before the sessions ended */
+    struct session_summary *session_list; /* by index, owned: session_list_free; NULL before the
+                                             sessions ended */
+    struct fairness fairness;
+    uint64_t least_sessions; /* that had to be up for the run to go on */
+    uint64_t sessions_up;    /* STOP_TOO_FEW: so many were */
     struct resource_summary resources;
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;

@@ -65,7 +65,8 @@ struct sample {
 struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
-    uint64_t sessions_alive; /* at end_ns */
+    uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
     int64_t count_p50_ns, count_p99_ns, count_max_ns;

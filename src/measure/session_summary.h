@@ -35,13 +35,17 @@ struct session_summary {
     bool is_idle;
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of batches that were begun */
+    uint64_t begun; /* rows of batches that were begun; of a batch in which the connection was lost
+                       before all of it was handed over, those that were */
     uint64_t batches;
     uint64_t drops;       /* times that the connection was lost */
     uint64_t reconnects;  /* times that it was had again */
+    uint64_t churns;      /* times that it was closed and opened anew, for --churn */
     int64_t first_ack_ns; /* since the gate opened; negative = none */
     int64_t last_ack_ns;
-    int64_t longest_gap_ns; /* between two acknowledged appends, or the gate and the first */
+    int64_t worked_ns;      /* gate opened -> its last answer; 0 = it did not work */
+    int64_t longest_gap_ns; /* between two acknowledged appends, the gate and the first, or the last
+                               and the end of a session that ended before its share was done */
     size_t exception_count;
     struct row_exception *exceptions; /* owned */
 
@@ -54,5 +58,11 @@ struct session_summary {
 };
 
 const char *session_outcome_name(enum session_outcome outcome); /* "finished", ... */
+
+/* Acknowledged rows a second of its own working time; negative = it did not work. */
+double session_rows_per_s(const struct session_summary *session);
+
+/* Frees a list with what its entries own; takes NULL. */
+void session_list_free(struct session_summary *list, size_t count);
 
 #endif

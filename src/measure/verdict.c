@@ -11,9 +11,9 @@
  *     this machine, nor other programs had most of what was there.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
- * DEGRADED: sessions or rows are short, rows were not verified, a count did not show acknowledged
- * rows, the rate asked for was not reached, somebody else wrote to the table, or other programs
- * had most of this machine's busy CPUs.
+ * DEGRADED: sessions or rows are short, connections were lost, rows were not verified, a count did
+ * not show acknowledged rows, the rate asked for was not reached, somebody else wrote to the table,
+ * or other programs had most of this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -40,6 +40,8 @@ const char *stop_reason_name(enum stop_reason reason)
         return "drop";
     case STOP_NO_SESSION:
         return "no_session";
+    case STOP_TOO_FEW:
+        return "too_few_sessions";
     }
     return "unknown";
 }
@@ -144,6 +146,14 @@ static bool is_short(struct result *result)
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " of %" PRIu64 " sessions finished",
                            s->finished, s->requested);
     }
+    /* also when all rows are in: there was a time without */
+    const uint64_t *counters = result->totals.counters;
+    if (counters[RECORDER_RECONNECTS] > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " connections were lost and had again; %" PRIu64
+                           " of %" PRIu64 " rows were acknowledged",
+                           counters[RECORDER_RECONNECTS], r->acknowledged, r->planned);
+    }
     if (r->acknowledged < r->planned) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
@@ -240,6 +250,31 @@ static void judge_short(struct result *result)
              s->dropped, r->rejected, r->in_doubt, r->not_sent, why[0] == '\0' ? "" : ": ", why);
 }
 
+/* Before the gate was opened it is the first limit that counts; later, that sessions went. */
+static void judge_too_few(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const bool has_worked = result->append_ns > 0;
+    const char *thread = main_cause(&result->causes, CAUSE_THREAD);
+    enum exit_code code = EXIT_CODE_SHORT;
+    const char *why = main_cause(&result->causes, CAUSE_APPEND);
+    if (!has_worked && thread[0] != '\0') {
+        code = EXIT_CODE_CLIENT_LIMIT;
+        why = thread;
+    } else if (!has_worked && s->refused + s->timed_out > 0) {
+        code = EXIT_CODE_SERVER;
+        why = main_cause(&result->causes, CAUSE_CONNECT);
+    } else if (why[0] == '\0') {
+        why = main_cause(&result->causes, CAUSE_READ);
+    }
+    set_exit(result, code,
+             "%s%" PRIu64 " of %" PRIu64 " sessions %s up, --min-sessions asks for %" PRIu64
+             "%s%.150s",
+             has_worked ? "stopped: only " : "not begun: only ", result->sessions_up, s->requested,
+             result->sessions_up == 1 ? "was" : "were", result->least_sessions,
+             why[0] == '\0' ? "" : ": ", why);
+}
+
 /* All is acknowledged; what else makes the run less than it was asked to be. */
 static void judge_rest(struct result *result, bool was_interrupted)
 {
@@ -275,6 +310,8 @@ static void judge_exit(struct result *result, bool was_interrupted)
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (v->lost > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost", v->lost);
+    } else if (result->stop_reason == STOP_TOO_FEW) {
+        judge_too_few(result);
     } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
         set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
     } else if (s->refused + s->timed_out > 0) {
@@ -295,6 +332,11 @@ void result_judge(struct result *result, const struct judge_context *context)
     result->exit_reason[0] = '\0';
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
+    } else if (result->stop_reason == STOP_TOO_FEW) {
+        set_verdict(result, VERDICT_DEGRADED,
+                    "only %" PRIu64 " of %" PRIu64
+                    " sessions were up, and --min-sessions asks for %" PRIu64,
+                    result->sessions_up, result->sessions.requested, result->least_sessions);
     } else if (result->verification.is_shrunk) {
         set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
     } else if (result->verification.lost > 0) {

@@ -77,8 +77,9 @@ static void put_ledgers(struct csv *csv, const struct result *result)
 static void put_counters(struct csv *csv, const struct plan *plan, const struct result *result)
 {
     static const enum recorder_counter plain[] = {
-        RECORDER_APPENDS,       RECORDER_APPENDS_FAILED, RECORDER_COUNTS,
-        RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,
+        RECORDER_APPENDS,       RECORDER_APPENDS_FAILED,    RECORDER_COUNTS,
+        RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,      RECORDER_CONNECTIONS_LOST,
+        RECORDER_RECONNECTS,    RECORDER_RECONNECTS_FAILED, RECORDER_CHURNS,
     };
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
@@ -94,8 +95,9 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
 
 static void put_latencies(struct csv *csv, const struct result *result)
 {
-    static const enum recorder_histogram order[] = {RECORDER_APPEND, RECORDER_COUNT,
-                                                    RECORDER_CONNECT, RECORDER_RESPONSE};
+    static const enum recorder_histogram order[] = {RECORDER_APPEND,    RECORDER_COUNT,
+                                                    RECORDER_CONNECT,   RECORDER_RESPONSE,
+                                                    RECORDER_RECONNECT, RECORDER_RECOVER};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         const struct histogram *histogram = &result->totals.histograms[order[i]];
         for (size_t point = 0; point < FIGURES_POINTS; point++) {
@@ -107,6 +109,18 @@ static void put_latencies(struct csv *csv, const struct result *result)
                            MS_DECIMALS);
         }
     }
+}
+
+static void put_fairness(struct csv *csv, const struct fairness *fairness)
+{
+    const bool is_known = fairness->sessions > 0;
+    csv_count_if(csv, "slowest_session", is_known, fairness->slowest_session);
+    csv_decimal_if(csv, "slowest_rows_per_s", is_known, fairness->slowest_rows_per_s, 1);
+    csv_count_if(csv, "fastest_session", is_known, fairness->fastest_session);
+    csv_decimal_if(csv, "fastest_rows_per_s", is_known, fairness->fastest_rows_per_s, 1);
+    csv_count_if(csv, "longest_gap_session", is_known, fairness->longest_gap_session);
+    csv_decimal_if(csv, "longest_gap_ms", is_known, figures_ms(fairness->longest_gap_ns),
+                   MS_DECIMALS);
 }
 
 void csv_files_summary(struct csv *csv, const struct plan *plan, const struct result *result)
@@ -123,6 +137,8 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_ledgers(csv, result);
     put_counters(csv, plan, result);
     put_latencies(csv, result);
+    csv_count(csv, "idle_sessions", plan->idle_sessions);
+    put_fairness(csv, &result->fairness);
     csv_text(csv, "method", result->connection.method == NULL ? "" : result->connection.method);
     csv_text(csv, "engine", result->engine);
     csv_text(csv, "note", result->connection.note);
@@ -171,6 +187,11 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     put_interval_latency(
         csv, RECORDER_COUNT,
         (const int64_t[]){interval->count_p50_ns, interval->count_p99_ns, interval->count_max_ns});
+    csv_count(csv, "connections_lost", counters[RECORDER_CONNECTIONS_LOST]);
+    csv_count(csv, "reconnects", counters[RECORDER_RECONNECTS]);
+    csv_count(csv, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
+    csv_count(csv, "churns", counters[RECORDER_CHURNS]);
+    csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
 }
 
 void csv_files_sample(struct csv *csv, const struct sample *sample)

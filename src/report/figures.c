@@ -8,10 +8,9 @@ const struct figures_point figures_points[FIGURES_POINTS] = {
 };
 
 static const char *const histogram_names[RECORDER_HISTOGRAMS] = {
-    [RECORDER_CONNECT] = "connect",
-    [RECORDER_APPEND] = "append",
-    [RECORDER_RESPONSE] = "response",
-    [RECORDER_COUNT] = "count",
+    [RECORDER_CONNECT] = "connect",     [RECORDER_APPEND] = "append",
+    [RECORDER_RESPONSE] = "response",   [RECORDER_COUNT] = "count",
+    [RECORDER_RECONNECT] = "reconnect", [RECORDER_RECOVER] = "recover",
 };
 
 static const char *const counter_names[RECORDER_COUNTERS] = {
@@ -19,6 +18,12 @@ static const char *const counter_names[RECORDER_COUNTERS] = {
     [RECORDER_SESSIONS_ENDED] = "sessions_ended",
     [RECORDER_SESSIONS_DROPPED] = "sessions_dropped",
     [RECORDER_SESSIONS_FAILED] = "sessions_failed",
+    [RECORDER_CONNECTIONS_OPENED] = "connections_opened",
+    [RECORDER_CONNECTIONS_CLOSED] = "connections_closed",
+    [RECORDER_CONNECTIONS_LOST] = "connections_lost",
+    [RECORDER_RECONNECTS] = "reconnects",
+    [RECORDER_RECONNECTS_FAILED] = "reconnects_failed",
+    [RECORDER_CHURNS] = "churns",
     [RECORDER_ROWS_ACKNOWLEDGED] = "rows_acknowledged",
     [RECORDER_ROWS_REJECTED] = "rows_rejected",
     [RECORDER_ROWS_IN_DOUBT] = "rows_in_doubt",
@@ -67,13 +72,27 @@ const char *figures_verification_name(enum verification_state state)
 
 bool figures_has_histogram(const struct plan *plan, enum recorder_histogram histogram)
 {
-    return histogram != RECORDER_RESPONSE || plan->rate_rows_per_s > 0;
+    const bool is_reconnecting = plan->drop_policy == DROP_RECONNECT;
+    switch (histogram) {
+    case RECORDER_RESPONSE:
+        return plan->rate_rows_per_s > 0;
+    case RECORDER_RECONNECT:
+        return is_reconnecting || plan->churn_batches > 0;
+    case RECORDER_RECOVER:
+        return is_reconnecting;
+    case RECORDER_CONNECT:
+    case RECORDER_APPEND:
+    case RECORDER_COUNT:
+    case RECORDER_HISTOGRAMS:
+        break;
+    }
+    return true;
 }
 
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
-    return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_APPENDS_FAILED] +
-           counters[RECORDER_COUNTS_FAILED];
+    return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_RECONNECTS_FAILED] +
+           counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_COUNTS_FAILED];
 }
 
 bool figures_has_memory(const struct resource_summary *resources)

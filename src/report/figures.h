@@ -30,10 +30,11 @@ const char *figures_counter_name(enum recorder_counter counter);
 /* "none", "failed", "done". */
 const char *figures_verification_name(enum verification_state state);
 
-/* False for the response time when no rate was asked for, else true. */
+/* False for the response time when no rate was asked for, and for the times to connect again and to
+ * recover when no session would. */
 bool figures_has_histogram(const struct plan *plan, enum recorder_histogram histogram);
 
-/* Calls that failed: connects, appends and reads. */
+/* Calls that failed: connects, later ones included, appends and reads. */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
 /* True when the server's memory is known. */

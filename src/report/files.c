@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "report/csv_files.h"
+#include "report/csv_sessions.h"
 #include "report/figures.h"
 #include "report/hgrm.h"
 #include "report/json.h"
@@ -19,29 +20,38 @@ enum run_file {
     FILE_SUMMARY,
     FILE_SAMPLES,
     FILE_INTERVALS,
+    FILE_SESSIONS,
     FILE_RUN,
     FILE_CONNECT_HGRM,
     FILE_APPEND_HGRM,
     FILE_RESPONSE_HGRM,
     FILE_COUNT_HGRM,
+    FILE_RECONNECT_HGRM,
+    FILE_RECOVER_HGRM,
     FILES,
 };
 
 static const char *const file_names[FILES] = {
-    [FILE_SUMMARY] = "summary.csv",         [FILE_SAMPLES] = "samples.csv",
-    [FILE_INTERVALS] = "intervals.csv",     [FILE_RUN] = "run.json",
-    [FILE_CONNECT_HGRM] = "connect.hgrm",   [FILE_APPEND_HGRM] = "append.hgrm",
-    [FILE_RESPONSE_HGRM] = "response.hgrm", [FILE_COUNT_HGRM] = "count.hgrm",
+    [FILE_SUMMARY] = "summary.csv",
+    [FILE_SAMPLES] = "samples.csv",
+    [FILE_INTERVALS] = "intervals.csv",
+    [FILE_SESSIONS] = "sessions.csv",
+    [FILE_RUN] = "run.json",
+    [FILE_CONNECT_HGRM] = "connect.hgrm",
+    [FILE_APPEND_HGRM] = "append.hgrm",
+    [FILE_RESPONSE_HGRM] = "response.hgrm",
+    [FILE_COUNT_HGRM] = "count.hgrm",
+    [FILE_RECONNECT_HGRM] = "reconnect.hgrm",
+    [FILE_RECOVER_HGRM] = "recover.hgrm",
 };
 
 static const struct {
     enum run_file file;
     enum recorder_histogram histogram;
 } hgrm_files[] = {
-    {FILE_CONNECT_HGRM, RECORDER_CONNECT},
-    {FILE_APPEND_HGRM, RECORDER_APPEND},
-    {FILE_RESPONSE_HGRM, RECORDER_RESPONSE},
-    {FILE_COUNT_HGRM, RECORDER_COUNT},
+    {FILE_CONNECT_HGRM, RECORDER_CONNECT},     {FILE_APPEND_HGRM, RECORDER_APPEND},
+    {FILE_RESPONSE_HGRM, RECORDER_RESPONSE},   {FILE_COUNT_HGRM, RECORDER_COUNT},
+    {FILE_RECONNECT_HGRM, RECORDER_RECONNECT}, {FILE_RECOVER_HGRM, RECORDER_RECOVER},
 };
 enum {
     HGRM_FILES = sizeof hgrm_files / sizeof hgrm_files[0]
@@ -158,10 +168,21 @@ static int open_file(struct run_files *files, enum run_file file)
     return 0;
 }
 
+/* False for a histogram that this run does not have. */
+static bool is_wanted(enum run_file file, const struct plan *plan)
+{
+    for (size_t i = 0; i < HGRM_FILES; i++) {
+        if (hgrm_files[i].file == file) {
+            return figures_has_histogram(plan, hgrm_files[i].histogram);
+        }
+    }
+    return true;
+}
+
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (file == FILE_RESPONSE_HGRM && !figures_has_histogram(plan, RECORDER_RESPONSE)) {
+        if (!is_wanted((enum run_file)file, plan)) {
             continue;
         }
         const int number = open_file(files, (enum run_file)file);
@@ -297,6 +318,25 @@ static void write_summary(struct run_files *files, const struct plan *plan,
     settle(files, FILE_SUMMARY, true);
 }
 
+static void write_sessions(struct run_files *files, const struct result *result)
+{
+    static const struct session_summary none;
+    FILE *stream = files->streams[FILE_SESSIONS];
+    if (stream == NULL) {
+        return;
+    }
+    struct csv csv;
+    csv_begin(&csv, stream, true);
+    csv_sessions_row(&csv, &none);
+    csv_end(&csv);
+    for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
+        csv_begin(&csv, stream, false);
+        csv_sessions_row(&csv, &result->session_list[i]);
+        csv_end(&csv);
+    }
+    settle(files, FILE_SESSIONS, true);
+}
+
 static void close_files(struct run_files *files)
 {
     for (int file = 0; file < FILES; file++) {
@@ -313,6 +353,7 @@ void run_files_finish(struct run_files *files, const struct plan *plan, const st
 {
     const locale_t before = uselocale(files->locale);
     write_summary(files, plan, result);
+    write_sessions(files, result);
     for (size_t i = 0; i < HGRM_FILES; i++) {
         FILE *stream = files->streams[hgrm_files[i].file];
         if (stream != NULL) {

@@ -30,7 +30,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 void run_files_add_interval(struct run_files *files, const struct interval *interval);
 void run_files_add_sample(struct run_files *files, const struct sample *sample);
 
-/* Writes summary.csv, run.json and the .hgrm files, and closes all. */
+/* Writes summary.csv, sessions.csv, run.json and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
                       const struct result *result);
 

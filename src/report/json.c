@@ -217,6 +217,19 @@ static void add_causes(struct tree root, const struct result *result)
     tree_count(root, "other_causes", result->causes.others);
 }
 
+static void add_fairness(struct tree root, const struct fairness *fairness)
+{
+    const bool is_known = fairness->sessions > 0;
+    struct tree tree = tree_object(root, "fairness");
+    tree_count(tree, "sessions", fairness->sessions);
+    tree_count_if(tree, "slowest_session", is_known, fairness->slowest_session);
+    tree_number_if(tree, "slowest_rows_per_s", is_known, fairness->slowest_rows_per_s);
+    tree_count_if(tree, "fastest_session", is_known, fairness->fastest_session);
+    tree_number_if(tree, "fastest_rows_per_s", is_known, fairness->fastest_rows_per_s);
+    tree_count_if(tree, "longest_gap_session", is_known, fairness->longest_gap_session);
+    tree_number_if(tree, "longest_gap_ms", is_known, figures_ms(fairness->longest_gap_ns));
+}
+
 static void add_outcome(struct tree root, const struct result *result)
 {
     struct tree tree = tree_object(root, "outcome");
@@ -273,6 +286,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_ledgers(root, result);
     add_verification(root, result);
     add_latencies(root, plan, result);
+    add_fairness(root, &result->fairness);
     add_resources(root, result);
     add_counters(root, plan, result);
     add_causes(root, result);

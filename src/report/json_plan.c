@@ -89,7 +89,15 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_number(tree, "sample_interval_s", figures_seconds(plan->sample_interval_ns));
     tree_count_if(tree, "server_pid", plan->server_pid > 0, (uint64_t)plan->server_pid);
     tree_text(tree, "server_cgroup", plan->server_cgroup);
-    tree_text(tree, "on_drop", plan->drop_policy == DROP_STOP ? "stop" : "continue");
+    const bool is_reconnecting = plan->drop_policy == DROP_RECONNECT;
+    tree_text(tree, "on_drop",
+              is_reconnecting                  ? "reconnect"
+              : plan->drop_policy == DROP_STOP ? "stop"
+                                               : "continue");
+    tree_count_if(tree, "reconnect_tries", is_reconnecting, plan->reconnect_tries);
+    tree_count(tree, "idle_sessions", plan->idle_sessions);
+    tree_count_if(tree, "churn_batches", plan->churn_batches > 0, plan->churn_batches);
+    tree_count(tree, "min_sessions", plan->min_sessions);
     tree_count(tree, "stack_bytes", plan->stack_bytes);
     tree_text(tree, "out_folder", plan->out_folder);
 }

@@ -113,6 +113,11 @@ static void add_left(struct parts *parts, const struct progress *progress,
     add_part(parts, 4, "left %s", units_format_seconds((uint64_t)ceil(bounded), text));
 }
 
+static uint64_t all_sessions(const struct plan *plan)
+{
+    return (uint64_t)plan->sessions + plan->idle_sessions;
+}
+
 static void add_work(struct parts *parts, const struct progress *progress,
                      const struct sampler_progress *now)
 {
@@ -122,7 +127,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     char alive[UNITS_TEXT_BYTES];
     char count[UNITS_TEXT_BYTES];
     add_part(parts, 3, "sessions %s/%s", units_format_count(interval->sessions_alive, alive),
-             units_format_count(progress->plan->sessions, count));
+             units_format_count(all_sessions(progress->plan), count));
     /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
     add_part(parts, 0, "rows %s %.1f%%",
              units_format_count(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED], count),
@@ -149,7 +154,7 @@ static void add_connecting(struct parts *parts, const struct progress *progress,
     char count[UNITS_TEXT_BYTES];
     add_part(parts, 0, "connecting: sessions %s/%s",
              units_format_count(counters[RECORDER_SESSIONS_CONNECTED], connected),
-             units_format_count(progress->plan->sessions, count));
+             units_format_count(all_sessions(progress->plan), count));
     add_server(parts, now->sample);
     const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
     add_part(parts, failed > 0 ? 1 : 7, "errors %s", units_format_count(failed, count));

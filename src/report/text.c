@@ -11,6 +11,7 @@
 #include "report/figures.h"
 #include "report/screen.h"
 #include "report/text_ledger.h"
+#include "report/text_sessions.h"
 
 enum {
     FIGURE_COLUMN = 33,
@@ -200,6 +201,9 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     text = (struct text){""};
     text_add(&text, "%s session%s", units_format_count(plan->sessions, count),
              plan->sessions == 1 ? "" : "s");
+    if (plan->idle_sessions > 0) {
+        text_add(&text, " + %s idle", units_format_count(plan->idle_sessions, count));
+    }
     if (plan->duration_ns > 0) {
         text_add(&text, " for %s", format_elapsed(plan->duration_ns, count));
     } else {
@@ -363,6 +367,8 @@ static const char *stop_text(const struct result *result)
         return "a session was dropped, and --on-drop stop was given";
     case STOP_NO_SESSION:
         return "no session could connect";
+    case STOP_TOO_FEW:
+        return "fewer sessions were up than --min-sessions asks for";
     }
     return stop_reason_name(result->stop_reason);
 }
@@ -389,6 +395,7 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     screen_add_blank(screen);
     add_latencies(screen, plan, result);
     add_freshness(screen, result);
+    text_sessions_add(screen, result);
     add_client(screen, result);
     screen_add_blank(screen);
     add_causes(screen, &result->causes, room);

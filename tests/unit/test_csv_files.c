@@ -43,6 +43,14 @@ static int set_up(void **state)
     result.resources.max_host_cpu_percent = 51.2;
     result.resources.max_server_cpu_percent = -1;
     result.resources.max_server_memory_bytes = -1;
+    result.totals.counters[RECORDER_RECONNECTS] = 12;
+    plan.idle_sessions = 7;
+    result.fairness = (struct fairness){.sessions = 2,
+                                        .slowest_session = 9,
+                                        .slowest_rows_per_s = 12.34,
+                                        .fastest_rows_per_s = 56.78,
+                                        .longest_gap_session = 3,
+                                        .longest_gap_ns = 1234567};
     result.verdict = VERDICT_DEGRADED;
     result.exit_code = EXIT_CODE_SHORT;
     return 0;
@@ -86,7 +94,12 @@ static void test_interval_row(void **state)
         .append_p50_ns = 1000000,
         .append_p99_ns = 2500000,
         .append_max_ns = 2500001,
+        .sessions_without_progress = 21,
     };
+    interval.counters[RECORDER_CONNECTIONS_LOST] = 5;
+    interval.counters[RECORDER_RECONNECTS] = 3;
+    interval.counters[RECORDER_RECONNECTS_FAILED] = 10;
+    interval.counters[RECORDER_CHURNS] = 8;
     interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = 500;
     interval.counters[RECORDER_APPENDS] = 6;
     interval.counters[RECORDER_APPENDS_FAILED] = 1;
@@ -101,12 +114,14 @@ static void test_interval_row(void **state)
     csv_begin(&csv, memory.stream, false);
     csv_files_interval(&csv, &interval);
     csv_end(&csv);
-    memory_expect(&memory,
-                  "start_s,end_s,sessions_alive,rows,rows_per_s,appends,counts,errors,"
-                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
-                  "append_p50_ms,append_p99_ms,append_max_ms,count_p50_ms,count_p99_ms,"
-                  "count_max_ms\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,7,0,0,0,0,0,1.000000,2.500000,2.500001,,,\r\n");
+    memory_expect(
+        &memory, "start_s,end_s,sessions_alive,rows,rows_per_s,appends,counts,errors,"
+                 "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
+                 "append_p50_ms,append_p99_ms,append_max_ms,count_p50_ms,count_p99_ms,"
+                 "count_max_ms,connections_lost,reconnects,reconnects_failed,churns,"
+                 "sessions_without_progress\r\n"
+                 "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,5,3,10,8,"
+                 "21\r\n");
 }
 
 /* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */
@@ -206,6 +221,15 @@ static void test_summary(void **state)
         {"append_p50_ms", "0.000100"},
         {"append_max_ms", "0.000100"},
         {"count_p50_ms", ""},
+        {"recover_p50_ms", ""},
+        {"reconnects", "12"},
+        {"idle_sessions", "7"},
+        {"slowest_session", "9"},
+        {"slowest_rows_per_s", "12.3"},
+        {"fastest_session", "0"},
+        {"fastest_rows_per_s", "56.8"},
+        {"longest_gap_session", "3"},
+        {"longest_gap_ms", "1.234567"},
         {"stop_reason", "completed"},
         {"verdict", "DEGRADED"},
         {"exit_code", "1"},
@@ -228,14 +252,16 @@ static void test_summary_of_a_duration(void **state)
     plan.records = 0;
     plan.duration_ns = 60 * MONO_NS_PER_S;
     result.verification.state = VERIFICATION_NONE;
+    result.fairness.sessions = 0;
     char *text = summary_text();
     char *rest = text;
     char *names[CELLS_MAX];
     char *values[CELLS_MAX];
     const size_t count = read_line(&rest, names);
     assert_int_equal(read_line(&rest, values), count);
-    static const char *const expected[][2] = {
-        {"records", ""}, {"verification", "none"}, {"rows_lost", ""}, {"rows_after", ""}};
+    static const char *const expected[][2] = {{"records", ""},         {"verification", "none"},
+                                              {"rows_lost", ""},       {"rows_after", ""},
+                                              {"slowest_session", ""}, {"longest_gap_ms", ""}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         check_cell(names, values, count, expected[i]);
     }

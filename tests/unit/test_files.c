@@ -155,8 +155,28 @@ static void test_whole_run(void **state)
 {
     (void)state;
     plan.rate_rows_per_s = 10;
+    plan.drop_policy = DROP_RECONNECT;
+    static struct session_summary sessions[] = {{.outcome = SESSION_FINISHED,
+                                                 .rows = {.planned = 70, .acknowledged = 70},
+                                                 .batches = 7,
+                                                 .drops = 2,
+                                                 .reconnects = 1,
+                                                 .churns = 3,
+                                                 .first_ack_ns = 1500000,
+                                                 .last_ack_ns = 2000000000,
+                                                 .worked_ns = 2000000000,
+                                                 .longest_gap_ns = 12345678},
+                                                {.index = 1,
+                                                 .is_idle = true,
+                                                 .outcome = SESSION_DROPPED,
+                                                 .first_ack_ns = -1,
+                                                 .last_ack_ns = -1,
+                                                 .is_verified = true,
+                                                 .lost = 4}};
+    result.session_list = sessions;
+    result.session_count = 2;
     struct run_files *files = create();
-    assert_int_equal(count_entries(plan.out_folder), 8);
+    assert_int_equal(count_entries(plan.out_folder), 11);
     run_files_add_interval(files, &interval);
     assert_int_equal(count_lines("intervals.csv"), 2); /* on the disk at once */
     run_files_add_interval(files, &interval);
@@ -169,9 +189,17 @@ static void test_whole_run(void **state)
     assert_int_equal(count_lines("summary.csv"), 2);
     assert_non_null(strstr(content_of("summary.csv"), "\"said \"\"no\"\", twice\""));
     assert_memory_equal(content_of("summary.csv"), "adapter,target,sessions,records,max_cpu", 39);
-    static const char *const histograms[] = {"connect.hgrm", "append.hgrm", "response.hgrm",
-                                             "count.hgrm"};
-    for (size_t i = 0; i < 4; i++) {
+    assert_string_equal(
+        content_of("sessions.csv"),
+        "session,kind,outcome,rows_planned,rows_acknowledged,rows_rejected,rows_in_doubt,"
+        "rows_not_sent,batches,connections_lost,reconnects,churns,first_acknowledged_s,"
+        "last_acknowledged_s,worked_s,rows_per_s,longest_gap_ms,verified_present,verified_lost,"
+        "verified_unacknowledged_present,verified_duplicates\r\n"
+        "0,active,finished,70,70,0,0,0,7,2,1,3,0.001500,2.000000,2.000000,35.0,12.345678,,,,\r\n"
+        "1,idle,dropped,0,0,0,0,0,0,0,0,0,,,,,,0,4,0,0\r\n");
+    static const char *const histograms[] = {"connect.hgrm", "append.hgrm",  "response.hgrm",
+                                             "count.hgrm",   "recover.hgrm", "reconnect.hgrm"};
+    for (size_t i = 0; i < sizeof histograms / sizeof histograms[0]; i++) {
         assert_non_null(strstr(content_of(histograms[i]), "1/(1-Percentile)"));
     }
     json_t *json = json_loads(content_of("run.json"), 0, NULL);
@@ -179,14 +207,16 @@ static void test_whole_run(void **state)
     json_decref(json);
 }
 
-static void test_no_response_without_rate(void **state)
+static void test_only_histograms_of_what_was_asked_for(void **state)
 {
     (void)state;
     struct run_files *files = create();
     run_files_finish(files, &plan, &table, &result);
     run_files_destroy(files, false);
-    assert_int_equal(count_entries(plan.out_folder), 7);
+    assert_int_equal(count_entries(plan.out_folder), 8);
     assert_false(exists(path_of("response.hgrm")));
+    assert_false(exists(path_of("recover.hgrm")));
+    assert_false(exists(path_of("reconnect.hgrm")));
 }
 
 static void test_existing_folder(void **state)
@@ -202,7 +232,7 @@ static void test_existing_folder(void **state)
     snprintf(expected, sizeof expected,
              "output folder '%s' exists already: name another with --out", plan.out_folder);
     assert_string_equal(error.text, expected);
-    assert_int_equal(count_entries(plan.out_folder), 7); /* what was there is left alone */
+    assert_int_equal(count_entries(plan.out_folder), 8); /* what was there is left alone */
 }
 
 /* Also an empty one: it is somebody's, and must not go with the failure. */
@@ -223,7 +253,7 @@ static void test_trailing_slashes(void **state)
     (void)state;
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s//a///b//", base);
     run_files_destroy(create(), false);
-    assert_int_equal(count_entries(plan.out_folder), 7);
+    assert_int_equal(count_entries(plan.out_folder), 8);
 }
 
 static void test_unmakeable_folder(void **state)
@@ -324,7 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FILES_TEST(test_whole_run),
-        FILES_TEST(test_no_response_without_rate),
+        FILES_TEST(test_only_histograms_of_what_was_asked_for),
         FILES_TEST(test_existing_folder),
         FILES_TEST(test_existing_empty_folder),
         FILES_TEST(test_trailing_slashes),

@@ -155,7 +155,7 @@ static void intervals_add_up(void **state)
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
     struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
     for (unsigned i = 0; i < 20; i++) {
-        recorder_add(recorder, i, RECORDER_SESSIONS_CONNECTED, 1);
+        recorder_add(recorder, i, RECORDER_CONNECTIONS_OPENED, 1);
     }
     uint64_t rows = 5;
     while (atomic_load(&record.interval_count) < 2) {
@@ -166,7 +166,7 @@ static void intervals_add_up(void **state)
         sleep_ms(5);
     }
     for (unsigned i = 0; i < 20; i++) {
-        recorder_add(recorder, i, RECORDER_SESSIONS_ENDED, 1);
+        recorder_add(recorder, i, RECORDER_CONNECTIONS_CLOSED, 1);
     }
     recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 7);
     rows += 7;
