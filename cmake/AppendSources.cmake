@@ -42,6 +42,7 @@ set(measure_sources
     src/measure/procfs_text.c
     src/measure/recorder.c
     src/measure/resources.c
+    src/measure/row_verification.c
     src/measure/sampler.c
     src/measure/session_summary.c
     src/measure/server_cgroup.c
@@ -55,6 +56,7 @@ set(limits_sources
 
 set(load_sources
     src/load/driver.c
+    src/load/exceptions.c
     src/load/gate.c
     src/load/generator.c
     src/load/generator_fill.c
@@ -63,6 +65,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/verify_rows.c
     src/load/workload.c)
 
 set(report_sources

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "limits/open_files.h"
+#include "load/verify_rows.h"
 #include "plan/target.h"
 
 /* Descriptors beside the sessions': standard streams, the run's files, /proc, the set-up. */
@@ -27,7 +28,10 @@ enum exit_code job_begin(struct job *job, struct error *error)
 
 enum exit_code job_set_up(struct job *job, struct error *error)
 {
-    const enum exit_code code = setup_prepare(&job->setup, &job->plan, error);
+    enum exit_code code = setup_prepare(&job->setup, &job->plan, error);
+    if (code == EXIT_CODE_OK && job->plan.verify_mode == VERIFY_ROWS) {
+        code = verify_rows_prepare(&job->setup, &job->plan, error);
+    }
     if (code != EXIT_CODE_OK) {
         return code;
     }

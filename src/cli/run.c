@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cli/options.h"
 #include "load/driver.h"
+#include "load/verify_rows.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -116,6 +117,7 @@ static void judge(struct run *run)
     result->connection = run->job.setup.connection;
     memcpy(result->engine, run->job.setup.table.engine, sizeof result->engine);
     setup_verify(&run->job.setup, &run->job.plan, result);
+    verify_rows(&run->job.setup, &run->job.plan, result);
     const struct judge_context context = {
         .is_embedded = run->job.setup.connection.is_embedded,
         .is_local = !run->job.setup.is_remote,
