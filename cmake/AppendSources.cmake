@@ -7,6 +7,7 @@ set(base_sources
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/mono.c
+    src/base/number_text.c
     src/base/probe.c
     src/base/random.c
     src/base/row.c
@@ -43,6 +44,7 @@ set(measure_sources
     src/measure/procfs_text.c
     src/measure/recorder.c
     src/measure/resources.c
+    src/measure/row_verification.c
     src/measure/sampler.c
     src/measure/search_verdict.c
     src/measure/session_summary.c
@@ -73,6 +75,7 @@ set(limits_sources
 set(load_sources
     src/load/crew.c
     src/load/driver.c
+    src/load/exceptions.c
     src/load/gate.c
     src/load/generator.c
     src/load/generator_fill.c
@@ -86,6 +89,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/verify_rows.c
     src/load/workload.c)
 
 set(report_sources
@@ -137,6 +141,7 @@ set(append_postgresql_sources
     src/adapters/postgresql_encode.c
     src/adapters/postgresql_error.c
     src/adapters/postgresql_insert.c
+    src/adapters/postgresql_numbers.c
     src/adapters/postgresql_recognise.c)
 set(append_mariadb_sources
     src/adapters/mariadb.c
@@ -149,6 +154,7 @@ set(append_mariadb_sources
     src/adapters/mariadb_insert.c
     src/adapters/mariadb_load.c
     src/adapters/mariadb_options.c
+    src/adapters/mariadb_numbers.c
     src/adapters/mariadb_packet.c
     src/adapters/mariadb_query.c
     src/adapters/mariadb_recognise.c)
@@ -161,6 +167,7 @@ set(append_odbc_sources
     src/adapters/odbc_describe.c
     src/adapters/odbc_error.c
     src/adapters/odbc_inspect.c
+    src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
     src/adapters/odbc_script.c
     src/adapters/odbc_setup.c

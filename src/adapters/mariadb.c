@@ -183,5 +183,6 @@ const struct adapter adapter_mariadb = {
     .append_close = mariadb_append_close,
     .count = count,
     .query = query,
+    .read_numbers = mariadb_read_numbers,
     .server_limits = server_limits,
 };

@@ -133,6 +133,13 @@ enum status mariadb_end_transaction(struct adapter_conn *conn, enum status statu
 void mariadb_add_literal(const struct adapter_conn *conn, struct buffer *sql, const char *text,
                          size_t length);
 
+/* mariadb_numbers.c */
+
+/* See adapter.read_numbers. */
+enum status mariadb_read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
+                                 bool (*take)(void *context, const int64_t *values), void *context,
+                                 struct error *error);
+
 /* mariadb_describe.c */
 
 enum status mariadb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,

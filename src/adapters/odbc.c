@@ -37,5 +37,6 @@ const struct adapter adapter_odbc = {
     .append_close = odbc_append_close,
     .count = odbc_count,
     .query = odbc_query,
+    .read_numbers = odbc_read_numbers,
     .server_limits = odbc_server_limits,
 };

@@ -146,6 +146,13 @@ enum status odbc_query(struct adapter_conn *conn, const char *sql, uint64_t *row
 enum status odbc_count(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
                        struct error *error);
 
+/* odbc_numbers.c */
+
+/* See adapter.read_numbers. */
+enum status odbc_read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
+                              bool (*take)(void *context, const int64_t *values), void *context,
+                              struct error *error);
+
 /* odbc_describe.c */
 
 enum status odbc_describe(struct adapter_conn *conn, const char *table_name, struct table *table,

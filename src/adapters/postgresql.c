@@ -222,5 +222,6 @@ const struct adapter adapter_postgresql = {
     .append_close = append_close,
     .count = count,
     .query = query,
+    .read_numbers = postgresql_read_numbers,
     .server_limits = server_limits,
 };

@@ -93,6 +93,13 @@ enum status postgresql_copy_rows(struct adapter_conn *conn, const struct batch *
 enum status postgresql_copy_close(struct adapter_conn *conn, uint64_t *accepted,
                                   struct error *error);
 
+/* postgresql_numbers.c */
+
+/* See adapter.read_numbers. */
+enum status postgresql_read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
+                                    bool (*take)(void *context, const int64_t *values),
+                                    void *context, struct error *error);
+
 /* postgresql_insert.c: prepared multi-row INSERT, one pipeline an append */
 
 enum status postgresql_insert_open(struct adapter_conn *conn, const struct table *table,

@@ -12,6 +12,7 @@
 
 #include "adapters/sqlite_conn.h"
 #include "base/buffer.h"
+#include "base/number_text.h"
 
 enum {
     BUSY_TIMEOUT_MS = 1000
@@ -322,6 +323,62 @@ static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *r
     return end_transaction(conn, status, error);
 }
 
+/* Takes the numbers of the row on which the statement stands. */
+static enum status read_row(sqlite3_stmt *statement, size_t columns, int64_t *values,
+                            struct error *error)
+{
+    for (size_t i = 0; i < columns; i++) {
+        const int column = (int)i;
+        if (sqlite3_column_type(statement, column) != SQLITE_INTEGER) {
+            const char *text = (const char *)sqlite3_column_text(statement, column);
+            return number_text_refuse(i, text, text != NULL ? strlen(text) : 0, error);
+        }
+        values[i] = sqlite3_column_int64(statement, column);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_rows(struct adapter_conn *conn, sqlite3_stmt *statement, size_t columns,
+                             bool (*take)(void *context, const int64_t *values), void *context,
+                             struct error *error)
+{
+    int64_t *const values = calloc(columns, sizeof *values);
+    enum status status = STATUS_OK;
+    int code;
+    if (values == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
+        return STATUS_FATAL;
+    }
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        status = read_row(statement, columns, values, error);
+        if (status != STATUS_OK || !take(context, values)) {
+            break;
+        }
+    }
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        status = sqlite_call_error(conn->database, code, error);
+    }
+    free(values);
+    return status;
+}
+
+static enum status read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
+                                bool (*take)(void *context, const int64_t *values), void *context,
+                                struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    const int code = sqlite3_prepare_v2(conn->database, sql, -1, &statement, NULL);
+    if (code != SQLITE_OK) {
+        return sqlite_call_error(conn->database, code, error);
+    }
+    const size_t found = (size_t)sqlite3_column_count(statement);
+    const enum status status = found == columns
+                                   ? read_rows(conn, statement, columns, take, context, error)
+                                   : number_text_refuse_columns(found, columns, error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                  struct error *error)
 {
@@ -352,5 +409,6 @@ const struct adapter adapter_sqlite = {
     .append_close = append_close,
     .count = count,
     .query = query,
+    .read_numbers = read_numbers,
     .server_limits = server_limits,
 };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/preflight.h"
+#include "load/verify_rows.h"
 #include "plan/target.h"
 
 enum {
@@ -28,6 +29,9 @@ enum exit_code job_set_up(struct job *job, struct error *error)
     enum exit_code code = setup_prepare(&job->setup, &job->plan, error);
     if (code == EXIT_CODE_OK) {
         code = preflight_server(&job->plan, &job->setup, error);
+    }
+    if (code == EXIT_CODE_OK && job->plan.verify_mode == VERIFY_ROWS) {
+        code = verify_rows_prepare(&job->setup, &job->plan, error);
     }
     if (code != EXIT_CODE_OK) {
         return code;

@@ -11,6 +11,7 @@
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
+#include "load/verify_rows.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -133,6 +134,7 @@ static void judge(struct run *run)
     memcpy(result->engine, run->job.setup.table.engine, sizeof result->engine);
     evidence_conclude(run->evidence, result, &result->findings);
     setup_verify(&run->job.setup, &run->job.plan, result);
+    verify_rows(&run->job.setup, &run->job.plan, result);
     const struct judge_context context = {
         .is_embedded = run->job.setup.connection.is_embedded,
         .is_local = !run->job.setup.is_remote,

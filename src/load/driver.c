@@ -285,6 +285,14 @@ static struct session_summary summarise(const struct driver *driver, const struc
     };
 }
 
+/* Nobody asks for them unless each row is verified. */
+static void hand_over_exceptions(struct driver *driver)
+{
+    for (unsigned i = 0; i < driver->total; i++) {
+        exceptions_hand_over(&driver->sessions[i].exceptions, &driver->result->session_list[i]);
+    }
+}
+
 static void add_session(struct result *result, const struct session *session,
                         const struct session_summary *summary)
 {
@@ -328,6 +336,7 @@ static void sum_up(struct driver *driver)
         result->session_list[i] = summarise(driver, &driver->sessions[i]);
         add_session(result, &driver->sessions[i], &result->session_list[i]);
     }
+    hand_over_exceptions(driver);
     fairness_find(&result->fairness, result->session_list, result->session_count);
     driver_sum_up_times(&driver->load, config, result);
 }

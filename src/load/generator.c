@@ -69,6 +69,16 @@ static unsigned identity_of(const struct table *table, const struct column *colu
     return found == COUNT ? identity : 0;
 }
 
+bool generator_identifies_rows(const struct table *table)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (identity_of(table, &table->columns[c]) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t align(size_t offset)
 {
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

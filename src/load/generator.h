@@ -34,6 +34,9 @@ enum status generator_create(struct generator **generator, const struct plan *pl
                              const struct table *table, struct error *error);
 void generator_destroy(struct generator *generator);
 
+/* True when n1, n2 and n3 identify the rows of such a table. */
+bool generator_identifies_rows(const struct table *table);
+
 /* Most rows that one buffer of this generator holds: the batch size, at most ROW_BATCH_MAX. */
 size_t generator_buffer_rows(const struct generator *generator);
 

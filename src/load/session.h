@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "load/exceptions.h"
 #include "load/gate.h"
 #include "load/generator.h"
 #include "measure/causes.h"
@@ -82,6 +83,8 @@ struct session {
     uint64_t churns;      /* connections opened anew for --churn */
     unsigned tries;       /* connects after a loss, since a batch was last answered */
     uint64_t tries_total; /* of the whole run */
+
+    struct exceptions exceptions; /* rows begun and not all acknowledged */
 
     /* Monotonic; 0 = never. */
     int64_t first_ack_ns;

@@ -267,12 +267,10 @@ struct recount {
     uint64_t rows;
 };
 
-static void run_recount(struct side_job *job, void *context)
+enum status setup_open_again(const struct plan *plan, struct adapter_conn **conn,
+                             struct error *error)
 {
-    struct recount *r = context;
-    const struct adapter *adapter = r->plan->adapter;
-    struct adapter_conn *conn = NULL;
-    struct target target = r->plan->target;
+    struct target target = plan->target;
     if (interrupt_requested()) {
         /* the rows are still counted if the server answers soon */
         target.is_cancelled = NULL;
@@ -280,13 +278,21 @@ static void run_recount(struct side_job *job, void *context)
     }
     const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
     for (;;) {
-        error_clear(&r->error);
-        r->status = adapter->open(&target, &conn, &r->error);
-        if (r->status == STATUS_OK || r->error.kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
-            break;
+        error_clear(error);
+        const enum status status = plan->adapter->open(&target, conn, error);
+        if (status == STATUS_OK || error->kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
+            return status;
         }
         mono_sleep(ROOM_PAUSE_NS);
     }
+}
+
+static void run_recount(struct side_job *job, void *context)
+{
+    struct recount *r = context;
+    const struct adapter *adapter = r->plan->adapter;
+    struct adapter_conn *conn = NULL;
+    r->status = setup_open_again(r->plan, &conn, &r->error);
     side_job_share(job, conn);
     if (r->status == STATUS_OK) {
         r->status = adapter->count(conn, &r->setup->table, &r->rows, &r->error);

@@ -29,6 +29,10 @@ struct setup {
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
+/* Connects once the sessions have left; also when the program was told to end, if it is soon. */
+enum status setup_open_again(const struct plan *plan, struct adapter_conn **conn,
+                             struct error *error);
+
 /* Counts again and settles the acknowledged rows against it: fills result->verification. */
 void setup_verify(const struct setup *setup, const struct plan *plan, struct result *result);
 

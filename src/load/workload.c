@@ -96,6 +96,14 @@ static enum status send_batch(struct session *session, struct append *append, bo
     }
 }
 
+/* Only who reads every row back asks for them, and a run of which nothing succeeds has many. */
+static void note_exception(struct session *session, const struct row_exception *exception)
+{
+    if (session->load->plan->verify_mode == VERIFY_ROWS && exception->accepted < exception->rows) {
+        exceptions_add(&session->exceptions, exception);
+    }
+}
+
 /* Every row of the batch goes to one account; those that were never handed over stay not sent, or
  * are part of a batch to come. */
 static void account(struct session *session, const struct append *append, enum status status,
@@ -120,6 +128,11 @@ static void account(struct session *session, const struct append *append, enum s
     }
     if (status != STATUS_OK || unanswered > 0) {
         session_add(session, RECORDER_APPENDS_FAILED, 1);
+        const struct row_exception exception = {.first = append->first_row,
+                                                .rows = append->rows,
+                                                .accepted = append->accepted,
+                                                .is_in_doubt = status == STATUS_LOST};
+        note_exception(session, &exception);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"
+#include "measure/row_verification.h"
 #include "measure/sampler.h"
 #include "measure/session_summary.h"
 
@@ -47,6 +48,7 @@ struct result {
     struct session_ledger sessions;
     struct row_ledger rows;
     struct verification verification;
+    struct row_verification row_verification;
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
     uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */

@@ -48,6 +48,7 @@ struct session_summary {
                                and the end of a session that ended before its share was done */
     size_t exception_count;
     struct row_exception *exceptions; /* owned */
+    bool lacks_exceptions;            /* memory ran out for one */
 
     /* With --verify rows, when `is_verified`. */
     bool is_verified;

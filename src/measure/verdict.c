@@ -162,6 +162,45 @@ static bool is_short(struct result *result)
     return false;
 }
 
+/* Reading every row tells for sure; a count only as far as nobody else writes. */
+static uint64_t lost_rows(const struct result *result)
+{
+    return result->row_verification.state == VERIFICATION_DONE ? result->row_verification.lost
+                                                               : result->verification.lost;
+}
+
+/* Rows of this run are all there, and still the table has fewer than it should. */
+static bool has_foreign_loss(const struct result *result)
+{
+    return lost_rows(result) == 0 && result->verification.lost > 0;
+}
+
+static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
+                                   "should: somebody else deleted";
+
+static bool are_rows_doubtful(struct result *result)
+{
+    const struct row_verification *v = &result->row_verification;
+    if (v->state == VERIFICATION_FAILED) {
+        return set_verdict(result, VERDICT_DEGRADED, "the rows were not read back: %.150s",
+                           v->reason);
+    }
+    if (v->duplicates > 0) {
+        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " rows are there more than once",
+                           v->duplicates);
+    }
+    if (v->foreign > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " rows carry this run's tag and were not sent by it",
+                           v->foreign);
+    }
+    if (v->rejected_present > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " rows that were rejected are there", v->rejected_present);
+    }
+    return has_foreign_loss(result) && set_verdict(result, VERDICT_DEGRADED, "%s", foreign_loss);
+}
+
 static bool is_doubtful(struct result *result, uint64_t rate)
 {
     const struct verification *v = &result->verification;
@@ -169,6 +208,9 @@ static bool is_doubtful(struct result *result, uint64_t rate)
     if (v->state == VERIFICATION_FAILED) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "the rows were not counted after the run: %.150s", v->reason);
+    }
+    if (are_rows_doubtful(result)) {
+        return true;
     }
     if (v->surplus > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
@@ -345,11 +387,19 @@ static void judge_rest(struct result *result, bool was_interrupted)
     const uint64_t failed = result->totals.counters[RECORDER_COUNTS_FAILED];
     if (v->state == VERIFICATION_FAILED && was_interrupted) {
         set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
+    } else if (result->row_verification.state == VERIFICATION_FAILED && was_interrupted) {
+        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were read back");
+    } else if (result->row_verification.state == VERIFICATION_FAILED &&
+               v->state == VERIFICATION_DONE) {
+        set_exit(result, EXIT_CODE_SHORT, "the rows were not read back: %.200s",
+                 result->row_verification.reason);
     } else if (v->state == VERIFICATION_FAILED) {
         set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
                  v->reason);
     } else if (v->is_shrunk) {
         set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
+    } else if (has_foreign_loss(result)) {
+        set_exit(result, EXIT_CODE_SHORT, "%s", foreign_loss);
     } else if (failed > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " reads failed: %.200s", failed,
                  main_cause(&result->causes, CAUSE_READ));
@@ -364,15 +414,15 @@ static void judge_exit(struct result *result, bool was_interrupted)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
-    const struct verification *v = &result->verification;
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
                  r->planned);
     } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    } else if (v->lost > 0) {
-        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost", v->lost);
+    } else if (lost_rows(result) > 0) {
+        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost",
+                 lost_rows(result));
     } else if (result->stop_reason == STOP_TOO_FEW) {
         judge_too_few(result);
     } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
@@ -399,9 +449,9 @@ void result_judge(struct result *result, const struct judge_context *context)
                     result->sessions_up, result->sessions.requested, result->least_sessions);
     } else if (result->verification.is_shrunk) {
         set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
-    } else if (result->verification.lost > 0) {
+    } else if (lost_rows(result) > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
-                    result->verification.lost);
+                    lost_rows(result));
     } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
                !is_short(result) && !is_doubtful(result, context->rate_rows_per_s) &&
                !is_disturbed(result, context->is_local)) {

@@ -81,6 +81,11 @@ static enum exit_code check_options(const struct plan *plan, const struct config
                   plan->adapter->name);
         return EXIT_CODE_USAGE;
     }
+    if (config->verify_mode == VERIFY_ROWS && plan->adapter->read_numbers == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s has no rows to read back: --verify rows does not apply", plan->adapter->name);
+        return EXIT_CODE_USAGE;
+    }
     if (config->server_pid != 0 && kill(config->server_pid, 0) != 0 && errno == ESRCH) {
         error_set(error, ERROR_USAGE, 0, NULL, "--server-pid %d: there is no such process",
                   (int)config->server_pid);
@@ -238,6 +243,17 @@ static enum exit_code choose_folder(struct plan *plan, const struct config *conf
     return EXIT_CODE_OK;
 }
 
+static void set_seed(struct plan *plan, uint64_t seed)
+{
+    plan->seed = seed;
+    plan->run_tag = (int16_t)(1 + random_mix(seed) % INT16_MAX);
+}
+
+void plan_choose_seed(struct plan *plan)
+{
+    set_seed(plan, random_seed());
+}
+
 static void copy_settings(struct plan *plan, const struct config *config)
 {
     plan->sessions = (unsigned)config->sessions;
@@ -247,8 +263,8 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->read_sql = config->read_sql;
     plan->read_every = config->read_every;
     plan->data_mode = config->data_mode;
-    plan->seed = config->has_seed ? config->seed : random_seed();
-    plan->run_tag = (int16_t)(1 + random_mix(plan->seed) % INT16_MAX);
+    plan->is_seed_given = config->has_seed;
+    set_seed(plan, config->has_seed ? config->seed : random_seed());
     plan->rate_rows_per_s = config->rate_rows_per_s;
     plan->duration_ns = config->duration_ns;
     plan->connect_concurrency = (unsigned)config->connect_concurrency;

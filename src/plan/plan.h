@@ -34,7 +34,8 @@ struct plan {
     uint64_t read_every;
     enum data_mode data_mode;
     uint64_t seed;
-    int16_t run_tag; /* marks the rows of this run: a hash of the seed, 1 … 32,767 */
+    bool is_seed_given; /* by the user */
+    int16_t run_tag;    /* marks the rows of this run: a hash of the seed, 1 … 32,767 */
     uint64_t rate_rows_per_s;
     int64_t duration_ns;
 
@@ -72,6 +73,9 @@ struct plan {
  * owns nothing. A target that is only a port is recognised by asking whoever listens there. */
 enum exit_code plan_make(struct plan *plan, const struct config *config, struct error *error);
 void plan_fini(struct plan *plan);
+
+/* Gives a plan whose seed is not given another one, and with it most likely another run tag. */
+void plan_choose_seed(struct plan *plan);
 
 /* Writes the plan for people, a line each for target, table, quotas and pacing. */
 void plan_print(const struct plan *plan, FILE *stream);

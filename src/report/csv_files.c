@@ -48,6 +48,18 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     csv_decimal(csv, "client_cpu_s", resources->client_cpu_s, SECONDS_DECIMALS);
 }
 
+static void put_row_verification(struct csv *csv, const struct row_verification *v)
+{
+    const bool is_done = v->state == VERIFICATION_DONE;
+    csv_text(csv, "row_verification", figures_verification_name(v->state));
+    csv_count_if(csv, "verified_present", is_done, v->present);
+    csv_count_if(csv, "verified_lost", is_done, v->lost);
+    csv_count_if(csv, "verified_in_doubt_present", is_done, v->in_doubt_present);
+    csv_count_if(csv, "verified_rejected_present", is_done, v->rejected_present);
+    csv_count_if(csv, "verified_duplicates", is_done, v->duplicates);
+    csv_count_if(csv, "verified_foreign", is_done, v->foreign);
+}
+
 static void put_ledgers(struct csv *csv, const struct result *result)
 {
     const struct session_ledger *sessions = &result->sessions;
@@ -72,6 +84,7 @@ static void put_ledgers(struct csv *csv, const struct result *result)
     csv_count_if(csv, "rows_lost", is_done, verification->lost);
     csv_count_if(csv, "rows_in_doubt_arrived", is_done, verification->in_doubt_arrived);
     csv_count_if(csv, "rows_surplus", is_done, verification->surplus);
+    put_row_verification(csv, &result->row_verification);
 }
 
 static void put_counters(struct csv *csv, const struct plan *plan, const struct result *result)

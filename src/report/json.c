@@ -99,6 +99,22 @@ static void add_ledgers(struct tree root, const struct result *result)
     tree_bool(tree, "balances", row_ledger_balances(rows));
 }
 
+static void add_row_verification(struct tree root, const struct row_verification *v)
+{
+    const bool is_done = v->state == VERIFICATION_DONE;
+    struct tree tree = tree_object(root, "row_verification");
+    tree_text(tree, "state", figures_verification_name(v->state));
+    tree_text(tree, "reason", is_done ? NULL : v->reason);
+    tree_count_if(tree, "read", is_done, v->read);
+    tree_count_if(tree, "present", is_done, v->present);
+    tree_count_if(tree, "lost", is_done, v->lost);
+    tree_count_if(tree, "sessions_lost", is_done, v->sessions_lost);
+    tree_count_if(tree, "in_doubt_present", is_done, v->in_doubt_present);
+    tree_count_if(tree, "rejected_present", is_done, v->rejected_present);
+    tree_count_if(tree, "duplicates", is_done, v->duplicates);
+    tree_count_if(tree, "foreign", is_done, v->foreign);
+}
+
 static void add_verification(struct tree root, const struct result *result)
 {
     const struct verification *verification = &result->verification;
@@ -112,6 +128,8 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
+
+    add_row_verification(root, &result->row_verification);
 
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;

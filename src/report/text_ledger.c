@@ -111,6 +111,54 @@ static void add_verification(struct screen *screen, const struct result *result)
     screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
 }
 
+/* What was found of the rows that were not acknowledged; each only where there are some. */
+static void add_others(char *text, size_t size, const struct result *result)
+{
+    const struct row_verification *v = &result->row_verification;
+    const struct term terms[] = {
+        {v->in_doubt_present, "in doubt are there"},
+        {result->rows.in_doubt - v->in_doubt_present, "in doubt are not there"},
+        {v->rejected_present, "REJECTED are there"},
+        {v->duplicates, "DUPLICATES"},
+        {v->foreign, "with this run's tag are FOREIGN"},
+    };
+    char count[UNITS_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
+        const size_t used = strlen(text);
+        if (terms[i].value > 0) {
+            snprintf(text + used, size - used, ", %s %s", units_format_count(terms[i].value, count),
+                     terms[i].name);
+        }
+    }
+}
+
+static void add_row_verification(struct screen *screen, const struct result *result)
+{
+    const struct row_verification *v = &result->row_verification;
+    char text[SCREEN_TEXT_BYTES];
+    char present[UNITS_TEXT_BYTES];
+    char lost[UNITS_TEXT_BYTES];
+    char sessions[UNITS_TEXT_BYTES];
+    if (v->state == VERIFICATION_NONE) {
+        return;
+    }
+    if (v->state == VERIFICATION_FAILED) {
+        snprintf(text, sizeof text, "NO, the rows could not be read: %s", v->reason);
+    } else if (v->lost > 0) {
+        snprintf(text, sizeof text,
+                 "%s acknowledged are there, %s acknowledged are LOST, of %s sessions "
+                 "(sessions.csv)",
+                 units_format_count(v->present, present), units_format_count(v->lost, lost),
+                 units_format_count(v->sessions_lost, sessions));
+        add_others(text, sizeof text, result);
+    } else {
+        snprintf(text, sizeof text, "%s acknowledged are there, 0 lost",
+                 units_format_count(v->present, present));
+        add_others(text, sizeof text, result);
+    }
+    screen_add_wrapped(screen, "Rows read", SCREEN_LABEL_COLUMNS, 3, text);
+}
+
 void text_ledger_add(struct screen *screen, const struct result *result)
 {
     const struct session_ledger *sessions = &result->sessions;
@@ -138,4 +186,5 @@ void text_ledger_add(struct screen *screen, const struct result *result)
                            {rows->not_sent, "not sent"}}});
     add_imbalance(screen, row_ledger_balances(rows));
     add_verification(screen, result);
+    add_row_verification(screen, result);
 }

@@ -51,6 +51,7 @@ int contract_teardown(void **state);
 extern const struct CMUnitTest contract_open_tests[];
 extern const struct CMUnitTest contract_append_tests[];
 extern const struct CMUnitTest contract_value_tests[];
+extern const struct CMUnitTest contract_numbers_tests[];
 extern const struct CMUnitTest contract_lost_tests[];
 
 #endif

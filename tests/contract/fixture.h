@@ -56,6 +56,7 @@ struct fixture {
     const char *indexes_sql;  /* create table indexed (a, b, c, d, e), of which only e is unique by
                                  itself; NULL: as the others do */
     bool sends_small_batches; /* less than ROW_BATCH_MAX rows are in before append_close */
+    bool holds_results;       /* the client library has a whole result before its first row */
     bool opens_silently;      /* append_open asks the server nothing */
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
 };

@@ -117,6 +117,7 @@ const struct fixture *fixture_odbc_mariadb_open(void)
         return NULL;
     }
     take_over(other, "mariadb");
+    fixture.holds_results = true;
     add_bad_server();
     fixture.broken_sqlstate = NULL;
     return &fixture;

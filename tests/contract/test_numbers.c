@@ -1,0 +1,242 @@
+/* Queries whose results are numbers, read row by row. */
+#include "contract.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    KEYS = 1500,
+    MANY = 200 * KEYS
+};
+
+/* What came, and when to stop. */
+struct taken {
+    struct contract *contract;
+    uint64_t rows;
+    uint64_t wanted;   /* rows until take returns false; 0 = all */
+    uint64_t break_at; /* the row at which the connection is broken; 0 = never */
+    int64_t sums[2];
+    int64_t last[2];
+};
+
+static bool take(void *context, const int64_t *values)
+{
+    struct taken *taken = context;
+    taken->rows++;
+    for (size_t i = 0; i < 2; i++) {
+        taken->sums[i] = (int64_t)((uint64_t)taken->sums[i] + (uint64_t)values[i]);
+        taken->last[i] = values[i];
+    }
+    if (taken->rows == taken->break_at) {
+        taken->contract->fixture->break_connections();
+    }
+    return taken->rows != taken->wanted;
+}
+
+static enum status read_two(struct contract *contract, const char *sql, struct taken *taken)
+{
+    error_clear(&contract->error);
+    taken->contract = contract;
+    return contract->adapter->read_numbers(contract->conn, sql, 2, take, taken, &contract->error);
+}
+
+/* What a connection must still be able to do. */
+static void expect_usable(struct contract *contract)
+{
+    struct taken taken = {0};
+    contract_expect(contract, read_two(contract, "select 11, -12", &taken), STATUS_OK);
+    assert_int_equal(taken.rows, 1);
+    assert_int_equal(taken.last[0], 11);
+    assert_int_equal(taken.last[1], -12);
+}
+
+static void make_numbers(struct contract *contract)
+{
+    struct table table;
+    contract_make_table(
+        contract, "numbers",
+        "create table numbers (id int, small smallint, big bigint, word varchar(40))", &table);
+    table_fini(&table);
+    contract_expect(contract,
+                    contract->adapter->execute(
+                        contract->conn,
+                        "insert into numbers values (1, -32768, -9223372036854775808, '7'),"
+                        " (2, 32767, 9223372036854775807, 'x'), (3, 0, 0, ''), (4, 5, null, '1.5'),"
+                        " (5, 6, 7, '9223372036854775808')",
+                        &contract->error),
+                    STATUS_OK);
+}
+
+static void test_numbers(void **state)
+{
+    static const int64_t wanted[][2] = {{-32768, INT64_MIN}, {32767, INT64_MAX}, {0, 0}};
+    struct contract *contract = *state;
+    if (contract->adapter->read_numbers == NULL) {
+        skip();
+        return;
+    }
+    make_numbers(contract);
+    for (int id = 1; id <= 3; id++) {
+        char sql[80];
+        struct taken taken = {0};
+        snprintf(sql, sizeof sql, "select small, big from numbers where id = %d", id);
+        contract_expect(contract, read_two(contract, sql, &taken), STATUS_OK);
+        assert_int_equal(taken.rows, 1);
+        assert_true(taken.last[0] == wanted[id - 1][0] && taken.last[1] == wanted[id - 1][1]);
+    }
+    struct taken none = {0};
+    contract_expect(contract,
+                    read_two(contract, "select small, big from numbers where id > 99", &none),
+                    STATUS_OK);
+    assert_int_equal(none.rows, 0);
+}
+
+static void test_numbers_refused(void **state)
+{
+    static const struct {
+        const char *sql;
+        const char *text; /* of the error */
+    } cases[] = {
+        {"select id, big from numbers where id >= 3 order by id", "NULL"},
+        {"select id, word from numbers where id = 2", "no whole number: x"},
+        {"select id, word from numbers where id = 3", "no whole number"},
+        {"select id, word from numbers where id = 4", "no whole number: 1.5"},
+        {"select id, word from numbers where id = 5", "no whole number: 9223372036854775808"},
+        {"select id from numbers", "1 columns instead of 2"},
+        {"select id, small, big from numbers", "3 columns instead of 2"},
+    };
+    struct contract *contract = *state;
+    if (contract->adapter->read_numbers == NULL) {
+        skip();
+        return;
+    }
+    make_numbers(contract);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct taken taken = {0};
+        contract_expect(contract, read_two(contract, cases[i].sql, &taken), STATUS_REJECTED);
+        assert_int_equal(contract->error.kind, ERROR_DATA);
+        if (strstr(contract->error.text, cases[i].text) == NULL) {
+            fail_msg("%s: %s", cases[i].sql, contract->error.text);
+        }
+        assert_int_equal(taken.rows, i == 0 ? 1 : 0);
+        expect_usable(contract);
+    }
+}
+
+static void test_numbers_failed_sql(void **state)
+{
+    struct contract *contract = *state;
+    struct taken taken = {0};
+    if (contract->adapter->read_numbers == NULL) {
+        skip();
+        return;
+    }
+    const enum status status = read_two(contract, "select id, id from no_such_table", &taken);
+    assert_true(status == STATUS_REJECTED || status == STATUS_FATAL);
+    contract_expect(contract, status, status);
+    assert_int_equal(taken.rows, 0);
+    expect_usable(contract);
+}
+
+static const char many_sql[] = "select a.id, b.id from keyed a, keyed b where a.id < 200";
+
+/* More rows than any buffer between server and client holds. */
+static const char more_sql[] = "select a.id, b.id from keyed a, keyed b";
+
+static void make_many(struct contract *contract, struct table *table)
+{
+    uint64_t accepted = 0;
+    contract_make_keyed(contract, table);
+    contract_expect(contract, contract_append(contract, table, KEYS, 0, &accepted), STATUS_OK);
+}
+
+static void test_numbers_many(void **state)
+{
+    struct contract *contract = *state;
+    struct taken taken = {0};
+    struct table table;
+    if (contract->adapter->read_numbers == NULL) {
+        skip();
+        return;
+    }
+    make_many(contract, &table);
+    contract_expect(contract, read_two(contract, many_sql, &taken), STATUS_OK);
+    assert_int_equal(taken.rows, MANY);
+    assert_int_equal(taken.sums[0], (int64_t)KEYS * 199 * 200 / 2);
+    assert_int_equal(taken.sums[1], (int64_t)200 * KEYS * (KEYS - 1) / 2);
+
+    for (uint64_t wanted = 1; wanted <= 20000; wanted += 19999) {
+        struct taken few = {.wanted = wanted};
+        contract_expect(contract, read_two(contract, many_sql, &few), STATUS_OK);
+        assert_int_equal(few.rows, wanted);
+        expect_usable(contract);
+        assert_int_equal(contract_count(contract, &table), KEYS);
+        expect_usable(contract);
+    }
+    table_fini(&table);
+}
+
+static void test_numbers_broken(void **state)
+{
+    struct contract *contract = *state;
+    struct taken taken = {.break_at = 1};
+    struct table table;
+    if (contract->adapter->read_numbers == NULL || contract->fixture->break_connections == NULL) {
+        skip();
+        return;
+    }
+    make_many(contract, &table);
+    table_fini(&table);
+    if (!contract->fixture->holds_results) {
+        contract_expect(contract, read_two(contract, more_sql, &taken), STATUS_LOST);
+        assert_int_equal(contract->error.kind, ERROR_CONNECTION);
+        assert_true(taken.rows >= 1 && taken.rows < KEYS * KEYS);
+        contract->adapter->close(contract->conn);
+        error_clear(&contract->error);
+        contract_expect(
+            contract, contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+            STATUS_OK);
+    }
+    assert_true(contract->fixture->break_connections());
+    contract_expect(contract, read_two(contract, more_sql, &taken), STATUS_LOST);
+}
+
+static void *interrupt_soon(void *argument)
+{
+    const struct contract *contract = argument;
+    const struct timespec pause = {.tv_nsec = 200000000};
+    nanosleep(&pause, NULL);
+    contract->adapter->interrupt(contract->conn);
+    return NULL;
+}
+
+static void test_numbers_interrupted(void **state)
+{
+    struct contract *contract = *state;
+    struct taken taken = {0};
+    pthread_t thread;
+    if (contract->adapter->read_numbers == NULL || contract->adapter->interrupt == NULL ||
+        contract->fixture->endless_sql == NULL) {
+        skip();
+        return;
+    }
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, contract), 0);
+    error_clear(&contract->error);
+    const enum status status = contract->adapter->read_numbers(
+        contract->conn, contract->fixture->endless_sql, 1, take, &taken, &contract->error);
+    pthread_join(thread, NULL);
+    contract_expect(contract, status, STATUS_LOST);
+    assert_int_equal(taken.rows, 0);
+}
+
+const struct CMUnitTest contract_numbers_tests[] = {
+    cmocka_unit_test(test_numbers),
+    cmocka_unit_test(test_numbers_refused),
+    cmocka_unit_test(test_numbers_failed_sql),
+    cmocka_unit_test(test_numbers_many),
+    cmocka_unit_test(test_numbers_broken),
+    cmocka_unit_test(test_numbers_interrupted),
+    {0},
+};
