@@ -5,6 +5,7 @@ set(base_sources
     src/base/buffer.c
     src/base/error.c
     src/base/interrupt.c
+    src/base/limit_sql.c
     src/base/mono.c
     src/base/probe.c
     src/base/random.c
@@ -47,7 +48,17 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
-    src/limits/open_files.c)
+    src/limits/cgroup.c
+    src/limits/client.c
+    src/limits/evidence.c
+    src/limits/evidence_cause.c
+    src/limits/evidence_counters.c
+    src/limits/evidence_name.c
+    src/limits/limits.c
+    src/limits/limits_text.c
+    src/limits/open_files.c
+    src/limits/remedy.c
+    src/limits/subject.c)
 
 set(load_sources
     src/load/driver.c
@@ -69,10 +80,14 @@ set(report_sources
     src/report/files.c
     src/report/hgrm.c
     src/report/json.c
+    src/report/json_findings.c
+    src/report/json_check.c
     src/report/json_plan.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
+    src/report/text_check.c
+    src/report/text_findings.c
     src/report/text_ledger.c
     src/report/tree.c)
 

@@ -4,6 +4,8 @@
 #   mariadb.sh start DIR [option=value …]    makes and starts a server in DIR/mariadb, whose files
 #                                            are owned by a user who is not root
 #   mariadb.sh stop DIR [fast|immediate]     stops it: in good order, or at once (SIGKILL)
+#   mariadb.sh kill DIR                      SIGKILL: a crash
+#   mariadb.sh restart DIR                   starts a stopped or killed server again, same port
 #
 # After `start`: DIR/mariadb/port has its port on 127.0.0.1 (below 32,768: not in the range that the
 # client's own connections use), DIR/mariadb/sock is its socket, DIR/mariadb/pid its process,
@@ -14,7 +16,7 @@ set -euo pipefail
 
 fail() { echo "mariadb.sh: $*" >&2; exit 1; }
 
-[ $# -ge 2 ] || fail 'usage: mariadb.sh start|stop DIR [option=value …]'
+[ $# -ge 2 ] || fail 'usage: mariadb.sh start|stop|kill|restart DIR [option=value …]'
 command=$1 dir=$2
 shift 2
 [ -d "$dir" ] || fail "no folder $dir"
@@ -68,20 +70,15 @@ start() {
         >"$home/install.log" 2>&1 ||
         { cat "$home/install.log" >&2; fail 'mariadb-install-db failed'; }
 
-    local options=() option
+    local option port pid
+    : >"$home/options"
     for option in "$@"; do
-        options+=("--$option")
+        printf -- '--%s\n' "$option" >>"$home/options"
     done
-    local port pid
     for _ in 1 2 3 4 5; do
         port=$((20000 + (RANDOM * 7 + $$) % 12000))
         port_is_free "$port" || continue
-        # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
-        (cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" setsid mariadbd --no-defaults \
-            --datadir="$home/data" --socket="$home/sock" --pid-file="$home/pid" \
-            --bind-address=127.0.0.1 --port="$port" --skip-name-resolve --local-infile=ON \
-            --character-set-server=utf8mb4 --max-connections=1100 "${options[@]}" \
-            </dev/null >>"$home/log" 2>&1) &
+        launch "$port" &
         pid=$!
         if wait_until_up "$pid"; then
             make_users
@@ -93,6 +90,23 @@ start() {
     done
     tail -n 20 "$home/log" >&2 || true
     fail 'the server did not start'
+}
+
+launch() {
+    local options
+    mapfile -t options <"$home/options"
+    # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
+    cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" setsid mariadbd --no-defaults \
+        --datadir="$home/data" --socket="$home/sock" --pid-file="$home/pid" \
+        --bind-address=127.0.0.1 --port="$1" --skip-name-resolve --local-infile=ON \
+        --character-set-server=utf8mb4 --max-connections=1100 "${options[@]}" \
+        </dev/null >>"$home/log" 2>&1
+}
+
+restart() {
+    ! server_pid >/dev/null || fail "the server in $home runs"
+    launch "$(cat "$home/port")" &
+    wait_until_up "$!" || { tail -n 20 "$home/log" >&2; fail 'the server did not start again'; }
 }
 
 wait_until_up() {
@@ -131,5 +145,7 @@ stop() {
 case $command in
 start) start "$@" ;;
 stop) stop "$@" ;;
+kill) server_pid >/dev/null || fail "no server runs in $home"; stop immediate ;;
+restart) restart ;;
 *) fail "unknown command $command" ;;
 esac

@@ -4,6 +4,8 @@
 #   postgresql.sh start DIR [setting=value …]   makes and starts a server in DIR/postgresql, whose
 #                                               files are owned by a user who is not root
 #   postgresql.sh stop DIR [fast|immediate]     stops it
+#   postgresql.sh kill DIR                      SIGKILL to the postmaster: a crash
+#   postgresql.sh restart DIR                   starts a stopped or killed server again, same port
 #
 # After `start`: DIR/postgresql/port has its port on 127.0.0.1 (below 32,768: not in the range that
 # the client's own connections use), DIR/postgresql/log what it said. Roles: append (no password),
@@ -12,7 +14,7 @@ set -euo pipefail
 
 fail() { echo "postgresql.sh: $*" >&2; exit 1; }
 
-[ $# -ge 2 ] || fail 'usage: postgresql.sh start|stop DIR [setting=value …]'
+[ $# -ge 2 ] || fail 'usage: postgresql.sh start|stop|kill|restart DIR [setting=value …]'
 command=$1 dir=$2
 shift 2
 [ -d "$dir" ] || fail "no folder $dir"
@@ -84,8 +86,42 @@ make_roles() {
         { stop immediate; fail 'the roles could not be made'; }
 }
 
+# The process of the pid file, if that is still this server: the number may be another's by now.
+server_pid() {
+    local pid
+    pid=$(head -n 1 "$home/data/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
+    [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$home/data" ] || return 1
+    # A killed process that nobody has waited for yet still has a number.
+    ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null || return 1
+    echo "$pid"
+}
+
+crash() {
+    local pid wait
+    pid=$(server_pid) || fail "no server runs in $home"
+    for ((wait = 0; wait < 300; wait++)); do
+        kill -KILL "$pid" 2>/dev/null || true
+        server_pid >/dev/null || return 0
+        sleep 0.1
+    done
+    fail "the server in $home does not die"
+}
+
+# The sessions of a killed server hold its shared memory for a moment longer, and no new server
+# starts as long as one of them is left.
+restart() {
+    local port try
+    port=$(cat "$home/port")
+    for ((try = 0; try < 120; try++)); do
+        ! run "$bin/pg_ctl" -D data -l log -o "-p $port" -w -t 60 start >/dev/null 2>&1 || return 0
+        sleep 0.5
+    done
+    tail -n 20 "$home/log" >&2 || true
+    fail 'the server did not start again'
+}
+
 stop() {
-    [ -f "$home/data/postmaster.pid" ] || return 0
+    server_pid >/dev/null || return 0
     # pg_ctl signals the process of the pid file, nothing else.
     run "$bin/pg_ctl" -D data -m "${1:-fast}" -w -t 30 stop >/dev/null 2>&1 ||
         run "$bin/pg_ctl" -D data -m immediate -w -t 30 stop >/dev/null 2>&1 ||
@@ -95,5 +131,7 @@ stop() {
 case $command in
 start) start "$@" ;;
 stop) stop "$@" ;;
+kill) crash ;;
+restart) restart ;;
 *) fail "unknown command $command" ;;
 esac

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "adapters/mariadb_conn.h"
+#include "base/limit_sql.h"
 
 const char *const mariadb_methods[MARIADB_METHOD_COUNT + 1] = {
     [MARIADB_BULK] = "bulk", [MARIADB_INSERT] = "insert", [MARIADB_LOAD] = "load"};
@@ -121,33 +122,39 @@ static void write_version(struct server_limits *limits, const char *version, con
              version);
 }
 
+static enum status take_facts(struct adapter_conn *conn, const char *sql, struct limit_facts *facts,
+                              struct error *error)
+{
+    MYSQL_RES *result = NULL;
+    MYSQL_ROW row;
+    const enum status status = mariadb_fetch(conn, sql, &result, error);
+    while (status == STATUS_OK && (row = mysql_fetch_row(result)) != NULL) {
+        limit_facts_take(facts, row[0], row[1]);
+    }
+    if (status == STATUS_OK) {
+        mysql_free_result(result);
+    }
+    return status;
+}
+
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                  struct error *error)
 {
-    static const char sql[] = "select @@version, @@version_comment, @@max_connections";
-    MYSQL_RES *result = NULL;
-    struct error ignored;
+    struct limit_facts facts = {0};
 
     memset(limits, 0, sizeof *limits);
-    enum status status = mariadb_fetch(conn, sql, &result, error);
-    if (status != STATUS_OK) {
-        return status;
+    for (size_t i = 0; limit_sql_mariadb[i] != NULL; i++) {
+        struct error failure;
+        error_clear(&failure);
+        const enum status status = take_facts(conn, limit_sql_mariadb[i], &facts, &failure);
+        if (status == STATUS_LOST || (status != STATUS_OK && i == 0)) {
+            *error = failure;
+            return status;
+        }
     }
-    MYSQL_ROW row = mysql_fetch_row(result);
-    if (row != NULL && row[0] != NULL && row[1] != NULL && row[2] != NULL) {
-        write_version(limits, row[0], row[1]);
-        limits->count = 1;
-        snprintf(limits->sessions[0].name, sizeof limits->sessions[0].name, "max_connections");
-        limits->sessions[0].allowed = strtoull(row[2], NULL, 10);
-    }
-    mysql_free_result(result);
-    error_clear(&ignored);
-    status = mariadb_fetch(conn, "show global status like 'Threads_connected'", &result, &ignored);
-    if (status == STATUS_OK) {
-        row = mysql_fetch_row(result);
-        limits->sessions[0].used = row != NULL && row[1] != NULL ? strtoull(row[1], NULL, 10) : 0;
-        mysql_free_result(result);
-    }
+    write_version(limits, facts.version, facts.version_comment);
+    limit_facts_conclude(&facts, conn->method == MARIADB_BULK, conn->statement_table != NULL,
+                         limits);
     return STATUS_OK;
 }
 

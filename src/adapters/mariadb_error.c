@@ -230,13 +230,14 @@ static int system_error(const char *message)
 /* What keeps a socket from being opened: the other side, or this one. */
 static struct meaning socket_meaning(unsigned number, const char *message)
 {
-    switch (system_error(message)) {
+    const int reason = system_error(message);
+    switch (reason) {
     case EMFILE:
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
     case EADDRNOTAVAIL:
-        return (struct meaning){number, STATUS_LOST, ERROR_SYSTEM};
+        return (struct meaning){(unsigned)reason, STATUS_LOST, ERROR_SYSTEM};
     case ETIMEDOUT:
         return (struct meaning){number, STATUS_LOST, ERROR_TIMEOUT};
     default:
@@ -273,7 +274,7 @@ enum status mariadb_connect_error(struct adapter_conn *conn, struct error *error
     }
     copy_message(text, sizeof text, message);
     conn->is_lost = true;
-    error_set(error, meaning.kind, (int)number, sqlstate, "%s", text);
+    error_set(error, meaning.kind, (int)meaning.number, sqlstate, "%s", text);
     return meaning.status;
 }
 

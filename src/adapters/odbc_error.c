@@ -1,6 +1,7 @@
 /* From ODBC's diagnostic records to struct error. */
 #include "adapters/odbc_conn.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,18 @@ struct text_meaning {
     const char *words;
     enum status status;
     enum error_kind kind;
+};
+
+/* What this machine lacks for one more socket, as libpq and Connector/C word it. */
+static const struct {
+    const char *words;
+    int number; /* errno */
+} own_shortages[] = {
+    {"Too many open files in system", ENFILE},
+    {"Too many open files", EMFILE},
+    {"TCP/IP socket (24)", EMFILE},
+    {"Cannot assign requested address", EADDRNOTAVAIL},
+    {" (99)", EADDRNOTAVAIL},
 };
 
 static const struct meaning connect_meanings[] = {
@@ -48,6 +61,7 @@ static const struct text_meaning connect_words[] = {
     {"remaining connection slots", STATUS_LOST, ERROR_LIMIT},
     {"max_user_connections", STATUS_LOST, ERROR_LIMIT},
     {"could not fork", STATUS_LOST, ERROR_LIMIT},
+    {"an error response during SSL", STATUS_LOST, ERROR_LIMIT}, /* it cannot fork either */
     {"starting up", STATUS_LOST, ERROR_SERVER},
     {"shutting down", STATUS_LOST, ERROR_SERVER},
     {"timeout expired", STATUS_LOST, ERROR_TIMEOUT},
@@ -241,6 +255,19 @@ static enum status report_missing_driver(const struct diagnosis *diagnosis, cons
     return STATUS_FATAL;
 }
 
+/* True: the error is this machine's, and is set. */
+static bool report_own_shortage(const struct diagnosis *diagnosis, struct error *error)
+{
+    for (size_t i = 0; i < COUNT_OF(own_shortages); i++) {
+        if (strstr(diagnosis->text, own_shortages[i].words) != NULL) {
+            error_set(error, ERROR_SYSTEM, own_shortages[i].number, diagnosis->sqlstate, "%.*s",
+                      (int)strcspn(diagnosis->text, "\r\n"), diagnosis->text);
+            return true;
+        }
+    }
+    return false;
+}
+
 enum status odbc_connect_error(SQLHDBC connection, struct error *error)
 {
     struct diagnosis diagnosis;
@@ -251,6 +278,9 @@ enum status odbc_connect_error(SQLHDBC connection, struct error *error)
 
     if (is_missing || strncmp(diagnosis.sqlstate, "IM00", 4) == 0) {
         return report_missing_driver(&diagnosis, strip(diagnosis.text), error);
+    }
+    if (report_own_shortage(&diagnosis, error)) {
+        return STATUS_LOST;
     }
     const struct meaning *meaning =
         find_meaning(connect_meanings, COUNT_OF(connect_meanings), diagnosis.sqlstate);

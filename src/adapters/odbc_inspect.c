@@ -10,6 +10,7 @@
 
 #include "adapters/odbc_string.h"
 #include "base/buffer.h"
+#include "base/limit_sql.h"
 
 /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1 each
  * statement, 2 each connection, 3 everything of every driver at that level. Without an entry it is
@@ -226,14 +227,34 @@ void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->note, sizeof info->note, "%s", conn->note != NULL ? conn->note : "");
 }
 
-static bool take_limits(SQLHSTMT statement, void *context)
+struct limits_reading {
+    struct server_limits *limits;
+    struct limit_facts facts;
+};
+
+static bool take_limit(SQLHSTMT statement, void *context)
 {
-    struct server_limits *limits = context;
-    struct session_limit *limit = &limits->sessions[limits->count++];
-    snprintf(limit->name, sizeof limit->name, "max_connections");
-    limit->allowed = (uint64_t)(odbc_get_number(statement, 1) - odbc_get_number(statement, 2));
-    limit->used = (uint64_t)odbc_get_number(statement, 3);
-    return false;
+    struct limits_reading *reading = context;
+    char texts[LIMIT_SQL_COLUMNS][200];
+    const char *values[LIMIT_SQL_COLUMNS];
+    for (unsigned i = 0; i < LIMIT_SQL_COLUMNS; i++) {
+        odbc_get_text(statement, i + 1, texts[i], sizeof texts[i]);
+        values[i] = texts[i];
+    }
+    limit_sql_add(reading->limits, values);
+    return true;
+}
+
+static bool take_fact(SQLHSTMT statement, void *context)
+{
+    struct limits_reading *reading = context;
+    char name[64];
+    char value[200];
+    if (odbc_get_text(statement, 1, name, sizeof name) &&
+        odbc_get_text(statement, 2, value, sizeof value)) {
+        limit_facts_take(&reading->facts, name, value);
+    }
+    return true;
 }
 
 /* ODBC's form is ##.##.####, and drivers fill each part up with zeros: 10.11.000019. */
@@ -284,29 +305,50 @@ static void describe_server(struct adapter_conn *conn, char *text, size_t size)
     snprintf(text, size, "%.20s %s by %.30s", name, version, driver);
 }
 
+static enum status ask_postgresql(struct adapter_conn *conn, struct limits_reading *reading,
+                                  struct error *error)
+{
+    const enum status status =
+        odbc_run(conn, limit_sql_postgresql, NULL, take_limit, reading, error);
+    if (status == STATUS_OK) {
+        limit_sql_conclude_postgresql(reading->limits);
+    }
+    return odbc_end(conn, status, error);
+}
+
+static enum status ask_mariadb(struct adapter_conn *conn, struct limits_reading *reading,
+                               struct error *error)
+{
+    for (size_t i = 0; limit_sql_mariadb[i] != NULL; i++) {
+        struct error failure;
+        error_clear(&failure);
+        enum status status =
+            odbc_run(conn, limit_sql_mariadb[i], NULL, take_fact, reading, &failure);
+        status = odbc_end(conn, status, &failure);
+        if (status == STATUS_LOST || (status != STATUS_OK && i == 0)) {
+            *error = failure;
+            return status;
+        }
+    }
+    /* the INSERT is prepared on the server */
+    limit_facts_conclude(&reading->facts, true, conn->inserts[0].statement != NULL,
+                         reading->limits);
+    return STATUS_OK;
+}
+
 enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                struct error *error)
 {
-    static const char *const sql[] = {
-        [ODBC_POSTGRESQL] =
-            "select current_setting('max_connections')::int,"
-            " case when current_setting('is_superuser') = 'on' then 0"
-            "  else current_setting('superuser_reserved_connections')::int"
-            "   + coalesce(current_setting('reserved_connections', true), '0')::int end,"
-            " case when pg_has_role('pg_read_all_stats', 'usage')"
-            "  then (select count(*) from pg_stat_activity where backend_type = 'client backend')"
-            "  else (select sum(numbackends) from pg_stat_database) end",
-        [ODBC_MARIADB] = "select @@max_connections, 0, (select cast(variable_value as signed)"
-                         " from information_schema.global_status"
-                         " where variable_name = 'threads_connected')",
-        [ODBC_SQLITE] = NULL,
-    };
+    struct limits_reading reading = {.limits = limits};
 
     memset(limits, 0, sizeof *limits);
     describe_server(conn, limits->version, sizeof limits->version);
-    if (sql[conn->dialect] == NULL) {
+    switch (conn->dialect) {
+    case ODBC_POSTGRESQL:
+        return ask_postgresql(conn, &reading, error);
+    case ODBC_MARIADB:
+        return ask_mariadb(conn, &reading, error);
+    default:
         return STATUS_OK;
     }
-    const enum status status = odbc_run(conn, sql[conn->dialect], NULL, take_limits, limits, error);
-    return odbc_end(conn, status, error);
 }

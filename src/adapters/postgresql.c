@@ -12,6 +12,7 @@
 
 #include "adapters/postgresql_conn.h"
 #include "base/buffer.h"
+#include "base/limit_sql.h"
 
 static void client_version(char *text, size_t size)
 {
@@ -158,31 +159,26 @@ static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *r
     return postgresql_end_transaction(conn, status, error);
 }
 
-/* Those who may not see other people's sessions still may see their number. */
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                  struct error *error)
 {
-    static const char sql[] =
-        "select current_setting('server_version'), current_setting('max_connections'),"
-        " case when current_setting('is_superuser') = 'on' then '0'"
-        "  else (current_setting('superuser_reserved_connections')::int"
-        "   + coalesce(current_setting('reserved_connections', true), '0')::int)::text end,"
-        " case when pg_has_role('pg_read_all_stats', 'usage')"
-        "  then (select count(*) from pg_stat_activity where backend_type = 'client backend')"
-        "  else (select sum(numbackends) from pg_stat_database) end";
     PGresult *result = NULL;
-    const enum status status =
-        postgresql_finish(conn, PQsendQuery(conn->connection, sql), &result, error);
+    const enum status status = postgresql_finish(
+        conn, PQsendQuery(conn->connection, limit_sql_postgresql), &result, error);
 
     memset(limits, 0, sizeof *limits);
     if (status == STATUS_OK) {
+        const char *version = PQparameterStatus(conn->connection, "server_version");
         snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
-                 PQgetvalue(result, 0, 0));
-        struct session_limit *limit = &limits->sessions[limits->count++];
-        snprintf(limit->name, sizeof limit->name, "max_connections");
-        limit->allowed = strtoull(PQgetvalue(result, 0, 1), NULL, 10) -
-                         strtoull(PQgetvalue(result, 0, 2), NULL, 10);
-        limit->used = strtoull(PQgetvalue(result, 0, 3), NULL, 10);
+                 version != NULL ? version : "");
+        for (int row = 0; row < PQntuples(result); row++) {
+            const char *values[LIMIT_SQL_COLUMNS];
+            for (int i = 0; i < LIMIT_SQL_COLUMNS; i++) {
+                values[i] = PQgetvalue(result, row, i);
+            }
+            limit_sql_add(limits, values);
+        }
+        limit_sql_conclude_postgresql(limits);
     }
     PQclear(result);
     return status;

@@ -2,6 +2,7 @@
 #include "adapters/postgresql_conn.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,25 @@ static bool contains_any(const char *message, const char *const *words)
     return false;
 }
 
+/* What this machine lacks for one more socket, as libpq words it: it keeps errno to itself. */
+static int find_own_shortage(const char *line)
+{
+    static const struct {
+        const char *words;
+        int number;
+    } shortages[] = {
+        {"Too many open files in system", ENFILE},          {"Too many open files", EMFILE},
+        {"Cannot assign requested address", EADDRNOTAVAIL}, {"No buffer space available", ENOBUFS},
+        {"Resource temporarily unavailable", EAGAIN}, /* a Unix socket whose backlog is full */
+    };
+    for (size_t i = 0; i < COUNT_OF(shortages); i++) {
+        if (strstr(line, shortages[i].words) != NULL) {
+            return shortages[i].number;
+        }
+    }
+    return 0;
+}
+
 enum status postgresql_connect_error(PGconn *connection, bool was_reached, struct error *error)
 {
     static const char *const credentials[] = {"authentication", "SCRAM",    "SSL",
@@ -113,13 +133,15 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
     static const char *const silence[] = {"timed out", "timeout expired", NULL};
     static const char *const foreign[] = {"invalid response to SSL", "expected authentication",
                                           NULL};
-    static const char *const full[] = {"could not fork", NULL};
+    /* A server that cannot fork says so even before TLS, and newer libraries hide its words. */
+    static const char *const full[] = {"could not fork", "an error response during SSL", NULL};
     static const char *const broken[] = {"SSL SYSCALL error", "closed unexpectedly", NULL};
     static const char start[] = "connection to server ";
     const char *message = PQerrorMessage(connection);
     const char *found = find_sqlstate(message);
     enum error_kind kind = was_reached ? ERROR_CONNECTION : ERROR_UNREACHABLE;
     enum status status = STATUS_LOST;
+    int number = 0;
 
     if (found != NULL) {
         return report_refusal(message, found, error);
@@ -140,8 +162,10 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
                (was_reached && !contains_any(line, broken) && contains_any(line, credentials))) {
         kind = ERROR_AUTH;
         status = STATUS_FATAL;
+    } else if (!was_reached && (number = find_own_shortage(line)) != 0) {
+        kind = ERROR_SYSTEM;
     }
-    error_set(error, kind, 0, NULL, "%.*s", (int)strcspn(line, "\n"), line);
+    error_set(error, kind, number, NULL, "%.*s", (int)strcspn(line, "\n"), line);
     return status;
 }
 

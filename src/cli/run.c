@@ -8,6 +8,8 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/options.h"
+#include "limits/evidence.h"
+#include "limits/limits.h"
 #include "load/driver.h"
 #include "report/files.h"
 #include "report/json.h"
@@ -19,6 +21,8 @@ struct run {
     struct run_files *files;
     struct sampler *sampler;
     struct result *result;
+    struct limits_question question;
+    struct evidence *evidence;
     struct progress progress;
     bool has_begun; /* sessions were started: the files stay */
 };
@@ -43,8 +47,15 @@ static void on_progress(void *context, const struct sampler_progress *now)
     }
 }
 
+static void on_shortage(void *context)
+{
+    struct run *run = context;
+    evidence_capture(run->evidence);
+}
+
 static void run_release(struct run *run)
 {
+    evidence_end(run->evidence);
     free(run->result);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);
@@ -63,8 +74,11 @@ static enum exit_code prepare(struct run *run, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
+    limits_ask(&run->question, &run->job.plan, &run->job.setup.connection, &run->job.setup.server);
+    run->question.is_remote = run->job.setup.is_remote;
+    run->evidence = evidence_begin(&run->question);
     run->result = calloc(1, sizeof *run->result);
-    if (run->result == NULL) {
+    if (run->result == NULL || run->evidence == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
         return EXIT_CODE_CLIENT_LIMIT;
     }
@@ -94,6 +108,8 @@ static enum exit_code load(struct run *run, struct error *error)
         .recorder = run->job.recorder,
         .sampler = run->sampler,
         .start_ns = sampler_run_start_ns(run->sampler),
+        .on_shortage = on_shortage,
+        .context = run,
     };
     const enum status status = driver_run(&config, result, error);
     sampler_stop(run->sampler, &result->resources);
@@ -112,6 +128,7 @@ static void judge(struct run *run)
     result->server = run->job.setup.server;
     result->connection = run->job.setup.connection;
     memcpy(result->engine, run->job.setup.table.engine, sizeof result->engine);
+    evidence_conclude(run->evidence, result, &result->findings);
     setup_verify(&run->job.setup, &run->job.plan, result);
     const struct judge_context context = {
         .is_embedded = run->job.setup.connection.is_embedded,

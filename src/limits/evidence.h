@@ -1,15 +1,14 @@
 /*
- * What shows that a limit was hit: counters and processes as they were before the sessions, when
- * the first of them failed, and after. Main thread only; reading never fails, what cannot be read
- * is no evidence.
+ * What shows that a limit was hit: limits, counters and the server's process as they were before
+ * the sessions, when the first of them failed, and after. Main thread only; reading never fails,
+ * what cannot be read is no evidence.
  */
 #ifndef LIMITS_EVIDENCE_H
 #define LIMITS_EVIDENCE_H
 
 #include "limits/limits.h"
-#include "measure/causes.h"
-#include "measure/ledger.h"
 #include "measure/limit.h"
+#include "measure/result.h"
 
 struct evidence;
 
@@ -21,8 +20,8 @@ void evidence_end(struct evidence *evidence); /* takes NULL */
 void evidence_capture(struct evidence *evidence);
 
 /* After the sessions: the limits that the causes and the evidence name, the one that cost the most
- * sessions first. */
-void evidence_conclude(struct evidence *evidence, const struct causes *causes,
-                       const struct session_ledger *sessions, struct findings *findings);
+ * sessions first. Reads the causes, the ledger of sessions and the start of the result. */
+void evidence_conclude(struct evidence *evidence, const struct result *result,
+                       struct findings *findings);
 
 #endif

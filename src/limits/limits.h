@@ -12,6 +12,15 @@
 
 #include "append/adapter.h"
 #include "measure/limit.h"
+#include "plan/plan.h"
+
+/* What a run has open and running beside its sessions. */
+enum {
+    LIMITS_RUN_FILES = 3,
+    LIMITS_SAMPLER_FILES = 3,
+    LIMITS_OTHER_FILES = LIMITS_RUN_FILES + LIMITS_SAMPLER_FILES,
+    LIMITS_OTHER_THREADS = 1, /* the sampler */
+};
 
 /* What is asked. Strings are borrowed. */
 struct limits_question {
@@ -26,7 +35,16 @@ struct limits_question {
     uint16_t port;                      /* 0 = not known */
     pid_t server_pid;                   /* given by the user; 0 = found by the port */
     const struct server_limits *server; /* NULL: the database was not asked */
+    unsigned other_files;   /* that this program will open and keep open beside the sessions' */
+    unsigned other_threads; /* that it will start beside the sessions' */
 };
+
+/* The question of a plan: what the sessions need, and that this program will open its own files and
+ * start its own threads. Without `connection` only this machine is looked at; with one, other_files
+ * counts those of the sampler only, as the files of the run are open by then. The caller fills
+ * is_remote. Strings point into the arguments. */
+void limits_ask(struct limits_question *question, const struct plan *plan,
+                const struct connection_info *connection, const struct server_limits *server);
 
 /* Fills *list, in the order client, server, database. A limit that cannot be read is left out when
  * it does not exist here, and is a WARN with a note when it does. */

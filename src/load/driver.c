@@ -129,9 +129,7 @@ static bool start_session(struct driver *driver, const pthread_attr_t *attribute
     gate_session_never_was(&driver->load.gate);
     struct error error;
     error_clear(&error);
-    error_set(&error, ERROR_LIMIT, rc, NULL,
-              "client limit: no thread for session %u: %s (see ulimit -u, threads-max, pid_max, "
-              "the cgroup's pids.max, vm.max_map_count)",
+    error_set(&error, ERROR_LIMIT, rc, NULL, "client limit: no thread for session %u: %s",
               driver->started + 1, strerror(rc));
     causes_add(driver->load.causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
     tell_shortage(driver);

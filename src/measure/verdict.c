@@ -220,6 +220,58 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
     return most == NULL ? "" : most->error.text;
 }
 
+enum {
+    LIMIT_TEXT_BYTES = sizeof(struct finding)
+};
+
+/* The limit that cost the most sessions, with what shows it; otherwise `otherwise`. */
+static const char *describe_limit(const struct finding *finding, char text[LIMIT_TEXT_BYTES],
+                                  const char *otherwise)
+{
+    if (finding == NULL) {
+        return otherwise;
+    }
+    snprintf(text, LIMIT_TEXT_BYTES, "%s (%s): %s", finding->name, limit_side_name(finding->side),
+             finding->evidence);
+    return text;
+}
+
+static const struct finding *first_finding(const struct result *result)
+{
+    return result->findings.count > 0 ? &result->findings.entries[0] : NULL;
+}
+
+/* This machine had no thread for them. */
+static void judge_not_started(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct finding *finding = NULL;
+    for (size_t i = 0; finding == NULL && i < result->findings.count; i++) {
+        const struct finding *entry = &result->findings.entries[i];
+        finding = entry->side == LIMIT_CLIENT ? entry : NULL;
+    }
+    if (finding == NULL) {
+        set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
+        return;
+    }
+    char limit[LIMIT_TEXT_BYTES];
+    set_exit(result, EXIT_CODE_CLIENT_LIMIT,
+             "no thread for %" PRIu64 " of %" PRIu64 " sessions: %.230s", s->not_started,
+             s->requested, describe_limit(finding, limit, ""));
+}
+
+static void judge_refused(struct result *result)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct finding *finding = first_finding(result);
+    const bool is_own = finding != NULL && finding->side == LIMIT_CLIENT;
+    char limit[LIMIT_TEXT_BYTES];
+    set_exit(result, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+             "%" PRIu64 " of %" PRIu64 " sessions were refused, %" PRIu64 " timed out: %.230s",
+             s->refused, s->requested, s->timed_out,
+             describe_limit(finding, limit, main_cause(&result->causes, CAUSE_CONNECT)));
+}
+
 static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
@@ -234,9 +286,13 @@ static void judge_short(struct result *result)
     if (why[0] == '\0') {
         why = main_cause(&result->causes, CAUSE_READ);
     }
+    char limit[LIMIT_TEXT_BYTES];
+    if (s->dropped > 0) {
+        why = describe_limit(first_finding(result), limit, why);
+    }
     set_exit(result, EXIT_CODE_SHORT,
              "the ledger is short: %" PRIu64 " sessions dropped, %" PRIu64
-             " rows rejected, %" PRIu64 " in doubt, %" PRIu64 " not sent%s%.120s",
+             " rows rejected, %" PRIu64 " in doubt, %" PRIu64 " not sent%s%.150s",
              s->dropped, r->rejected, r->in_doubt, r->not_sent, why[0] == '\0' ? "" : ": ", why);
 }
 
@@ -276,12 +332,9 @@ static void judge_exit(struct result *result, bool was_interrupted)
     } else if (v->lost > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost", v->lost);
     } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
-        set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
+        judge_not_started(result);
     } else if (s->refused + s->timed_out > 0) {
-        set_exit(result, EXIT_CODE_SERVER,
-                 "%" PRIu64 " of %" PRIu64 " sessions were refused, %" PRIu64 " timed out: %.200s",
-                 s->refused, s->requested, s->timed_out,
-                 main_cause(&result->causes, CAUSE_CONNECT));
+        judge_refused(result);
     } else if (s->finished < s->requested || r->acknowledged < r->planned) {
         judge_short(result);
     } else {

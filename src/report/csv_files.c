@@ -109,6 +109,16 @@ static void put_latencies(struct csv *csv, const struct result *result)
     }
 }
 
+/* The limit that cost the most sessions; empty when none is known to have been hit. */
+static void put_first_limit(struct csv *csv, const struct findings *findings)
+{
+    const bool has_one = findings->count > 0;
+    const struct finding *first = &findings->entries[0];
+    csv_text(csv, "first_limit", has_one ? first->name : NULL);
+    csv_text(csv, "first_limit_side", has_one ? limit_side_name(first->side) : NULL);
+    csv_count_if(csv, "first_limit_sessions", has_one, first->sessions);
+}
+
 void csv_files_summary(struct csv *csv, const struct plan *plan, const struct result *result)
 {
     csv_text(csv, "adapter", plan->adapter->name);
@@ -130,6 +140,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "verdict", verdict_name(result->verdict));
     csv_text(csv, "verdict_reason", result->verdict_reason);
     csv_count(csv, "exit_code", (uint64_t)result->exit_code);
+    put_first_limit(csv, &result->findings);
     char started[40] = "";
     mono_format_utc(result->started_wall_ns, started, sizeof started);
     csv_text(csv, "started_utc", started);

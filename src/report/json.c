@@ -5,6 +5,7 @@
 
 #include "base/mono.h"
 #include "report/figures.h"
+#include "report/json_findings.h"
 #include "report/json_plan.h"
 #include "report/tree.h"
 
@@ -31,6 +32,7 @@ static void add_server(struct tree root, const struct result *result)
         tree_count(entry, "allowed", limit->allowed);
         tree_count(entry, "used", limit->used);
         tree_text(entry, "note", limit->note);
+        tree_text(entry, "fix", limit->fix);
     }
 }
 
@@ -275,6 +277,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_resources(root, result);
     add_counters(root, plan, result);
     add_causes(root, result);
+    json_findings_add(root, &result->findings);
     add_histograms(root, plan, result);
 
     bool is_written = false;

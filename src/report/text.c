@@ -10,6 +10,7 @@
 #include "report/clean.h"
 #include "report/figures.h"
 #include "report/screen.h"
+#include "report/text_findings.h"
 #include "report/text_ledger.h"
 
 enum {
@@ -23,6 +24,7 @@ struct room {
     size_t cause_lines; /* of each */
     size_t memory_lines;
     size_t target_lines;
+    size_t limit_lines; /* of what shows a limit, and of how it is raised */
 };
 
 /* A line as it is put together. */
@@ -392,6 +394,7 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     add_client(screen, result);
     screen_add_blank(screen);
     add_causes(screen, &result->causes, room);
+    text_findings_add(screen, &result->findings, room->limit_lines);
     screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
@@ -404,12 +407,18 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
                        const char *shortage)
 {
     struct screen screen;
-    struct room room = {
-        .causes = CAUSES_SHOWN, .cause_lines = 4, .memory_lines = 6, .target_lines = 3};
+    struct room room = {.causes = CAUSES_SHOWN,
+                        .cause_lines = 4,
+                        .memory_lines = 6,
+                        .target_lines = 3,
+                        .limit_lines = 4};
     build(&screen, plan, result, shortage, &room);
     if (screen.count > SCREEN_LINES) {
-        room = (struct room){
-            .causes = CAUSES_SHOWN, .cause_lines = 1, .memory_lines = 3, .target_lines = 1};
+        room = (struct room){.causes = CAUSES_SHOWN,
+                             .cause_lines = 1,
+                             .memory_lines = 3,
+                             .target_lines = 1,
+                             .limit_lines = 2};
         build(&screen, plan, result, shortage, &room);
     }
     /* The verdict stands at the end, before the folder, and must not be what is cut off. */

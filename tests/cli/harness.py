@@ -329,7 +329,7 @@ class Mariadb(OnServer):
 
 
 class PrivateServer:
-    """A PostgreSQL server for one test; stop(mode) ends it."""
+    """A PostgreSQL server for one test; stop(mode) or kill() ends it, restart() brings it back."""
 
     NAME = "postgresql"
     SUPERUSER = "postgres"
@@ -347,9 +347,20 @@ class PrivateServer:
         self.url = f"{self.NAME}://append@127.0.0.1:{port}/append"
         self.superuser_url = f"{self.NAME}://{self.SUPERUSER}@127.0.0.1:{port}/append"
 
-    def stop(self, mode="immediate"):
-        subprocess.run([self.script, "stop", self.folder, mode], check=True, timeout=120,
+    def run_script(self, command, *arguments):
+        subprocess.run([self.script, command, self.folder, *arguments], check=True, timeout=120,
                        stdin=subprocess.DEVNULL)
+
+    def stop(self, mode="immediate"):
+        self.run_script("stop", mode)
+
+    def kill(self):
+        """SIGKILL, as in a crash."""
+        self.run_script("kill")
+
+    def restart(self):
+        """Starts the stopped or killed server again, on the same port; returns when it is up."""
+        self.run_script("restart")
 
 
 class PrivateMariadb(PrivateServer):

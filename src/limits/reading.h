@@ -1,0 +1,70 @@
+/* What the readers of limits share. One thread; inside src/limits only. */
+#ifndef LIMITS_READING_H
+#define LIMITS_READING_H
+
+#include <sys/types.h>
+
+#include "base/buffer.h"
+#include "limits/limits.h"
+#include "limits/limits_text.h"
+#include "limits/remedy.h"
+
+enum {
+    CAPABILITY_ADMIN = 21,    /* CAP_SYS_ADMIN */
+    CAPABILITY_RESOURCE = 24, /* CAP_SYS_RESOURCE */
+};
+
+/* A process whose limits are read. */
+struct subject {
+    enum limit_side side;
+    pid_t pid;
+    char user[40];
+    struct limits_status status;
+    struct limits_rlimits rlimits;
+    bool is_task_exempt; /* RLIMIT_NPROC does not apply */
+    uint64_t user_tasks; /* of its user now */
+    struct place place;
+};
+
+struct reading {
+    const struct limits_question *question;
+    struct limit_list *list;
+    int proc;           /* /proc, open */
+    struct buffer text; /* of the file read last */
+    struct subject client;
+    struct subject server; /* pid 0: not known, or not here */
+    uint64_t low_tasks;    /* with a pid below those that are given out again */
+};
+
+/* What the sessions need of a limit. */
+struct need {
+    uint64_t each;  /* a session */
+    uint64_t fixed; /* beside the sessions */
+};
+
+/* Adds a limit: works out `needed`, `sessions` and `grade` of what is filled in of *limit. Returns
+ * the entry, for its fix, or NULL when it passes or there is no room. */
+struct limit *reading_add(struct reading *reading, const struct limit *limit, struct need need);
+
+/* Adds a risk that no number tells. */
+void reading_warn(struct reading *reading, const struct limit *limit);
+
+/* Loads /proc/PID/name (pid > 0) or /proc/name into reading->text. */
+bool reading_load(struct reading *reading, pid_t pid, const char *name);
+
+/* One number of a file below /proc. */
+bool reading_number(struct reading *reading, const char *name, uint64_t *value);
+
+/* All that is known of a process; false: it may not be seen, errno says why. */
+bool subject_read(struct reading *reading, struct subject *subject, pid_t pid);
+
+/* Counts tasks by user in one walk through /proc. */
+void reading_count_tasks(struct reading *reading);
+
+/* Tasks that a session costs on this machine: its thread here, and what the server has for it. */
+uint64_t reading_tasks_each(const struct reading *reading);
+
+void client_read(struct reading *reading);
+void cgroup_read(struct reading *reading, const struct subject *subject, struct need tasks);
+
+#endif

@@ -1,0 +1,132 @@
+#include <string.h>
+
+#include "base/units.h"
+#include "report/check.h"
+#include "report/clean.h"
+#include "report/screen.h"
+
+enum {
+    NAME_COLUMNS = 21,
+    FIGURE_COLUMNS = 11,
+    INDENT_COLUMNS = 6,
+    WHERE_COLUMNS = 18, /* what is left of a line */
+    DETAIL_LINES = 4
+};
+
+void check_conclusion(uint64_t fitting, const struct limit *first, char line[CHECK_LINE_BYTES])
+{
+    char count[UNITS_TEXT_BYTES];
+    if (first == NULL || fitting == LIMIT_NONE) {
+        snprintf(line, CHECK_LINE_BYTES, "no limit was found");
+        return;
+    }
+    size_t used;
+    if (fitting == 0) {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "no session fits");
+    } else {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "1 to %s%s session%s",
+                                first->is_estimate ? "about " : "",
+                                units_format_count(fitting, count), fitting == 1 ? "" : "s");
+    }
+    snprintf(line + used, CHECK_LINE_BYTES - used, "; the first limit is %s (%s%s%s)", first->name,
+             limit_side_name(first->side), first->where[0] == '\0' ? "" : ", ",
+             first->is_estimate ? "an estimate" : first->where);
+}
+
+/* Bytes with a unit, all else with separators. */
+static const char *format(const struct limit *limit, uint64_t value, char text[UNITS_TEXT_BYTES])
+{
+    if (value == LIMIT_NONE) {
+        snprintf(text, UNITS_TEXT_BYTES, "no limit");
+        return text;
+    }
+    return strcmp(limit->unit, "bytes") == 0 ? units_format_bytes(value, text)
+                                             : units_format_count(value, text);
+}
+
+static void write_details(struct screen *screen, const struct limit *limit)
+{
+    if (limit->where[0] != '\0' && strlen(limit->where) > WHERE_COLUMNS) {
+        screen_add_wrapped(screen, "", INDENT_COLUMNS, DETAIL_LINES, limit->where);
+    }
+    if (limit->note[0] != '\0') {
+        screen_add_wrapped(screen, "", INDENT_COLUMNS, DETAIL_LINES, limit->note);
+    }
+    if (limit->fix[0] != '\0') {
+        screen_add_wrapped(screen, "   -> ", INDENT_COLUMNS, DETAIL_LINES, limit->fix);
+    }
+}
+
+static void write_limit(FILE *stream, const struct limit *limit)
+{
+    char needed[UNITS_TEXT_BYTES];
+    char left[UNITS_TEXT_BYTES];
+    char sessions[UNITS_TEXT_BYTES];
+    const uint64_t free = limit->allowed == LIMIT_NONE
+                              ? LIMIT_NONE
+                              : (limit->allowed > limit->used ? limit->allowed - limit->used : 0);
+    struct screen screen;
+    screen_init(&screen);
+    screen_add(&screen, "%s  %-*s%*s%*s%*s  %s", limit_grade_name(limit->grade), NAME_COLUMNS,
+               limit->name, FIGURE_COLUMNS,
+               limit->needed == 0 && free == LIMIT_NONE ? "-"
+                                                        : format(limit, limit->needed, needed),
+               FIGURE_COLUMNS, format(limit, free, left), FIGURE_COLUMNS,
+               limit->sessions == LIMIT_NONE ? "-" : units_format_count(limit->sessions, sessions),
+               strlen(limit->where) > WHERE_COLUMNS ? "" : limit->where);
+    write_details(&screen, limit);
+    screen_write(&screen, stream);
+}
+
+static void write_head(FILE *stream, const struct check_report *report)
+{
+    char count[UNITS_TEXT_BYTES];
+    char text[SCREEN_TEXT_BYTES];
+    const bool has_version = report->version != NULL && report->version[0] != '\0';
+    struct screen screen;
+    screen_init(&screen);
+    snprintf(text, sizeof text, "%s session%s, %s%s%s%s",
+             units_format_count(report->sessions, count), report->sessions == 1 ? "" : "s",
+             report->target == NULL ? "this machine only" : report->target, has_version ? " (" : "",
+             has_version ? report->version : "", has_version ? ")" : "");
+    screen_add_wrapped(&screen, "Check", SCREEN_LABEL_COLUMNS, 3, text);
+    if (report->note != NULL && report->note[0] != '\0') {
+        screen_add_wrapped(&screen, "Note", SCREEN_LABEL_COLUMNS, 3, report->note);
+    }
+    screen_write(&screen, stream);
+}
+
+static void write_side(FILE *stream, const struct check_report *report, enum limit_side side)
+{
+    static const char *const titles[] = {
+        [LIMIT_CLIENT] = "Client", [LIMIT_SERVER] = "Server", [LIMIT_DATABASE] = "Database"};
+    bool has_title = false;
+    for (size_t i = 0; i < report->list->count; i++) {
+        const struct limit *limit = &report->list->entries[i];
+        if (limit->side != side) {
+            continue;
+        }
+        if (!has_title) {
+            fprintf(stream, "\n%-*s%*s%*s%*s  %s\n", INDENT_COLUMNS + NAME_COLUMNS, titles[side],
+                    FIGURE_COLUMNS, "needed", FIGURE_COLUMNS, "free", FIGURE_COLUMNS, "sessions",
+                    "set in");
+            has_title = true;
+        }
+        write_limit(stream, limit);
+    }
+}
+
+void check_write_text(FILE *stream, const struct check_report *report)
+{
+    write_head(stream, report);
+    write_side(stream, report, LIMIT_CLIENT);
+    write_side(stream, report, LIMIT_SERVER);
+    write_side(stream, report, LIMIT_DATABASE);
+    char line[CHECK_LINE_BYTES];
+    check_conclusion(report->fitting, report->first, line);
+    struct screen screen;
+    screen_init(&screen);
+    screen_add(&screen, "%s", line);
+    fputc('\n', stream);
+    screen_write(&screen, stream);
+}

@@ -1,0 +1,166 @@
+"""Limits set low: other users, cgroups and network namespaces for a program and its server.
+
+All of it takes root; where it cannot be had the test is skipped, and says why.
+"""
+
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import time
+
+import harness
+
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+RAISE_LO = ("import fcntl, socket, struct;"
+            "fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh22x', b'lo', 0x49))")
+
+
+class Cgroup:
+    """A cgroup of its own for one controller, of version 1 or 2; removed with the test."""
+
+    def __init__(self, case, controller):
+        self.is_v2 = not (CGROUPS / controller).is_dir()
+        root = CGROUPS if self.is_v2 else CGROUPS / controller
+        self.path = root / f"append-test-{os.getpid()}-{time.monotonic_ns()}"
+        try:
+            if self.is_v2:
+                (root / "cgroup.subtree_control").write_text(f"+{controller}")
+            self.path.mkdir()
+        except OSError as error:
+            case.skipTest(f"no cgroup can be made here: {error}")
+        case.addCleanup(self.remove)
+
+    def remove(self):
+        """The kernel takes a moment to see that the last process has left."""
+        def is_removed():
+            try:
+                self.path.rmdir()
+                return True
+            except OSError:
+                return False
+
+        harness.wait_until(is_removed, f"{self.path} to be empty")
+
+    def write(self, v1, v2, value):
+        (self.path / (v2 if self.is_v2 else v1)).write_text(str(value))
+
+    def number(self, file, name):
+        for line in (self.path / file).read_text().splitlines():
+            if line.split()[0] == name:
+                return int(line.split()[1])
+        raise AssertionError(f"no {name} in {self.path / file}")
+
+    @property
+    def enter(self):
+        """In front of a command: it runs in the cgroup."""
+        return ("sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(self.path))
+
+
+class Network:
+    """A network namespace with a loopback interface, and settings by their names below net/."""
+
+    def __init__(self, case, **settings):
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "3600"],
+                                       stdin=subprocess.DEVNULL)
+        case.addCleanup(self.remove)
+        own = os.readlink("/proc/self/ns/net")
+
+        def is_apart():
+            if self.holder.poll() is not None:
+                case.skipTest("no network namespace can be made here")
+            return os.readlink(f"/proc/{self.holder.pid}/ns/net") != own
+
+        harness.wait_until(is_apart, "a network namespace")
+        self.enter = ("nsenter", f"--net=/proc/{self.holder.pid}/ns/net")
+        self.run(sys.executable, "-c", RAISE_LO)
+        for name, value in settings.items():
+            path = f"/proc/sys/net/{name.replace('__', '/')}"
+            self.run("sh", "-c", 'echo "$1" > "$0"', path, str(value))
+
+    def remove(self):
+        self.holder.kill()
+        self.holder.wait()
+
+    def run(self, *command):
+        return subprocess.run([*self.enter, *command], check=True, capture_output=True, text=True,
+                              timeout=harness.GUARD_S, stdin=subprocess.DEVNULL).stdout
+
+    def count(self, name):
+        """A counter of TcpExt."""
+        lines = [line.split() for line in self.run("cat", "/proc/net/netstat").splitlines()
+                 if line.startswith("TcpExt:")]
+        return int(dict(zip(lines[0], lines[1]))[name])
+
+
+class Confined(harness.Case):
+    """Runs the program as a user of its own, who is not root, so that every limit holds."""
+
+    # Nobody else's: RLIMIT_NPROC counts all tasks of a user.
+    UID = 1_900_000_000 + os.getpid()
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("takes root")
+        self.folder.chmod(0o777)
+        self.program = self.folder / "append"
+        shutil.copy(harness.BINARY, self.program)
+        self.program.chmod(0o755)
+
+    def command(self, *rlimits, enter=()):
+        """What stands in front of the program's arguments; rlimits as "nproc=100"."""
+        limits = ("prlimit", *(f"--{rlimit}:{rlimit.split('=')[1]}" for rlimit in rlimits))
+        return (*enter, *(limits if rlimits else ()), "setpriv", f"--reuid={self.UID}",
+                f"--regid={self.UID}", "--clear-groups", str(self.program))
+
+    def start(self, *arguments, program=None, **options):
+        """`program`: what self.command made, else the program itself, not confined."""
+        command = program or (harness.BINARY,)
+        return super().start(*command[1:], *arguments, program=command[0], **options)
+
+    def predict(self, command, sessions, *arguments):
+        """The number of sessions at which `append check` says that a run stops, and the limit."""
+        process = self.start("check", sessions, *arguments, "--json", program=command)
+        ended = self.end(process, None)
+        self.assertIn(ended.code, (0, 3, 4), ended)
+        outcome = harness.json.loads(ended.out)["outcome"]
+        self.assertIsNotNone(outcome["max_sessions"], ended)
+        return outcome["max_sessions"], outcome["first_limit"]
+
+    def stop_run(self, command, sessions, *arguments, code):
+        """A run that goes on although it is certain to be stopped: (Ended, Run)."""
+        return self.run_append(sessions, sessions * 10, *arguments, "--no-check", "--read", "none",
+                               program=command, code=code)
+
+    def check_stop(self, run, ended, predicted, limit, side):
+        """The run stopped where it was predicted, within 1 %, and names the limit everywhere."""
+        connected = run.sessions["connected"]
+        self.assertGreaterEqual(connected, 100, "1 % of fewer is less than a session")
+        self.assertLessEqual(abs(predicted - connected), connected / 100, run.sessions)
+        return self.check_finding(run, ended, limit, side, run.sessions["requested"] - connected)
+
+    def check_finding(self, run, ended, limit, side, sessions=None):
+        findings = run.json["findings"]
+        self.assertGreaterEqual(len(findings), 1, ended)
+        first = findings[0]
+        self.assertEqual((first["limit"], first["side"]), (limit, side), findings)
+        if sessions is not None:
+            self.assertEqual(first["sessions"], sessions, findings)
+        self.assertIn(first["name"], ended.reason)
+        self.assertIn(first["name"], ended.out)
+        summary = run.table("summary.csv")[0]
+        self.assertEqual(summary["first_limit"], first["name"])
+        self.assertEqual(summary["first_limit_side"], side)
+        self.assertEqual(summary["first_limit_sessions"], str(first["sessions"]))
+        return first
+
+
+def other_user(case):
+    """Who runs a server of whose tasks nobody else has any: a user that every Debian has."""
+    try:
+        return pwd.getpwnam("games").pw_name
+    except KeyError:
+        case.skipTest("there is no user 'games' to run a server")

@@ -1,0 +1,23 @@
+"""What a server is said to allow is what it allows: limits set low, sessions opened until refused."""
+
+import harness
+
+
+class SessionLimits(harness.Case):
+    SESSIONS = 30
+
+    def limits(self, run):
+        return {limit["name"]: limit for limit in run.json["server"]["session_limits"]}
+
+    def check(self, url, name, allowed, *options, code=4):
+        """Opens more sessions than fit; as many as the limit says must get in."""
+        _, run = self.run_append(self.SESSIONS, self.SESSIONS * 50, url, "--recreate", *options,
+                                 code=code)
+        limits = self.limits(run)
+        self.assertIn(name, limits)
+        self.assertEqual(limits[name]["allowed"], allowed, limits)
+        # the connection that asked is counted, and gone when the sessions come
+        room = min(limit["allowed"] - limit["used"] + 1 for limit in limits.values())
+        self.assertEqual(room, limits[name]["allowed"] - limits[name]["used"] + 1, limits)
+        self.assertEqual(run.sessions["connected"], min(room, self.SESSIONS), limits)
+        return limits
