@@ -48,16 +48,21 @@ set(measure_sources
     src/measure/verdict.c)
 
 set(limits_sources
+    src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
     src/limits/evidence_counters.c
     src/limits/evidence_name.c
     src/limits/limits.c
     src/limits/limits_text.c
+    src/limits/memory.c
     src/limits/open_files.c
+    src/limits/ports.c
     src/limits/remedy.c
+    src/limits/server.c
     src/limits/subject.c)
 
 set(load_sources
@@ -66,6 +71,7 @@ set(load_sources
     src/load/generator.c
     src/load/generator_fill.c
     src/load/generator_text.c
+    src/load/inquiry.c
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
@@ -98,6 +104,7 @@ set(cli_sources
     src/cli/job.c
     src/cli/option_table.c
     src/cli/options.c
+    src/cli/preflight.c
     src/cli/run.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.

@@ -1,10 +1,13 @@
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "base/interrupt.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "limits/limits.h"
+#include "limits/open_files.h"
+#include "load/inquiry.h"
 #include "plan/plan.h"
+#include "plan/target.h"
 #include "report/check.h"
 
 /* A session of a network database, when none is named. */
@@ -13,12 +16,19 @@ enum {
     USUAL_FILES = 1
 };
 
+/* Exit code and line of stderr: what limits the sessions, else why the database was not asked, as
+ * a run would not get further. */
 static enum exit_code finish(struct check_report *report, bool is_json)
 {
     const struct limit *failed = NULL;
+    const uint64_t certain = limits_sessions(report->list, false, &failed);
     report->fitting = limits_sessions(report->list, true, &report->first);
-    if (limits_sessions(report->list, false, &failed) < report->sessions && failed != NULL) {
+    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
+    snprintf(line, sizeof line, "the database was not asked: %s",
+             report->failure == NULL ? "" : report->failure);
+    if (failed != NULL && certain < report->sessions) {
         report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
+        check_conclusion(certain, failed, line);
     }
     if (is_json) {
         check_write_json(stdout, report);
@@ -26,12 +36,8 @@ static enum exit_code finish(struct check_report *report, bool is_json)
         check_write_text(stdout, report);
     }
     const enum exit_code code = command_finish_output();
-    if (code != EXIT_CODE_OK || report->code == EXIT_CODE_OK) {
-        return code;
-    }
-    char line[CHECK_LINE_BYTES];
-    check_conclusion(limits_sessions(report->list, false, &failed), failed, line);
-    return command_say(report->code, line);
+    return code != EXIT_CODE_OK || report->code == EXIT_CODE_OK ? code
+                                                                : command_say(report->code, line);
 }
 
 static enum exit_code check_machine(const struct config *config)
@@ -41,13 +47,123 @@ static enum exit_code check_machine(const struct config *config)
         .connect_concurrency = (unsigned)config->connect_concurrency,
         .stack_bytes = config->stack_bytes > 0 ? config->stack_bytes : USUAL_STACK_BYTES,
         .files_per_session = USUAL_FILES,
-        .other_files = LIMITS_OTHER_FILES,
+        .other_files = LIMITS_RUN_FILES - 1 + LIMITS_SAMPLER_FILES, /* no --rate here */
         .other_threads = LIMITS_OTHER_THREADS,
+        .uses_tcp = true,
     };
     struct limit_list list;
     limits_read(&question, &list);
     struct check_report report = {.sessions = question.sessions, .list = &list};
     return finish(&report, config->is_json);
+}
+
+/* Options of a connection have nothing to apply to without a target. */
+static enum exit_code refuse_options(const struct config *config)
+{
+    const struct {
+        const char *option;
+        bool is_given;
+    } options[] = {
+        {"--host", config->host != NULL},
+        {"--user", config->user != NULL},
+        {"--database", config->database != NULL},
+        {"--password-file", config->password != NULL},
+        {"--server-pid", config->server_pid != 0},
+        {"--server-cgroup", config->server_cgroup != NULL},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (options[i].is_given) {
+            struct error error;
+            error_clear(&error);
+            error_set(&error, ERROR_USAGE, 0, NULL, "%s needs a TARGET: see append check --help",
+                      options[i].option);
+            return command_fail(EXIT_CODE_USAGE, &error);
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Why the database was not asked. One that is full already has no room for a session. */
+static void note_failure(struct limit_list *list, const struct error *error)
+{
+    if (list->count == LIMITS_MAX) {
+        return;
+    }
+    const bool is_full = error->kind == ERROR_LIMIT;
+    struct limit *limit = &list->entries[list->count++];
+    *limit = (struct limit){
+        .id = LIMIT_SESSIONS,
+        .side = LIMIT_DATABASE,
+        .grade = is_full ? LIMIT_FAIL : LIMIT_WARN,
+        .name = "session limits",
+        .unit = "sessions",
+        .allowed = is_full ? 0 : LIMIT_NONE,
+        .sessions = is_full ? 0 : LIMIT_NONE,
+    };
+    snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error->text);
+}
+
+static enum exit_code check_target(struct plan *plan)
+{
+    struct limits_question question;
+    limits_ask(&question, plan, NULL, NULL);
+    open_files_allow(question.sessions * question.files_per_session + question.other_files);
+    const unsigned run_files = question.other_files;
+    const bool is_embedded = question.is_embedded;
+    struct inquiry inquiry = {.is_remote = false};
+    struct error error;
+    error_clear(&error);
+    enum exit_code code = EXIT_CODE_OK;
+    if (!is_embedded) {
+        code = inquiry_make(&inquiry, plan, &error);
+        if (code == EXIT_CODE_INTERRUPTED) {
+            return command_fail(code, &error);
+        }
+        limits_ask(&question, plan, &inquiry.connection, &inquiry.server);
+        question.is_remote = inquiry.is_remote;
+        question.other_files = run_files;
+        target_show_connection(plan, &inquiry.connection);
+    }
+    struct limit_list list;
+    limits_read(&question, &list);
+    if (code != EXIT_CODE_OK) {
+        note_failure(&list, &error);
+    }
+    struct check_report report = {.sessions = question.sessions,
+                                  .target = plan->display_target,
+                                  .version = inquiry.server.version,
+                                  .note = inquiry.connection.note,
+                                  .list = &list,
+                                  .failure = error.text,
+                                  .code = code};
+    return finish(&report, plan->is_json);
+}
+
+static enum exit_code check_config(struct config *config)
+{
+    if (config->target == NULL && config->adapter == NULL) {
+        const enum exit_code code = refuse_options(config);
+        return code == EXIT_CODE_OK ? check_machine(config) : code;
+    }
+    struct plan plan;
+    struct error error;
+    error_clear(&error);
+    config->records = config->sessions; /* a plan has some; none is appended */
+    enum exit_code code = plan_make(&plan, config, &error);
+    if (code != EXIT_CODE_OK) {
+        return command_fail(code, &error);
+    }
+    const bool has_init = plan.adapter->init != NULL;
+    if (has_init && plan.adapter->init(&error) != STATUS_OK) {
+        code = command_fail(EXIT_CODE_INTERNAL, &error);
+    } else {
+        code = check_target(&plan);
+        if (plan.adapter->fini != NULL) {
+            plan.adapter->fini();
+        }
+    }
+    plan_fini(&plan);
+    return code;
 }
 
 enum exit_code command_check(int argc, char **argv)
@@ -63,5 +179,5 @@ enum exit_code command_check(int argc, char **argv)
         return command_finish_output();
     }
     interrupt_install();
-    return check_machine(&options.config);
+    return check_config(&options.config);
 }

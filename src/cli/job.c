@@ -2,21 +2,19 @@
 
 #include <unistd.h>
 
-#include "limits/open_files.h"
+#include "cli/preflight.h"
 #include "plan/target.h"
 
-/* Descriptors beside the sessions': standard streams, the run's files, /proc, the set-up. */
 enum {
-    OTHER_FILES = 64,
     SHARDS_MIN = 8
 };
 
 enum exit_code job_begin(struct job *job, struct error *error)
 {
     const struct adapter *adapter = job->plan.adapter;
-    const uint64_t sessions = (uint64_t)job->plan.sessions + job->plan.idle_sessions;
-    if (open_files_allow(sessions * adapter->files_per_session + OTHER_FILES, error) != STATUS_OK) {
-        return EXIT_CODE_CLIENT_LIMIT;
+    const enum exit_code code = preflight_client(&job->plan, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
     }
     if (adapter->init != NULL && adapter->init(error) != STATUS_OK) {
         return EXIT_CODE_INTERNAL;
@@ -27,7 +25,10 @@ enum exit_code job_begin(struct job *job, struct error *error)
 
 enum exit_code job_set_up(struct job *job, struct error *error)
 {
-    const enum exit_code code = setup_prepare(&job->setup, &job->plan, error);
+    enum exit_code code = setup_prepare(&job->setup, &job->plan, error);
+    if (code == EXIT_CODE_OK) {
+        code = preflight_server(&job->plan, &job->setup, error);
+    }
     if (code != EXIT_CODE_OK) {
         return code;
     }

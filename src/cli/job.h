@@ -23,10 +23,10 @@ struct job {
     struct recorder *recorder;
 };
 
-/* Before anything is connected to: descriptors, the client library. */
+/* Before anything is connected to: the limits of this machine, the client library. */
 enum exit_code job_begin(struct job *job, struct error *error);
 
-/* The table, and the memory that the sessions share. */
+/* The table, the limits of the server, and the memory that the sessions share. */
 enum exit_code job_set_up(struct job *job, struct error *error);
 
 /* NULL: *error says why. */

@@ -2,19 +2,20 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "limits/reading.h"
 
 enum {
     RESERVED_PIDS = 300,
-    MAPS_PER_SESSION = 2, /* a thread's stack and its guard */
+    MAPS_PER_THREAD = 2, /* stack and guard, and as many in an arena of the allocator */
 };
 
-/* Descriptors that are open now, without the one that looks. */
-static bool count_open_files(const struct reading *reading, uint64_t *count)
+/* Descriptors that are open now, but for those that look. What is numbered at the limit or above,
+ * as an inherited one may be, takes no place below it. */
+static bool count_open_files(const struct reading *reading, uint64_t allowed, uint64_t *count)
 {
     const int file = openat(reading->proc, "self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = file < 0 ? NULL : fdopendir(file);
@@ -27,11 +28,12 @@ static bool count_open_files(const struct reading *reading, uint64_t *count)
     const struct dirent *entry;
     *count = 0;
     while ((entry = readdir(folder)) != NULL) {
-        *count += entry->d_name[0] != '.' ? 1 : 0;
+        const bool is_number = entry->d_name[0] != '.';
+        const long number = strtol(entry->d_name, NULL, 10);
+        const bool looks = number == file || number == reading->proc;
+        *count += is_number && !looks && (uint64_t)number < allowed ? 1 : 0;
     }
     closedir(folder);
-    /* this folder, and /proc */
-    *count -= 2;
     return true;
 }
 
@@ -47,7 +49,7 @@ static void read_open_files(struct reading *reading)
         .unit = "files",
         .allowed = files.hard,
     };
-    if (!count_open_files(reading, &limit.used)) {
+    if (!count_open_files(reading, limit.allowed, &limit.used)) {
         return;
     }
     const struct need need = {.each = question->files_per_session, .fixed = question->other_files};
@@ -79,8 +81,9 @@ static void read_user_tasks(struct reading *reading)
     if (client->is_task_exempt) {
         snprintf(limit.note, sizeof limit.note, "does not apply to %s", client->user);
     }
-    const struct need need = {.each = shares_user ? reading_tasks_each(reading) : 1,
-                              .fixed = reading->question->other_threads};
+    const struct demand demand = reading_task_demand(reading);
+    const struct need need = {.each = demand.client + (shares_user ? demand.server : 0),
+                              .fixed = demand.fixed};
     struct limit *entry = reading_add(reading, &limit, need);
     if (entry != NULL) {
         const struct remedy_rlimit rlimit = {.item = "nproc",
@@ -110,8 +113,8 @@ static void read_machine_tasks(struct reading *reading)
         {LIMIT_PID_MAX, "kernel.pid_max", "sys/kernel/pid_max", RESERVED_PIDS,
          tasks - (reading->low_tasks < tasks ? reading->low_tasks : tasks)},
     };
-    const struct need need = {.each = reading_tasks_each(reading),
-                              .fixed = reading->question->other_threads};
+    const struct demand demand = reading_task_demand(reading);
+    const struct need need = {.each = demand.client + demand.server, .fixed = demand.fixed};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         struct limit limit = {
             .id = limits[i].id,
@@ -147,9 +150,8 @@ static void read_maps(struct reading *reading)
         !reading_number(reading, "sys/vm/max_map_count", &limit.allowed)) {
         return;
     }
-    const struct need need = {.each = MAPS_PER_SESSION,
-                              .fixed =
-                                  (uint64_t)reading->question->other_threads * MAPS_PER_SESSION};
+    const uint64_t others = reading->question->other_threads + memory_arenas();
+    const struct need need = {.each = MAPS_PER_THREAD, .fixed = others * MAPS_PER_THREAD};
     struct limit *entry = reading_add(reading, &limit, need);
     if (entry != NULL) {
         remedy_sysctl(entry->fix, sizeof entry->fix, limit.name, entry->used + entry->needed);
@@ -160,8 +162,13 @@ void client_read(struct reading *reading)
 {
     read_open_files(reading);
     read_user_tasks(reading);
-    const struct need tasks = {.each = 1, .fixed = reading->question->other_threads};
-    cgroup_read(reading, &reading->client, tasks);
+    const struct demand tasks = reading_task_demand(reading);
+    cgroup_read_tasks(reading, &reading->client, &tasks);
     read_machine_tasks(reading);
     read_maps(reading);
+    memory_read_address_space(reading);
+    ports_read(reading);
+    const struct demand memory = memory_demand(reading);
+    cgroup_read_memory(reading, &reading->client, &memory);
+    memory_read_machine(reading);
 }

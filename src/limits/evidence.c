@@ -1,6 +1,7 @@
 #include "limits/evidence.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,11 +20,28 @@
 struct evidence {
     const struct limits_question *question;
     struct procfs_process server; /* pid 0: not seen */
+    bool was_listening;           /* somebody, on the server's port */
     struct limit_list before;
     struct limit_list shortage;
     bool is_captured;
     struct evidence_counters counters; /* before the sessions */
 };
+
+/* Whose process may not be seen may still be seen to listen. */
+static bool is_port_open(uint16_t port)
+{
+    static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    struct procfs_inodes listeners = {.count = 0};
+    struct buffer text;
+    buffer_init(&text);
+    for (size_t i = 0; i < 2; i++) {
+        if (proc_file_load(AT_FDCWD, files[i], &text)) {
+            procfs_parse_listeners(buffer_text(&text), text.length, port, &listeners);
+        }
+    }
+    buffer_fini(&text);
+    return listeners.count > 0;
+}
 
 /* /proc is not kept open: a descriptor is what a session may be short of. */
 static void find_server(struct evidence *evidence)
@@ -45,6 +63,7 @@ static void find_server(struct evidence *evidence)
     if (!is_seen) {
         evidence->server.pid = 0;
     }
+    evidence->was_listening = question->port > 0 && is_port_open(question->port);
     close(proc);
 }
 
@@ -85,6 +104,9 @@ void evidence_capture(struct evidence *evidence)
 /* The same number may be another process's by now. What cannot be read is not held to be gone. */
 static bool is_server_there(const struct evidence *evidence)
 {
+    if (evidence->server.pid == 0) {
+        return is_port_open(evidence->question->port);
+    }
     const int proc = proc_file_open_root();
     if (proc < 0) {
         return true;
@@ -111,7 +133,8 @@ static bool has_lost_sessions(const struct result *result)
 
 static bool is_server_gone(const struct evidence *evidence, const struct result *result)
 {
-    if (evidence->server.pid == 0 || !has_lost_sessions(result)) {
+    const bool was_seen = evidence->server.pid != 0 || evidence->was_listening;
+    if (!was_seen || !has_lost_sessions(result)) {
         return false;
     }
     const int64_t limit_ns = mono_now_ns() + END_LIMIT_NS;
@@ -132,6 +155,7 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
         .server = evidence->question->server,
         .is_server_gone = is_server_gone(evidence, result),
         .server_pid = evidence->server.pid,
+        .port = evidence->question->port,
     };
     memcpy(facts.server_name, evidence->server.name, sizeof facts.server_name);
     struct evidence_counters after;

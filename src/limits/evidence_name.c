@@ -308,6 +308,21 @@ static void say_memory_limit(struct naming *naming, struct finding *finding)
     }
 }
 
+static void say_end(const struct naming *naming, struct finding *finding,
+                    const struct shortage_sum *sum)
+{
+    const struct evidence_facts *facts = naming->facts;
+    if (facts->server_pid > 0) {
+        SAY(finding, "%s%s (pid %d) ended", facts->is_server_gone ? "" : "a process of ",
+            facts->server_name, (int)facts->server_pid);
+    } else {
+        SAY(finding, "nobody listens on port %u any more", (unsigned)facts->port);
+    }
+    char since[UNITS_TEXT_BYTES];
+    units_format_ns(sum->first->first_ns - naming->result->start_mono_ns, since);
+    SAY(finding, "; the first session lost it %s into the run", since);
+}
+
 /* The server's process, or one of its own for a session, was ended. */
 static void name_lost(struct naming *naming, const struct shortage_sum *sum)
 {
@@ -320,15 +335,7 @@ static void name_lost(struct naming *naming, const struct shortage_sum *sum)
     struct finding *finding = add_finding(naming, LIMIT_GONE, LIMIT_SERVER, sum->sessions);
     snprintf(finding->name, sizeof finding->name, "%s",
              own_kills > 0 ? "OOM kill" : "end of the server's process");
-    char since[UNITS_TEXT_BYTES];
-    units_format_ns(sum->first->first_ns - naming->result->start_mono_ns, since);
-    if (facts->is_server_gone) {
-        SAY(finding, "%s (pid %d) ended; the first session lost it %s into the run",
-            facts->server_name, (int)facts->server_pid, since);
-    } else {
-        SAY(finding, "a process of %s (pid %d) ended; the first session lost it %s into the run",
-            facts->server_name, (int)facts->server_pid, since);
-    }
+    say_end(naming, finding, sum);
     if (own_kills > 0) {
         SAY(finding, "; the kernel killed %llu processes of its cgroup for memory",
             (unsigned long long)own_kills);

@@ -18,12 +18,18 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .files_per_session = plan->adapter->files_per_session,
         .is_embedded = connection == NULL ? is_embedded : connection->is_embedded,
         .server_pid = plan->server_pid,
+        .server_cgroup = plan->server_cgroup,
         .server = server,
-        .other_files = LIMITS_SAMPLER_FILES + (connection == NULL ? LIMITS_RUN_FILES : 0),
+        .other_files = LIMITS_SAMPLER_FILES,
         .other_threads = LIMITS_OTHER_THREADS,
     };
+    if (connection == NULL) {
+        /* intended starts, and so responses, are measured with a rate only */
+        question->other_files += LIMITS_RUN_FILES - (plan->rate_rows_per_s == 0 ? 1U : 0U);
+    }
     if (connection != NULL && !connection->is_embedded) {
         question->has_server = true;
+        question->uses_tcp = connection->host[0] != '/' && connection->host[0] != '@';
         question->host = connection->host[0] == '\0' ? NULL : connection->host;
         question->port = connection->port;
     }
@@ -80,11 +86,20 @@ bool reading_number(struct reading *reading, const char *name, uint64_t *value)
            limits_parse_number(reading->text.bytes, reading->text.length, value);
 }
 
-uint64_t reading_tasks_each(const struct reading *reading)
+bool reading_has_server_here(const struct reading *reading)
 {
     const struct limits_question *question = reading->question;
-    const bool is_here = question->has_server && !question->is_remote && !question->is_embedded;
-    return 1 + (is_here && question->server != NULL ? question->server->tasks_per_session : 0);
+    return question->has_server && !question->is_remote && !question->is_embedded;
+}
+
+struct demand reading_task_demand(const struct reading *reading)
+{
+    const struct limits_question *question = reading->question;
+    struct demand demand = {.client = 1, .fixed = question->other_threads};
+    if (reading_has_server_here(reading) && question->server != NULL) {
+        demand.server = question->server->tasks_per_session;
+    }
+    return demand;
 }
 
 void limits_read(const struct limits_question *question, struct limit_list *list)
@@ -105,8 +120,15 @@ void limits_read(const struct limits_question *question, struct limit_list *list
     buffer_init(&reading.text);
     subject_read(&reading, &reading.client, getpid());
     reading.client.side = LIMIT_CLIENT;
+    if (reading_has_server_here(&reading)) {
+        server_find_process(&reading);
+    }
     reading_count_tasks(&reading);
     client_read(&reading);
+    if (reading_has_server_here(&reading)) {
+        server_read(&reading);
+    }
+    database_read(&reading);
     buffer_fini(&reading.text);
     close(reading.proc);
 }

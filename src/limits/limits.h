@@ -12,13 +12,13 @@
 
 #include "append/adapter.h"
 #include "measure/limit.h"
+#include "measure/recorder.h"
 #include "plan/plan.h"
 
 /* What a run has open and running beside its sessions. */
 enum {
-    LIMITS_RUN_FILES = 3,
-    LIMITS_SAMPLER_FILES = 3,
-    LIMITS_OTHER_FILES = LIMITS_RUN_FILES + LIMITS_SAMPLER_FILES,
+    LIMITS_RUN_FILES = 5 + RECORDER_HISTOGRAMS, /* folder, tables, run.json */
+    LIMITS_SAMPLER_FILES = 4,
     LIMITS_OTHER_THREADS = 1, /* the sampler */
 };
 
@@ -31,9 +31,11 @@ struct limits_question {
     bool has_server;                    /* false: only this machine is looked at */
     bool is_embedded;                   /* the database runs inside this program */
     bool is_remote;                     /* the server is on another machine */
+    bool uses_tcp;                      /* sessions are TCP connections, as far as is known */
     const char *host;                   /* NULL = not known; a path = Unix socket or its folder */
     uint16_t port;                      /* 0 = not known */
     pid_t server_pid;                   /* given by the user; 0 = found by the port */
+    const char *server_cgroup;          /* given by the user; NULL = found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
     unsigned other_files;   /* that this program will open and keep open beside the sessions' */
     unsigned other_threads; /* that it will start beside the sessions' */

@@ -4,11 +4,8 @@
 
 #include <stdint.h>
 
-#include "append/error.h"
-
-/* Raises the soft limit up to the hard one when `needed` descriptors are more than the soft one
- * allows. REJECTED: even the hard limit is too low; *error says what is needed and how to raise
- * it. */
-enum status open_files_allow(uint64_t needed, struct error *error);
+/* Raises the soft limit to the hard one when `needed` descriptors are more than the soft one
+ * allows. Whether the hard one is enough is for limits_read to say. */
+void open_files_allow(uint64_t needed);
 
 #endif

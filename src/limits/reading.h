@@ -61,10 +61,31 @@ bool subject_read(struct reading *reading, struct subject *subject, pid_t pid);
 /* Counts tasks by user in one walk through /proc. */
 void reading_count_tasks(struct reading *reading);
 
-/* Tasks that a session costs on this machine: its thread here, and what the server has for it. */
-uint64_t reading_tasks_each(const struct reading *reading);
+/* The server runs on this machine, as a process of its own. */
+bool reading_has_server_here(const struct reading *reading);
+
+/* What both sides take of something that they may share. */
+struct demand {
+    uint64_t client; /* a session, here */
+    uint64_t server; /* for a session, by a server on this machine */
+    uint64_t fixed;  /* this program, beside its sessions */
+};
+struct demand reading_task_demand(const struct reading *reading);
+
+/* Finds the server's process into reading->server, or says why not. */
+void server_find_process(struct reading *reading);
 
 void client_read(struct reading *reading);
-void cgroup_read(struct reading *reading, const struct subject *subject, struct need tasks);
+void server_read(struct reading *reading);
+void database_read(struct reading *reading);
+void ports_read(struct reading *reading);
+void memory_read_address_space(struct reading *reading);
+void memory_read_machine(struct reading *reading);
+struct demand memory_demand(const struct reading *reading); /* bytes, by estimate */
+uint64_t memory_arenas(void);                               /* that the threads will make */
+void cgroup_read_tasks(struct reading *reading, const struct subject *subject,
+                       const struct demand *demand);
+void cgroup_read_memory(struct reading *reading, const struct subject *subject,
+                        const struct demand *demand);
 
 #endif

@@ -9,24 +9,10 @@
 #include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "load/inquiry.h"
 #include "load/side_job.h"
 #include "plan/schema.h"
 #include "plan/target.h"
-
-/* Whose fault it is that the set-up connection failed. */
-static enum exit_code exit_code_of(const struct error *error)
-{
-    switch (error->kind) {
-    case ERROR_MEMORY:
-    case ERROR_SYSTEM:
-        return EXIT_CODE_CLIENT_LIMIT;
-    case ERROR_USAGE:
-    case ERROR_UNSUPPORTED:
-        return EXIT_CODE_USAGE;
-    default:
-        return EXIT_CODE_SERVER;
-    }
-}
 
 static enum status execute_buffer(struct adapter_conn *conn, const struct plan *plan,
                                   struct buffer *sql, struct error *error)
@@ -259,7 +245,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         return EXIT_CODE_INTERRUPTED;
     }
     *error = preparation.error;
-    return exit_code_of(error);
+    return inquiry_exit_code(error);
 }
 
 void setup_fini(struct setup *setup)

@@ -259,6 +259,7 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->idle_sessions = (unsigned)config->idle_sessions;
     plan->churn_batches = config->churn_batches;
     plan->min_sessions = least_sessions(config);
+    plan->has_min_sessions = config->min_sessions > 0 || config->min_percent > 0;
     plan->is_unchecked = config->is_unchecked;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;

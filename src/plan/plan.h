@@ -54,6 +54,7 @@ struct plan {
     unsigned idle_sessions; /* their numbers follow those of the others; they append nothing */
     uint64_t churn_batches; /* 0 = sessions keep their connection */
     unsigned min_sessions;  /* that must be up, idle ones included, for the run to go on; >= 1 */
+    bool has_min_sessions;  /* it was asked for */
     bool is_unchecked;      /* go on although a limit is certain to be hit */
     size_t stack_bytes;
 

@@ -18,10 +18,11 @@ struct check_report {
     uint64_t sessions;   /* asked for */
     const char *target;  /* without its password; NULL = this machine only */
     const char *version; /* of the server; NULL or "" = it does not say */
-    const char *note;    /* how the connection works, or why it was not asked; may be "" */
+    const char *note;    /* how the connection works, may be NULL or "" */
     const struct limit_list *list;
     uint64_t fitting;          /* sessions; LIMIT_NONE = no limit was found */
     const struct limit *first; /* that binds; NULL = none */
+    const char *failure;       /* why the database was not asked; NULL or "" = it was */
     enum exit_code code;
 };
 

@@ -42,6 +42,7 @@ static json_t *build(const struct check_report *report)
     tree_text(root, "target", report->target);
     tree_text(root, "server_version", report->version);
     tree_text(root, "note", report->note);
+    tree_text(root, "not_asked", report->failure);
     struct tree list = tree_array(root, "limits");
     for (size_t i = 0; i < report->list->count; i++) {
         add_limit(list, &report->list->entries[i]);

@@ -1,0 +1,75 @@
+#include "load/inquiry.h"
+
+#include <string.h>
+
+#include "base/address.h"
+#include "base/interrupt.h"
+#include "load/side_job.h"
+#include "plan/target.h"
+
+struct asking {
+    struct inquiry *inquiry;
+    const struct plan *plan;
+    enum status status;
+    struct error error;
+};
+
+enum exit_code inquiry_exit_code(const struct error *error)
+{
+    switch (error->kind) {
+    case ERROR_MEMORY:
+    case ERROR_SYSTEM:
+        return EXIT_CODE_CLIENT_LIMIT;
+    case ERROR_USAGE:
+    case ERROR_UNSUPPORTED:
+        return EXIT_CODE_USAGE;
+    default:
+        return EXIT_CODE_SERVER;
+    }
+}
+
+static void run_inquiry(struct side_job *job, void *context)
+{
+    struct asking *a = context;
+    const struct adapter *adapter = a->plan->adapter;
+    struct inquiry *inquiry = a->inquiry;
+    struct adapter_conn *conn = NULL;
+    a->status = adapter->open(&a->plan->target, &conn, &a->error);
+    side_job_share(job, conn);
+    if (a->status == STATUS_OK && adapter->inspect != NULL) {
+        adapter->inspect(conn, &inquiry->connection);
+    }
+    if (a->status == STATUS_OK && adapter->server_limits != NULL) {
+        a->status = adapter->server_limits(conn, &inquiry->server, &a->error);
+    }
+    side_job_share(job, NULL);
+    adapter->close(conn);
+    inquiry->is_remote =
+        !inquiry->connection.is_embedded && !address_is_local(inquiry->connection.host);
+}
+
+enum exit_code inquiry_make(struct inquiry *inquiry, const struct plan *plan, struct error *error)
+{
+    memset(inquiry, 0, sizeof *inquiry);
+    target_fill_connection(plan, &inquiry->connection);
+    struct asking asking = {.inquiry = inquiry, .plan = plan};
+    struct side_job job = {
+        .adapter = plan->adapter,
+        .run = run_inquiry,
+        .context = &asking,
+        .notice = plan->is_quiet ? NULL : "waiting for the server to tell its limits",
+    };
+    if (side_job_run(&job, error) != STATUS_OK) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (interrupt_requested()) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the server had answered");
+        return EXIT_CODE_INTERRUPTED;
+    }
+    if (asking.status != STATUS_OK) {
+        memset(&inquiry->server, 0, sizeof inquiry->server);
+        *error = asking.error;
+        return inquiry_exit_code(error);
+    }
+    return EXIT_CODE_OK;
+}

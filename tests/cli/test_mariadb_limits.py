@@ -1,0 +1,81 @@
+"""Limits around a MariaDB server set low in turn, and a server that is ended for memory."""
+
+import harness
+from confine import Cgroup, Confined, other_user
+from harness import PrivateMariadb
+
+
+class MariadbLimits(Confined):
+    def server_pid(self, server):
+        return int((server.home / "pid").read_text())
+
+    def test_max_connections(self):
+        server = PrivateMariadb(self, max_connections=150)
+        command = self.command()
+        predicted, first = self.predict(command, 300, server.url)
+        self.assertEqual(first, "max_connections")
+        ended, run = self.stop_run(command, 300, server.url, code=4)
+        finding = self.check_stop(run, ended, predicted, "sessions", "database")
+        self.assertEqual(finding["name"], "max_connections")
+        self.assertRegex(finding["evidence"], r"Too many connections; 150 allowed")
+        self.assertRegex(finding["fix"], r"max_connections")
+
+    def test_max_user_connections(self):
+        server = PrivateMariadb(self, max_user_connections=120)
+        command = self.command()
+        predicted, first = self.predict(command, 200, server.url)
+        self.assertEqual(first, "max_user_connections")
+        ended, run = self.stop_run(command, 200, server.url, code=4)
+        finding = self.check_stop(run, ended, predicted, "sessions", "database")
+        self.assertEqual(finding["name"], "max_user_connections")
+
+    def as_other_user(self, tasks):
+        """In front of scripts/mariadb.sh start FOLDER: runs it as another user with few tasks."""
+        user = other_user(self)
+        return ("sh", "-c", 'chown "$0" "$4" && exec prlimit --nproc="$1:$1" '
+                'setpriv --reuid="$0" --regid="$0" --clear-groups "$2" "$3" "$4"', user, str(tasks))
+
+    def test_threads_of_the_server(self):
+        server = PrivateMariadb(self, prefix=self.as_other_user(180))
+        pid = self.server_pid(server)
+        command = self.command()
+        # what another user's process may have and has can be seen by its number
+        options = ["--server-pid", pid]
+        predicted, first = self.predict(command, 300, server.url, *options)
+        self.assertEqual(first, "RLIMIT_NPROC")
+        ended, run = self.stop_run(command, 300, server.url, *options, code=4)
+        finding = self.check_stop(run, ended, predicted, "user_tasks", "server")
+        self.assertRegex(finding["evidence"], r"create a new thread.*180 of 180 threads")
+
+    def test_a_cgroup_of_the_server(self):
+        cgroup = Cgroup(self, "pids")
+        server = PrivateMariadb(self, prefix=cgroup.enter)
+        cgroup.write("pids.max", "pids.max", 160)
+        command = self.command()
+        options = ["--server-pid", self.server_pid(server)]
+        predicted, first = self.predict(command, 300, server.url, *options)
+        self.assertEqual(first, "pids.max")
+        ended, run = self.stop_run(command, 300, server.url, *options, code=4)
+        finding = self.check_stop(run, ended, predicted, "cgroup_tasks", "server")
+        self.assertRegex(finding["evidence"], r"160 of 160 threads.*pids.events counted [1-9]")
+
+    def test_a_server_that_is_out_of_memory(self):
+        """The kernel ends it when it wants more than its cgroup may have."""
+        cgroup = Cgroup(self, "memory")
+        server = PrivateMariadb(self, prefix=cgroup.enter)
+        used = cgroup.number("memory.stat", "anon" if cgroup.is_v2 else "total_rss")
+        cgroup.write("memory.limit_in_bytes", "memory.max", used + (8 << 20))
+        if cgroup.is_v2:
+            (cgroup.path / "memory.swap.max").write_text("0")
+        pid = self.server_pid(server)
+        ended, run = self.run_append(500, 500_000, server.url, "--no-check", "--server-pid", pid,
+                                     program=self.command(), code=None)
+        self.assertIn(ended.code, (1, 4), ended)
+        finding = self.check_finding(run, ended, "gone", "server")
+        self.assertEqual(finding["name"], "OOM kill")
+        self.assertRegex(finding["evidence"], rf"\(pid {pid}\) ended; .* for memory")
+        self.assertIn(str(cgroup.path), finding["evidence"])
+
+
+if __name__ == "__main__":
+    harness.main()
