@@ -387,13 +387,43 @@ static bool parse_end(struct procfs_text word, uint64_t *address, uint64_t *port
            *port <= UINT16_MAX;
 }
 
+/* A row of /proc/net/tcp. */
+struct socket_row {
+    uint64_t local_port;
+    uint64_t address;
+    uint64_t port;
+    uint64_t state;
+    uint64_t timer; /* ticks of 1/100 s until it runs out: of TIME_WAIT its end */
+};
+
+/* "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 ..." */
+static bool parse_row(struct procfs_text line, struct socket_row *row)
+{
+    struct procfs_text slot;
+    struct procfs_text local;
+    struct procfs_text remote;
+    struct procfs_text state;
+    struct procfs_text queues;
+    struct procfs_text timer;
+    struct procfs_text kind;
+    uint64_t local_address;
+    return procfs_text_word(&line, &slot) && procfs_text_word(&line, &local) &&
+           procfs_text_word(&line, &remote) && procfs_text_word(&line, &state) &&
+           procfs_text_word(&line, &queues) && procfs_text_word(&line, &timer) &&
+           parse_end(local, &local_address, &row->local_port) &&
+           parse_end(remote, &row->address, &row->port) &&
+           procfs_text_number(state, 16, &row->state) && take_until(&timer, ':', &kind) &&
+           procfs_text_number(timer, 16, &row->timer);
+}
+
 bool limits_parse_sockets(const char *text, size_t length,
                           const struct limits_destination *destination, struct limits_ports *ports,
                           uint64_t *waiting)
 {
     enum {
         TIME_WAIT = 6,
-        LISTEN = 10
+        LISTEN = 10,
+        YOUNG_TICKS = 5900 /* of the 60 s that it lasts */
     };
     struct procfs_text rest = procfs_text_of(text, length);
     struct procfs_text line;
@@ -402,22 +432,21 @@ bool limits_parse_sockets(const char *text, size_t length,
         return false;
     }
     while (procfs_text_line(&rest, &line)) {
-        struct procfs_text slot, local, remote, state;
-        uint64_t address, port, local_address, local_port, state_number;
-        if (!procfs_text_word(&line, &slot) || !procfs_text_word(&line, &local) ||
-            !procfs_text_word(&line, &remote) || !procfs_text_word(&line, &state) ||
-            !parse_end(local, &local_address, &local_port) || !parse_end(remote, &address, &port) ||
-            !procfs_text_number(state, 16, &state_number)) {
+        struct socket_row row;
+        if (!parse_row(line, &row)) {
             return false;
         }
-        const bool is_there = port == destination->port &&
-                              (destination->address == 0 || destination->address == address);
-        const bool is_waiting = state_number == TIME_WAIT;
-        if (state_number != LISTEN && (!is_there || (is_waiting && destination->is_wait_reused))) {
+        const bool is_there = row.port == destination->port &&
+                              (destination->address == 0 || destination->address == row.address);
+        const bool is_waiting = row.state == TIME_WAIT;
+        const bool is_reused =
+            is_waiting && destination->is_wait_reused && row.timer <= YOUNG_TICKS;
+        if (row.state != LISTEN && (!is_there || is_reused)) {
             continue;
         }
-        *waiting += is_waiting && !limits_ports_hold(ports, (uint16_t)local_port) ? 1 : 0;
-        limits_ports_add(ports, (uint16_t)local_port);
+        const uint16_t port = (uint16_t)row.local_port;
+        *waiting += is_waiting && !limits_ports_hold(ports, port) ? 1 : 0;
+        limits_ports_add(ports, port);
     }
     return rest.at == rest.end;
 }

@@ -99,7 +99,7 @@ bool limits_parse_reserved(const char *text, size_t length, struct limits_ports 
 struct limits_destination {
     uint16_t port;
     uint32_t address;    /* IPv4, as /proc/net/tcp shows it; 0 = any address */
-    bool is_wait_reused; /* a connection in TIME_WAIT does not take its port */
+    bool is_wait_reused; /* a connection takes its port for its first second in TIME_WAIT only */
 };
 
 /* /proc/net/tcp or /proc/net/tcp6: adds the local ports of sockets that listen, and of connections

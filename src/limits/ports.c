@@ -79,12 +79,13 @@ struct survey {
 };
 
 static void explain(const struct reading *reading, const struct limits_port_range *range,
-                    uint64_t waiting, struct limit *limit)
+                    uint64_t waiting, bool is_reused, struct limit *limit)
 {
     const uint16_t port = reading->question->port;
     if (waiting > 0) {
         snprintf(limit->note, sizeof limit->note,
-                 "%" PRIu64 " of the ports in use are in TIME_WAIT, and free in a minute", waiting);
+                 "%" PRIu64 " of the ports in use are in TIME_WAIT, and come free %s", waiting,
+                 is_reused ? "in a second" : "in a minute");
     } else if (port >= range->low && port <= range->high && reading_has_server_here(reading)) {
         snprintf(limit->note, sizeof limit->note,
                  "the server's port %u is in the range: a connection may take it while the server "
@@ -112,12 +113,14 @@ static void add_limit(struct reading *reading, const struct limits_port_range *r
         .allowed = (uint64_t)(range->high - range->low) + 1 - reserved,
         .used = count_in(&survey->taken, range) - reserved,
     };
-    explain(reading, range, waiting, &limit);
+    explain(reading, range, waiting, destination.is_wait_reused, &limit);
     const uint64_t left = limit.allowed - limit.used;
     /* ports that wait come free while sessions connect: then it is not certain */
     limit.is_estimate =
         left < reading->question->sessions && left + waiting >= reading->question->sessions;
-    struct limit *entry = reading_add(reading, &limit, (struct need){.each = 1});
+    /* the set-up's connection has been there before the sessions, and keeps its port for a while */
+    const uint64_t set_up = reading->question->port != 0 && waiting == 0 ? 1 : 0;
+    struct limit *entry = reading_add(reading, &limit, (struct need){.each = 1, .fixed = set_up});
     if (entry == NULL) {
         return;
     }

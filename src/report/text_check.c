@@ -62,16 +62,17 @@ static void write_limit(FILE *stream, const struct limit *limit)
     char needed[UNITS_TEXT_BYTES];
     char left[UNITS_TEXT_BYTES];
     char sessions[UNITS_TEXT_BYTES];
-    const uint64_t free = limit->allowed == LIMIT_NONE
-                              ? LIMIT_NONE
-                              : (limit->allowed > limit->used ? limit->allowed - limit->used : 0);
+    uint64_t rest = LIMIT_NONE;
+    if (limit->allowed != LIMIT_NONE) {
+        rest = limit->allowed > limit->used ? limit->allowed - limit->used : 0;
+    }
     struct screen screen;
     screen_init(&screen);
     screen_add(&screen, "%s  %-*s%*s%*s%*s  %s", limit_grade_name(limit->grade), NAME_COLUMNS,
                limit->name, FIGURE_COLUMNS,
-               limit->needed == 0 && free == LIMIT_NONE ? "-"
+               limit->needed == 0 && rest == LIMIT_NONE ? "-"
                                                         : format(limit, limit->needed, needed),
-               FIGURE_COLUMNS, format(limit, free, left), FIGURE_COLUMNS,
+               FIGURE_COLUMNS, format(limit, rest, left), FIGURE_COLUMNS,
                limit->sessions == LIMIT_NONE ? "-" : units_format_count(limit->sessions, sessions),
                strlen(limit->where) > WHERE_COLUMNS ? "" : limit->where);
     write_details(&screen, limit);
@@ -82,13 +83,16 @@ static void write_head(FILE *stream, const struct check_report *report)
 {
     char count[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
-    const bool has_version = report->version != NULL && report->version[0] != '\0';
+    /* without the packager's own part */
+    const char *version = report->version == NULL ? "" : report->version;
+    const size_t length = strcspn(version, "(");
+    const int shown = (int)(length > 1 && version[length] == '(' ? length - 1 : length);
     struct screen screen;
     screen_init(&screen);
-    snprintf(text, sizeof text, "%s session%s, %s%s%s%s",
+    snprintf(text, sizeof text, "%s session%s, %s%s%.*s%s",
              units_format_count(report->sessions, count), report->sessions == 1 ? "" : "s",
-             report->target == NULL ? "this machine only" : report->target, has_version ? " (" : "",
-             has_version ? report->version : "", has_version ? ")" : "");
+             report->target == NULL ? "this machine only" : report->target, shown > 0 ? " (" : "",
+             shown, version, shown > 0 ? ")" : "");
     screen_add_wrapped(&screen, "Check", SCREEN_LABEL_COLUMNS, 3, text);
     if (report->note != NULL && report->note[0] != '\0') {
         screen_add_wrapped(&screen, "Note", SCREEN_LABEL_COLUMNS, 3, report->note);
