@@ -61,7 +61,7 @@ fuzz() {
     rm -f "$build/crashes/$name"-*
     # A fuzzer that does not end by itself is ended, which counts as failed.
     timeout -k 10 $((seconds + 120)) "$program" -max_total_time="$seconds" -max_len=2048 \
-        -timeout=20 -rss_limit_mb=2048 -artifact_prefix="$build/crashes/$name-" \
+        -timeout=60 -rss_limit_mb=2048 -artifact_prefix="$build/crashes/$name-" \
         "$found" "$corpus" </dev/null >"$log" 2>&1 || status=$?
     if [ "$status" -eq 0 ]; then
         echo "$name: $(summary "$log")"

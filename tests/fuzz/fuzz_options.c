@@ -10,8 +10,8 @@
 #include "plan/plan.h"
 
 /* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
- * is the content of every file, and without a NUL there is no file. With WAY_VALUE the second byte
- * chooses an option, and the rest is its value. */
+ * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line
+ * is the name of an option, and what follows it up to the first NUL its value. */
 enum {
     WAY_VALUE = 3,
     WAYS = 4,
@@ -57,7 +57,9 @@ static void check_ranges(const struct config *config)
     check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
     check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
-    check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    if (config->sample_interval_ns != 0) {
+        check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    }
     check_range((uint64_t)config->server_pid, 0, INT32_MAX);
     check_range(config->reconnect_tries, 1, 1000000);
     check_range(config->idle_sessions, 0, PLAN_SESSIONS_MAX);
@@ -130,6 +132,8 @@ static void check_accepted(const struct options *options, int count, char *const
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         check_text(texts[i], count, words);
     }
+    fuzz_require(config->sample_interval_ns > 0 || options->command == COMMAND_FIND_MAX,
+                 "only a search chooses its interval");
     fuzz_require((config->sessions > 0) == (options->command != COMMAND_FIND_MAX),
                  "sessions are given where they are not searched for");
     fuzz_require((config->records > 0) ==
@@ -199,8 +203,21 @@ static bool is_strict(const char *text, const char *argument)
     return length > 0 && *suffixes != NULL;
 }
 
-static void run_value(const struct option_entry *entry, const char *value)
+static void run_value(char *name)
 {
+    const struct option_entry *entry = NULL;
+    char *line_break = strchr(name, '\n');
+    if (line_break == NULL) {
+        return;
+    }
+    *line_break = '\0';
+    const char *value = line_break + 1;
+    for (size_t i = 0; i < option_table_size && entry == NULL; i++) {
+        entry = strcmp(option_table[i].name, name) == 0 ? &option_table[i] : NULL;
+    }
+    if (entry == NULL) {
+        return;
+    }
     struct options options = {.command = COMMAND_RUN};
     struct error error;
     error_clear(&error);
@@ -234,9 +251,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(file_content, nul + 1, file_size);
     }
     if (way == WAY_VALUE) {
-        char *value = fuzz_text(data + 2, size - 2);
-        run_value(&option_table[data[1] % option_table_size], value);
-        free(value);
+        char *name = fuzz_text(data + 1, size - 1);
+        run_value(name);
+        free(name);
     } else {
         split_words(commands[way], data + 1, size - 1);
     }
