@@ -7,7 +7,8 @@ usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev'
 test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
-    odbc-mariadb libsqliteodbc libcmocka-dev clang-format clang-tidy cppcheck valgrind util-linux procps'
+    odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
+    libclang-rt-dev cppcheck valgrind util-linux procps'
 bench_packages='sysbench'
 
 case "${1:-run}" in
@@ -17,11 +18,20 @@ bench) packages="$run_packages $test_packages $bench_packages" ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
+# Where clang's own runtime lies differs; a program that needs it is built, or not.
+can_fuzz() {
+    echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(
+        const char *d, unsigned long n) { return (int)(d == 0 && n > 0); }' |
+        clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
+}
+
 # Some packages go by other names, too; then what they are for tells whether they are there.
 is_there_by_another_name() {
     case $1 in
     pkg-config) command -v pkg-config >/dev/null ;;
     mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
+    clang) command -v clang >/dev/null ;;
+    libclang-rt-dev) can_fuzz ;;
     *) false ;;
     esac
 }
@@ -40,7 +50,7 @@ else
     libraries='jansson libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
-        programs="$programs psql mariadbd mariadb mariadb-install-db odbcinst clang-format clang-tidy
+        programs="$programs psql mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
             cppcheck valgrind setpriv"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
@@ -100,6 +110,16 @@ case " $missing " in
             $as_root tee "$no_start" >/dev/null
         $as_root chmod 755 "$no_start"
     fi
+    ;;
+esac
+
+case " $missing " in
+*' libclang-rt-dev '*)
+    # Named by clang's version; where there is no such package, clang brings it along.
+    version=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+    runtime=libclang-rt-$version-dev
+    apt-cache show "$runtime" >/dev/null 2>&1 || runtime=
+    missing=$(echo "$missing " | sed "s/ libclang-rt-dev / $runtime /")
     ;;
 esac
 

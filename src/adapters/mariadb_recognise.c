@@ -1,10 +1,10 @@
 /* Whether MariaDB, MySQL or one of their kin listens on a port: the server speaks first. */
-#include "adapters/mariadb_conn.h"
+#include "adapters/mariadb_recognise.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "adapters/mariadb_conn.h"
 #include "base/probe.h"
 
 enum {
@@ -16,7 +16,7 @@ enum {
 };
 
 /* A greeting is packet 0: the number of the protocol, and the server's version as a text. */
-static bool is_greeting(const unsigned char *bytes, size_t length)
+bool mariadb_is_greeting(const unsigned char *bytes, size_t length)
 {
     if (length < HEADER_BYTES + 3 || bytes[3] != 0) {
         return false;
@@ -46,7 +46,7 @@ enum status mariadb_recognise(const char *host, uint16_t port, unsigned timeout_
     }
     const size_t length = probe_ask(sock, NULL, 0, bytes, sizeof bytes, timeout_s);
     close(sock);
-    if (is_greeting(bytes, length)) {
+    if (mariadb_is_greeting(bytes, length)) {
         return STATUS_OK;
     }
     error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%.110s:%u does not speak MySQL's protocol", host,

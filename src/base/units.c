@@ -78,10 +78,10 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns)
         return false;
     }
     const double ns = number * (double)factor_ms * (double)MONO_NS_PER_MS;
-    if (!(ns >= 1.0) || ns > (double)max_ns) {
+    if (!(ns >= 1.0) || ns >= 0x1p63 || llround(ns) > max_ns) {
         return false;
     }
-    *value_ns = (int64_t)llround(ns);
+    *value_ns = llround(ns);
     return true;
 }
 

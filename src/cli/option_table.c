@@ -82,13 +82,21 @@ STORE(store_password_file)
                   strerror(errno));
         return STATUS_REJECTED;
     }
-    const bool is_read = fgets(options->password, sizeof options->password, file) != NULL;
+    size_t length = 0;
+    int byte;
+    while ((byte = getc(file)) != EOF && byte != '\n' && byte != '\0' &&
+           length < sizeof options->password - 1) {
+        options->password[length++] = (char)byte;
+    }
     fclose(file);
-    const size_t length = is_read ? strcspn(options->password, "\r\n") : 0;
-    if (length == 0 || length == sizeof options->password - 1) {
+    const bool is_whole = byte == EOF || byte == '\n';
+    if (is_whole && length > 0 && options->password[length - 1] == '\r') {
+        length--;
+    }
+    if (!is_whole || length == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--password-file %s: its first line must have 1 to %zu bytes", value,
-                  sizeof options->password - 2);
+                  "--password-file %s: its first line must have 1 to %zu bytes, none of them NUL",
+                  value, sizeof options->password - 2);
         return STATUS_REJECTED;
     }
     options->password[length] = '\0';
@@ -287,12 +295,14 @@ STORE(store_min_sessions)
     const size_t length = strlen(value);
     char share[8];
     uint64_t percent;
+    options->config.min_sessions = 0;
+    options->config.min_percent = 0;
     if (length == 0 || value[length - 1] != '%') {
         return store_count("min-sessions", value, PLAN_SESSIONS_MAX, &options->config.min_sessions,
                            error);
     }
     snprintf(share, sizeof share, "%.*s", (int)(length - 1 < 7 ? length - 1 : 7), value);
-    if (!units_parse_count(share, 100, &percent) || percent == 0) {
+    if (length > sizeof share || !units_parse_count(share, 100, &percent) || percent == 0) {
         return refuse(error, "min-sessions", value,
                       "a number of sessions or a share of 1% to 100%");
     }

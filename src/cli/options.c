@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ static enum status refuse_option(int code, char *const *argv, struct error *erro
     const char *word = argv[optind > 0 ? optind - 1 : 0];
     if (code == ':') {
         error_set(error, ERROR_USAGE, 0, NULL, "%s needs a value: see append --help", word);
-    } else if (isdigit(optopt)) {
+    } else if (optopt >= '0' && optopt <= '9') {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "'-%c…' is no count: SESSIONS and RECORDS are whole numbers from 1", optopt);
     } else if (optopt >= FIRST_LONG) {
@@ -117,7 +116,7 @@ enum status options_parse(struct options *options, enum command command, int arg
     struct option longs[OPTION_TABLE_MAX + 1];
     make_long_options(longs, command);
     opterr = 0;
-    optind = 1;
+    optind = 0; /* getopt forgets the words of an earlier call, which 1 does not make it do */
     int code;
     while ((code = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
         if (code == '?' || code == ':') {

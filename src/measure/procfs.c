@@ -25,7 +25,8 @@ static bool parse_cpu_line(struct procfs_text line, struct procfs_cpu *out)
     size_t count = 0;
     struct procfs_text word;
     while (count < CPU_FIELDS_MAX && procfs_text_word(&line, &word)) {
-        if (!procfs_text_number(word, 10, &fields[count])) {
+        if (!procfs_text_number(word, 10, &fields[count]) ||
+            fields[count] > UINT64_MAX / CPU_FIELDS_MAX) {
             return false;
         }
         count++;

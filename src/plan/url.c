@@ -127,19 +127,37 @@ void url_fini(struct url *url)
     *url = (struct url){0};
 }
 
-/* Copies the part of a query whose key is a password as "key=***". */
-static const char *skip_secret(const char *from, char *out, size_t size)
+/* A key may be percent-encoded too. */
+static bool is_secret_key(const char *from, size_t length)
 {
-    static const char *const keys[] = {"password=", "sslpassword="};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const size_t length = strlen(keys[i]);
-        if (strncmp(from, keys[i], length) == 0) {
-            snprintf(out, size, "%s***", keys[i]);
-            return from + strcspn(from, "&#");
-        }
+    char key[URL_KEY_BYTES];
+    if (length >= sizeof key) {
+        return false;
     }
-    out[0] = '\0';
-    return from;
+    memcpy(key, from, length);
+    key[length] = '\0';
+    return url_decode(key) && (strcmp(key, "password") == 0 || strcmp(key, "sslpassword") == 0);
+}
+
+/* Behind a parameter of a query that is a password; NULL when it is none. A '#' does not end it:
+ * PostgreSQL's library takes it for a part of the value. */
+static const char *end_of_secret(const char *from)
+{
+    const size_t length = strcspn(from, "&");
+    const char *equals = memchr(from, '=', length);
+    return equals != NULL && is_secret_key(from, (size_t)(equals - from)) ? from + length : NULL;
+}
+
+/* The first character to show again behind a password from `colon` to `at`, which may itself be
+ * within a parameter that is a password. */
+static const char *skip_password(const char *colon, const char *at)
+{
+    const char *end = at;
+    for (const char *c = colon; c < at; c++) {
+        const char *secret = *c == '?' || *c == '&' ? end_of_secret(c + 1) : NULL;
+        end = secret != NULL && secret > end ? secret : end;
+    }
+    return end;
 }
 
 void url_redact(const char *text, char *out, size_t size)
@@ -151,15 +169,18 @@ void url_redact(const char *text, char *out, size_t size)
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
     const char *tail = text;
     size_t used = 0;
-    if (colon != NULL) {
-        used = (size_t)snprintf(out, size, "%.*s", (int)(colon - text), text);
-        tail = at;
-    }
-    while (*tail != '\0' && used + 24 < size) {
+    while (*tail != '\0' && used + 1 < size) {
+        if (colon != NULL && tail >= colon && tail < at) {
+            tail = skip_password(colon, at);
+            continue;
+        }
         out[used++] = *tail++;
-        if (out[used - 1] == '?' || out[used - 1] == '&') {
-            tail = skip_secret(tail, out + used, size - used);
-            used += strlen(out + used);
+        const bool is_key = out[used - 1] == '?' || out[used - 1] == '&';
+        const char *secret = is_key ? end_of_secret(tail) : NULL;
+        if (secret != NULL) {
+            used += (size_t)snprintf(out + used, size - used, "%.*s=***", (int)strcspn(tail, "="),
+                                     tail);
+            tail = secret;
         }
     }
     out[used < size ? used : size - 1] = '\0';
@@ -188,6 +209,7 @@ static bool is_shown_key(const char *key, size_t length)
 static const char *skip_value(const char *at, bool *is_closed)
 {
     *is_closed = true;
+    at += strspn(at, " ");
     if (*at == '{') {
         at++;
         while (*at != '\0' && (at[0] != '}' || at[1] == '}')) {

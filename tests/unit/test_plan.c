@@ -189,6 +189,10 @@ static void test_redaction(void **state)
         {"db://user:sec@ret@host/d", "db://user@host/d"},
         {"db://host/d?password=secret&a=b", "db://host/d?password=***&a=b"},
         {"db://host/d?a=b&password=secret", "db://host/d?a=b&password=***"},
+        {"db:///d?password=sec:r@t&a=b", "db:///d?password=***&a=b"},
+        {"db://h1:1,h2:2/d?password=sec@ret", "db://h1"},
+        {"db://host/d?password=sec#ret", "db://host/d?password=***"},
+        {"db://host/d?pass%77ord=secret", "db://host/d?pass%77ord=***"},
         {"db://user@host/d", "db://user@host/d"},
         {"plain", "plain"},
     };
@@ -211,6 +215,7 @@ static void test_connection_string_redaction(void **state)
         {"odbc:pwd={a;b}}c};Server=h", "odbc:pwd=***;Server=h"},
         {"odbc:Driver={P;Q};Password =s", "odbc:Driver={P;Q};Password =***"},
         {"odbc:PWD=", "odbc:PWD=***"},
+        {"odbc:PWD= {a;Server=b};Port=5", "odbc:PWD=***;Port=5"},
         {"odbc:x;y;", "odbc:x;y;"},
         {"odbc:PWD={open", "odbc:PWD=***"},
         {"odbc:Driver={open;Pwd=s;Server=x", "odbc:Driver=***"},

@@ -68,6 +68,8 @@ static void test_durations(void **state)
     }
     int64_t value;
     assert_false(units_parse_duration("11", 10 * MONO_NS_PER_S, &value));
+    /* 2^63 ns when it is a double, one more than there are */
+    assert_false(units_parse_duration("9223372036.854775", INT64_MAX, &value));
 }
 
 static void test_formats(void **state)

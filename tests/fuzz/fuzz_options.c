@@ -1,0 +1,264 @@
+/* The command line: what is accepted is in range and points at what was given, what is refused says
+ * why. Nothing but the password file is opened, and that one is a part of the input. */
+#include "fuzz/fuzz.h"
+
+#include <errno.h>
+
+#include "base/mono.h"
+#include "cli/option_table.h"
+#include "cli/options.h"
+#include "plan/plan.h"
+
+/* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
+ * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line
+ * is the name of an option, and what follows it up to the first NUL its value. */
+enum {
+    WAY_VALUE = 3,
+    WAYS = 4,
+    WORDS_MAX = 48
+};
+
+/* Of fopen below; NULL: there is no such file. */
+static char *file_content;
+static size_t file_size;
+static bool is_parsing;
+
+/* The linker leads fopen here: a fuzzer that guesses paths would read what is there, or wait for
+ * a pipe. */
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    if (!is_parsing) {
+        return __real_fopen(path, mode);
+    }
+    fuzz_require(mode[0] == 'r', "options only read files");
+    if (file_content == NULL) {
+        errno = ENOENT;
+        return NULL;
+    }
+    return fmemopen(file_content, file_size, "r");
+}
+
+static void check_range(uint64_t value, uint64_t least, uint64_t most)
+{
+    fuzz_require(value >= least && value <= most, "an option's value is in its range");
+}
+
+static void check_ranges(const struct config *config)
+{
+    const int64_t day = 24 * 3600 * MONO_NS_PER_S;
+    check_range(config->sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(config->records, 0, PLAN_RECORDS_MAX);
+    check_range(config->batch_rows, 1, PLAN_BATCH_ROWS_MAX);
+    check_range(config->read_every, 1, UINT32_MAX);
+    check_range(config->seed, 0, INT64_MAX);
+    check_range(config->rate_rows_per_s, 0, 1000000000);
+    check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
+    check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
+    check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
+    if (config->sample_interval_ns != 0) {
+        check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    }
+    check_range((uint64_t)config->server_pid, 0, INT32_MAX);
+    check_range(config->reconnect_tries, 1, 1000000);
+    check_range(config->idle_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(config->churn_batches, 0, UINT32_MAX);
+    check_range(config->min_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(config->min_percent, 0, 100);
+    check_range(config->first_sessions, 1, PLAN_SESSIONS_MAX);
+    check_range(config->max_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range((uint64_t)config->hold_ns, 1, (uint64_t)day);
+    check_range((uint64_t)config->max_time_ns, 1, (uint64_t)(30 * day));
+    check_range((uint64_t)config->p99_bound_ns, 0, (uint64_t)day);
+    check_range(config->max_memory_bytes, 0, UINT64_C(1) << 50);
+    check_range(config->stack_bytes, 0, UINT64_C(1) << 30);
+    check_range(config->read_mode, READ_COUNT, READ_QUERY);
+    fuzz_require((config->read_mode == READ_QUERY) <= (config->read_sql != NULL),
+                 "a query has a text");
+    fuzz_require(config->min_sessions == 0 || config->min_percent == 0,
+                 "of --min-sessions the last one counts");
+}
+
+static void check_refusal(const struct error *error)
+{
+    fuzz_require(error->kind == ERROR_USAGE, "a refused command line is a usage error");
+    fuzz_require(error->text[0] != '\0' && strpbrk(error->text, "\n\r\t") == NULL,
+                 "a refusal is one line");
+}
+
+/* The password is the file's first line, all of it. */
+static void check_password(const struct options *options)
+{
+    const char *password = options->config.password;
+    if (password == NULL) {
+        return;
+    }
+    const size_t length = strlen(password);
+    fuzz_require(password == options->password && length > 0 && file_size >= length,
+                 "a password is in its place");
+    const char *end = file_content + length;
+    size_t left = file_size - length;
+    if (left > 0 && *end == '\r') {
+        end++;
+        left--;
+    }
+    fuzz_require(memcmp(password, file_content, length) == 0 && (left == 0 || *end == '\n'),
+                 "a password is the first line of its file");
+}
+
+static void check_text(const char *text, int count, char *const *words)
+{
+    bool is_given = text == NULL || strcmp(text, PLAN_DEFAULT_TABLE) == 0;
+    for (int i = 0; i < count && !is_given; i++) {
+        is_given = text >= words[i] && text <= words[i] + strlen(words[i]);
+    }
+    fuzz_require(is_given, "a text of the plan is one of the command line");
+}
+
+static void check_accepted(const struct options *options, int count, char *const *words)
+{
+    const struct config *config = &options->config;
+    const char *const texts[] = {config->target, config->adapter,       config->host,
+                                 config->user,   config->database,      config->table,
+                                 config->schema, config->schema_file,   config->engine,
+                                 config->method, config->read_sql,      config->out,
+                                 config->target, config->server_cgroup, NULL};
+    check_password(options);
+    if (options->is_help || options->is_version) {
+        return;
+    }
+    check_ranges(config);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        check_text(texts[i], count, words);
+    }
+    fuzz_require(config->sample_interval_ns > 0 || options->command == COMMAND_FIND_MAX,
+                 "only a search chooses its interval");
+    fuzz_require((config->sessions > 0) == (options->command != COMMAND_FIND_MAX),
+                 "sessions are given where they are not searched for");
+    fuzz_require((config->records > 0) ==
+                     (options->command == COMMAND_RUN && config->duration_ns == 0),
+                 "a run has rows or a duration");
+}
+
+static void run_words(enum command command, int count, char **words)
+{
+    struct options options;
+    enum status first = STATUS_OK;
+    for (int i = 0; i < 2; i++) { /* getopt keeps a state, and sorts the words */
+        struct error error;
+        error_clear(&error);
+        is_parsing = true;
+        const enum status status = options_parse(&options, command, count, words, &error);
+        is_parsing = false;
+        if (status == STATUS_OK) {
+            check_accepted(&options, count, words);
+        } else {
+            check_refusal(&error);
+        }
+        fuzz_require(i == 0 || status == first, "a second look finds the same");
+        first = status;
+    }
+}
+
+static void split_words(enum command command, const uint8_t *data, size_t size)
+{
+    char **words = calloc(WORDS_MAX + 1, sizeof *words);
+    char *text = fuzz_text(data, size);
+    int count = 0;
+    fuzz_require(words != NULL, "there is memory for the words");
+    words[count++] = strdup("append");
+    for (const char *line = text; line != NULL && count < WORDS_MAX;) {
+        const char *end = strchr(line, '\n');
+        words[count++] = end == NULL ? strdup(line) : strndup(line, (size_t)(end - line));
+        line = end == NULL ? NULL : end + 1;
+    }
+    run_words(command, count, words);
+    for (int i = 0; i < count; i++) {
+        free(words[i]);
+    }
+    free(words);
+    free(text);
+}
+
+static bool is_strict(const char *text, const char *argument)
+{
+    static const char *const counts[] = {"", "k", "K", "m", "M", "g", "G", NULL};
+    static const char *const shares[] = {"", "k", "K", "m", "M", "g", "G", "%", NULL};
+    static const char *const times[] = {"", "ms", "s", "m", "min", "h", NULL};
+    const bool is_time = strcmp(argument, "T") == 0;
+    const char *const *suffixes = is_time ? times : NULL;
+    if (strcmp(argument, "N") == 0 || strcmp(argument, "PID") == 0) {
+        suffixes = counts;
+    } else if (strcmp(argument, "N|N%") == 0) {
+        suffixes = shares;
+    }
+    if (suffixes == NULL) {
+        return true;
+    }
+    const size_t length = strspn(text, is_time ? "0123456789." : "0123456789");
+    while (*suffixes != NULL && strcmp(text + length, *suffixes) != 0) {
+        suffixes++;
+    }
+    return length > 0 && *suffixes != NULL;
+}
+
+static void run_value(char *name)
+{
+    const struct option_entry *entry = NULL;
+    char *line_break = strchr(name, '\n');
+    if (line_break == NULL) {
+        return;
+    }
+    *line_break = '\0';
+    const char *value = line_break + 1;
+    for (size_t i = 0; i < option_table_size && entry == NULL; i++) {
+        entry = strcmp(option_table[i].name, name) == 0 ? &option_table[i] : NULL;
+    }
+    if (entry == NULL) {
+        return;
+    }
+    struct options options = {.command = COMMAND_RUN};
+    struct error error;
+    error_clear(&error);
+    config_init(&options.config);
+    is_parsing = true;
+    const enum status status = entry->store(&options, value, &error);
+    is_parsing = false;
+    if (status == STATUS_OK) {
+        check_ranges(&options.config);
+        check_password(&options);
+        fuzz_require(entry->argument == NULL || is_strict(value, entry->argument),
+                     "a value is read as a whole");
+    } else {
+        check_refusal(&error);
+        fuzz_require(strstr(error.text, entry->name) != NULL, "a refusal names the option");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const enum command commands[] = {COMMAND_RUN, COMMAND_CHECK, COMMAND_FIND_MAX};
+    if (size < 2) {
+        return 0;
+    }
+    const unsigned way = data[0] % WAYS;
+    const uint8_t *nul = memchr(data + 1, '\0', size - 1);
+    if (nul != NULL) {
+        file_size = (size_t)(data + size - nul - 1);
+        file_content = malloc(file_size > 0 ? file_size : 1);
+        fuzz_require(file_content != NULL, "there is memory for the file");
+        memcpy(file_content, nul + 1, file_size);
+    }
+    if (way == WAY_VALUE) {
+        char *name = fuzz_text(data + 1, size - 1);
+        run_value(name);
+        free(name);
+    } else {
+        split_words(commands[way], data + 1, size - 1);
+    }
+    free(file_content);
+    file_content = NULL;
+    file_size = 0;
+    return 0;
+}

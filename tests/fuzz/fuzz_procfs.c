@@ -1,0 +1,159 @@
+/* Files of /proc and of cgroups: no figure comes from a file that was cut, and none is absurd. */
+#include "fuzz/fuzz.h"
+
+#include "measure/procfs.h"
+
+/* Whether a parser that was happy reads its text to the end, or only the first lines. */
+enum reach {
+    READS_FIRST_LINE,
+    READS_ALL
+};
+
+struct surface {
+    bool (*parse)(const char *text, size_t length);
+    enum reach reach;
+};
+
+static bool parse_cpu(const char *text, size_t length)
+{
+    struct procfs_cpu out;
+    if (!procfs_parse_cpu(text, length, &out)) {
+        return false;
+    }
+    fuzz_require(out.busy_ticks <= out.total_ticks && out.steal_ticks <= out.busy_ticks,
+                 "busy time is a part of all time, and stolen time of busy time");
+    fuzz_require(out.cpus > 0, "there is a CPU");
+    return true;
+}
+
+static bool parse_process(const char *text, size_t length)
+{
+    struct procfs_process out;
+    if (!procfs_parse_process(text, length, &out)) {
+        return false;
+    }
+    fuzz_require(out.pid > 0 && out.parent >= 0, "a process has a number");
+    fuzz_require(strnlen(out.name, sizeof out.name) < sizeof out.name, "a name has an end");
+    return true;
+}
+
+static bool parse_rollup(const char *text, size_t length)
+{
+    struct procfs_rollup out;
+    if (!procfs_parse_rollup(text, length, &out)) {
+        return false;
+    }
+    fuzz_require(out.has_pss_anon || out.pss_anon_bytes == 0, "what is missing is 0");
+    fuzz_require(out.pss_bytes % 1024 == 0 && out.private_huge_bytes % 1024 == 0,
+                 "sizes are in KiB");
+    return true;
+}
+
+static bool parse_statm(const char *text, size_t length)
+{
+    struct procfs_statm out;
+    return procfs_parse_statm(text, length, &out);
+}
+
+static bool parse_schedstat(const char *text, size_t length)
+{
+    struct procfs_schedstat out;
+    return procfs_parse_schedstat(text, length, &out);
+}
+
+static bool parse_peak(const char *text, size_t length)
+{
+    uint64_t bytes;
+    return procfs_parse_peak(text, length, &bytes);
+}
+
+static bool parse_listeners(const char *text, size_t length)
+{
+    struct procfs_inodes found = {0};
+    const bool is_good = procfs_parse_listeners(text, length, 5432, &found);
+    fuzz_require(found.count <= PROCFS_INODES_MAX, "sockets fit");
+    return is_good;
+}
+
+static bool parse_unix_listeners(const char *text, size_t length)
+{
+    static const char *const paths[] = {"/run/postgresql", "/run/mysqld/mysqld.sock", ""};
+    bool is_good = true;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct procfs_inodes found = {0};
+        is_good = procfs_parse_unix_listeners(text, length, paths[i], 5432, &found);
+        fuzz_require(found.count <= PROCFS_INODES_MAX, "sockets fit");
+    }
+    return is_good;
+}
+
+static bool parse_cgroup_memory(const char *text, size_t length)
+{
+    uint64_t bytes;
+    return procfs_parse_cgroup_memory(text, length, &bytes);
+}
+
+static bool parse_cgroup_cpu(const char *text, size_t length)
+{
+    uint64_t usage_us;
+    return procfs_parse_cgroup_cpu(text, length, &usage_us);
+}
+
+static bool parse_pids(const char *text, size_t length)
+{
+    size_t offset = 0;
+    pid_t pid = 0;
+    bool is_any = false;
+    for (size_t before = 0; procfs_next_pid(text, length, &offset, &pid); before = offset) {
+        fuzz_require(pid >= 0 && offset > before && offset <= length, "pids come line by line");
+        is_any = true;
+    }
+    return is_any;
+}
+
+static void check_path(const char *path, size_t path_length, const char *text, size_t length)
+{
+    if (path != NULL) {
+        fuzz_require(path >= text && path + path_length <= text + length, "a path is in the text");
+        fuzz_require(path_length > 0 && path[0] == '/' && memchr(path, '\n', path_length) == NULL,
+                     "a path is absolute, and of one line");
+    }
+}
+
+static bool parse_cgroup(const char *text, size_t length)
+{
+    struct procfs_cgroup out;
+    if (!procfs_parse_cgroup(text, length, &out)) {
+        return false;
+    }
+    fuzz_require(out.unified != NULL || out.memory != NULL, "a cgroup was found");
+    check_path(out.unified, out.unified_length, text, length);
+    check_path(out.memory, out.memory_length, text, length);
+    return true;
+}
+
+static const struct surface surfaces[] = {
+    {parse_cpu, READS_FIRST_LINE},       {parse_process, READS_FIRST_LINE},
+    {parse_rollup, READS_ALL},           {parse_statm, READS_FIRST_LINE},
+    {parse_schedstat, READS_FIRST_LINE}, {parse_peak, READS_ALL},
+    {parse_listeners, READS_ALL},        {parse_unix_listeners, READS_ALL},
+    {parse_cgroup_memory, READS_ALL},    {parse_cgroup_cpu, READS_ALL},
+    {parse_pids, READS_FIRST_LINE},      {parse_cgroup, READS_ALL},
+};
+
+/* The first byte chooses the parser. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) {
+        return 0;
+    }
+    const struct surface *surface = &surfaces[data[0] % (sizeof surfaces / sizeof surfaces[0])];
+    const char *text = (const char *)data + 1;
+    const size_t length = size - 1;
+    if (surface->parse(text, length)) {
+        const char *end =
+            surface->reach == READS_ALL ? text + length - 1 : memchr(text, '\n', length);
+        fuzz_require(end != NULL && *end == '\n', "a file that was cut is no figure");
+    }
+    return 0;
+}

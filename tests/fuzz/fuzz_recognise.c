@@ -1,0 +1,23 @@
+/* What a server answers to the question who it is: one database at most claims it. */
+#include "fuzz/fuzz.h"
+
+#if APPEND_HAVE_POSTGRESQL
+#include "adapters/postgresql_recognise.h"
+#endif
+#if APPEND_HAVE_MARIADB
+#include "adapters/mariadb_recognise.h"
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    unsigned claims = 0;
+#if APPEND_HAVE_POSTGRESQL
+    claims += postgresql_is_answer(data, size) ? 1 : 0;
+#endif
+#if APPEND_HAVE_MARIADB
+    claims += mariadb_is_greeting(data, size) ? 1 : 0;
+#endif
+    fuzz_require(size > 0 || claims == 0, "silence is no answer");
+    fuzz_require(claims < 2, "one answer is of one database");
+    return 0;
+}
