@@ -27,6 +27,11 @@ struct evidence {
     struct evidence_counters counters; /* before the sessions */
 };
 
+static bool is_server_here(const struct limits_question *question)
+{
+    return question->has_server && !question->is_embedded && !question->is_remote;
+}
+
 /* Whose process may not be seen may still be seen to listen. */
 static bool is_port_open(uint16_t port)
 {
@@ -47,7 +52,7 @@ static bool is_port_open(uint16_t port)
 static void find_server(struct evidence *evidence)
 {
     const struct limits_question *question = evidence->question;
-    if (!question->has_server || question->is_embedded || question->is_remote) {
+    if (!is_server_here(question)) {
         return;
     }
     const int proc = proc_file_open_root();
@@ -153,6 +158,7 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
         .before = &evidence->before,
         .shortage = evidence->is_captured ? &evidence->shortage : NULL,
         .server = evidence->question->server,
+        .is_server_here = is_server_here(evidence->question),
         .is_server_gone = is_server_gone(evidence, result),
         .server_pid = evidence->server.pid,
         .port = evidence->question->port,

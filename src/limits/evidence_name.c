@@ -21,11 +21,11 @@ struct naming {
     struct shortage_sum sums[SHORTAGES];
 };
 
-static const enum limit_id client_tasks[] = {
+/* What can keep a process or thread from being made. */
+static const enum limit_id task_limits[] = {
     LIMIT_USER_TASKS, LIMIT_CGROUP_TASKS,  LIMIT_THREADS_MAX, LIMIT_PID_MAX,
     LIMIT_MAP_COUNT,  LIMIT_ADDRESS_SPACE, LIMIT_COMMIT};
-static const enum limit_id server_tasks[] = {LIMIT_USER_TASKS, LIMIT_CGROUP_TASKS,
-                                             LIMIT_THREADS_MAX, LIMIT_PID_MAX};
+#define TASK_LIMITS (sizeof task_limits / sizeof task_limits[0])
 
 __attribute__((format(printf, 3, 4))) static void add_text(char *text, size_t size,
                                                            const char *format, ...)
@@ -47,7 +47,7 @@ static uint64_t room_of(const struct limit *limit)
 /* Reading took a moment, in which others may have come and gone. */
 static bool is_full(const struct limit *limit)
 {
-    return limit->allowed != LIMIT_NONE && room_of(limit) <= limit->allowed / 100 + 1;
+    return limit->allowed != LIMIT_NONE && room_of(limit) <= limit->allowed / 1000 + 2;
 }
 
 static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,
@@ -61,13 +61,16 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* What limits a whole machine stands once in a list, as the client's. */
-static const struct limit *find_task_limit(const struct limit_list *list, enum limit_id id,
+/* As it was while sessions were short of tasks. What limits a whole machine stands once in a list,
+ * as the client's. */
+static const struct limit *find_task_limit(const struct naming *naming, enum limit_id id,
                                            enum limit_side side)
 {
+    const struct limit_list *list = naming->facts->shortage;
     const struct limit *limit = find_limit(list, id, side);
-    const bool is_machine = id == LIMIT_THREADS_MAX || id == LIMIT_PID_MAX;
-    return limit == NULL && is_machine ? find_limit(list, id, LIMIT_CLIENT) : limit;
+    const bool is_machine = id == LIMIT_THREADS_MAX || id == LIMIT_PID_MAX || id == LIMIT_COMMIT;
+    const bool is_here = side == LIMIT_CLIENT || naming->facts->is_server_here;
+    return limit == NULL && is_machine && is_here ? find_limit(list, id, LIMIT_CLIENT) : limit;
 }
 
 static struct finding *add_finding(struct naming *naming, enum limit_id id, enum limit_side side,
@@ -102,15 +105,12 @@ static void say_use(struct finding *finding, const struct limit *limit)
 }
 
 /* The limit on tasks that leaves the least room; NULL: none is full. */
-static const struct limit *find_full(const struct naming *naming, const enum limit_id *ids,
-                                     size_t count, enum limit_side side)
+static const struct limit *find_full(const struct naming *naming, enum limit_side side)
 {
     const struct limit *found = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct limit *limit = find_task_limit(naming->facts->shortage, ids[i], side);
-        if (limit != NULL && is_full(limit) &&
-            (found == NULL || (double)room_of(limit) / (double)limit->allowed <
-                                  (double)room_of(found) / (double)found->allowed)) {
+    for (size_t i = 0; i < TASK_LIMITS; i++) {
+        const struct limit *limit = find_task_limit(naming, task_limits[i], side);
+        if (limit != NULL && is_full(limit) && (found == NULL || room_of(limit) < room_of(found))) {
             found = limit;
         }
     }
@@ -118,12 +118,11 @@ static const struct limit *find_full(const struct naming *naming, const enum lim
 }
 
 /* It cannot be told which limit it was: all that it can be, with the room that they left. */
-static void say_candidates(struct naming *naming, struct finding *finding, const enum limit_id *ids,
-                           size_t count)
+static void say_candidates(const struct naming *naming, struct finding *finding)
 {
     const char *separator = "; no limit that can be read here was reached; room left: ";
-    for (size_t i = 0; i < count; i++) {
-        const struct limit *limit = find_task_limit(naming->facts->shortage, ids[i], finding->side);
+    for (size_t i = 0; i < TASK_LIMITS; i++) {
+        const struct limit *limit = find_task_limit(naming, task_limits[i], finding->side);
         if (limit != NULL && limit->allowed != LIMIT_NONE) {
             char room[UNITS_TEXT_BYTES];
             SAY(finding, "%s%s %s", separator, limit->name,
@@ -136,33 +135,27 @@ static void say_candidates(struct naming *naming, struct finding *finding, const
     }
 }
 
-/* Tasks that could not be made: `sum->first` says so. */
+/* Tasks that could not be made; `what` says how that was noticed. */
 static void name_tasks(struct naming *naming, enum limit_side side, const char *what,
                        uint64_t sessions)
 {
-    const bool is_client = side == LIMIT_CLIENT;
-    const enum limit_id *ids = is_client ? client_tasks : server_tasks;
-    const size_t count = is_client ? sizeof client_tasks / sizeof client_tasks[0]
-                                   : sizeof server_tasks / sizeof server_tasks[0];
     const uint64_t refused =
-        naming->facts->growth[is_client ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
-    const struct limit_list *list = naming->facts->shortage;
-    const struct limit *limit = find_full(naming, ids, count, side);
-    if (refused > 0 && find_limit(list, LIMIT_CGROUP_TASKS, side) != NULL) {
-        limit = find_limit(list, LIMIT_CGROUP_TASKS, side);
-    }
+        naming->facts->growth[side == LIMIT_CLIENT ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
+    const struct limit *cgroup = find_task_limit(naming, LIMIT_CGROUP_TASKS, side);
+    const bool is_cgroup = refused > 0 && cgroup != NULL;
+    const struct limit *limit = is_cgroup ? cgroup : find_full(naming, side);
     struct finding *finding =
         add_finding(naming, limit == NULL ? LIMIT_IDS : limit->id, side, sessions);
     SAY(finding, "%.140s", what);
     if (limit == NULL) {
         snprintf(finding->name, sizeof finding->name, "unknown limit of threads");
-        say_candidates(naming, finding, ids, count);
+        say_candidates(naming, finding);
         return;
     }
     finding->side = limit->side;
     add_limit(naming, finding, limit);
     say_use(finding, limit);
-    if (limit->id == LIMIT_CGROUP_TASKS && refused > 0) {
+    if (is_cgroup) {
         SAY(finding, "; pids.events counted %llu refusals", (unsigned long long)refused);
     }
 }
@@ -285,7 +278,7 @@ static void name_silence(struct naming *naming, const struct shortage_sum *sum)
         (unsigned long long)overflows, (unsigned long long)facts->growth[EVIDENCE_LISTEN_DROPS]);
     if (backlog != NULL) {
         add_limit(naming, finding, backlog);
-        SAY(finding, "; %llu connections can wait", (unsigned long long)backlog->allowed);
+        SAY(finding, "; %llu can wait (%s)", (unsigned long long)backlog->allowed, backlog->where);
     }
 }
 
@@ -373,7 +366,7 @@ static void name_shortage(struct naming *naming, enum shortage shortage)
         name_own(naming, sum, LIMIT_OPEN_FILES, "fs.file-max", "socket");
         break;
     case SHORTAGE_PORTS:
-        name_own(naming, sum, LIMIT_PORTS, "net.ipv4.ip_local_port_range", "connect");
+        name_own(naming, sum, LIMIT_PORTS, "ip_local_port_range", "connect");
         break;
     case SHORTAGE_SOCKET_BACKLOG:
         name_socket_backlog(naming, sum);
@@ -423,6 +416,13 @@ void evidence_name(const struct evidence_facts *facts, const struct result *resu
         if (evidence_classify(&result->causes.entries[i]) == SHORTAGE_SETTING) {
             name_setting(&naming, &result->causes.entries[i]);
         }
+    }
+    for (size_t i = 0; i < findings->count; i++) {
+        /* one that comes back is lost more than once */
+        struct finding *finding = &findings->entries[i];
+        finding->sessions = finding->sessions < result->sessions.requested
+                                ? finding->sessions
+                                : result->sessions.requested;
     }
     sort(findings);
 }

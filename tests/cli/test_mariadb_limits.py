@@ -1,5 +1,8 @@
 """Limits around a MariaDB server set low in turn, and a server that is ended for memory."""
 
+import os
+import subprocess
+
 import harness
 from confine import Cgroup, Confined, other_user
 from harness import PrivateMariadb
@@ -58,6 +61,23 @@ class MariadbLimits(Confined):
         ended, run = self.stop_run(command, 300, server.url, *options, code=4)
         finding = self.check_stop(run, ended, predicted, "cgroup_tasks", "server")
         self.assertRegex(finding["evidence"], r"160 of 160 threads.*pids.events counted [1-9]")
+
+    def test_open_files_of_the_server(self):
+        """A server that has no descriptor left does not accept: connects time out."""
+        server = PrivateMariadb(self)
+        pid = self.server_pid(server)
+        owner = str(os.stat(f"/proc/{pid}").st_uid)
+        files = len(os.listdir(f"/proc/{pid}/fd")) + 120
+        subprocess.run(["setpriv", f"--reuid={owner}", "--clear-groups", "prlimit", f"--pid={pid}",
+                        f"--nofile={files}:{files}"], check=True, timeout=harness.GUARD_S)
+        options = ["--connect-timeout", 3, "--connect-concurrency", 200]
+        # only root and the same user may look at the descriptors
+        predicted, first = self.predict((harness.BINARY,), 200, server.url, *options)
+        self.assertEqual(first, "RLIMIT_NOFILE")
+        ended, run = self.stop_run((harness.BINARY,), 200, server.url, *options, code=4)
+        finding = self.check_stop(run, ended, predicted, "open_files", "server")
+        self.assertEqual(run.sessions["timed_out"], 200 - run.sessions["connected"])
+        self.assertRegex(finding["evidence"], rf"not accepted; {files} of {files} files in use")
 
     def test_a_server_that_is_out_of_memory(self):
         """The kernel ends it when it wants more than its cgroup may have."""

@@ -1,0 +1,386 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "limits/evidence_cause.h"
+#include "limits/evidence_counters.h"
+#include "limits/evidence_name.h"
+
+static struct result result; /* too large for a stack */
+static struct limit_list before;
+static struct limit_list shortage;
+static struct server_limits server;
+static struct evidence_facts facts;
+static struct findings findings;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&result, 0, sizeof result);
+    memset(&before, 0, sizeof before);
+    memset(&shortage, 0, sizeof shortage);
+    memset(&server, 0, sizeof server);
+    result.sessions.requested = 100;
+    facts = (struct evidence_facts){.before = &before, .shortage = &shortage, .server = &server};
+    facts.is_server_here = true;
+    return 0;
+}
+
+static struct cause *add_cause(enum cause_phase phase, enum error_kind kind, int number,
+                               const char *text)
+{
+    struct cause *cause = &result.causes.entries[result.causes.count++];
+    cause->phase = phase;
+    cause->status = STATUS_LOST;
+    cause->count = 40;
+    error_set(&cause->error, kind, number, NULL, "%s", text);
+    return cause;
+}
+
+/* Adds a limit as it was before the run, and when it was hit. */
+static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t allowed,
+                               uint64_t used)
+{
+    struct limit *limit = &shortage.entries[shortage.count++];
+    *limit =
+        (struct limit){.id = id, .side = side, .allowed = allowed, .used = used, .unit = "threads"};
+    snprintf(limit->name, sizeof limit->name, "%s", limit_id_name(id));
+    snprintf(limit->fix, sizeof limit->fix, "too late");
+    before.entries[before.count] = *limit;
+    before.entries[before.count].used = 1;
+    snprintf(before.entries[before.count].fix, sizeof limit->fix, "fix of %s", limit->name);
+    before.count++;
+    return limit;
+}
+
+/* The only finding. */
+static const struct finding *name_one(enum limit_id id, enum limit_side side, uint64_t sessions)
+{
+    evidence_name(&facts, &result, &findings);
+    assert_int_equal(findings.count, 1);
+    const struct finding *finding = &findings.entries[0];
+    assert_int_equal(finding->id, id);
+    assert_int_equal(finding->side, side);
+    assert_int_equal(finding->sessions, sessions);
+    return finding;
+}
+
+static void name_none(void)
+{
+    evidence_name(&facts, &result, &findings);
+    assert_int_equal(findings.count, 0);
+}
+
+static void check_says(const struct finding *finding, const char *words)
+{
+    if (strstr(finding->evidence, words) == NULL) {
+        fail_msg("'%s' lacks '%s'", finding->evidence, words);
+    }
+}
+
+static void test_no_failure_no_finding(void **state)
+{
+    (void)state;
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 100, 100);
+    facts.growth[EVIDENCE_LISTEN_OVERFLOWS] = 5;
+    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
+    name_none();
+    /* a failure that no limit explains */
+    add_cause(CAUSE_CONNECT, ERROR_AUTH, 0, "password authentication failed");
+    name_none();
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    result.sessions.not_started = 30;
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
+    add_limit(LIMIT_THREADS_MAX, LIMIT_CLIENT, 200, 199);
+    add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 10, 10);
+    const struct finding *finding = name_one(LIMIT_THREADS_MAX, LIMIT_CLIENT, 30);
+    check_says(finding, "pthread_create: Resource temporarily unavailable");
+    check_says(finding, "199 of 200 threads in use then");
+    assert_string_equal(finding->fix, "fix of threads_max");
+}
+
+static void test_the_fullest_of_several(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 32766);
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 150, 150);
+    name_one(LIMIT_USER_TASKS, LIMIT_CLIENT, 0);
+}
+
+/* A cgroup that counted a refusal was the one that refused. */
+static void test_a_cgroup_that_counted(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 150, 150);
+    struct limit *cgroup = add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 98);
+    snprintf(cgroup->where, sizeof cgroup->where, "/sys/fs/cgroup/x/pids.max");
+    facts.growth[EVIDENCE_CLIENT_FORKS] = 3;
+    const struct finding *finding = name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0);
+    check_says(finding, "98 of 100 threads in use then (/sys/fs/cgroup/x/pids.max)");
+    check_says(finding, "pids.events counted 3 refusals");
+}
+
+static void test_threads_that_nothing_explains(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
+    add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
+    add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, LIMIT_NONE, 10);
+    const struct finding *finding = name_one(LIMIT_IDS, LIMIT_CLIENT, 0);
+    check_says(finding, "no limit that can be read here was reached");
+    check_says(finding, "room left: user_tasks 4,900, pid_max 32,468");
+    facts.shortage = NULL;
+    check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
+}
+
+static void test_threads_of_the_server(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1135, "Can't create a new thread (errno 11)");
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 100, 100);
+    add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 300, 299);
+    const struct finding *finding = name_one(LIMIT_USER_TASKS, LIMIT_SERVER, 40);
+    check_says(finding, "the server said: Can't create a new thread (errno 11); 299 of 300");
+}
+
+/* The limits of this machine are not those of a server elsewhere. */
+static void test_threads_of_a_remote_server(void **state)
+{
+    (void)state;
+    facts.is_server_here = false;
+    add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "could not fork new process for connection: x");
+    add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 100, 100);
+    check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40), "its limits cannot be seen from here");
+}
+
+/* Before TLS libpq hides what the server said: only what is seen makes it a finding. */
+static void test_an_answer_before_tls(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "server sent an error response during SSL exchange");
+    struct limit *limit = add_limit(LIMIT_USER_TASKS, LIMIT_SERVER, 300, 10);
+    name_none();
+    limit->used = 300;
+    check_says(name_one(LIMIT_USER_TASKS, LIMIT_SERVER, 40), "it cannot fork");
+}
+
+static void test_errno_of_this_machine(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket");
+    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
+    /* nothing could be opened then */
+    add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
+    facts.shortage = NULL;
+    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
+    facts.shortage = &shortage;
+    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "64 of 64 threads in use then");
+    result.causes.entries[0].error.native_code = ENFILE;
+    assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->name, "fs.file-max");
+    result.causes.entries[0].error.native_code = EADDRNOTAVAIL;
+    add_limit(LIMIT_PORTS, LIMIT_CLIENT, 120, 119);
+    check_says(name_one(LIMIT_PORTS, LIMIT_CLIENT, 40), "119 of 120");
+    result.causes.entries[0].error.native_code = EAGAIN;
+    check_says(name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40), "Unix socket was full");
+    result.causes.entries[0].error.native_code = EACCES;
+    name_none();
+}
+
+static void add_setting(const char *name, uint64_t allowed, uint64_t used)
+{
+    struct session_limit *limit = &server.sessions[server.count++];
+    limit->allowed = allowed;
+    limit->used = used;
+    snprintf(limit->name, sizeof limit->name, "%s", name);
+    snprintf(limit->fix, sizeof limit->fix, "set %s", name);
+}
+
+static void test_settings(void **state)
+{
+    static const struct {
+        int number;
+        const char *sqlstate;
+        const char *text;
+        const char *name;
+    } cases[] = {
+        {0, "53300", "FATAL: sorry, too many clients already", "max_connections"},
+        {0, "53300", "FATAL: remaining connection slots are reserved", "max_connections"},
+        {0, "53300", "FATAL: too many connections for role \"a\"", "rolconnlimit"},
+        {0, "53300", "FATAL: too many connections for database \"a\"", "datconnlimit"},
+        {1040, "08004", "Trop de connexions", "max_connections"},
+        {1203, "42000", "User a already has more", "max_user_connections"},
+        {1226, "42000", "has exceeded the 'max_user_connections' resource", "max_user_connections"},
+        {101, "08001", "FATAL: sorry, too many clients already", "max_connections"},
+        /* another language: the one that leaves the least room */
+        {0, "53300", "FATAL: zu viele Verbindungen", "datconnlimit"},
+    };
+    (void)state;
+    add_setting("max_connections", 97, 3);
+    add_setting("rolconnlimit", 50, 1);
+    add_setting("datconnlimit", 20, 1);
+    add_setting("max_user_connections", 30, 1);
+    struct cause *cause = add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "x");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        error_clear(&cause->error);
+        error_set(&cause->error, ERROR_LIMIT, cases[i].number, cases[i].sqlstate, "%s",
+                  cases[i].text);
+        const struct finding *finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40);
+        assert_string_equal(finding->name, cases[i].name);
+        check_says(finding, cases[i].text);
+        assert_memory_equal(finding->fix, "set ", 4);
+    }
+    error_clear(&cause->error);
+    error_set(&cause->error, ERROR_LIMIT, 1040, "08004", "Too many connections");
+    check_says(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40),
+               "; 97 allowed, 2 in use by others before the run");
+    /* a server that does not tell its settings */
+    server.count = 0;
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->name, "max_connections");
+    /* two causes for one setting */
+    *add_cause(CAUSE_CONNECT, ERROR_NONE, 0, "") = *cause;
+    name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 80);
+}
+
+static void test_silence(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_CONNECT, ERROR_TIMEOUT, 0, "no answer");
+    struct limit *backlog = add_limit(LIMIT_BACKLOG, LIMIT_SERVER, 101, 0);
+    snprintf(before.entries[0].where, sizeof backlog->where, "net.core.somaxconn");
+    struct limit *files = add_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, 64, 20);
+    name_none();
+    facts.growth[EVIDENCE_LISTEN_OVERFLOWS] = 12;
+    facts.growth[EVIDENCE_LISTEN_DROPS] = 13;
+    const struct finding *finding = name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40);
+    check_says(finding, "ListenOverflows grew by 12, ListenDrops by 13");
+    check_says(finding, "101 can wait (net.core.somaxconn)");
+    /* why it did not accept */
+    files->used = 64;
+    check_says(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 40), "64 of 64");
+}
+
+static void test_a_server_that_ended(void **state)
+{
+    (void)state;
+    struct cause *cause = add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");
+    result.start_mono_ns = INT64_C(1000000000);
+    cause->first_ns = INT64_C(3500000000);
+    name_none();
+    facts.is_server_gone = true;
+    facts.server_pid = 77;
+    snprintf(facts.server_name, sizeof facts.server_name, "mariadbd");
+    const struct finding *finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
+    check_says(finding, "mariadbd (pid 77) ended; the first session lost it 2.50 s into the run");
+    assert_null(strstr(finding->evidence, "memory"));
+    facts.growth[EVIDENCE_OOM_KILLS] = 1;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "of this machine for memory meanwhile");
+    struct limit *memory = add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
+    snprintf(before.entries[0].where, sizeof memory->where, "/x/memory.max");
+    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
+    finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
+    assert_string_equal(finding->name, "OOM kill");
+    check_says(finding, "of its cgroup for memory; its cgroup may have 64.0 MiB (/x/memory.max)");
+    /* one process of the server, not the server */
+    facts.is_server_gone = false;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "a process of mariadbd (pid 77) ended");
+    facts.is_server_gone = true;
+    facts.server_pid = 0;
+    facts.port = 5432;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nobody listens on port 5432 any more");
+}
+
+static void test_order_and_bounds(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket")->count = 10;
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect")->count = 20;
+    add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1040, "Too many connections")->count = 500;
+    evidence_name(&facts, &result, &findings);
+    assert_int_equal(findings.count, 3);
+    assert_int_equal(findings.entries[0].id, LIMIT_SESSIONS);
+    assert_int_equal(findings.entries[0].sessions, 100); /* no more than there are */
+    assert_int_equal(findings.entries[1].id, LIMIT_PORTS);
+    assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
+}
+
+static void test_parse_value(void **state)
+{
+    static const char control[] = "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n";
+    uint64_t value = 0;
+    (void)state;
+    assert_true(evidence_parse_value(control, strlen(control), "oom_kill", &value));
+    assert_int_equal(value, 7);
+    assert_true(evidence_parse_value("max 12\n", 7, "max", &value));
+    assert_int_equal(value, 12);
+    assert_false(evidence_parse_value(control, strlen(control), "oom", &value));
+    assert_false(evidence_parse_value("max 12", 6, "max", &value)); /* cut */
+    assert_false(evidence_parse_value("max twelve\n", 11, "max", &value));
+    assert_false(evidence_parse_value("", 0, "max", &value));
+}
+
+static void test_parse_netstat(void **state)
+{
+    static const char text[] = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
+                               "TcpExt: 304 12 13\n"
+                               "IpExt: InNoRoutes Odd\n"
+                               "IpExt: 5\n";
+    uint64_t value = 0;
+    (void)state;
+    assert_true(evidence_parse_netstat(text, strlen(text), "ListenOverflows", &value));
+    assert_int_equal(value, 12);
+    assert_true(evidence_parse_netstat(text, strlen(text), "ListenDrops", &value));
+    assert_int_equal(value, 13);
+    assert_true(evidence_parse_netstat(text, strlen(text), "InNoRoutes", &value));
+    assert_int_equal(value, 5);
+    assert_false(evidence_parse_netstat(text, strlen(text), "Odd", &value));
+    assert_false(evidence_parse_netstat(text, strlen(text), "Nothing", &value));
+    for (size_t cut = 0; cut < strlen("TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
+                                      "TcpExt: 304 12 13\n");
+         cut++) {
+        assert_false(evidence_parse_netstat(text, cut, "ListenDrops", &value));
+    }
+}
+
+static void test_growth(void **state)
+{
+    struct evidence_counters first = {.values = {[EVIDENCE_OOM_KILLS] = 5}};
+    struct evidence_counters last = {.values = {[EVIDENCE_OOM_KILLS] = 8}};
+    (void)state;
+    assert_int_equal(evidence_growth(&first, &last, EVIDENCE_OOM_KILLS), 0);
+    first.is_known[EVIDENCE_OOM_KILLS] = last.is_known[EVIDENCE_OOM_KILLS] = true;
+    assert_int_equal(evidence_growth(&first, &last, EVIDENCE_OOM_KILLS), 3);
+    assert_int_equal(evidence_growth(&last, &first, EVIDENCE_OOM_KILLS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_no_failure_no_finding, set_up),
+        cmocka_unit_test_setup(test_threads, set_up),
+        cmocka_unit_test_setup(test_the_fullest_of_several, set_up),
+        cmocka_unit_test_setup(test_a_cgroup_that_counted, set_up),
+        cmocka_unit_test_setup(test_threads_that_nothing_explains, set_up),
+        cmocka_unit_test_setup(test_threads_of_the_server, set_up),
+        cmocka_unit_test_setup(test_threads_of_a_remote_server, set_up),
+        cmocka_unit_test_setup(test_an_answer_before_tls, set_up),
+        cmocka_unit_test_setup(test_errno_of_this_machine, set_up),
+        cmocka_unit_test_setup(test_settings, set_up),
+        cmocka_unit_test_setup(test_silence, set_up),
+        cmocka_unit_test_setup(test_a_server_that_ended, set_up),
+        cmocka_unit_test_setup(test_order_and_bounds, set_up),
+        cmocka_unit_test_setup(test_parse_value, set_up),
+        cmocka_unit_test_setup(test_parse_netstat, set_up),
+        cmocka_unit_test_setup(test_growth, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
