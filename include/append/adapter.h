@@ -44,6 +44,7 @@ struct target {
     const char *method; /* one of adapter.methods, and no other will do; NULL = the first of them
                            that the server can do */
     unsigned connect_timeout_s; /* at least 1 */
+    bool makes_nothing;         /* open does not make a database that is missing */
 
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
      * ERROR_CANCELLED. Any thread. */

@@ -146,8 +146,8 @@ static enum status undo_option_files(struct adapter_conn *conn, struct error *er
 }
 
 /* What a connection needs before it is of use; usually nothing is sent. */
-static enum status settle(struct adapter_conn *conn, const struct mariadb_options *options,
-                          struct error *error)
+static enum status settle(struct adapter_conn *conn, const struct target *target,
+                          const struct mariadb_options *options, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
 
@@ -156,7 +156,8 @@ static enum status settle(struct adapter_conn *conn, const struct mariadb_option
         return STATUS_FATAL;
     }
     enum status status = undo_option_files(conn, error);
-    if (status == STATUS_OK && (mysql->db == NULL || mysql->db[0] == '\0')) {
+    const bool has_database = mysql->db != NULL && mysql->db[0] != '\0';
+    if (status == STATUS_OK && !has_database && !target->makes_nothing) {
         status = use_default_database(conn, error);
     }
     if (status == STATUS_OK && (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {
@@ -213,7 +214,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                            target->port, options.socket, CLIENT_MULTI_STATEMENTS) == NULL) {
         status = mariadb_connect_error(conn, &failure);
     } else {
-        status = settle(conn, &options, &failure);
+        status = settle(conn, target, &options, &failure);
     }
     connecting = NULL;
     if (status != STATUS_OK) {

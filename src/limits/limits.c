@@ -23,6 +23,9 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .other_files = LIMITS_SAMPLER_FILES,
         .other_threads = LIMITS_OTHER_THREADS,
     };
+    if (is_embedded) {
+        question->other_files += LIMITS_EMBEDDED_FILES;
+    }
     if (connection == NULL) {
         /* intended starts, and so responses, are measured with a rate only */
         question->other_files += LIMITS_RUN_FILES - (plan->rate_rows_per_s == 0 ? 1U : 0U);

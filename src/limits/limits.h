@@ -19,7 +19,8 @@
 enum {
     LIMITS_RUN_FILES = 5 + RECORDER_HISTOGRAMS, /* folder, tables, run.json */
     LIMITS_SAMPLER_FILES = 4,
-    LIMITS_OTHER_THREADS = 1, /* the sampler */
+    LIMITS_EMBEDDED_FILES = 1, /* that all sessions of a file database share */
+    LIMITS_OTHER_THREADS = 1,  /* the sampler */
 };
 
 /* What is asked. Strings are borrowed. */

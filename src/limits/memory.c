@@ -16,8 +16,11 @@ enum {
     GUARD_BYTES = 4096, /* below each stack */
 };
 
-/* An arena of the C library's allocator takes twice its size until it is aligned. */
+/* What an arena of the C library's allocator reserves; a thread's stack when nobody says how large;
+ * what a run has in memory beside its sessions. */
 #define ARENA_BYTES (UINT64_C(64) << 20)
+#define USUAL_STACK_BYTES (UINT64_C(8) << 20)
+#define RUN_BYTES (UINT64_C(2) << 20)
 
 uint64_t memory_arenas(void)
 {
@@ -37,14 +40,15 @@ struct demand memory_demand(const struct reading *reading)
     return demand;
 }
 
-/* The allocator takes arenas as long as there is room for them, up to its number. */
-static uint64_t arena_bytes(uint64_t free_bytes)
+/* Each of the first threads takes an arena too, as long as there is room for it. */
+static uint64_t arena_bytes(uint64_t free_bytes, uint64_t stack_bytes)
 {
-    uint64_t taken = 0;
-    for (uint64_t i = memory_arenas(); i > 0 && free_bytes >= taken + 2 * ARENA_BYTES; i--) {
-        taken += ARENA_BYTES;
+    uint64_t arenas = 0;
+    while (arenas < memory_arenas() &&
+           free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * stack_bytes) {
+        arenas++;
     }
-    return taken;
+    return arenas * ARENA_BYTES;
 }
 
 void memory_read_address_space(struct reading *reading)
@@ -64,15 +68,16 @@ void memory_read_address_space(struct reading *reading)
     };
     const uint64_t each = question->stack_bytes + GUARD_BYTES;
     const uint64_t wanted = memory_arenas() * ARENA_BYTES;
-    const uint64_t free_bytes = limit.allowed > limit.used ? limit.allowed - limit.used : 0;
-    const struct need need = {
-        .each = each, .fixed = limit.allowed == LIMIT_NONE ? wanted : arena_bytes(free_bytes)};
+    const uint64_t others = question->other_threads * USUAL_STACK_BYTES + RUN_BYTES;
+    const uint64_t taken = limit.used + others;
+    const uint64_t free_bytes = limit.allowed > taken ? limit.allowed - taken : 0;
+    const uint64_t arenas = limit.allowed == LIMIT_NONE ? wanted : arena_bytes(free_bytes, each);
+    const struct need need = {.each = each, .fixed = others + arenas};
     struct limit *entry = reading_add(reading, &limit, need);
     if (entry != NULL) {
         const struct remedy_rlimit rlimit = {.item = "as",
                                              .user = client->user,
-                                             .value =
-                                                 entry->used + each * question->sessions + wanted,
+                                             .value = taken + each * question->sessions + wanted,
                                              .hard = space.hard};
         remedy_rlimit(entry->fix, sizeof entry->fix, &client->place, &rlimit);
     }

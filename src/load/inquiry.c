@@ -34,7 +34,9 @@ static void run_inquiry(struct side_job *job, void *context)
     const struct adapter *adapter = a->plan->adapter;
     struct inquiry *inquiry = a->inquiry;
     struct adapter_conn *conn = NULL;
-    a->status = adapter->open(&a->plan->target, &conn, &a->error);
+    struct target target = a->plan->target;
+    target.makes_nothing = true;
+    a->status = adapter->open(&target, &conn, &a->error);
     side_job_share(job, conn);
     if (a->status == STATUS_OK && adapter->inspect != NULL) {
         adapter->inspect(conn, &inquiry->connection);

@@ -15,9 +15,8 @@ struct inquiry {
     bool is_remote; /* the server is on another machine */
 };
 
-/* Connects, asks, and disconnects. Makes no table; an adapter may make its default database where
- * none is named. Else than OK: the line to print is in *error, and `connection` and `is_remote` are
- * as far as they are known without a connection. */
+/* Connects, asks, and disconnects. Makes nothing. Else than OK: the line to print is in *error, and
+ * `connection` and `is_remote` are as far as they are known without a connection. */
 enum exit_code inquiry_make(struct inquiry *inquiry, const struct plan *plan, struct error *error);
 
 /* What a failed connection of set-up or inquiry comes to. */

@@ -1,0 +1,122 @@
+"""append check without a server, and the same check before a run."""
+
+import json
+import re
+
+import harness
+from confine import Confined
+
+
+class Check(harness.Case):
+    def check(self, *arguments, code=0, **options):
+        return json.loads(self.append("check", *arguments, "--json", code=code, **options).out)
+
+    def limit(self, report, name, side="client"):
+        found = [limit for limit in report["limits"]
+                 if limit["name"] == name and limit["side"] == side]
+        self.assertEqual(len(found), 1, report["limits"])
+        return found[0]
+
+    def test_this_machine(self):
+        ended = self.append("check", "10")
+        lines = ended.out.splitlines()
+        for line in lines:
+            self.assertLessEqual(len(line), 80, line)
+        self.assertRegex(lines[-1], r"^1 to (about )?[\d,]+ sessions; the first limit is \S+.* "
+                                    r"\(client, ")
+        for name in ("RLIMIT_NOFILE", "RLIMIT_NPROC", "kernel.threads-max", "kernel.pid_max",
+                     "vm.max_map_count", "RLIMIT_AS", "ip_local_port_range", "free memory"):
+            self.assertRegex(ended.out, rf"(?m)^PASS  {re.escape(name)} ")
+        self.assertNotRegex(ended.out, r"(?m)^Server|^Database")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_json_says_the_same(self):
+        report = self.check("10")
+        self.assertEqual(report["sessions"], 10)
+        least = min(limit["sessions"] for limit in report["limits"]
+                    if limit["sessions"] is not None)
+        self.assertEqual(report["outcome"]["max_sessions"], least)
+        self.assertEqual(report["outcome"]["exit_code"], 0)
+        files = self.limit(report, "RLIMIT_NOFILE")
+        self.assertEqual(files["sessions"], files["allowed"] - files["used"]
+                         - (files["needed"] - 10))
+
+    def test_idle_sessions_count(self):
+        busy, idle = self.check("10"), self.check("10", "--idle", "5")
+        self.assertEqual(idle["sessions"], 15)
+        self.assertEqual(self.limit(idle, "RLIMIT_NOFILE")["needed"]
+                         - self.limit(busy, "RLIMIT_NOFILE")["needed"], 5)
+
+    def test_wrong_usage(self):
+        self.refused("check", code=2, pattern="too few operands")
+        self.refused("check", "10", "--host", "x", code=2, pattern="--host needs a TARGET")
+        self.refused("check", "10", "--server-pid", "1", code=2, pattern="needs a TARGET")
+        self.refused("check", "10", "--rate", "1", code=2, pattern="unknown option")
+
+    def test_an_embedded_database(self):
+        report = self.check("10", "sqlite:")
+        self.assertNotIn("server", {limit["side"] for limit in report["limits"]})
+        self.assertNotIn("ip_local_port_range", {limit["name"] for limit in report["limits"]})
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_nobody_listens(self):
+        """The client's side is shown, and why the database was not asked."""
+        ended = self.append("check", "10", "postgresql://a@127.0.0.1:1/a", code=4)
+        self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
+        self.assertRegex(ended.out, r"(?m)^WARN  session limits")
+        self.assertRegex(ended.reason, "not asked: .*refused")
+
+
+class Low(Confined):
+    """Limits of this machine, set low."""
+
+    def test_open_files(self):
+        command = self.command("nofile=100")
+        ended = self.append("check", "500", program=command, code=3)
+        self.assertRegex(ended.out, r"(?m)^FAIL  RLIMIT_NOFILE ")
+        self.assertRegex(ended.out, r"(?m)^   -> .*nofile")
+        self.assertEqual("append: " + ended.out.splitlines()[-1], ended.reason)
+        predicted, first = self.predict(command, 500, "sqlite:")
+        self.assertEqual(first, "RLIMIT_NOFILE")
+        _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check", code=None,
+                                 program=command)
+        self.assertLessEqual(abs(run.sessions["connected"] - predicted), 1)
+
+    def test_a_run_that_is_certain_to_fail(self):
+        command = self.command("nproc=50")
+        ended = self.refused(100, 1000, "null:", program=command, code=3,
+                             pattern=r"1 to \d+ sessions; the first limit is RLIMIT_NPROC "
+                                     r"\(client, ulimit -u\).*--no-check")
+        self.assertEqual(len(ended.err.splitlines()), 1, ended)
+
+    def test_a_run_that_is_told_to_go_on(self):
+        command = self.command("nproc=50")
+        predicted, _ = self.predict(command, 100, "null:")
+        _, run = self.run_append(100, 1000, "null:", "--no-check", program=command, code=3)
+        self.assertEqual(run.sessions["connected"], predicted)
+
+    def test_fewer_sessions_will_do(self):
+        command = self.command("nproc=50")
+        self.run_append(100, 1000, "null:", "--min-sessions", "40", program=command, code=3)
+        self.refused(100, 1000, "null:", "--min-sessions", "60", program=command, code=3,
+                     pattern="RLIMIT_NPROC")
+        self.refused(40, 400, "null:", "--idle", "20", program=command, code=3,
+                     pattern="RLIMIT_NPROC")
+
+    def test_the_soft_limit_of_files_is_raised(self):
+        self.run_append(60, 600, "sqlite:", program=("prlimit", "--nofile=30:1000",
+                                                     harness.BINARY))
+
+    def test_address_space(self):
+        if harness.SLOW > 1:
+            self.skipTest("sanitizers reserve address space of their own")
+        command = self.command(f"as={1700 << 20}")
+        predicted, first = self.predict(command, 5000, "null:", "--stack-size", "1M")
+        self.assertEqual(first, "RLIMIT_AS")
+        _, run = self.run_append(5000, 5000, "null:", "--stack-size", "1M", "--no-check",
+                                 program=command, code=3)
+        self.assertLessEqual(abs(run.sessions["connected"] - predicted), 0.05 * predicted)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,218 @@
+#include "unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "limits/backlog.h"
+#include "limits/limits.h"
+#include "limits/remedy.h"
+#include "report/check.h"
+
+static const struct limit *find(const struct limit_list *list, enum limit_id id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].id == id) {
+            return &list->entries[i];
+        }
+    }
+    return NULL;
+}
+
+static void test_first_of_limits(void **state)
+{
+    (void)state;
+    const struct limit_list list = {
+        .count = 3,
+        .entries = {{.id = LIMIT_OPEN_FILES, .sessions = 100},
+                    {.id = LIMIT_MEMORY, .sessions = 40, .is_estimate = true},
+                    {.id = LIMIT_BACKLOG, .sessions = LIMIT_NONE}}};
+    const struct limit *first = NULL;
+    assert_int_equal(limits_sessions(&list, false, &first), 100);
+    assert_ptr_equal(first, &list.entries[0]);
+    assert_int_equal(limits_sessions(&list, true, &first), 40);
+    assert_ptr_equal(first, &list.entries[1]);
+    const struct limit_list none = {.count = 1, .entries = {{.sessions = LIMIT_NONE}}};
+    assert_true(limits_sessions(&none, true, &first) == LIMIT_NONE);
+    assert_null(first);
+}
+
+/* The arithmetic, held against what this process can know of itself. */
+static void test_open_files(void **state)
+{
+    (void)state;
+    struct rlimit files;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    struct limit_list list;
+    struct limits_question question = {
+        .sessions = 1, .stack_bytes = 65536, .files_per_session = 3, .other_files = 5};
+    limits_read(&question, &list);
+    const struct limit *limit = find(&list, LIMIT_OPEN_FILES);
+    assert_non_null(limit);
+    assert_int_equal(limit->allowed, files.rlim_max);
+    assert_int_equal(limit->needed, 8);
+    assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
+    assert_int_equal(limit->grade, LIMIT_PASS);
+    const uint64_t used = limit->used;
+    /* one more is one more */
+    const int file = dup(0);
+    assert_true(file >= 0);
+    question.sessions = limit->sessions + 1;
+    limits_read(&question, &list);
+    close(file);
+    limit = find(&list, LIMIT_OPEN_FILES);
+    assert_int_equal(limit->used, used + 1);
+    assert_int_equal(limit->grade, LIMIT_FAIL);
+    assert_true(limit->fix[0] != '\0');
+}
+
+static void test_sides(void **state)
+{
+    (void)state;
+    static const struct server_limits server = {
+        .count = 1, .sessions = {{.name = "max_connections", .allowed = 10, .used = 4}}};
+    struct limits_question question = {.sessions = 8,
+                                       .stack_bytes = 65536,
+                                       .has_server = true,
+                                       .is_remote = true,
+                                       .server = &server};
+    struct limit_list list;
+    limits_read(&question, &list);
+    const struct limit *limit = find(&list, LIMIT_SESSIONS);
+    assert_non_null(limit);
+    assert_int_equal(limit->side, LIMIT_DATABASE);
+    /* the connection that asked makes room */
+    assert_int_equal(limit->used, 3);
+    assert_int_equal(limit->sessions, 7);
+    assert_int_equal(limit->grade, LIMIT_FAIL);
+    for (size_t i = 0; i < list.count; i++) {
+        assert_int_not_equal(list.entries[i].side, LIMIT_SERVER); /* it is on another machine */
+    }
+    question.sessions = 7;
+    limits_read(&question, &list);
+    assert_int_equal(find(&list, LIMIT_SESSIONS)->grade, LIMIT_PASS);
+}
+
+static void test_ports_of_unix_sockets(void **state)
+{
+    (void)state;
+    struct limits_question question = {
+        .sessions = 8, .stack_bytes = 65536, .files_per_session = 1, .uses_tcp = true};
+    struct limit_list list;
+    limits_read(&question, &list);
+    const struct limit *limit = find(&list, LIMIT_PORTS);
+    assert_non_null(limit);
+    assert_true(limit->allowed > 0 && limit->allowed <= 65536);
+    question.uses_tcp = false;
+    limits_read(&question, &list);
+    assert_null(find(&list, LIMIT_PORTS));
+}
+
+static void test_backlog(void **state)
+{
+    (void)state;
+    const int tcp = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    assert_int_equal(bind(tcp, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(tcp, (struct sockaddr *)&address, &length), 0);
+    struct backlog backlog;
+    assert_false(backlog_read(&backlog, ntohs(address.sin_port), NULL));
+    assert_int_equal(listen(tcp, 7), 0);
+    assert_true(backlog_read(&backlog, ntohs(address.sin_port), NULL));
+    assert_int_equal(backlog.allowed, 7);
+    assert_int_equal(backlog.waiting, 0);
+    const int client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof address), 0);
+    assert_true(backlog_read(&backlog, ntohs(address.sin_port), NULL));
+    assert_int_equal(backlog.waiting, 1);
+    close(client);
+    close(tcp);
+
+    char folder[] = "/tmp/append-backlog-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    snprintf(path.sun_path, sizeof path.sun_path, "%s/.s.DB.4321", folder);
+    const int local = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(local, (struct sockaddr *)&path, sizeof path), 0);
+    assert_int_equal(listen(local, 9), 0);
+    assert_true(backlog_read(&backlog, 4321, folder));
+    assert_int_equal(backlog.allowed, 9);
+    assert_true(backlog_read(&backlog, 0, path.sun_path));
+    assert_int_equal(backlog.allowed, 9);
+    assert_false(backlog_read(&backlog, 4322, folder));
+    close(local);
+    unlink(path.sun_path);
+    rmdir(folder);
+}
+
+static void test_remedies(void **state)
+{
+    (void)state;
+    struct place place;
+    char fix[240];
+    const struct remedy_rlimit files = {.item = "nofile", .user = "ann", .value = 5000, .hard = 9};
+    remedy_find_place(&place, "0::/user.slice/user-1000.slice/session-2.scope\n", false);
+    assert_int_equal(place.kind, PLACE_LOGIN);
+    remedy_rlimit(fix, sizeof fix, &place, &files);
+    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000"));
+    /* the user may go up to the hard limit alone */
+    const struct remedy_rlimit soft = {.item = "nproc", .user = "ann", .value = 50, .hard = 90};
+    remedy_rlimit(fix, sizeof fix, &place, &soft);
+    assert_string_equal(fix, "ulimit -Su 50");
+
+    remedy_find_place(&place, "8:pids:/x\n0::/system.slice/mariadb.service\n", false);
+    assert_int_equal(place.kind, PLACE_SERVICE);
+    assert_string_equal(place.unit, "mariadb.service");
+    remedy_rlimit(fix, sizeof fix, &place, &files);
+    assert_non_null(strstr(fix, "LimitNOFILE=5000"));
+    assert_non_null(strstr(fix, "systemctl edit mariadb.service"));
+    const struct remedy_cgroup tasks = {.file = "/sys/fs/cgroup/x/pids.max", .value = 70};
+    remedy_cgroup(fix, sizeof fix, &place, &tasks);
+    assert_string_equal(fix, "systemctl set-property mariadb.service TasksMax=70");
+    remedy_find_place(&place, "0::/system.slice/docker.service\n", false);
+    assert_int_equal(place.kind, PLACE_SERVICE);
+
+    remedy_find_place(&place, "0::/system.slice/docker-0123.scope\n", false);
+    assert_int_equal(place.kind, PLACE_CONTAINER);
+    remedy_rlimit(fix, sizeof fix, &place, &files);
+    assert_string_equal(fix, "docker run --ulimit nofile=5000:5000 ...");
+    remedy_cgroup(fix, sizeof fix, &place, &tasks);
+    assert_string_equal(fix, "docker update --pids-limit 70 CONTAINER");
+}
+
+static void test_conclusion(void **state)
+{
+    (void)state;
+    char line[CHECK_LINE_BYTES];
+    struct limit limit = {.side = LIMIT_CLIENT, .name = "RLIMIT_NPROC", .where = "ulimit -u"};
+    check_conclusion(1234, &limit, line);
+    assert_string_equal(line,
+                        "1 to 1,234 sessions; the first limit is RLIMIT_NPROC (client, ulimit -u)");
+    check_conclusion(0, &limit, line);
+    assert_string_equal(line,
+                        "no session fits; the first limit is RLIMIT_NPROC (client, ulimit -u)");
+    limit.is_estimate = true;
+    check_conclusion(50, &limit, line);
+    assert_string_equal(
+        line, "1 to about 50 sessions; the first limit is RLIMIT_NPROC (client, an estimate)");
+    check_conclusion(LIMIT_NONE, NULL, line);
+    assert_string_equal(line, "no limit was found");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_of_limits), cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_sides),           cmocka_unit_test(test_ports_of_unix_sockets),
+        cmocka_unit_test(test_backlog),         cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_conclusion),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
