@@ -229,12 +229,11 @@ void options_print_help(enum command command, FILE *stream)
           "\n",
           stream);
     if (command == COMMAND_FIND_MAX) {
-        fputs(
-            "Exit: 0 some level was held and all acknowledged rows are there, whatever ended the\n"
-            "search; 1 rows are not, 2 usage, 3 no level held for this machine's limit, 4 for\n"
-            "the server's, or the server is gone, 70 internal error, 130 interrupted\n"
-            "Example: append find-max 5432 --user app --database logs --p99 100ms\n",
-            stream);
+        fputs("Exit: 0 some level held and the acknowledged rows are there, 1 they are not,\n"
+              "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
+              "server is gone, 70 internal error, 130 interrupted\n"
+              "Example: append find-max 5432 --user app --database logs --p99 100ms\n",
+              stream);
         return;
     }
     fputs("Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
