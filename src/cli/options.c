@@ -225,8 +225,17 @@ void options_print_help(enum command command, FILE *stream)
           "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n"
           "The password comes from APPEND_PASSWORD, --password-file or the client\n"
           "library's own means (PGPASSWORD, ~/.pgpass).\n"
-          "\n"
-          "Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
+          "\n",
+          stream);
+    if (command == COMMAND_FIND_MAX) {
+        fputs("Exit: 0 some level held and the acknowledged rows are there, 1 they are not,\n"
+              "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
+              "server is gone, 70 internal error, 130 interrupted\n"
+              "Example: append find-max 5432 --user app --database logs --p99 100ms\n",
+              stream);
+        return;
+    }
+    fputs("Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
           "limit, 4 server refused, 6 client-bound, 70 internal error, 130 interrupted\n"
           "Example: append 1000 10000000 5432 --user app --database logs\n",
           stream);

@@ -25,6 +25,7 @@ static struct {
     int breaks_above; /* with more connections it loses one at each append */
     int busy_above;   /* connections beyond so many never get their lock */
     int rejects_above;
+    unsigned connecting; /* sessions that connect at a time; 1: they come in order */
 } server;
 static atomic_int alive;
 static atomic_int most_alive;
@@ -152,6 +153,7 @@ static struct ladder_config begin(void)
     server.breaks_above = NO_LIMIT;
     server.busy_above = NO_LIMIT;
     server.rejects_above = NO_LIMIT;
+    server.connecting = 8;
     atomic_store(&alive, 0);
     atomic_store(&most_alive, 0);
     atomic_store(&kept_count, 0);
@@ -170,7 +172,7 @@ static void search(struct ladder_config config, unsigned bound, struct outcome *
                               .read_mode = READ_NONE,
                               .read_every = 1,
                               .duration_ns = 1,
-                              .connect_concurrency = 8,
+                              .connect_concurrency = server.connecting,
                               .is_search = true,
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
@@ -338,6 +340,7 @@ static void test_sessions_without_progress(void **state)
     struct ladder_config config = begin();
     config.patience_ns = MONO_NS_PER_S;
     server.busy_above = 12;
+    server.connecting = 1; /* so that those sent away are those that starve */
     search(config, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 12);
     assert_int_equal(outcome.search.failed, 13);
