@@ -6,6 +6,8 @@ from restarts import Restarts
 
 class Killed(Restarts):
     SERVER = harness.PrivateMariadb
+    client = staticmethod(harness.mariadb)
+    SESSIONS_SQL = "select count(*) from information_schema.processlist where user = 'append'"
 
     def test_durable(self):
         self.check_killed_often()

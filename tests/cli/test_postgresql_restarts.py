@@ -6,6 +6,8 @@ from restarts import Restarts
 
 class Killed(Restarts):
     SERVER = harness.PrivateServer
+    client = staticmethod(harness.psql)
+    SESSIONS_SQL = "select count(*) from pg_stat_activity where usename = 'append'"
 
     def test_durable(self):
         self.check_killed_often()
