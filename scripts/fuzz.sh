@@ -54,7 +54,7 @@ fuzz() {
     [ -x "$program" ] || { echo "$name: not built"; return 0; }
     mkdir -p "$found"
     if [ "$is_merge" = 1 ]; then
-        "$program" -merge=1 -set_cover_merge=1 "$corpus" "$found" >"$log" 2>&1 || status=$?
+        "$program" -merge=1 -use_counters=0 -max_len=2048 "$corpus" "$found" >"$log" 2>&1 || status=$?
         echo "$name: $(find "$corpus" -type f | wc -l) inputs in $corpus"
         return "$status"
     fi
