@@ -1,0 +1,77 @@
+"""append check against PostgreSQL, and the same check before a run."""
+
+import json
+
+import harness
+from confine import Network
+
+
+class Check(harness.Postgresql):
+    def check(self, *arguments, code=0, **options):
+        return json.loads(self.append("check", *arguments, "--json", code=code, **options).out)
+
+    def test_all_sides(self):
+        ended = self.append("check", "2", self.url)
+        self.assertEqual(len([line for line in ended.out.splitlines() if len(line) > 80]), 0)
+        for title in ("Client", "Server", "Database"):
+            self.assertRegex(ended.out, rf"(?m)^{title} +needed +free +sessions +set in$")
+        self.assertRegex(ended.out, r"(?m)^PASS  max_connections ")
+        self.assertRegex(ended.out, r"in use now")
+        self.assertEqual(self.sql("select count(*) from pg_tables where schemaname = 'public'"),
+                         "0", "a check makes no table")
+
+    def test_too_many_for_the_database(self):
+        report = self.check("999999", self.url, code=4)
+        failed = {limit["name"]: limit for limit in report["limits"] if limit["grade"] == "FAIL"}
+        self.assertIn("max_connections", failed)
+        self.assertIn("postgresql.conf", failed["max_connections"]["fix"])
+
+    def test_a_wrong_role(self):
+        url = self.url.replace("append@", "nobody_like_that@")
+        ended = self.append("check", "2", url, code=4)
+        self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
+        self.assertRegex(ended.out, r"(?m)^WARN  session limits")
+        self.assertRegex(ended.reason, "not asked: .*nobody_like_that")
+
+
+class Small(harness.Case):
+    def test_a_small_server(self):
+        server = harness.PrivateServer(self, max_connections=12, superuser_reserved_connections=2)
+        ended = self.append("check", "20", server.url, code=4)
+        self.assertRegex(ended.out, r"(?m)^FAIL  max_connections +20 +10 +10 ")
+        self.assertRegex(ended.reason, r"^append: 1 to 10 sessions; the first limit is "
+                                       r"max_connections \(database, PostgreSQL\)$")
+        self.refused("20", "2000", server.url, code=4,
+                     pattern=r"1 to 10 sessions; the first limit is max_connections")
+        self.run_append("10", "1000", server.url)
+        # a run has just left: its sessions may be there still
+        for _ in range(3):
+            self.run_append("10", "1000", server.url)
+        _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10", code=4)
+        self.assertEqual(run.sessions["connected"], 10)
+
+    def test_a_full_server(self):
+        server = harness.PrivateServer(self, max_connections=8, superuser_reserved_connections=2)
+        out = self.out()
+        process = self.start("6", "10000000", server.url, "--rate", "100", "--out", out)
+        self.wait_for_rows(process, out)
+        ended = self.append("check", "1", server.url, code=4)
+        self.assertRegex(ended.out, r"(?m)^FAIL  session limits")
+        self.assertRegex(ended.out, r"not asked: ")
+        self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
+        self.assertRegex(ended.reason, "no session fits")
+        process.send_signal(2)
+        self.end(process, 130)
+
+    def test_a_small_backlog(self):
+        network = Network(self, core__somaxconn=5)
+        server = harness.PrivateServer(self, prefix=network.enter, max_connections=100)
+        report = json.loads(network.run(harness.BINARY, "check", "50", server.url, "--json"))
+        limit = [limit for limit in report["limits"] if limit["limit"] == "backlog"][0]
+        self.assertEqual((limit["grade"], limit["allowed"], limit["needed"]), ("WARN", 6, 50))
+        self.assertIn("somaxconn", limit["fix"])
+        self.assertIn("--connect-concurrency 6", limit["fix"])
+
+
+if __name__ == "__main__":
+    harness.main()
