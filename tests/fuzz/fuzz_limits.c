@@ -1,21 +1,9 @@
 /* Files of /proc, /proc/sys and cgroups that say what the limits are: no limit comes from a file
  * that was cut, and none is absurd. */
-#include "fuzz/fuzz.h"
+#include "fuzz/surface.h"
 
 #include "limits/evidence_counters.h"
 #include "limits/limits_text.h"
-
-/* Whether a parser that was happy reads its text to the end, or up to the line that it looks for.
- */
-enum reach {
-    READS_SOME_LINES,
-    READS_ALL
-};
-
-struct surface {
-    bool (*parse)(const char *text, size_t length);
-    enum reach reach;
-};
 
 static bool parse_rlimits(const char *text, size_t length)
 {
@@ -170,19 +158,8 @@ static const struct surface surfaces[] = {
     {parse_netstat, READS_SOME_LINES},
 };
 
-/* The first byte chooses the parser. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2) {
-        return 0;
-    }
-    const struct surface *surface = &surfaces[data[0] % (sizeof surfaces / sizeof surfaces[0])];
-    const char *text = (const char *)data + 1;
-    const size_t length = size - 1;
-    if (surface->parse(text, length)) {
-        const char *end =
-            surface->reach == READS_ALL ? text + length - 1 : memchr(text, '\n', length);
-        fuzz_require(end != NULL && *end == '\n', "a file that was cut is no limit");
-    }
+    surface_run(surfaces, sizeof surfaces / sizeof surfaces[0], data, size);
     return 0;
 }

@@ -1,18 +1,7 @@
 /* Files of /proc and of cgroups: no figure comes from a file that was cut, and none is absurd. */
-#include "fuzz/fuzz.h"
+#include "fuzz/surface.h"
 
 #include "measure/procfs.h"
-
-/* Whether a parser that was happy reads its text to the end, or only the first lines. */
-enum reach {
-    READS_FIRST_LINE,
-    READS_ALL
-};
-
-struct surface {
-    bool (*parse)(const char *text, size_t length);
-    enum reach reach;
-};
 
 static bool parse_cpu(const char *text, size_t length)
 {
@@ -133,27 +122,16 @@ static bool parse_cgroup(const char *text, size_t length)
 }
 
 static const struct surface surfaces[] = {
-    {parse_cpu, READS_FIRST_LINE},       {parse_process, READS_FIRST_LINE},
-    {parse_rollup, READS_ALL},           {parse_statm, READS_FIRST_LINE},
-    {parse_schedstat, READS_FIRST_LINE}, {parse_peak, READS_ALL},
+    {parse_cpu, READS_SOME_LINES},       {parse_process, READS_SOME_LINES},
+    {parse_rollup, READS_ALL},           {parse_statm, READS_SOME_LINES},
+    {parse_schedstat, READS_SOME_LINES}, {parse_peak, READS_ALL},
     {parse_listeners, READS_ALL},        {parse_unix_listeners, READS_ALL},
     {parse_cgroup_memory, READS_ALL},    {parse_cgroup_cpu, READS_ALL},
-    {parse_pids, READS_FIRST_LINE},      {parse_cgroup, READS_ALL},
+    {parse_pids, READS_SOME_LINES},      {parse_cgroup, READS_ALL},
 };
 
-/* The first byte chooses the parser. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 2) {
-        return 0;
-    }
-    const struct surface *surface = &surfaces[data[0] % (sizeof surfaces / sizeof surfaces[0])];
-    const char *text = (const char *)data + 1;
-    const size_t length = size - 1;
-    if (surface->parse(text, length)) {
-        const char *end =
-            surface->reach == READS_ALL ? text + length - 1 : memchr(text, '\n', length);
-        fuzz_require(end != NULL && *end == '\n', "a file that was cut is no figure");
-    }
+    surface_run(surfaces, sizeof surfaces / sizeof surfaces[0], data, size);
     return 0;
 }

@@ -1,0 +1,36 @@
+/* A target of several parsers of files: the first byte of its input chooses one. */
+#ifndef FUZZ_SURFACE_H
+#define FUZZ_SURFACE_H
+
+#include "fuzz/fuzz.h"
+
+/* Whether a parser that was happy reads its text to the end, or up to the line that it looks for.
+ */
+enum reach {
+    READS_SOME_LINES,
+    READS_ALL
+};
+
+struct surface {
+    bool (*parse)(const char *text, size_t length); /* and checks what comes out; true: accepted */
+    enum reach reach;
+};
+
+/* No figure may come from a file that was cut in the middle of a line. */
+static inline void surface_run(const struct surface *surfaces, size_t count, const uint8_t *data,
+                               size_t size)
+{
+    if (size < 2) {
+        return;
+    }
+    const struct surface *surface = &surfaces[data[0] % count];
+    const char *text = (const char *)data + 1;
+    const size_t length = size - 1;
+    if (surface->parse(text, length)) {
+        const char *end =
+            surface->reach == READS_ALL ? text + length - 1 : memchr(text, '\n', length);
+        fuzz_require(end != NULL && *end == '\n', "a file that was cut is refused");
+    }
+}
+
+#endif
