@@ -17,7 +17,8 @@ class MariadbLimits(Confined):
         command = self.command()
         predicted, first = self.predict(command, 300, server.url)
         self.assertEqual(first, "max_connections")
-        ended, run = self.stop_run(command, 300, server.url, code=4)
+        # one after the other: while one too many logs in, the server refuses others too
+        ended, run = self.stop_run(command, 300, server.url, "--connect-concurrency", 1, code=4)
         finding = self.check_stop(run, ended, predicted, "sessions", "database")
         self.assertEqual(finding["name"], "max_connections")
         self.assertRegex(finding["evidence"], r"Too many connections; 150 allowed")
