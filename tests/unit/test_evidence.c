@@ -255,8 +255,8 @@ static void test_silence(void **state)
 {
     (void)state;
     add_cause(CAUSE_CONNECT, ERROR_TIMEOUT, 0, "no answer");
-    struct limit *backlog = add_limit(LIMIT_BACKLOG, LIMIT_SERVER, 101, 0);
-    snprintf(before.entries[0].where, sizeof backlog->where, "net.core.somaxconn");
+    add_limit(LIMIT_BACKLOG, LIMIT_SERVER, 101, 0);
+    snprintf(before.entries[0].where, sizeof before.entries[0].where, "net.core.somaxconn");
     struct limit *files = add_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, 64, 20);
     name_none();
     facts.growth[EVIDENCE_LISTEN_OVERFLOWS] = 12;
@@ -284,8 +284,8 @@ static void test_a_server_that_ended(void **state)
     assert_null(strstr(finding->evidence, "memory"));
     facts.growth[EVIDENCE_OOM_KILLS] = 1;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "of this machine for memory meanwhile");
-    struct limit *memory = add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
-    snprintf(before.entries[0].where, sizeof memory->where, "/x/memory.max");
+    add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
+    snprintf(before.entries[0].where, sizeof before.entries[0].where, "/x/memory.max");
     facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");

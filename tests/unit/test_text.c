@@ -97,9 +97,38 @@ static void test_unknown_is_not_a_number(void **state)
     free(text);
 }
 
+static void add_finding(const char *name, uint64_t sessions)
+{
+    struct finding *finding = &result.findings.entries[result.findings.count++];
+    finding->side = LIMIT_SERVER;
+    finding->sessions = sessions;
+    snprintf(finding->name, sizeof finding->name, "%s", name);
+    snprintf(finding->evidence, sizeof finding->evidence, "all were in use");
+    snprintf(finding->fix, sizeof finding->fix, "sysctl -w %s=9", name);
+}
+
+static void test_limits_are_named(void **state)
+{
+    (void)state;
+    char *text = report();
+    assert_null(strstr(text, "Limit"));
+    free(text);
+    add_finding("first", 1200);
+    add_finding("second", 1);
+    add_finding("third", 1);
+    text = report();
+    check_contains(text, "\nLimit     first (server), 1,200 sessions: all were in use\n"
+                         "          to raise it: sysctl -w first=9\n"
+                         "Limit     second (server), 1 session: all were in use\n");
+    check_contains(text, "\n          1 more: see findings in run.json\n");
+    assert_null(strstr(text, "third"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_limits_are_named, set_up),
         cmocka_unit_test_setup(test_long_texts_are_whole, set_up),
         cmocka_unit_test_setup(test_unknown_is_not_a_number, set_up),
     };

@@ -142,6 +142,60 @@ static void test_every_append_refused(void **state)
     free(r);
 }
 
+static void add_finding(struct result *result, enum limit_side side, const char *name)
+{
+    struct finding *finding = &result->findings.entries[result->findings.count++];
+    finding->side = side;
+    snprintf(finding->name, sizeof finding->name, "%s", name);
+    snprintf(finding->evidence, sizeof finding->evidence, "seen to be full");
+}
+
+/* A limit of this machine is not the server's refusal, whoever said no. */
+static void test_refused_by_a_limit(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->sessions.connected = r->sessions.finished = 4;
+    r->sessions.refused = 6;
+    add_cause(r, CAUSE_CONNECT, "no");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER, "6 of 10 sessions were refused");
+    add_finding(r, LIMIT_DATABASE, "max_connections");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER,
+           "0 timed out: max_connections (database): seen to be full");
+    r->findings.count = 0;
+    add_finding(r, LIMIT_CLIENT, "RLIMIT_NOFILE");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "RLIMIT_NOFILE (client)");
+    free(r);
+}
+
+static void test_not_started_by_a_limit(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->sessions.connected = r->sessions.finished = 4;
+    r->sessions.not_started = 6;
+    add_cause(r, CAUSE_THREAD, "client limit: no thread");
+    add_finding(r, LIMIT_SERVER, "listen backlog");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "client limit: no thread");
+    add_finding(r, LIMIT_CLIENT, "pids.max");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT,
+           "no thread for 6 of 10 sessions: pids.max (client): seen to be full");
+    free(r);
+}
+
+static void test_dropped_by_a_limit(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->sessions.finished = 7;
+    r->sessions.dropped = 3;
+    add_cause(r, CAUSE_APPEND, "closed unexpectedly");
+    add_finding(r, LIMIT_SERVER, "OOM kill");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "0 not sent: OOM kill (server): seen to be full");
+    free(r);
+}
+
 static void test_refused_sessions(void **state)
 {
     (void)state;
@@ -254,6 +308,9 @@ int main(void)
         cmocka_unit_test(test_starved_sessions),
         cmocka_unit_test(test_dropped_sessions),
         cmocka_unit_test(test_every_append_refused),
+        cmocka_unit_test(test_refused_by_a_limit),
+        cmocka_unit_test(test_not_started_by_a_limit),
+        cmocka_unit_test(test_dropped_by_a_limit),
         cmocka_unit_test(test_refused_sessions),
         cmocka_unit_test(test_lost_rows_weigh_more_than_refused_sessions),
         cmocka_unit_test(test_interrupted),
