@@ -1,14 +1,14 @@
 #include "unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "limits/limits_text.h"
 
 /* Exactly as large as its content, so that sanitizers and valgrind see a read beyond. */
-static char *copy_of(const char *text)
+static char *copy_of(const char *text, size_t length)
 {
-    const size_t length = strlen(text);
     char *copy = malloc(length > 0 ? length : 1);
     assert_non_null(copy);
     memcpy(copy, text, length);
@@ -24,7 +24,7 @@ static const char limits_file[] =
 
 static bool parse_rlimits(const char *text, struct limits_rlimits *out)
 {
-    char *bytes = copy_of(text);
+    char *bytes = copy_of(text, strlen(text));
     const bool is_parsed = limits_parse_rlimits(bytes, strlen(text), out);
     free(bytes);
     return is_parsed;
@@ -41,7 +41,7 @@ static void test_rlimits(void **state)
     assert_int_equal(out.files.hard, 20000);
     assert_true(out.address_space.soft == UINT64_MAX);
     /* a file cut short, a limit that is not there, a value that is no number */
-    char *cut = copy_of(limits_file);
+    char *cut = copy_of(limits_file, strlen(limits_file));
     assert_false(limits_parse_rlimits(cut, strlen(limits_file) - 1, &out));
     assert_false(limits_parse_rlimits(cut, strlen(limits_file) / 2, &out));
     free(cut);
@@ -71,7 +71,7 @@ static void test_status(void **state)
 
 static bool parse_number(const char *text, uint64_t *value)
 {
-    char *bytes = copy_of(text);
+    char *bytes = copy_of(text, strlen(text));
     const bool is_parsed = limits_parse_number(bytes, strlen(text), value);
     free(bytes);
     return is_parsed;
@@ -147,13 +147,13 @@ static void test_cgroups(void **state)
     assert_string_equal(path, "/user.slice");
     assert_false(limits_parse_cgroup(text, strlen(text), "memory", path));
     assert_false(limits_parse_cgroup("7:pids\n", 7, "pids", path));
-    char *longest = malloc(LIMITS_PATH_BYTES + 16);
-    assert_non_null(longest);
-    memset(longest, 'x', LIMITS_PATH_BYTES + 16);
-    memcpy(longest, "7:pids:/", 8);
-    longest[LIMITS_PATH_BYTES + 15] = '\n';
-    assert_false(limits_parse_cgroup(longest, LIMITS_PATH_BYTES + 16, "pids", path));
-    free(longest);
+    char longest[LIMITS_PATH_BYTES + 16];
+    const int length = snprintf(longest, sizeof longest, "7:pids:/%0*d\n", LIMITS_PATH_BYTES, 0);
+    assert_false(limits_parse_cgroup(longest, (size_t)length, "pids", path));
+    /* the longest that fits */
+    snprintf(longest, sizeof longest, "7:pids:/%0*d\n", LIMITS_PATH_BYTES - 2, 0);
+    assert_true(limits_parse_cgroup(longest, strlen(longest), "pids", path));
+    assert_int_equal(strlen(path), LIMITS_PATH_BYTES - 1);
 }
 
 static void test_mounts(void **state)
