@@ -361,10 +361,42 @@ static void test_too_few_sessions(void **state)
     free(r);
 }
 
+/* Reading every row back outweighs what the two counts say. */
+static void test_rows_read_back(void **state)
+{
+    (void)state;
+    const struct row_verification all = {.state = VERIFICATION_DONE, .read = 1000, .present = 1000};
+    struct result *r = make_good();
+    r->row_verification = all;
+    expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    r->row_verification.lost = 3;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "3 acknowledged rows are lost");
+    r->row_verification = all;
+    r->row_verification.duplicates = 4;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "4 rows are there more than once");
+    r->row_verification = all;
+    r->row_verification.foreign = 5;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "5 rows carry this run's tag");
+    r->row_verification = all;
+    r->row_verification.rejected_present = 6;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "6 rows that were rejected are there");
+    r->row_verification = all;
+    r->verification.lost = 7;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody else deleted");
+    r->verification.lost = 0;
+    r->row_verification =
+        (struct row_verification){.state = VERIFICATION_FAILED, .reason = "no way"};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "the rows were not read back: no way");
+    const struct judge_context interrupted = {.is_local = true, .was_interrupted = true};
+    expect(r, &interrupted, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED, "read back");
+    free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_run),
+        cmocka_unit_test(test_rows_read_back),
         cmocka_unit_test(test_client_bound),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
