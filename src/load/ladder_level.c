@@ -11,6 +11,9 @@
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
 
+/* How much longer a hold may be, so that a sample falls into it. */
+#define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
+
 /* How long sessions may take to leave, the last part of it without their connection. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
@@ -176,6 +179,13 @@ static bool is_held(struct ladder *ladder, struct level *level, uint64_t failed_
     return !has_failed(ladder, level) && !ladder_is_over(ladder);
 }
 
+/* Reading the memory of many processes takes a while: then the hold lasts until it was done. */
+static bool is_sampled(const struct ladder *ladder, int64_t held_ns)
+{
+    return ladder->load.sampler == NULL || hold_samples_has_one(ladder->config->samples) ||
+           held_ns >= ladder->config->hold_ns + SAMPLE_LIMIT_NS;
+}
+
 static void hold(struct ladder *ladder, struct level *level)
 {
     const int64_t start_ns = ladder->snapshots[AT_HOLD].taken_ns;
@@ -188,10 +198,11 @@ static void hold(struct ladder *ladder, struct level *level)
             continue;
         }
         level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns);
-        if (level->stalled == 0) {
+        if (level->stalled == 0 && is_sampled(ladder, held_ns)) {
             break;
         }
-        if (held_ns >= ladder->config->hold_ns + ladder->config->patience_ns) {
+        if (level->stalled > 0 &&
+            held_ns >= ladder->config->hold_ns + ladder->config->patience_ns) {
             fail(ladder, level, LEVEL_NO_PROGRESS);
         }
     }

@@ -1,8 +1,7 @@
 #include "load/ladder_memory.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "measure/proc_file.h"
@@ -10,12 +9,12 @@
 static bool find_kib(const char *text, const char *key, uint64_t *bytes)
 {
     const char *line = strstr(text, key);
-    uint64_t kib = 0;
-    if (line == NULL || sscanf(line + strlen(key), " %" SCNu64 " kB", &kib) != 1) {
+    if (line == NULL) {
         return false;
     }
-    *bytes = kib * 1024;
-    return true;
+    char *end = NULL;
+    *bytes = strtoull(line + strlen(key), &end, 10) * 1024;
+    return strncmp(end, " kB", 3) == 0;
 }
 
 bool ladder_memory_parse(const char *text, uint64_t *total_bytes, uint64_t *available_bytes)

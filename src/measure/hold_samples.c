@@ -17,6 +17,7 @@ void hold_samples_begin(struct hold_samples *samples, int64_t start_ns)
 {
     pthread_mutex_lock(&samples->lock);
     samples->is_holding = true;
+    samples->has_one = false;
     samples->start_ns = start_ns;
     samples->host = (struct hold_share){0};
     samples->server = (struct hold_share){0};
@@ -43,6 +44,7 @@ void hold_samples_add(struct hold_samples *samples, const struct sample *sample)
 {
     pthread_mutex_lock(&samples->lock);
     if (samples->is_holding && sample->start_ns >= samples->start_ns) {
+        samples->has_one = true;
         const int64_t ns = sample->end_ns - sample->start_ns;
         add_share(&samples->host, sample->host_cpu_percent, ns);
         add_share(&samples->server, sample->server_cpu_percent, ns);
@@ -55,6 +57,14 @@ void hold_samples_add(struct hold_samples *samples, const struct sample *sample)
         }
     }
     pthread_mutex_unlock(&samples->lock);
+}
+
+bool hold_samples_has_one(struct hold_samples *samples)
+{
+    pthread_mutex_lock(&samples->lock);
+    const bool has_one = samples->has_one;
+    pthread_mutex_unlock(&samples->lock);
+    return has_one;
 }
 
 static double mean(const struct hold_share *share)

@@ -22,6 +22,7 @@ struct hold_share {
 struct hold_samples {
     pthread_mutex_t lock;
     bool is_holding;
+    bool has_one;
     int64_t start_ns; /* since the start of the search, as in struct sample */
     struct hold_share host;
     struct hold_share server;
@@ -35,6 +36,9 @@ void hold_samples_fini(struct hold_samples *samples);
 
 void hold_samples_begin(struct hold_samples *samples, int64_t start_ns);
 void hold_samples_add(struct hold_samples *samples, const struct sample *sample);
+
+/* True when a sample has told something of this hold. */
+bool hold_samples_has_one(struct hold_samples *samples);
 
 /* Puts the figures into *level; those that no sample told stay. */
 void hold_samples_end(struct hold_samples *samples, struct level *level);

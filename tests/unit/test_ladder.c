@@ -511,6 +511,7 @@ static void test_samples_of_a_hold(void **state)
     hold_samples_begin(&samples, 100);
     hold_samples_add(&samples, &sample); /* began before the hold */
     hold_samples_end(&samples, &level);
+    assert_false(hold_samples_has_one(&samples));
     assert_true(level.host_cpu_percent < 0 && level.server_memory_bytes < 0);
 
     hold_samples_begin(&samples, 100);
@@ -528,6 +529,7 @@ static void test_samples_of_a_hold(void **state)
     sample.server_memory_bytes = 300;
     hold_samples_add(&samples, &sample);
     hold_samples_end(&samples, &level);
+    assert_true(hold_samples_has_one(&samples));
     assert_true(level.host_cpu_percent == 70);
     assert_true(level.server_cpu_percent < 0);
     assert_true(level.client_cpu_percent == 4);
