@@ -312,7 +312,7 @@ void limits_ports_add(struct limits_ports *ports, uint16_t port)
 
 bool limits_ports_hold(const struct limits_ports *ports, uint16_t port)
 {
-    return (ports->bits[port / 8] >> port % 8 & 1U) != 0;
+    return ((unsigned)ports->bits[port / 8] >> port % 8 & 1U) != 0;
 }
 
 bool limits_parse_port_range(const char *text, size_t length, struct limits_port_range *out)
