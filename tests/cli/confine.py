@@ -152,6 +152,18 @@ class Confined(harness.Case):
         self.assertLessEqual(abs(predicted - connected), connected / 100, run.sessions)
         return self.check_finding(run, ended, limit, side, run.sessions["requested"] - connected)
 
+    def check_limit(self, command, sessions, *arguments, first, code, limit):
+        """A limit that `check` says comes first stops a run there, and is what the run names.
+
+        `limit`: its id and side in run.json. Returns the finding.
+        """
+        predicted, named = self.predict(command, sessions, *arguments)
+        self.assertEqual(named, first)
+        ended, run = self.stop_run(command, sessions, *arguments, code=code)
+        finding = self.check_stop(run, ended, predicted, *limit)
+        self.assertEqual(finding["name"], first)
+        return finding
+
     def check_finding(self, run, ended, limit, side, sessions=None):
         findings = run.json["findings"]
         self.assertGreaterEqual(len(findings), 1, ended)

@@ -15,23 +15,18 @@ class MariadbLimits(Confined):
     def test_max_connections(self):
         server = PrivateMariadb(self, max_connections=150)
         command = self.command()
-        predicted, first = self.predict(command, 300, server.url)
-        self.assertEqual(first, "max_connections")
         # one after the other: while one too many logs in, the server refuses others too
-        ended, run = self.stop_run(command, 300, server.url, "--connect-concurrency", 1, code=4)
-        finding = self.check_stop(run, ended, predicted, "sessions", "database")
-        self.assertEqual(finding["name"], "max_connections")
+        finding = self.check_limit(command, 300, server.url, "--connect-concurrency", 1, code=4,
+                                   first="max_connections", limit=("sessions", "database"))
         self.assertRegex(finding["evidence"], r"Too many connections; 150 allowed")
         self.assertRegex(finding["fix"], r"max_connections")
 
     def test_max_user_connections(self):
         server = PrivateMariadb(self, max_user_connections=120)
         command = self.command()
-        predicted, first = self.predict(command, 200, server.url)
-        self.assertEqual(first, "max_user_connections")
-        ended, run = self.stop_run(command, 200, server.url, code=4)
-        finding = self.check_stop(run, ended, predicted, "sessions", "database")
-        self.assertEqual(finding["name"], "max_user_connections")
+        finding = self.check_limit(command, 200, server.url, code=4,
+                                   first="max_user_connections", limit=("sessions", "database"))
+        self.assertIn("120 allowed", finding["evidence"])
 
     def test_threads_of_the_server(self):
         server = PrivateMariadb(self, prefix=self.as_other_user(180))
@@ -39,10 +34,8 @@ class MariadbLimits(Confined):
         command = self.command()
         # what another user's process may have and has can be seen by its number
         options = ["--server-pid", pid]
-        predicted, first = self.predict(command, 300, server.url, *options)
-        self.assertEqual(first, "RLIMIT_NPROC")
-        ended, run = self.stop_run(command, 300, server.url, *options, code=4)
-        finding = self.check_stop(run, ended, predicted, "user_tasks", "server")
+        finding = self.check_limit(command, 300, server.url, *options, code=4,
+                                   first="RLIMIT_NPROC", limit=("user_tasks", "server"))
         self.assertRegex(finding["evidence"], r"create a new thread.*180 of 180 threads")
 
     def test_a_cgroup_of_the_server(self):
@@ -51,10 +44,8 @@ class MariadbLimits(Confined):
         cgroup.write("pids.max", "pids.max", 160)
         command = self.command()
         options = ["--server-pid", self.server_pid(server)]
-        predicted, first = self.predict(command, 300, server.url, *options)
-        self.assertEqual(first, "pids.max")
-        ended, run = self.stop_run(command, 300, server.url, *options, code=4)
-        finding = self.check_stop(run, ended, predicted, "cgroup_tasks", "server")
+        finding = self.check_limit(command, 300, server.url, *options, code=4,
+                                   first="pids.max", limit=("cgroup_tasks", "server"))
         self.assertRegex(finding["evidence"], r"160 of 160 threads.*pids.events counted [1-9]")
 
     def test_open_files_of_the_server(self):
@@ -69,11 +60,8 @@ class MariadbLimits(Confined):
                        check=True, timeout=harness.GUARD_S)
         options = ["--connect-timeout", 3, "--connect-concurrency", 200]
         # only root and the same user may look at the descriptors
-        predicted, first = self.predict((harness.BINARY,), 200, server.url, *options)
-        self.assertEqual(first, "RLIMIT_NOFILE")
-        ended, run = self.stop_run((harness.BINARY,), 200, server.url, *options, code=4)
-        finding = self.check_stop(run, ended, predicted, "open_files", "server")
-        self.assertEqual(run.sessions["timed_out"], 200 - run.sessions["connected"])
+        finding = self.check_limit((harness.BINARY,), 200, server.url, *options, code=4,
+                                   first="RLIMIT_NOFILE", limit=("open_files", "server"))
         self.assertRegex(finding["evidence"], rf"not accepted; {files} of {files} files in use")
 
     def test_a_server_that_is_out_of_memory(self):

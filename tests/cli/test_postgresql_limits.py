@@ -16,20 +16,15 @@ class PostgresqlLimits(Confined):
     def test_open_files(self):
         server = PrivateServer(self)
         command = self.command("nofile=150")
-        predicted, first = self.predict(command, 300, server.url)
-        self.assertEqual(first, "RLIMIT_NOFILE")
-        ended, run = self.stop_run(command, 300, server.url, code=3)
-        finding = self.check_stop(run, ended, predicted, "open_files", "client")
+        finding = self.check_limit(command, 300, server.url, code=3,
+                                   first="RLIMIT_NOFILE", limit=("open_files", "client"))
         self.assertRegex(finding["evidence"], r"socket: Too many open files; .*150")
 
     def test_max_connections(self):
         server = PrivateServer(self, max_connections=153)
         command = self.command()
-        predicted, first = self.predict(command, 300, server.url)
-        self.assertEqual(first, "max_connections")
-        ended, run = self.stop_run(command, 300, server.url, code=4)
-        finding = self.check_stop(run, ended, predicted, "sessions", "database")
-        self.assertEqual(finding["name"], "max_connections")
+        finding = self.check_limit(command, 300, server.url, code=4,
+                                   first="max_connections", limit=("sessions", "database"))
         self.assertRegex(finding["evidence"], r"slots|too many clients")
         self.assertRegex(finding["evidence"], r"150 allowed")
         self.assertRegex(finding["fix"], r"max_connections")
@@ -38,11 +33,9 @@ class PostgresqlLimits(Confined):
         server = PrivateServer(self)
         harness.psql(server.superuser_url, "alter role append connection limit 120")
         command = self.command()
-        predicted, first = self.predict(command, 200, server.url)
-        self.assertEqual(first, "rolconnlimit")
-        ended, run = self.stop_run(command, 200, server.url, code=4)
-        finding = self.check_stop(run, ended, predicted, "sessions", "database")
-        self.assertEqual(finding["name"], "rolconnlimit")
+        finding = self.check_limit(command, 200, server.url, code=4,
+                                   first="rolconnlimit", limit=("sessions", "database"))
+        self.assertIn("120 allowed", finding["evidence"])
 
     def test_ephemeral_ports(self):
         network = Network(self, ipv4__ip_local_port_range="40000 40149")
