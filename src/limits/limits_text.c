@@ -307,12 +307,14 @@ bool limits_parse_mount(const char *text, size_t length, const char *controller,
 
 void limits_ports_add(struct limits_ports *ports, uint16_t port)
 {
-    ports->bits[port / 8] = (uint8_t)(ports->bits[port / 8] | 1U << port % 8);
+    const unsigned bit = 1U << port % 8;
+    ports->bits[port / 8] = (uint8_t)((unsigned)ports->bits[port / 8] | bit);
 }
 
 bool limits_ports_hold(const struct limits_ports *ports, uint16_t port)
 {
-    return (ports->bits[port / 8] >> port % 8 & 1U) != 0;
+    const unsigned bit = 1U << port % 8;
+    return ((unsigned)ports->bits[port / 8] & bit) != 0;
 }
 
 bool limits_parse_port_range(const char *text, size_t length, struct limits_port_range *out)
