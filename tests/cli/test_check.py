@@ -80,7 +80,8 @@ class Low(Confined):
         self.assertEqual(first, "RLIMIT_NOFILE")
         _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check", code=None,
                                  program=command)
-        self.assertLessEqual(abs(run.sessions["connected"] - predicted), 1)
+        # SQLite shares its log's index, and opens files for a moment while it connects
+        self.assertLessEqual(abs(run.sessions["connected"] - predicted), 6)
 
     def test_a_run_that_is_certain_to_fail(self):
         command = self.command("nproc=50")

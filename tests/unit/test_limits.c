@@ -55,7 +55,8 @@ static void test_open_files(void **state)
     limits_read(&question, &list);
     const struct limit *limit = find(&list, LIMIT_OPEN_FILES);
     assert_non_null(limit);
-    assert_int_equal(limit->allowed, files.rlim_max);
+    /* valgrind keeps some for itself, and tells getrlimit so */
+    assert_in_range(limit->allowed, files.rlim_max, files.rlim_max + 16);
     assert_int_equal(limit->needed, 8);
     assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
     assert_int_equal(limit->grade, LIMIT_PASS);
