@@ -67,7 +67,7 @@ class Searching:
         held = [level["sessions"] for level in search.levels if level["outcome"] == "held"]
         self.assertEqual(search.search["held"], max(held, default=0))
 
-    def check_limit(self, ended, search, limit, side, name):
+    def check_named(self, ended, search, limit, side, name):
         """The limit is named first, in the report and in the file."""
         first = search.json["findings"][0]
         self.assertEqual((first["limit"], first["side"], first["name"]), (limit, side, name))

@@ -111,7 +111,7 @@ class Client(Confined, Searching):
         self.assertEqual(search.search["end"], "found")
         self.assertLess(search.search["held"], search.search["bound"]["sessions"])
         self.assertEqual(search.level(search.search["failed"])["reason"], "no_thread")
-        finding = self.check_limit(ended, search, "cgroup_tasks", "client", "pids.max")
+        finding = self.check_named(ended, search, "cgroup_tasks", "client", "pids.max")
         self.assertRegex(finding["evidence"], r"of 30 threads")
 
 

@@ -14,7 +14,7 @@ class Limits(Confined, Searching):
         self.assertTrue(150 < held < 200, search.search)
         self.assertEqual(search.search["failed"], held + 1)
         self.assertEqual(search.level(held + 1)["causes"][0]["native_code"], 1135)
-        finding = self.check_limit(ended, search, "user_tasks", "server", "RLIMIT_NPROC")
+        finding = self.check_named(ended, search, "user_tasks", "server", "RLIMIT_NPROC")
         self.assertRegex(finding["evidence"], r"create a new thread.*200 of 200 threads")
         self.assertEqual(search.verification["lost"], 0)
 
@@ -23,7 +23,7 @@ class Limits(Confined, Searching):
         server = PrivateMariadb(self, max_connections=30)
         ended, search = self.find_max(server.url, "--hold", "500ms", "--batch", 10)
         self.assertEqual((search.search["held"], search.search["failed"]), (30, 31))
-        self.check_limit(ended, search, "sessions", "database", "max_connections")
+        self.check_named(ended, search, "sessions", "database", "max_connections")
 
 
 if __name__ == "__main__":

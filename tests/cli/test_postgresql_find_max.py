@@ -19,7 +19,7 @@ class Limits(harness.Case, Searching):
         failed = search.level(298)
         self.assertEqual((failed["reason"], failed["refused"], failed["up"]), ("refused", 1, 297))
         self.assertEqual(failed["causes"][0]["sqlstate"], "53300")
-        finding = self.check_limit(ended, search, "sessions", "database", "max_connections")
+        finding = self.check_named(ended, search, "sessions", "database", "max_connections")
         self.assertRegex(finding["fix"], "max_connections")
         self.assertRegex(ended.out, r"(?m)^Held +297 sessions")
         self.assertRegex(ended.out, r"(?m)^Not held +298: 1 session was refused, .*53300")
