@@ -120,9 +120,17 @@ set(report_sources
 set(cli_sources
     src/cli/check.c
     src/cli/command.c
+    src/cli/command_table.c
     src/cli/find_max.c
+    src/cli/help.c
     src/cli/job.c
+    src/cli/option_connection.c
+    src/cli/option_faults.c
+    src/cli/option_group.c
+    src/cli/option_measuring.c
+    src/cli/option_search.c
     src/cli/option_table.c
+    src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
     src/cli/run.c)
