@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/exit_code.h"
+#include "cli/client_library.h"
 #include "load/generator.h"
 #include "load/setup.h"
 #include "measure/recorder.h"
@@ -17,7 +18,7 @@
 /* All zero but the plan at first; ended by job_release, however far it came. */
 struct job {
     struct plan plan; /* owned */
-    bool is_adapter_ready;
+    struct client_library library;
     struct setup setup;
     struct generator *generator;
     struct recorder *recorder;

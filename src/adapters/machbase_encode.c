@@ -1,0 +1,133 @@
+#include "adapters/machbase_encode.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    VARIABLE_BYTES_MAX = 64 * 1024 * 1024 /* the library cuts what is longer */
+};
+
+static const struct {
+    int type;
+    enum column_type column;
+    const char *name;
+} types[] = {
+    {MACHBASE_INT16, COLUMN_INT16, "short"},
+    {MACHBASE_INT32, COLUMN_INT32, "integer"},
+    {MACHBASE_INT64, COLUMN_INT64, "long"},
+    {MACHBASE_UINT16, COLUMN_INT16, "ushort"},
+    {MACHBASE_UINT32, COLUMN_INT32, "uinteger"},
+    {MACHBASE_UINT64, COLUMN_INT64, "ulong"},
+    {MACHBASE_FLOAT, COLUMN_FLOAT32, "float"},
+    {MACHBASE_REAL, COLUMN_FLOAT32, "float"},
+    {MACHBASE_DOUBLE, COLUMN_FLOAT64, "double"},
+    {MACHBASE_VARCHAR, COLUMN_TEXT, "varchar"},
+    {MACHBASE_DATETIME, COLUMN_TIMESTAMP, "datetime"},
+    {MACHBASE_TEXT, COLUMN_TEXT, "text"},
+    {MACHBASE_JSON, COLUMN_JSON, "json"},
+    {MACHBASE_BINARY, COLUMN_BYTES, "binary"},
+    {MACHBASE_IP4, COLUMN_IP4, "ipv4"},
+    {MACHBASE_IP6, COLUMN_IP6, "ipv6"},
+};
+
+void machbase_set_type(struct column *column, int type, unsigned long size)
+{
+    column->type = COLUMN_UNSUPPORTED;
+    column->native_type = (uint32_t)type;
+    column->size = 0;
+    snprintf(column->type_name, sizeof column->type_name, "type %d", type);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].type == type) {
+            column->type = types[i].column;
+            snprintf(column->type_name, sizeof column->type_name, "%s", types[i].name);
+        }
+    }
+    if (type == MACHBASE_VARCHAR) {
+        column->size = size > UINT32_MAX ? 0 : (uint32_t)size;
+        snprintf(column->type_name, sizeof column->type_name, "varchar(%lu)", size);
+    }
+}
+
+static bool is_unsigned(const struct column *column)
+{
+    return column->native_type == MACHBASE_UINT16 || column->native_type == MACHBASE_UINT32 ||
+           column->native_type == MACHBASE_UINT64;
+}
+
+void machbase_encode_null(const struct column *column, union machbase_value *value)
+{
+    memset(value, 0, sizeof *value); /* of addresses and all that has a length, this is NULL */
+    switch (column->type) {
+    case COLUMN_INT16:
+        value->uint16 = is_unsigned(column) ? UINT16_MAX : (uint16_t)INT16_MAX + 1U;
+        break;
+    case COLUMN_INT32:
+        value->uint32 = is_unsigned(column) ? UINT32_MAX : (uint32_t)INT32_MAX + 1U;
+        break;
+    case COLUMN_INT64:
+        value->uint64 = is_unsigned(column) ? UINT64_MAX : (uint64_t)INT64_MAX + 1U;
+        break;
+    case COLUMN_FLOAT32:
+        value->float32 = FLT_MAX;
+        break;
+    case COLUMN_FLOAT64:
+        value->float64 = DBL_MAX;
+        break;
+    case COLUMN_TIMESTAMP:
+        value->time.ns = MACHBASE_TIME_NULL;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What would be cut is not sent. A column's size is one of bytes. */
+static bool encode_variable(const struct column *column, const struct text_value *text,
+                            union machbase_value *value)
+{
+    const uint32_t most = column->size > 0 ? column->size : VARIABLE_BYTES_MAX;
+    value->variable.length = text->length;
+    value->variable.data = text->bytes;
+    return text->length <= most;
+}
+
+bool machbase_encode(const struct column *column, union column_values values, size_t row,
+                     union machbase_value *value)
+{
+    switch (column->type) {
+    case COLUMN_INT16:
+        value->int16 = values.int16[row];
+        return !is_unsigned(column) || value->int16 >= 0;
+    case COLUMN_INT32:
+        value->int32 = values.int32[row];
+        return !is_unsigned(column) || value->int32 >= 0;
+    case COLUMN_INT64:
+        value->int64 = values.int64[row];
+        return !is_unsigned(column) || value->int64 >= 0;
+    case COLUMN_FLOAT32:
+        value->float32 = values.float32[row];
+        return true;
+    case COLUMN_FLOAT64:
+        value->float64 = values.float64[row];
+        return true;
+    case COLUMN_TIMESTAMP:
+        value->time.ns = values.int64[row];
+        return value->time.ns < MACHBASE_TIME_NOW || value->time.ns > MACHBASE_TIME_TEXT;
+    case COLUMN_IP4:
+        value->address.length = MACHBASE_ADDRESS_IP4;
+        memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);
+        return true;
+    case COLUMN_IP6:
+        value->address.length = MACHBASE_ADDRESS_IP6;
+        memcpy(value->address.bytes, values.ip6[row], sizeof values.ip6[row]);
+        return true;
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        return encode_variable(column, &values.text[row], value);
+    default:
+        machbase_encode_null(column, value);
+        return false;
+    }
+}
