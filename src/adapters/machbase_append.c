@@ -67,9 +67,9 @@ enum status machbase_begin(struct adapter_conn *conn, const char *table_name,
         *statement = NULL;
         return machbase_call_error(conn, NULL, error);
     }
-    conn->call->SQLAppendSetErrorCallback(*statement, on_error);
     if (machbase_succeeded(
             conn->call->SQLAppendOpen(*statement, machbase_text(table_name), CHECK_EVERY))) {
+        conn->call->SQLAppendSetErrorCallback(*statement, on_error); /* opening forgets it */
         return STATUS_OK;
     }
     const enum status status = machbase_call_error(conn, *statement, error);

@@ -75,8 +75,9 @@ enum status machbase_connect_error(struct adapter_conn *conn, struct error *erro
         set(error, ERROR_SERVER, &record); /* the server's own words */
         return STATUS_LOST;
     }
-    set(error, strncmp(record.state, "08S", 3) == 0 ? ERROR_CONNECTION : ERROR_UNREACHABLE,
-        &record);
+    error_set(error, strncmp(record.state, "08S", 3) == 0 ? ERROR_CONNECTION : ERROR_UNREACHABLE,
+              record.code, record.state, "%.100s:%u: %s", conn->host, (unsigned)conn->port,
+              record.message);
     return STATUS_LOST;
 }
 
