@@ -163,15 +163,20 @@ static int listen_on(unsigned port, unsigned *bound_port)
     return listener;
 }
 
+/* The file first: who has read the port from standard output finds it written. */
 static bool announce(const struct options *options, unsigned port)
 {
-    bool is_said = printf("%u\n", port) > 0 && fflush(stdout) == 0;
     if (options->port_file != NULL) {
         FILE *file = fopen(options->port_file, "w");
-        is_said = file != NULL && fprintf(file, "%u\n", port) > 0 && is_said;
-        is_said = file != NULL && fclose(file) == 0 && is_said;
+        if (file == NULL) {
+            return false;
+        }
+        const bool is_written = fprintf(file, "%u\n", port) > 0;
+        if (fclose(file) != 0 || !is_written) {
+            return false;
+        }
     }
-    return is_said;
+    return printf("%u\n", port) > 0 && fflush(stdout) == 0;
 }
 
 static void accept_one(struct server *server, int listener)

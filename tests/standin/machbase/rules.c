@@ -17,6 +17,7 @@ static const char *const action_names[] = {
     [ACTION_NONE] = "",           [ACTION_DROP] = "drop",       [ACTION_RESET] = "reset",
     [ACTION_PARTIAL] = "partial", [ACTION_GARBAGE] = "garbage", [ACTION_CHOP] = "chop",
     [ACTION_STALL] = "stall",     [ACTION_DELAY] = "delay",     [ACTION_ERROR] = "error",
+    [ACTION_LOSE] = "lose",       [ACTION_DOUBLE] = "double",   [ACTION_LIE] = "lie",
 };
 
 void rules_init(struct rules *rules)
@@ -70,6 +71,25 @@ static bool take_when(const char **text, struct rule *rule)
     return true;
 }
 
+static bool go_together(enum rule_action action, enum rule_step step)
+{
+    switch (action) {
+    case ACTION_ERROR:
+        return step != STEP_ACCEPT && step != STEP_HANDSHAKE;
+    case ACTION_LOSE:
+    case ACTION_DOUBLE:
+        return step == STEP_ROW;
+    case ACTION_LIE:
+        return step == STEP_CLOSE;
+    case ACTION_PARTIAL:
+    case ACTION_GARBAGE:
+    case ACTION_CHOP:
+        return step != STEP_ROW && step != STEP_ACCEPT;
+    default:
+        return step != STEP_ROW;
+    }
+}
+
 static bool parse(struct rule *rule, const char *text)
 {
     const size_t action =
@@ -79,8 +99,8 @@ static bool parse(struct rule *rule, const char *text)
     }
     const size_t step =
         take_word(&text, "@:", step_names, sizeof step_names / sizeof step_names[0]);
-    if (action == ACTION_NONE || action > ACTION_ERROR || step >= STEP_NONE ||
-        (step == STEP_ROW && action != ACTION_ERROR)) {
+    if (action == ACTION_NONE || action > ACTION_LIE || step >= STEP_NONE ||
+        !go_together((enum rule_action)action, (enum rule_step)step)) {
         return false;
     }
     *rule = (struct rule){.step = (enum rule_step)step, .first = 1, .period = 1};

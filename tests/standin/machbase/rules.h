@@ -9,6 +9,9 @@
  *         stall    never goes on with this connection
  *         delay    does it NUMBER milliseconds later
  *         error    answers with error NUMBER and TEXT instead of doing it
+ *         lose     says that the row is kept, and does not keep it
+ *         double   keeps the row twice
+ *         lie      says at the end of an append that NUMBER rows fewer are kept than are
  * STEP    accept handshake login execute count fetch free open data row close disconnect
  *         (execute = any statement but count(*); data = a packet of rows; row = one row, error
  * only) WHEN    N = the N-th time, counted over all connections since the rule was made; N+ = from
@@ -56,6 +59,9 @@ enum rule_action {
     ACTION_STALL,
     ACTION_DELAY,
     ACTION_ERROR,
+    ACTION_LOSE,
+    ACTION_DOUBLE,
+    ACTION_LIE,
 };
 
 /* What is to be done now. */

@@ -67,12 +67,13 @@ static bool wait_idle(const struct session *session, int64_t milliseconds)
 {
     const int64_t end_ns = mono_now_ns() + milliseconds * MONO_NS_PER_MS;
     while (!atomic_load(&session->server->is_stopping)) {
-        const int64_t left_ms = (end_ns - mono_now_ns()) / MONO_NS_PER_MS;
-        if (milliseconds >= 0 && left_ms <= 0) {
+        const int64_t left_ns = end_ns - mono_now_ns();
+        if (milliseconds >= 0 && left_ns <= 0) {
             return true;
         }
+        const bool is_short = milliseconds >= 0 && left_ns < SLICE_MS * MONO_NS_PER_MS;
+        const int slice = is_short ? (int)(left_ns / MONO_NS_PER_MS) + 1 : SLICE_MS;
         struct pollfd client = {.fd = session->socket, .events = POLLRDHUP};
-        const int slice = milliseconds >= 0 && left_ms < SLICE_MS ? (int)left_ms : SLICE_MS;
         if (poll(&client, 1, slice) > 0) {
             return false;
         }

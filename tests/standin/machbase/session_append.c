@@ -144,6 +144,9 @@ static void take_row(struct session *session, struct session_statement *statemen
     if (session->hit.action == ACTION_ERROR) {
         hit = session->hit;
     }
+    if (hit.action != ACTION_NONE) {
+        atomic_fetch_add(&session->server->faults, 1);
+    }
     if (hit.action == ACTION_ERROR) {
         refuse_row(session, statement, hit.number, hit.text, values);
         return;
@@ -151,8 +154,14 @@ static void take_row(struct session *session, struct session_statement *statemen
     if (session->server->expect != NULL) {
         expect_row(session->server->expect, statement->table, values);
     }
-    keep_row(session, statement, unit, values);
-    (*count)++;
+    statement->successes++;
+    for (int copies = hit.action == ACTION_LOSE     ? 0
+                      : hit.action == ACTION_DOUBLE ? 2
+                                                    : 1;
+         copies > 0; copies--) {
+        keep_row(session, statement, unit, values);
+        (*count)++;
+    }
 }
 
 static void take_rows(struct session *session, const struct wire_message *message,
@@ -171,15 +180,17 @@ static void take_rows(struct session *session, const struct wire_message *messag
     session->is_over = units.is_broken || buffer_failed(&session->rows) ||
                        !store_append(statement->table, &session->rows, count);
     if (!session->is_over) {
-        statement->successes += count;
         atomic_fetch_add(&session->server->rows_kept, count);
     }
 }
 
 static void close_append(struct session *session, struct session_statement *statement)
 {
+    const uint64_t hidden = session->hit.action == ACTION_LIE ? session->hit.number : 0;
+    const uint64_t successes = statement->successes;
     wire_add_result(&session->body, WIRE_OK, 0);
-    wire_add_number(&session->body, WIRE_SUCCESSES, WIRE_UINT64, statement->successes);
+    wire_add_number(&session->body, WIRE_SUCCESSES, WIRE_UINT64,
+                    successes > hidden ? successes - hidden : 0);
     wire_add_number(&session->body, WIRE_FAILURES, WIRE_UINT64, statement->failures);
     session_add_reply(session, WIRE_APPEND_CLOSE, statement->id);
     session_clear_statement(session, statement);

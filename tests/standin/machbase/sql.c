@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    SIZE_MAX_SHORT = 32767,
+    SIZE_MAX_LONG = 64 << 20,
+};
+
 struct parser {
     const char *at;            /* behind the word */
     const char *begin;         /* of the word */
@@ -150,11 +155,15 @@ static void parse_column(struct parser *p, struct row_column *column)
     advance(p);
     if (accept(p, "(")) {
         const int64_t size = take_number(p);
-        p->has_failed = p->has_failed || size < 1 || size > 32767;
+        p->has_failed = p->has_failed || size < 1 || size > SIZE_MAX_SHORT;
         column->size = column->type == ROW_VARCHAR ? (uint32_t)size : 0;
         expect(p, ")");
     } else if (column->type == ROW_VARCHAR) {
         p->has_failed = true;
+    }
+    if (row_type_is_variable(column->type) && column->type != ROW_VARCHAR) {
+        /* with none the client library cuts every value to nothing [run] */
+        column->size = column->type == ROW_JSON ? SIZE_MAX_SHORT : SIZE_MAX_LONG;
     }
     skip_words(p);
 }

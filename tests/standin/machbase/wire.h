@@ -6,11 +6,12 @@
  * clients (Python machbaseapi 2.4, Go). No real Machbase server was asked.
  *
  * Both sides greet with 9 bytes, WIRE_HELLO and WIRE_READY [run]; the last byte of WIRE_HELLO tells
- * the client's byte order, '0' = little endian. Then messages follow. A message is one packet or
- * several, whose bodies are joined:
- *     u8 0, u16 adds, u8 protocol, u32 part << 30 | length of the body, u32 statement, u32 0
- * all big endian [run]. The body is a row of units with headers in little endian [run]:
- *     u32 id, u32 type, then a fixed value in 8 bytes, or u64 length, bytes, zeroes up to 8 bytes
+ * the client's byte order, '0' = little endian. The client library takes a greeting that does not
+ * come in one piece for a failure [run]; of messages it reads any pieces. Then messages follow. A
+ * message is one packet or several, whose bodies are joined: u8 0, u16 adds, u8 protocol, u32 part
+ * << 30 | length of the body, u32 statement, u32 0 all big endian [run]. The body is a row of units
+ * with headers in little endian [run]: u32 id, u32 type, then a fixed value in 8 bytes, or u64
+ * length, bytes, zeroes up to 8 bytes
  */
 #ifndef MACHBASE_STANDIN_WIRE_H
 #define MACHBASE_STANDIN_WIRE_H
