@@ -306,7 +306,7 @@ enum status machbase_append_close(struct adapter_conn *conn, uint64_t *accepted,
         }
         error_set(error, ERROR_CONNECTION, reason.native_code,
                   reason.sqlstate[0] != '\0' ? reason.sqlstate : "08S01",
-                  "no counts came at the end of an append: %.150s",
+                  "no counts at the end of an append: %.150s",
                   reason.text[0] != '\0' ? reason.text : "the client library gives no reason");
         return lose(conn);
     }

@@ -31,6 +31,14 @@ static const struct {
     {MACHBASE_IP6, COLUMN_IP6, "ipv6"},
 };
 
+/* The library cuts what is longer than the size, and of some types writes beyond it: a column that
+ * has none cannot be written. */
+static bool has_size(int type)
+{
+    return type == MACHBASE_VARCHAR || type == MACHBASE_TEXT || type == MACHBASE_JSON ||
+           type == MACHBASE_BINARY;
+}
+
 void machbase_set_type(struct column *column, int type, unsigned long size)
 {
     column->type = COLUMN_UNSUPPORTED;
@@ -43,9 +51,13 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
             snprintf(column->type_name, sizeof column->type_name, "%s", types[i].name);
         }
     }
-    if (type == MACHBASE_VARCHAR) {
-        column->size = size > UINT32_MAX ? 0 : (uint32_t)size;
-        snprintf(column->type_name, sizeof column->type_name, "varchar(%lu)", size);
+    if (has_size(type)) {
+        column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+        column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
+    }
+    if (type == MACHBASE_VARCHAR || (has_size(type) && size == 0)) {
+        snprintf(column->type_name + strlen(column->type_name),
+                 sizeof column->type_name - strlen(column->type_name), "(%lu)", size);
     }
 }
 
@@ -86,10 +98,9 @@ void machbase_encode_null(const struct column *column, union machbase_value *val
 static bool encode_variable(const struct column *column, const struct text_value *text,
                             union machbase_value *value)
 {
-    const uint32_t most = column->size > 0 ? column->size : VARIABLE_BYTES_MAX;
     value->variable.length = text->length;
     value->variable.data = text->bytes;
-    return text->length <= most;
+    return text->length <= column->size && text->length <= VARIABLE_BYTES_MAX;
 }
 
 bool machbase_encode(const struct column *column, union column_values values, size_t row,

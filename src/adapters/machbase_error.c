@@ -94,7 +94,8 @@ enum status machbase_call_error(struct adapter_conn *conn, machbase_handle state
     struct record record;
     read_record(conn, statement, &record);
     if (is_lost(conn, &record)) {
-        set(error, ERROR_CONNECTION, &record);
+        error_set(error, ERROR_CONNECTION, record.code, record.state, "connection lost: %s",
+                  record.message);
         return STATUS_LOST;
     }
     if (record.code == MACHBASE_NO_SUCH_TABLE || record.code == MACHBASE_NO_SUCH_COLUMN) {

@@ -113,7 +113,7 @@ struct search {
 static bool parse(struct search *search, const char *sql)
 {
     *search = (struct search){.not_null = 0};
-    return sscanf(sql, "select count(%63[a-z0-9_*]) from %63s", search->column, search->table) ==
+    return sscanf(sql, "select count(%63[A-Za-z0-9_*]) from %63s", search->column, search->table) ==
                2 ||
            sscanf(sql, "select %63s from %63s where id = %15s", search->column, search->table,
                   search->id) == 3;
