@@ -359,6 +359,60 @@ class Faults(OnStandin):
         self.assertEqual(client.count(), 90)
         self.assertEqual(self.standin.status()["rows_refused"], 10)
 
+    def test_error_at_each_step(self):
+        calls = {"execute": lambda client: client.execute("drop table other"),
+                 "count": lambda client: client.count(),
+                 "fetch": lambda client: client.execute("select n1 from syslog_table"),
+                 "open": lambda client: client.append(numbered(0, 0, 1))}
+        self.start_standin("error=login@1:2085:not now")
+        self.fails(self.connect, code=2085, text="not now")
+        client = self.connect_with_table()
+        for step, call in calls.items():
+            with self.subTest(step=step):
+                self.standin.rule(f"error={step}:7000:{step} is refused")
+                self.fails(call, client, code=7000, text=f"{step} is refused")
+                self.standin.no_rules()
+        self.standin.rule("error=close:7000:close is refused")
+        # what the library makes of that is its own; the connection lives on
+        self.fails(client.append, numbered(0, 0, 1), code=0, text="Cannot read column meta")
+        self.assertEqual(client.count(), 1)
+
+    def test_refused_packet(self):
+        self.start_standin("error=data@2:2446:this packet")
+        client = self.connect_with_table()
+        accepted, refused, told = client.append(numbered(0, 0, 1000))
+        self.assertGreater(refused, 100)
+        self.assertEqual((accepted + refused, len(told)), (1000, refused))
+        self.assertEqual(client.count(), accepted)
+
+    def test_end_of_a_connection(self):
+        for action in ("drop", "reset", "partial", "error"):
+            for step in ("free", "disconnect"):
+                self.start_standin(f"{action}={step}")
+                client = self.connect()
+                client.execute("select count(*) from v$session", is_prepared=True)
+                client.close()
+                self.standin.wait_for("sessions", 0)
+                self.standin.stop()
+
+    def test_server_that_stops_reading(self):
+        self.start_standin("stall=data@1")
+        client = self.connect_with_table()
+        waiter = threading.Thread(
+            target=lambda: self.fails(client.append, numbered(0, 0, 60_000)))
+        waiter.start()
+        self.standin.wait_for("faults", 1)
+        self.standin.kick()
+        waiter.join(harness.GUARD_S)
+        self.assertFalse(waiter.is_alive())
+
+    def test_server_that_is_killed(self):
+        self.start_standin()
+        client = self.connect_with_table()
+        self.standin.kill()
+        self.fails(client.count)
+        self.fails(self.connect)
+
     def test_lost_and_doubled_rows(self):
         self.start_standin("lose=row@5", "double=row@7")
         client = self.connect_with_table()
