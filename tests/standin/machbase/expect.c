@@ -100,6 +100,14 @@ void expect_destroy(struct expect *expect)
     free(expect);
 }
 
+/* Numbers are the same when their bits are. */
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 static bool is_same(const struct row_value *value, const union column_values *made)
 {
     if (value->is_null) {
@@ -114,9 +122,9 @@ static bool is_same(const struct row_value *value, const union column_values *ma
     case ROW_INT32:
         return value->integer == *made->int32;
     case ROW_FLOAT:
-        return memcmp(&(float){(float)value->number}, made->float32, sizeof(float)) == 0;
+        return bits_of(value->number) == bits_of((double)*made->float32);
     case ROW_DOUBLE:
-        return memcmp(&value->number, made->float64, sizeof(double)) == 0;
+        return bits_of(value->number) == bits_of(*made->float64);
     case ROW_VARCHAR:
         return value->length == made->text->length &&
                memcmp(value->bytes, made->text->bytes, value->length) == 0;
