@@ -100,7 +100,7 @@ class OnStandin(MachbaseCase):
 class Runs(OnStandin):
     def test_every_row_once_and_right(self):
         for sessions, rows, options in ((20, 20000, ()), (3, 1001, ("--batch", "7")), (1, 1, ()),
-                                        (2, 9000, ("--batch", "4500")), (8, 5, ())):
+                                        (2, 9000, ("--batch", "4500")), (5, 8, ())):
             self.stand_in(expect=(self.SEED, sessions))
             ended, run = self.load(sessions, rows, *options)
             self.check_exact(run, sessions, rows)
@@ -217,7 +217,7 @@ class Refusals(OnStandin):
         self.load(1, 10)
         self.standin.rule("error=open@5:2999:made up")
         _, run = self.load(2, 1000, code=1)
-        self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (100, 900))
+        self.assertEqual((run.rows["not_sent"], run.rows["acknowledged"]), (100, 900))
         self.assertEqual([cause["native_code"] for cause in run.causes], [2999])
         self.standin.no_rules()
         self.standin.rule("error=close@5:2999:made up")
@@ -235,7 +235,7 @@ class Refusals(OnStandin):
 
     def test_sessions(self):
         self.stand_in(max_sessions=3)
-        _, run = self.load(6, 600, code=1)
+        _, run = self.load(6, 600, code=4)
         self.assertGreaterEqual(run.sessions["refused"], 1)
         self.assertEqual(run.sessions["connected"] + run.sessions["refused"], 6)
         self.check_bounds(run)
@@ -269,7 +269,7 @@ class Losses(OnStandin):
     def test_hang_ups_before_there_is_a_session(self):
         for step in ("accept", "handshake", "login"):
             for action in ("drop", "reset"):
-                run = self.lose(f"{action}={step}@3")
+                run = self.lose(f"{action}={step}@3", code=4)
                 self.assertEqual(run.sessions["refused"], 1, f"{action}={step}")
 
     def test_pieces(self):
@@ -280,13 +280,13 @@ class Losses(OnStandin):
 
     def test_silence_while_connecting(self):
         for step in ("accept", "handshake", "login"):
-            run = self.lose(f"stall={step}@3", "--connect-timeout", "2")
+            run = self.lose(f"stall={step}@3", "--connect-timeout", "2", code=4)
             self.assertEqual(run.sessions["timed_out"], 1, step)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_nonsense_while_connecting(self):
         for step in ("handshake", "login"):
-            run = self.lose(f"garbage={step}@3", "--connect-timeout", "2")
+            run = self.lose(f"garbage={step}@3", "--connect-timeout", "2", code=4)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_reconnect(self):

@@ -97,7 +97,7 @@ static void test_types(void **state)
         const char *name;
     } cases[] = {
         {MACHBASE_INT16, 6, COLUMN_INT16, 0, "short"},
-        {MACHBASE_UINT16, 5, COLUMN_INT16, 0, "ushort"},
+        {MACHBASE_UINT16, 5, COLUMN_DECIMAL, 0, "ushort"},
         {MACHBASE_VARCHAR, 128, COLUMN_TEXT, 128, "varchar(128)"},
         {MACHBASE_TEXT, 67108864, COLUMN_TEXT, 67108864, "text"},
         {MACHBASE_TEXT, 0, COLUMN_UNSUPPORTED, 0, "text(0)"},
@@ -179,14 +179,16 @@ static void test_times(void **state)
 
 static void test_values_that_do_not_fit(void **state)
 {
-    static const int16_t numbers[] = {1, -1};
+    static const int64_t numbers[] = {65535, -1, 65536};
     static const struct text_value texts[] = {{"abcd", 4}, {"abcde", 5}, {"", 0}};
     const struct column number = column_of(MACHBASE_UINT16, 5);
     const struct column text = column_of(MACHBASE_VARCHAR, 4);
     union machbase_value value;
     (void)state;
-    assert_true(machbase_encode(&number, (union column_values){.int16 = numbers}, 0, &value));
-    assert_false(machbase_encode(&number, (union column_values){.int16 = numbers}, 1, &value));
+    assert_true(machbase_encode(&number, (union column_values){.int64 = numbers}, 0, &value));
+    assert_int_equal(value.uint16, 65535);
+    assert_false(machbase_encode(&number, (union column_values){.int64 = numbers}, 1, &value));
+    assert_false(machbase_encode(&number, (union column_values){.int64 = numbers}, 2, &value));
     assert_true(machbase_encode(&text, (union column_values){.text = texts}, 0, &value));
     assert_int_equal(value.variable.length, 4);
     assert_ptr_equal(value.variable.data, texts[0].bytes);
