@@ -83,7 +83,7 @@ class Rows(OnStandin):
         back, _ = self.check_back(
             (0, -32767, -2**31 + 1, -2**63 + 1, -3.4e38, -1.79e308, b"h" * 128, b"m" * 512,
              "0.0.0.0", "::"),
-            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 3.4e38, 1.79e308, b"\xc3\xa4", b'a,"b"\n\'c',
+            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 1e38 / 3, 1e308 / 3, b"\xc3\xa4", b'a,"b"\n\'c',
              "255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
             (1, 0, 0, 0, 1e-38, 5e-324, b"0", b" ", "1.2.3.4", "::ffff:1.2.3.4"))
         self.assertEqual(back[0][:4], ["0", "-32767", "-2147483647", "-9223372036854775807"])
@@ -92,7 +92,8 @@ class Rows(OnStandin):
                                        "9223372036854775807"])
         self.assertEqual(back[1][6:], ["\u00e4", 'a,"b"\n\'c', "255.255.255.255",
                                        "ffff:" * 7 + "ffff"])
-        for row, floats, doubles in zip(back, (-3.4e38, 3.4e38, 1e-38), (-1.79e308, 1.79e308, 5e-324)):
+        for row, floats, doubles in zip(back, (-3.4e38, 1e38 / 3, 1e-38),
+                                        (-1.79e308, 1e308 / 3, 5e-324)):
             self.assertEqual(struct.pack("<f", float(row[4])), struct.pack("<f", floats))
             self.assertEqual(float(row[5]), doubles)
 
@@ -120,6 +121,19 @@ class Rows(OnStandin):
             row.buffer[place] = before
             self.assertNotEqual(self.standin.dump()[-1][name],
                                 {"N3": "4", "IP4": "1.2.3.4", "IP6": "::5"}[name])
+
+    def test_handle_that_is_used_again(self):
+        """The library then sends more NULL bytes than a row has; that is not taken for a row."""
+        client = self.connect_with_table()
+        statement, row = client.statement(), numbered(0, 0, 1)[0]
+        for expected in ((1, 0), (0, 1)):
+            counts = machbase_client.LONG(-1), machbase_client.LONG(-1)
+            self.library.SQLAppendOpen(statement, b"syslog_table", 0)
+            self.library.SQLAppendDataV2(statement, row.buffer)
+            self.library.SQLAppendClose(statement, *map(machbase_client.ctypes.byref, counts))
+            self.assertEqual(tuple(count.value for count in counts), expected)
+        self.library.SQLFreeStmt(statement, machbase_client.DROP)
+        self.assertEqual(self.standin.status()["rows_malformed"], 1)
 
     def test_many_sizes_of_text(self):
         maker = random.Random(5)
@@ -399,7 +413,7 @@ class Faults(OnStandin):
         self.start_standin("stall=data@1")
         client = self.connect_with_table()
         waiter = threading.Thread(
-            target=lambda: self.fails(client.append, numbered(0, 0, 60_000)))
+            target=lambda: self.fails(client.append, 600 * numbered(0, 0, 100)))
         waiter.start()
         self.standin.wait_for("faults", 1)
         self.standin.kick()
