@@ -47,7 +47,9 @@ class Small(harness.Case):
         # a run has just left: its sessions may be there still
         for _ in range(3):
             self.run_append("10", "1000", server.url)
-        _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10", code=4)
+        # One after the other: a session that is sent away holds a place until then.
+        _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10",
+                                 "--connect-concurrency", "1", code=4)
         self.assertEqual(run.sessions["connected"], 10)
 
     def test_a_full_server(self):

@@ -157,12 +157,17 @@ static void test_remedies(void **state)
 {
     (void)state;
     struct place place;
-    char fix[240];
+    char fix[LIMIT_FIX_BYTES];
     const struct remedy_rlimit files = {.item = "nofile", .user = "ann", .value = 5000, .hard = 9};
     remedy_find_place(&place, "0::/user.slice/user-1000.slice/session-2.scope\n", false);
     assert_int_equal(place.kind, PLACE_LOGIN);
     remedy_rlimit(fix, sizeof fix, &place, &files);
-    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000"));
+    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000, then log in again"));
+    assert_non_null(strstr(fix, "sudo prlimit --nofile=5000 --pid $$"));
+    struct remedy_rlimit of_server = files;
+    of_server.pid = 123;
+    remedy_rlimit(fix, sizeof fix, &place, &of_server);
+    assert_non_null(strstr(fix, "prlimit --nofile=5000 --pid 123"));
     /* the user may go up to the hard limit alone */
     const struct remedy_rlimit soft = {.item = "nproc", .user = "ann", .value = 50, .hard = 90};
     remedy_rlimit(fix, sizeof fix, &place, &soft);
@@ -175,8 +180,28 @@ static void test_remedies(void **state)
     assert_non_null(strstr(fix, "LimitNOFILE=5000"));
     assert_non_null(strstr(fix, "systemctl edit mariadb.service"));
     const struct remedy_cgroup tasks = {.file = "/sys/fs/cgroup/x/pids.max", .value = 70};
+    /* a folder below the unit, or above it, is not the unit's */
     remedy_cgroup(fix, sizeof fix, &place, &tasks);
-    assert_string_equal(fix, "systemctl set-property mariadb.service TasksMax=70");
+    assert_string_equal(fix, "echo 70 > /sys/fs/cgroup/x/pids.max");
+    const struct {
+        const char *file;
+        const char *fix;
+    } units[] = {
+        {"/sys/fs/cgroup/system.slice/mariadb.service/pids.max",
+         "systemctl set-property mariadb.service TasksMax=70"},
+        {"/sys/fs/cgroup/pids/user.slice/pids.max",
+         "systemctl set-property user.slice TasksMax=70"},
+        {"/c/user.slice/user@7.service/pids.max",
+         "systemctl set-property user@7.service TasksMax=70"},
+        {"/c/user.slice/user@7.service/a.slice/pids.max",
+         "systemctl --user set-property a.slice TasksMax=70"},
+        {"pids.max", "echo 70 > pids.max"},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const struct remedy_cgroup unit = {.file = units[i].file, .value = 70};
+        remedy_cgroup(fix, sizeof fix, &place, &unit);
+        assert_string_equal(fix, units[i].fix);
+    }
     remedy_find_place(&place, "0::/system.slice/docker.service\n", false);
     assert_int_equal(place.kind, PLACE_SERVICE);
 
@@ -186,6 +211,9 @@ static void test_remedies(void **state)
     assert_string_equal(fix, "docker run --ulimit nofile=5000:5000 ...");
     remedy_cgroup(fix, sizeof fix, &place, &tasks);
     assert_string_equal(fix, "docker update --pids-limit 70 CONTAINER");
+    const struct remedy_cgroup memory = {.file = "/m/memory.max", .is_memory = true, .value = 9};
+    remedy_cgroup(fix, sizeof fix, &place, &memory);
+    assert_string_equal(fix, "docker update --memory 9 --memory-swap 9 CONTAINER");
 }
 
 static void test_conclusion(void **state)
