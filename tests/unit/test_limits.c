@@ -180,28 +180,6 @@ static void test_remedies(void **state)
     assert_non_null(strstr(fix, "LimitNOFILE=5000"));
     assert_non_null(strstr(fix, "systemctl edit mariadb.service"));
     const struct remedy_cgroup tasks = {.file = "/sys/fs/cgroup/x/pids.max", .value = 70};
-    /* a folder below the unit, or above it, is not the unit's */
-    remedy_cgroup(fix, sizeof fix, &place, &tasks);
-    assert_string_equal(fix, "echo 70 > /sys/fs/cgroup/x/pids.max");
-    const struct {
-        const char *file;
-        const char *fix;
-    } units[] = {
-        {"/sys/fs/cgroup/system.slice/mariadb.service/pids.max",
-         "systemctl set-property mariadb.service TasksMax=70"},
-        {"/sys/fs/cgroup/pids/user.slice/pids.max",
-         "systemctl set-property user.slice TasksMax=70"},
-        {"/c/user.slice/user@7.service/pids.max",
-         "systemctl set-property user@7.service TasksMax=70"},
-        {"/c/user.slice/user@7.service/a.slice/pids.max",
-         "systemctl --user set-property a.slice TasksMax=70"},
-        {"pids.max", "echo 70 > pids.max"},
-    };
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        const struct remedy_cgroup unit = {.file = units[i].file, .value = 70};
-        remedy_cgroup(fix, sizeof fix, &place, &unit);
-        assert_string_equal(fix, units[i].fix);
-    }
     remedy_find_place(&place, "0::/system.slice/docker.service\n", false);
     assert_int_equal(place.kind, PLACE_SERVICE);
 
@@ -214,6 +192,35 @@ static void test_remedies(void **state)
     const struct remedy_cgroup memory = {.file = "/m/memory.max", .is_memory = true, .value = 9};
     remedy_cgroup(fix, sizeof fix, &place, &memory);
     assert_string_equal(fix, "docker update --memory 9 --memory-swap 9 CONTAINER");
+}
+
+/* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
+static void test_remedies_of_units(void **state)
+{
+    (void)state;
+    struct place place;
+    char fix[LIMIT_FIX_BYTES];
+    remedy_find_place(&place, "0::/system.slice/mariadb.service\n", false);
+    const struct {
+        const char *file;
+        const char *fix;
+    } units[] = {
+        {"/sys/fs/cgroup/system.slice/mariadb.service/pids.max",
+         "systemctl set-property mariadb.service TasksMax=70"},
+        {"/sys/fs/cgroup/pids/user.slice/pids.max",
+         "systemctl set-property user.slice TasksMax=70"},
+        {"/c/user.slice/user@7.service/pids.max",
+         "systemctl set-property user@7.service TasksMax=70"},
+        {"/c/user.slice/user@7.service/a.slice/pids.max",
+         "systemctl --user set-property a.slice TasksMax=70"},
+        {"/sys/fs/cgroup/x/pids.max", "echo 70 > /sys/fs/cgroup/x/pids.max"},
+        {"pids.max", "echo 70 > pids.max"},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const struct remedy_cgroup unit = {.file = units[i].file, .value = 70};
+        remedy_cgroup(fix, sizeof fix, &place, &unit);
+        assert_string_equal(fix, units[i].fix);
+    }
 }
 
 static void test_conclusion(void **state)
@@ -238,9 +245,13 @@ static void test_conclusion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_of_limits), cmocka_unit_test(test_open_files),
-        cmocka_unit_test(test_sides),           cmocka_unit_test(test_ports_of_unix_sockets),
-        cmocka_unit_test(test_backlog),         cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_first_of_limits),
+        cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_ports_of_unix_sockets),
+        cmocka_unit_test(test_backlog),
+        cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_remedies_of_units),
         cmocka_unit_test(test_conclusion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
