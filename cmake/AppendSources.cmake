@@ -117,6 +117,10 @@ set(report_sources
     src/report/text_sessions.c
     src/report/tree.c)
 
+set(runs_sources
+    src/runs/csv_table.c
+    src/runs/saved_run.c)
+
 set(cli_sources
     src/cli/check.c
     src/cli/command.c
@@ -185,4 +189,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})
