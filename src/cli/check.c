@@ -2,6 +2,7 @@
 
 #include "base/interrupt.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "limits/limits.h"
 #include "limits/open_files.h"
@@ -176,7 +177,7 @@ enum exit_code command_check(int argc, char **argv)
         return command_fail(EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
-        options_print_help(COMMAND_CHECK, stdout);
+        help_print(COMMAND_CHECK, stdout);
         return command_finish_output();
     }
     interrupt_install();
