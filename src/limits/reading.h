@@ -86,6 +86,10 @@ void server_find_process(struct reading *reading);
 void client_read(struct reading *reading);
 void server_read(struct reading *reading);
 void database_read(struct reading *reading);
+
+/* A session limit's fix with the number of sessions in it: see struct session_limit. */
+void database_fill_fix(char *fix, size_t size, const char *text, uint64_t sessions);
+
 void ports_read(struct reading *reading);
 void memory_read_address_space(struct reading *reading);
 void memory_read_machine(struct reading *reading);

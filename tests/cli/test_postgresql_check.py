@@ -39,6 +39,7 @@ class Small(harness.Case):
         server = harness.PrivateServer(self, max_connections=12, superuser_reserved_connections=2)
         ended = self.append("check", "20", server.url, code=4)
         self.assertRegex(ended.out, r"(?m)^FAIL  max_connections +20 +10 +10 ")
+        self.assertRegex(ended.out, r"(?m)^   -> max_connections = 22 in postgresql.conf, ")
         self.assertRegex(ended.reason, r"^append: 1 to 10 sessions; the first limit is "
                                        r"max_connections \(database, PostgreSQL\)$")
         self.refused("20", "2000", server.url, code=4,

@@ -12,6 +12,7 @@
 
 #include "limits/backlog.h"
 #include "limits/limits.h"
+#include "limits/reading.h"
 #include "limits/remedy.h"
 #include "report/check.h"
 
@@ -98,6 +99,40 @@ static void test_sides(void **state)
     question.sessions = 7;
     limits_read(&question, &list);
     assert_int_equal(find(&list, LIMIT_SESSIONS)->grade, LIMIT_PASS);
+}
+
+static void test_fix_of_a_setting(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"max_connections = N+3 in postgresql.conf", "max_connections = 123 in postgresql.conf"},
+        {"SET x = N; to keep it, x = N under [mysqld]",
+         "SET x = 120; to keep it, x = 120 under [mysqld]"},
+        {"ALTER ROLE \"a N b\" CONNECTION LIMIT N", "ALTER ROLE \"a N b\" CONNECTION LIMIT 120"},
+        {"ALTER ROLE N5 CONNECTION LIMIT N", "ALTER ROLE N5 CONNECTION LIMIT 120"},
+        {"N sessions, NO more", "N sessions, NO more"},
+        {"", ""},
+    };
+    char fix[64];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        database_fill_fix(fix, sizeof fix, cases[i][0], 120);
+        assert_string_equal(fix, cases[i][1]);
+    }
+    char small[8];
+    database_fill_fix(small, sizeof small, "LIMIT N", 1234567);
+    assert_string_equal(small, "LIMIT 1");
+    /* for those that are there already, too */
+    static const struct server_limits server = {
+        .count = 1,
+        .sessions = {{.name = "max_connections", .allowed = 10, .used = 4, .fix = "x = N"}}};
+    const struct limits_question question = {.sessions = 8,
+                                             .stack_bytes = 65536,
+                                             .has_server = true,
+                                             .is_remote = true,
+                                             .server = &server};
+    struct limit_list list;
+    limits_read(&question, &list);
+    assert_string_equal(find(&list, LIMIT_SESSIONS)->fix, "x = 11");
 }
 
 static void test_ports_of_unix_sockets(void **state)
@@ -251,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_ports_of_unix_sockets),
         cmocka_unit_test(test_backlog),
         cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_fix_of_a_setting),
         cmocka_unit_test(test_remedies_of_units),
         cmocka_unit_test(test_conclusion),
     };
