@@ -19,7 +19,7 @@ enum {
     SESSIONS = 50
 };
 
-static char root[] = "/tmp/append-cgroup-XXXXXX";
+static char root[32];
 static struct limits_question question;
 static struct limit_list list;
 static struct reading reading;
@@ -73,7 +73,7 @@ static void put_tasks(const char *folder, const char *max, const char *current)
 static int set_up(void **state)
 {
     (void)state;
-    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
+    snprintf(root, sizeof root, "/tmp/append-cgroup-XXXXXX");
     if (mkdtemp(root) == NULL) {
         return -1;
     }
