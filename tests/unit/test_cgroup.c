@@ -214,7 +214,7 @@ static void test_memory(void **state)
 static void test_a_named_folder(void **state)
 {
     (void)state;
-    char folder[64];
+    static char folder[64];
     static const struct server_limits server = {.tasks_per_session = 1};
     put_tasks("named", "20\n", "15\n");
     snprintf(folder, sizeof folder, "%s/named", root);
