@@ -2,8 +2,10 @@
 
 set(base_sources
     src/base/address.c
+    src/base/bound.c
     src/base/buffer.c
     src/base/error.c
+    src/base/figure.c
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/mono.c
@@ -99,6 +101,7 @@ set(report_sources
     src/report/csv_levels.c
     src/report/csv_sessions.c
     src/report/environment.c
+    src/report/expectations.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
@@ -107,10 +110,12 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/junit.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_expectations.c
     src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
@@ -128,7 +133,9 @@ set(cli_sources
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
+    src/cli/junit_file.c
     src/cli/option_connection.c
+    src/cli/option_expect.c
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c

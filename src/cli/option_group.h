@@ -33,6 +33,7 @@ extern const struct option_group option_group_connection;
 extern const struct option_group option_group_work;
 extern const struct option_group option_group_faults;
 extern const struct option_group option_group_search;
+extern const struct option_group option_group_expect;
 extern const struct option_group option_group_measuring;
 
 /* One line an option: the names of the parameters are always the same. */

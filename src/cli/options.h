@@ -8,6 +8,7 @@
 #define CLI_OPTIONS_H
 
 #include "append/error.h"
+#include "measure/expectation.h"
 #include "plan/config.h"
 
 /* A bit each, so that an option can name all that take it. */
@@ -32,6 +33,8 @@ struct options {
     bool is_version;
     bool is_plan_only; /* print the plan; nothing is connected to but a port to be recognised */
     char password[256];
+    struct expectations expectations; /* of a run */
+    const char *junit;                /* file for the outcome as JUnit XML; NULL: none */
 };
 
 /* Reads the argv of a command into *options; argv[0] is not looked at. REJECTED: *error is the line
