@@ -119,7 +119,9 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
-    src/runs/saved_run.c)
+    src/runs/saved_run.c
+    src/runs/saved_sweep.c
+    src/runs/spread.c)
 
 set(cli_sources
     src/cli/check.c
