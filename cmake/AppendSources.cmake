@@ -6,6 +6,7 @@ set(base_sources
     src/base/buffer.c
     src/base/error.c
     src/base/figure.c
+    src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/mono.c
@@ -91,6 +92,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/table_probe.c
     src/load/verify_rows.c
     src/load/workload.c)
 
@@ -124,7 +126,20 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
-    src/runs/saved_run.c)
+    src/runs/saved_run.c
+    src/runs/saved_sweep.c
+    src/runs/spread.c)
+
+set(sweep_sources
+    src/sweep/child.c
+    src/sweep/list.c
+    src/sweep/sweep.c
+    src/sweep/sweep_csv.c
+    src/sweep/sweep_files.c
+    src/sweep/sweep_json.c
+    src/sweep/sweep_progress.c
+    src/sweep/sweep_resume.c
+    src/sweep/sweep_text.c)
 
 set(cli_sources
     src/cli/check.c
@@ -140,11 +155,14 @@ set(cli_sources
     src/cli/option_group.c
     src/cli/option_measuring.c
     src/cli/option_search.c
+    src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
-    src/cli/run.c)
+    src/cli/run.c
+    src/cli/sweep.c
+    src/cli/sweep_ask.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -196,4 +214,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${cli_sources})

@@ -1,6 +1,7 @@
 #include "cli/option_table.h"
 
 const struct option_group *const option_groups[] = {
+    &option_group_sweep,
     &option_group_connection,
     &option_group_work,
     &option_group_faults,
