@@ -20,7 +20,9 @@ MAY_INCLUDE = {
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base"},
-    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs"},
+    "sweep": {"append", "base", "measure", "plan", "report", "runs"},
+    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
+            "sweep"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
