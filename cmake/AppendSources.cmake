@@ -3,6 +3,7 @@
 set(base_sources
     src/base/address.c
     src/base/buffer.c
+    src/base/child.c
     src/base/error.c
     src/base/interrupt.c
     src/base/limit_sql.c
@@ -60,6 +61,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
