@@ -4,11 +4,13 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
+    src/base/child.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
+    src/base/moment.c
     src/base/mono.c
     src/base/number_text.c
     src/base/probe.c
@@ -32,6 +34,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/event_list.c
     src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
@@ -61,6 +64,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
@@ -126,6 +130,7 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
+    src/runs/events.c
     src/runs/saved_run.c
     src/runs/saved_sweep.c
     src/runs/spread.c)
@@ -154,6 +159,7 @@ set(cli_sources
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
+    src/cli/option_observe.c
     src/cli/option_search.c
     src/cli/option_sweep.c
     src/cli/option_table.c
