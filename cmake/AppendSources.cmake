@@ -2,10 +2,15 @@
 
 set(base_sources
     src/base/address.c
+    src/base/bound.c
     src/base/buffer.c
+    src/base/child.c
     src/base/error.c
+    src/base/figure.c
+    src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
+    src/base/moment.c
     src/base/mono.c
     src/base/number_text.c
     src/base/probe.c
@@ -29,6 +34,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/event_list.c
     src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
@@ -58,6 +64,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
@@ -89,6 +96,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/table_probe.c
     src/load/verify_rows.c
     src/load/workload.c)
 
@@ -99,6 +107,7 @@ set(report_sources
     src/report/csv_levels.c
     src/report/csv_sessions.c
     src/report/environment.c
+    src/report/expectations.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
@@ -107,10 +116,12 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/junit.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_expectations.c
     src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
@@ -119,7 +130,21 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
-    src/runs/saved_run.c)
+    src/runs/events.c
+    src/runs/saved_run.c
+    src/runs/saved_sweep.c
+    src/runs/spread.c)
+
+set(sweep_sources
+    src/sweep/child.c
+    src/sweep/list.c
+    src/sweep/sweep.c
+    src/sweep/sweep_csv.c
+    src/sweep/sweep_files.c
+    src/sweep/sweep_json.c
+    src/sweep/sweep_progress.c
+    src/sweep/sweep_resume.c
+    src/sweep/sweep_text.c)
 
 set(cli_sources
     src/cli/check.c
@@ -128,16 +153,22 @@ set(cli_sources
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
+    src/cli/junit_file.c
     src/cli/option_connection.c
+    src/cli/option_expect.c
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
+    src/cli/option_observe.c
     src/cli/option_search.c
+    src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
-    src/cli/run.c)
+    src/cli/run.c
+    src/cli/sweep.c
+    src/cli/sweep_ask.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -189,4 +220,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${cli_sources})

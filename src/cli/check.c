@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "limits/container.h"
 #include "limits/limits.h"
 #include "limits/open_files.h"
 #include "load/inquiry.h"
@@ -72,6 +73,7 @@ static enum exit_code refuse_options(const struct config *config)
         {"--password-file", config->password != NULL},
         {"--server-pid", config->server_pid != 0},
         {"--server-cgroup", config->server_cgroup != NULL},
+        {"--container", config->container != NULL},
     };
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].is_given) {
@@ -152,6 +154,11 @@ static enum exit_code check_config(struct config *config)
     error_clear(&error);
     config->records = config->sessions; /* a plan has some; none is appended */
     enum exit_code code = plan_make(&plan, config, &error);
+    struct container container;
+    if (code == EXIT_CODE_OK && container_settle(&container, &plan, &error) != STATUS_OK) {
+        plan_fini(&plan);
+        code = EXIT_CODE_USAGE;
+    }
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
     }

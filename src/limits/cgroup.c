@@ -54,7 +54,9 @@ static bool find_folder(struct reading *reading, const struct subject *subject,
 {
     char path[LIMITS_PATH_BYTES];
     struct limits_mount mount;
-    if (subject->side == LIMIT_SERVER && reading->question->server_cgroup != NULL) {
+    /* a process is in the cgroups of all controllers, a folder of version 1 is that of one */
+    if (subject->side == LIMIT_SERVER && subject->pid == 0 &&
+        reading->question->server_cgroup != NULL) {
         return use_named_folder(reading->question->server_cgroup, folder);
     }
     if (subject->pid == 0 || !reading_load(reading, subject->pid, "cgroup") ||
@@ -188,7 +190,8 @@ static void read_controller(struct reading *reading, const struct subject *subje
     }
     for (size_t i = 0; i < 2; i++) {
         read_hierarchy(reading, subject, &controllers[i], demand);
-        if (subject->side == LIMIT_SERVER && reading->question->server_cgroup != NULL &&
+        if (subject->side == LIMIT_SERVER && subject->pid == 0 &&
+            reading->question->server_cgroup != NULL &&
             strcmp(controllers[0].max, controllers[1].max) == 0) {
             return; /* the folder is the same, and so is the file */
         }

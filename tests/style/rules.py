@@ -19,8 +19,10 @@ MAY_INCLUDE = {
     "limits": {"append", "base", "measure", "plan"},
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
-    "runs": {"append", "base"},
-    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs"},
+    "runs": {"append", "base", "measure"},
+    "sweep": {"append", "base", "measure", "plan", "report", "runs"},
+    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
+            "sweep"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
