@@ -117,12 +117,24 @@ set(report_sources
     src/report/text_sessions.c
     src/report/tree.c)
 
+set(runs_sources
+    src/runs/csv_table.c
+    src/runs/saved_run.c)
+
 set(cli_sources
     src/cli/check.c
     src/cli/command.c
+    src/cli/command_table.c
     src/cli/find_max.c
+    src/cli/help.c
     src/cli/job.c
+    src/cli/option_connection.c
+    src/cli/option_faults.c
+    src/cli/option_group.c
+    src/cli/option_measuring.c
+    src/cli/option_search.c
     src/cli/option_table.c
+    src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
     src/cli/run.c)
@@ -177,4 +189,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})

@@ -6,6 +6,7 @@
 #include "base/mono.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/job.h"
 #include "cli/options.h"
 #include "limits/evidence.h"
@@ -340,7 +341,7 @@ enum exit_code command_find_max(int argc, char **argv)
         return command_fail(EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
-        options_print_help(COMMAND_FIND_MAX, stdout);
+        help_print(COMMAND_FIND_MAX, stdout);
         return command_finish_output();
     }
     struct config *config = &options.config;

@@ -1,21 +1,27 @@
 /*
- * The command line of a run.
+ * The command line of a command that connects to a database.
  *
  * One table holds every option: its name, what --help says of it, and the function that checks and
- * stores its value.
+ * stores its value. What --help says of a command itself stands in its row of the command table.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
-#include <stdio.h>
-
 #include "append/error.h"
 #include "plan/config.h"
 
+/* A bit each, so that an option can name all that take it. */
 enum command {
     COMMAND_RUN = 1,
     COMMAND_CHECK = 2,
     COMMAND_FIND_MAX = 4,
+    COMMAND_SWEEP = 8,
+    COMMAND_REPORT = 16,
+    COMMAND_COMPARE = 32,
+};
+enum {
+    COMMANDS_LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
+    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX,
 };
 
 /* What the command line asks for beside the run itself. */
@@ -32,8 +38,5 @@ struct options {
  * to print. Strings in config point into argv, the environment and *options. */
 enum status options_parse(struct options *options, enum command command, int argc, char **argv,
                           struct error *error);
-
-/* Writes the help text of a command, at most 80 columns wide. */
-void options_print_help(enum command command, FILE *stream);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/mono.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/job.h"
 #include "cli/options.h"
 #include "limits/evidence.h"
@@ -210,7 +211,7 @@ enum exit_code command_run(int argc, char **argv)
         return command_fail(EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
-        options_print_help(COMMAND_RUN, stdout);
+        help_print(COMMAND_RUN, stdout);
         return command_finish_output();
     }
     if (options.is_version) {

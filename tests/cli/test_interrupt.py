@@ -16,6 +16,8 @@ class Interrupt(harness.Case):
         out = self.out()
         process = self.start("4", target, "--duration", "10m", "--out", out, *options)
         self.wait_for_rows(process, out)
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 4
+                               and int(row["rows"]) > 0, "all sessions at work")
         process.send_signal(signal_number)
         ended = self.end(process, 130)
         return ended, self.check_run(out, 130)

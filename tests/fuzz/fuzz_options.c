@@ -212,8 +212,11 @@ static void run_value(char *name)
     }
     *line_break = '\0';
     const char *value = line_break + 1;
-    for (size_t i = 0; i < option_table_size && entry == NULL; i++) {
-        entry = strcmp(option_table[i].name, name) == 0 ? &option_table[i] : NULL;
+    for (const struct option_group *const *group = option_groups; *group != NULL; group++) {
+        for (size_t i = 0; i < (*group)->count && entry == NULL; i++) {
+            const struct option_entry *candidate = &(*group)->entries[i];
+            entry = strcmp(candidate->name, name) == 0 ? candidate : NULL;
+        }
     }
     if (entry == NULL) {
         return;

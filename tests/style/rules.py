@@ -19,7 +19,8 @@ MAY_INCLUDE = {
     "limits": {"append", "base", "measure", "plan"},
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
-    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report"},
+    "runs": {"append", "base"},
+    "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs"},
     "main.c": {"base", "cli"},
     "append": set(),
 }

@@ -1,0 +1,59 @@
+#include "cli/command_table.h"
+
+#include "cli/command.h"
+
+const struct command_entry command_table[] = {
+    {
+        .command = COMMAND_RUN,
+        .usage = "append SESSIONS RECORDS [TARGET]",
+        .line = "one run",
+        .about = "append holds SESSIONS sessions open while each appends its share of RECORDS\n"
+                 "rows, and reports what that costs and what stops it.\n",
+        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
+                  "an embedded database in the run's folder\n",
+        .exits = "Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
+                 "limit, 4 server refused, 6 client-bound, 70 internal error, 130 interrupted\n",
+        .example = "append 1000 10000000 5432 --user app --database logs",
+        .run = command_run,
+    },
+    {
+        .command = COMMAND_CHECK,
+        .name = "check",
+        .usage = "append check SESSIONS [TARGET]",
+        .line = "what would limit such a run",
+        .about = "append check compares what SESSIONS sessions need with what this machine, the\n"
+                 "server and the database allow, without opening them.\n",
+        .target = "TARGET: port of a server on this machine, URL of a database, or nothing to\n"
+                  "check this machine only\n",
+        .exits = "Exit: 0 no limit is in the way, 2 usage, 3 one of this machine is, 4 one of the\n"
+                 "server, or it was not reached, 70 internal error, 130 interrupted\n",
+        .example = "append check 10000 5432 --user app --database logs",
+        .run = command_check,
+    },
+    {
+        .command = COMMAND_FIND_MAX,
+        .name = "find-max",
+        .usage = "append find-max [TARGET]",
+        .line = "how many sessions there can be",
+        .about = "append find-max adds sessions that append until no more can be held, and\n"
+                 "reports the most that could, and the limit that stopped the next.\n",
+        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
+                  "an embedded database in the folder of the files\n",
+        .exits = "Exit: 0 some level held and the acknowledged rows are there, 1 they are not,\n"
+                 "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
+                 "server is gone, 70 internal error, 130 interrupted\n",
+        .example = "append find-max 5432 --user app --database logs --p99 100ms",
+        .run = command_find_max,
+    },
+};
+const size_t command_table_size = sizeof command_table / sizeof command_table[0];
+
+const struct command_entry *command_table_find(enum command command)
+{
+    for (size_t i = 0; i < command_table_size; i++) {
+        if (command_table[i].command == command) {
+            return &command_table[i];
+        }
+    }
+    return &command_table[0];
+}
