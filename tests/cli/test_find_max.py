@@ -22,6 +22,10 @@ class Bounds(harness.Case, Searching):
         self.assertRegex(ended.out, r"(?m)^Stopped +by --max-sessions 20, not by the server")
         self.assertRegex(ended.err, r"(?m)^3 sessions held: [\d,]+ rows/s, append p99 ")
 
+    def test_fewer_sessions_than_the_usual_first_level(self):
+        _, search = self.find_max("null:", *HOLD, "--max-sessions", 3)
+        self.assertEqual([level["sessions"] for level in search.levels], [3])
+
     def test_time(self):
         ended, search = self.find_max("null:", "--hold", "1s", "--max-time", "2500ms")
         self.assertEqual(search.search["end"], "time")
@@ -124,7 +128,9 @@ class Refused(harness.Case):
     def test_usage(self):
         for arguments, pattern in (
                 (["--first", "5", "--max-sessions", "4"], "--first 5 is more than --max-sessions 4"),
-                (["--hold", "20", "--max-time", "10"], "--hold is longer than --max-time"),
+                (["--hold", "20", "--max-time", "10"],
+                 r"--hold \(20\.0 s\) is longer than --max-time \(10\.0 s\)"),
+                (["--max-time", "4"], r"--hold \(5\.00 s\) is longer than --max-time \(4\.00 s\)"),
                 (["--first", "0"], "--first"),
                 (["--rate", "5"], "unknown option '--rate'"),
                 (["10", "20"], "too many operands")):
