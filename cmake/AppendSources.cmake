@@ -111,6 +111,10 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/metrics.c
+    src/report/metrics_http.c
+    src/report/metrics_request.c
+    src/report/metrics_text.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c

@@ -15,6 +15,7 @@
 #include "load/verify_rows.h"
 #include "report/files.h"
 #include "report/json.h"
+#include "report/metrics.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "runs/events.h"
@@ -27,7 +28,8 @@ struct run {
     struct limits_question question;
     struct evidence *evidence;
     struct progress progress;
-    bool has_begun; /* sessions were started: the files stay */
+    struct metrics *metrics; /* NULL: not asked for */
+    bool has_begun;          /* sessions were started: the files stay */
 };
 
 static void on_interval(void *context, const struct interval *interval)
@@ -45,6 +47,7 @@ static void on_sample(void *context, const struct sample *sample)
 static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct run *run = context;
+    metrics_update(run->metrics, now);
     if (!run->job.plan.is_quiet) {
         progress_show(&run->progress, now);
     }
@@ -64,6 +67,7 @@ static void run_release(struct run *run)
     }
     evidence_end(run->evidence);
     free(run->result);
+    metrics_end(run->metrics, !run->has_begun);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);
 }
@@ -72,6 +76,9 @@ static void run_release(struct run *run)
 static enum exit_code prepare(struct run *run, struct error *error)
 {
     enum exit_code code = job_begin(&run->job, error);
+    if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&run->metrics, &run->job.plan, error);
+    }
     if (code == EXIT_CODE_OK) {
         code = run_files_create(&run->files, &run->job.plan, error);
     }
@@ -126,6 +133,9 @@ static enum exit_code load(struct run *run, struct error *error)
     }
     run->has_begun = true;
     recorder_take_snapshot(run->job.recorder, &result->totals);
+    metrics_conclude(run->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(run->metrics));
     return EXIT_CODE_OK;
 }
 
