@@ -149,6 +149,12 @@ set(cli_sources
     src/cli/preflight.c
     src/cli/run.c)
 
+# The program that makes the manual page and the completions of shells.
+set(append_docs_sources
+    src/docs/completion.c
+    src/docs/docs.c
+    src/docs/man.c)
+
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
     src/adapters/sqlite.c

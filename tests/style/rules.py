@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base", "measure"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs"},
+    "docs": {"append", "base", "adapters", "cli"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
