@@ -2,9 +2,12 @@
 
 set(base_sources
     src/base/address.c
+    src/base/bound.c
     src/base/buffer.c
     src/base/child.c
     src/base/error.c
+    src/base/figure.c
+    src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/moment.c
@@ -93,6 +96,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/table_probe.c
     src/load/verify_rows.c
     src/load/workload.c)
 
@@ -103,6 +107,7 @@ set(report_sources
     src/report/csv_levels.c
     src/report/csv_sessions.c
     src/report/environment.c
+    src/report/expectations.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
@@ -111,6 +116,7 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/junit.c
     src/report/metrics.c
     src/report/metrics_http.c
     src/report/metrics_request.c
@@ -119,6 +125,7 @@ set(report_sources
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_expectations.c
     src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
@@ -128,7 +135,20 @@ set(report_sources
 set(runs_sources
     src/runs/csv_table.c
     src/runs/events.c
-    src/runs/saved_run.c)
+    src/runs/saved_run.c
+    src/runs/saved_sweep.c
+    src/runs/spread.c)
+
+set(sweep_sources
+    src/sweep/child.c
+    src/sweep/list.c
+    src/sweep/sweep.c
+    src/sweep/sweep_csv.c
+    src/sweep/sweep_files.c
+    src/sweep/sweep_json.c
+    src/sweep/sweep_progress.c
+    src/sweep/sweep_resume.c
+    src/sweep/sweep_text.c)
 
 set(cli_sources
     src/cli/check.c
@@ -137,17 +157,22 @@ set(cli_sources
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
+    src/cli/junit_file.c
     src/cli/option_connection.c
+    src/cli/option_expect.c
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
     src/cli/option_observe.c
     src/cli/option_search.c
+    src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
-    src/cli/run.c)
+    src/cli/run.c
+    src/cli/sweep.c
+    src/cli/sweep_ask.c)
 
 # The program that makes the manual page and the completions of shells.
 set(append_docs_sources
@@ -205,4 +230,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${cli_sources})

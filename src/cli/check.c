@@ -25,16 +25,17 @@ static enum exit_code finish(struct check_report *report, bool is_json)
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(report->list, false, &failed);
     report->fitting = limits_sessions(report->list, true, &report->first);
-    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
+    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES]; /* shown with a code other than OK */
     snprintf(line, sizeof line, "the database was not asked: %s",
              report->failure == NULL ? "" : report->failure);
     if (failed != NULL && certain < report->sessions) {
         report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
         check_conclusion(certain, failed, line);
     }
-    if (is_json) {
-        check_write_json(stdout, report);
-    } else {
+    if (is_json && !check_write_json(stdout, report) && ferror(stdout) == 0) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");
+    }
+    if (!is_json) {
         check_write_text(stdout, report);
     }
     const enum exit_code code = command_finish_output();

@@ -68,6 +68,10 @@ static bool find_folder(struct reading *reading, const struct subject *subject,
     const size_t root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
     const bool is_below =
         strncmp(path, mount.root, root) == 0 && (path[root] == '/' || path[root] == '\0');
+    const bool is_apart = strncmp(path, "/..", 3) == 0 && (path[3] == '/' || path[3] == '\0');
+    if (is_apart || (!is_below && subject->side == LIMIT_SERVER)) {
+        return false; /* it is not in what is mounted here, as outside of our container */
+    }
     const char *rest = is_below ? path + root : "";
     snprintf(folder->path, sizeof folder->path, "%s%s", mount.point,
              strcmp(rest, "/") == 0 ? "" : rest);
@@ -125,7 +129,7 @@ static bool read_level(struct reading *reading, const struct folder *folder,
         const uint64_t cache = droppable(reading, folder);
         limit->used -= cache < limit->used ? cache : limit->used;
     }
-    snprintf(limit->where, sizeof limit->where, "%.120s/%s", folder->path, controller->max);
+    snprintf(limit->where, sizeof limit->where, "%.512s/%s", folder->path, controller->max);
     return true;
 }
 
