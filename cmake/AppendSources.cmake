@@ -6,6 +6,7 @@ set(base_sources
     src/base/error.c
     src/base/interrupt.c
     src/base/limit_sql.c
+    src/base/moment.c
     src/base/mono.c
     src/base/number_text.c
     src/base/probe.c
@@ -29,6 +30,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/event_list.c
     src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
@@ -119,6 +121,7 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
+    src/runs/events.c
     src/runs/saved_run.c
     src/runs/saved_sweep.c
     src/runs/spread.c)
@@ -134,6 +137,7 @@ set(cli_sources
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
+    src/cli/option_observe.c
     src/cli/option_search.c
     src/cli/option_table.c
     src/cli/option_work.c

@@ -280,6 +280,8 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->has_min_sessions = config->min_sessions > 0 || config->min_percent > 0;
     plan->is_unchecked = config->is_unchecked;
     plan->is_search = config->is_search;
+    memcpy(plan->marks, config->marks, sizeof plan->marks);
+    plan->mark_count = config->mark_count;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }

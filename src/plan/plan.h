@@ -60,6 +60,9 @@ struct plan {
     bool is_search;         /* `sessions` is the most there may be, duration_ns the longest time */
     size_t stack_bytes;
 
+    struct mark marks[CONFIG_MARKS_MAX]; /* events that are known beforehand */
+    size_t mark_count;
+
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
     bool is_quiet;
     bool is_json;

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "limits": {"append", "base", "measure", "plan"},
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
-    "runs": {"append", "base"},
+    "runs": {"append", "base", "measure"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs"},
     "main.c": {"base", "cli"},
     "append": set(),
