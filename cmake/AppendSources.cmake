@@ -126,6 +126,28 @@ set(runs_sources
     src/runs/saved_sweep.c
     src/runs/spread.c)
 
+set(chart_sources
+    src/chart/axis.c
+    src/chart/chart.c
+    src/chart/drawings.c
+    src/chart/gnuplot.c
+    src/chart/html.c
+    src/chart/page.c
+    src/chart/page_environment.c
+    src/chart/page_overview.c
+    src/chart/page_run.c
+    src/chart/page_style.c
+    src/chart/page_tables.c
+    src/chart/report_files.c
+    src/chart/report_set.c
+    src/chart/report_text.c
+    src/chart/run_charts.c
+    src/chart/run_words.c
+    src/chart/script.c
+    src/chart/set_charts.c
+    src/chart/svg.c
+    src/chart/time_charts.c)
+
 set(cli_sources
     src/cli/check.c
     src/cli/command.c
@@ -138,11 +160,13 @@ set(cli_sources
     src/cli/option_group.c
     src/cli/option_measuring.c
     src/cli/option_observe.c
+    src/cli/option_report.c
     src/cli/option_search.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
+    src/cli/report.c
     src/cli/run.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
@@ -195,4 +219,4 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${chart_sources} ${cli_sources})

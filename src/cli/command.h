@@ -15,6 +15,9 @@ enum exit_code command_check(int argc, char **argv);
 /* append find-max [TARGET] */
 enum exit_code command_find_max(int argc, char **argv);
 
+/* append report DIR... */
+enum exit_code command_report(int argc, char **argv);
+
 /* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
  * server or from the command line, and returns `code`. */
 enum exit_code command_say(enum exit_code code, const char *text);

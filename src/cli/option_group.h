@@ -34,6 +34,7 @@ extern const struct option_group option_group_work;
 extern const struct option_group option_group_faults;
 extern const struct option_group option_group_search;
 extern const struct option_group option_group_measuring;
+extern const struct option_group option_group_report;
 extern const struct option_group option_group_observe;
 
 /* One line an option: the names of the parameters are always the same. */

@@ -7,5 +7,6 @@ const struct option_group *const option_groups[] = {
     &option_group_search,
     &option_group_measuring,
     &option_group_observe,
+    &option_group_report,
     NULL,
 };
