@@ -2,8 +2,12 @@
 
 set(base_sources
     src/base/address.c
+    src/base/bound.c
     src/base/buffer.c
+    src/base/child.c
     src/base/error.c
+    src/base/figure.c
+    src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
     src/base/moment.c
@@ -60,6 +64,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
@@ -91,6 +96,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/table_probe.c
     src/load/verify_rows.c
     src/load/workload.c)
 
@@ -101,6 +107,7 @@ set(report_sources
     src/report/csv_levels.c
     src/report/csv_sessions.c
     src/report/environment.c
+    src/report/expectations.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
@@ -109,10 +116,12 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/junit.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_expectations.c
     src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
@@ -148,6 +157,17 @@ set(chart_sources
     src/chart/svg.c
     src/chart/time_charts.c)
 
+set(sweep_sources
+    src/sweep/child.c
+    src/sweep/list.c
+    src/sweep/sweep.c
+    src/sweep/sweep_csv.c
+    src/sweep/sweep_files.c
+    src/sweep/sweep_json.c
+    src/sweep/sweep_progress.c
+    src/sweep/sweep_resume.c
+    src/sweep/sweep_text.c)
+
 set(cli_sources
     src/cli/check.c
     src/cli/command.c
@@ -155,19 +175,24 @@ set(cli_sources
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
+    src/cli/junit_file.c
     src/cli/option_connection.c
+    src/cli/option_expect.c
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
     src/cli/option_observe.c
     src/cli/option_report.c
     src/cli/option_search.c
+    src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
     src/cli/report.c
-    src/cli/run.c)
+    src/cli/run.c
+    src/cli/sweep.c
+    src/cli/sweep_ask.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -219,4 +244,5 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${chart_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
+    ${cli_sources})

@@ -18,6 +18,9 @@ enum exit_code command_find_max(int argc, char **argv);
 /* append report DIR... */
 enum exit_code command_report(int argc, char **argv);
 
+/* append sweep --sessions LIST --records LIST [TARGET] */
+enum exit_code command_sweep(int argc, char **argv);
+
 /* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
  * server or from the command line, and returns `code`. */
 enum exit_code command_say(enum exit_code code, const char *text);

@@ -63,6 +63,21 @@ const struct command_entry command_table[] = {
         .example = "append report append-runs/*-postgresql-* --out page.html",
         .run = command_report,
     },
+    {
+        .command = COMMAND_SWEEP,
+        .name = "sweep",
+        .usage = "append sweep [TARGET]",
+        .line = "a run for each of several sizes",
+        .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
+                 "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
+        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
+                  "an embedded database in the folder of each run\n",
+        .exits = "Exit: 0 all runs ended with 0; else the code of the run that weighs most: 70\n"
+                 "internal error, 1 ledger short, 3 client limit, 4 server, 2 usage, 6\n"
+                 "client-bound, 5 expectation; 130 interrupted: go on with --resume\n",
+        .example = "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
+        .run = command_sweep,
+    },
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
 

@@ -42,7 +42,7 @@ static void print_group(const struct option_group *group, enum command command, 
     bool has_title = false;
     for (size_t i = 0; i < group->count; i++) {
         const struct option_entry *entry = &group->entries[i];
-        if ((entry->commands & command) == 0) {
+        if (!option_is_of(entry, command)) {
             continue;
         }
         if (!has_title) {

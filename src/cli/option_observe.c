@@ -3,6 +3,10 @@
 #include "base/moment.h"
 #include "cli/option_group.h"
 
+enum {
+    CONTAINER_NAME_MAX = 100
+};
+
 STORE(store_mark)
 {
     struct config *config = &options->config;
@@ -28,7 +32,21 @@ STORE(store_mark)
     return STATUS_OK;
 }
 
+/* As Docker and Podman have names and ids: it becomes a word of their command line. */
+STORE(store_container)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    if (value[0] == '\0' || strlen(value) > CONTAINER_NAME_MAX ||
+        strspn(value, allowed) != strlen(value) || strchr("_.-", value[0]) != NULL) {
+        return option_refuse(error, "container", value, "a name or id of a container");
+    }
+    options->config.container = value;
+    return STATUS_OK;
+}
+
 static const struct option_entry entries[] = {
+    {COMMANDS_ALL, "container", "NAME", "server's container, of docker or podman", store_container},
     {COMMAND_RUN, "mark", "TIME=TEXT", "line in the charts; more: the run's events.csv",
      store_mark},
 };

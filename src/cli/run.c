@@ -8,11 +8,13 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/job.h"
+#include "cli/junit_file.h"
 #include "cli/options.h"
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
 #include "load/verify_rows.h"
+#include "report/expectations.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -27,6 +29,8 @@ struct run {
     struct limits_question question;
     struct evidence *evidence;
     struct progress progress;
+    struct expectations *expectations; /* borrowed */
+    struct junit_file junit;
     bool has_begun; /* sessions were started: the files stay */
 };
 
@@ -64,6 +68,7 @@ static void run_release(struct run *run)
     }
     evidence_end(run->evidence);
     free(run->result);
+    junit_file_close(&run->junit);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);
 }
@@ -74,6 +79,9 @@ static enum exit_code prepare(struct run *run, struct error *error)
     enum exit_code code = job_begin(&run->job, error);
     if (code == EXIT_CODE_OK) {
         code = run_files_create(&run->files, &run->job.plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = junit_file_open(&run->junit, false, error);
     }
     if (code == EXIT_CODE_OK) {
         code = job_set_up(&run->job, error);
@@ -145,6 +153,26 @@ static void judge(struct run *run)
         .was_interrupted = interrupt_requested(),
     };
     result_judge(result, &context);
+    expectations_judge(run->expectations, &run->job.plan, result);
+    expectations_conclude(run->expectations, result);
+    result->expectations = run->expectations;
+}
+
+/* A file that is not what it should be must not go unseen, nor hide what is worse. */
+static void add_junit(struct run *run)
+{
+    struct result *result = run->result;
+    const int number = junit_file_write(&run->junit, &run->job.plan, result);
+    if (number == 0) {
+        return;
+    }
+    const size_t used = strlen(result->exit_reason);
+    snprintf(result->exit_reason + used, sizeof result->exit_reason - used,
+             "%s'%.120s' could not be written: %s", used > 0 ? "; also " : "", run->junit.path,
+             strerror(number));
+    if (result->exit_code == EXIT_CODE_OK) {
+        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
+    }
 }
 
 /* What the user wrote into the run's folder meanwhile. */
@@ -181,6 +209,7 @@ static enum exit_code report(struct run *run)
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "the report could not be written to standard output");
     }
+    add_junit(run);
     if (result->exit_code != EXIT_CODE_OK) {
         command_say(result->exit_code, result->exit_reason);
     }
@@ -191,11 +220,15 @@ static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = prepare(run, &error);
+    enum exit_code code = junit_file_open(&run->junit, true, &error);
+    if (code == EXIT_CODE_OK) {
+        code = prepare(run, &error);
+    }
     if (code == EXIT_CODE_OK) {
         code = load(run, &error);
     }
     if (code != EXIT_CODE_OK) {
+        junit_file_write_error(&run->junit, &run->job.plan, code, error.text);
         return command_fail(code, &error);
     }
     judge(run);
@@ -233,7 +266,7 @@ enum exit_code command_run(int argc, char **argv)
         return command_finish_output();
     }
     interrupt_install();
-    struct run run = {0};
+    struct run run = {.expectations = &options.expectations, .junit = {.path = options.junit}};
     enum exit_code code = plan_make(&run.job.plan, &options.config, &error);
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);

@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "measure/causes.h"
 #include "measure/event_list.h"
+#include "measure/expectation.h"
 #include "measure/fairness.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
@@ -72,7 +73,8 @@ struct result {
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */
     enum exit_code exit_code;
-    char exit_reason[300]; /* one line for stderr; empty when exit_code is 0 */
+    char exit_reason[900];                   /* one line for stderr; empty when exit_code is 0 */
+    const struct expectations *expectations; /* judged; borrowed; NULL: nothing was expected */
 };
 
 const char *stop_reason_name(enum stop_reason reason);

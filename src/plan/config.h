@@ -75,6 +75,7 @@ struct config {
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
+    const char *container;
     enum drop_policy drop_policy;
     uint64_t reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;

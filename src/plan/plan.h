@@ -49,6 +49,7 @@ struct plan {
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
+    const char *container; /* of the server: its process and cgroup are looked up */
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;

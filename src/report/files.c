@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "report/csv_files.h"
 #include "report/csv_levels.h"
 #include "report/csv_sessions.h"
@@ -143,25 +144,6 @@ static void settle(struct run_files *files, enum run_file file, bool is_written)
     }
 }
 
-static int make_parents(const char *path)
-{
-    char prefix[PLAN_PATH_BYTES];
-    for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
-        if (path[i] != '/' || path[i - 1] == '/') {
-            continue;
-        }
-        if (path[i + strspn(path + i, "/")] == '\0') {
-            break; /* only slashes follow: this is the folder itself */
-        }
-        memcpy(prefix, path, i);
-        prefix[i] = '\0';
-        if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
-            return errno;
-        }
-    }
-    return 0;
-}
-
 static int open_file(struct run_files *files, enum run_file file)
 {
     const int fd = openat(files->folder, file_names[file],
@@ -289,7 +271,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    int number = made->locale == (locale_t)0 ? ENOMEM : make_parents(path);
+    int number = made->locale == (locale_t)0 ? ENOMEM : folder_make_parents(path);
     if (number == 0 && mkdir(path, 0777) != 0) {
         number = errno;
     }

@@ -19,7 +19,7 @@
  *
  * sweep.json: {"format": 1, "kind": "sweep", "append_version", "state": "running" | "interrupted" |
  * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...],
- * "records": [...], "repeat", "table" (which rows a run finds), "options": ["--batch", "50", ...],
+ * "records": [...], "repeat", "table" (which rows a run finds), "options": ["--batch=50", ...],
  * "runs": [{"sessions", "records", "repeat", "folder", "state", "exit_code", "reason",
  * "wall_s"}], ...}.
  * A run's state: "pending" (not run yet, or interrupted: it is run anew), "done" (exit code 0: its

@@ -21,8 +21,9 @@ MAY_INCLUDE = {
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base", "measure"},
     "chart": {"append", "base", "measure", "runs", "report/clean.h"},
+    "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
-            "chart"},
+            "chart", "sweep"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
