@@ -190,6 +190,7 @@ set(cli_sources
     src/cli/options.c
     src/cli/preflight.c
     src/cli/report.c
+    src/cli/report_end.c
     src/cli/run.c
     src/cli/sweep.c
     src/cli/sweep_ask.c)

@@ -26,12 +26,11 @@ const char *axis_format(double value, int decimals, char text[AXIS_NUMBER_BYTES]
 
 const char *axis_format_value(double value, char text[AXIS_NUMBER_BYTES])
 {
-    int decimals = 0;
-    if (value != 0 && fabs(value) < 100) {
-        decimals = 2 - (int)floor(log10(fabs(value)));
-        decimals = decimals < 0 ? 0 : decimals > DECIMALS_MAX ? DECIMALS_MAX : decimals;
+    if (value == 0 || fabs(value) >= 99.95) {
+        return axis_format(value, 0, text);
     }
-    return axis_format(value, decimals, text);
+    snprintf(text, AXIS_NUMBER_BYTES, fabs(value) >= 1 ? "%#.3g" : "%.3g", value);
+    return text;
 }
 
 void axis_add_tick(struct chart_axis *axis, double at, const char *label)

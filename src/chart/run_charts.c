@@ -66,13 +66,26 @@ static void note_merging(struct chart *chart, const struct csv_table *table, con
     }
 }
 
+static bool has_some(const struct csv_table *table, const char *column)
+{
+    const size_t place = csv_table_column(table, column);
+    for (size_t row = 0; row < table->rows; row++) {
+        double value;
+        if (csv_table_number(table, row, place, &value) && value > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_rows(const struct maker *maker)
 {
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "rows-per-second", "Rows acknowledged each second");
-    if (!time_charts_add(&chart, table, "rows_per_s", "rows/s", TIME_MEAN)) {
-        say_absent(maker, "No chart of rows over time: no interval was recorded.");
+    if (!has_some(table, "rows_per_s") ||
+        !time_charts_add(&chart, table, "rows_per_s", "rows/s", TIME_MEAN)) {
+        say_absent(maker, "No chart of rows over time: no row was acknowledged.");
         chart_fini(&chart);
         return;
     }
@@ -106,25 +119,15 @@ static void add_latency(const struct maker *maker, const char *call, const char 
     take_time_chart(maker, &chart);
 }
 
-static bool has_some(const struct csv_table *table, const char *column)
-{
-    const size_t place = csv_table_column(table, column);
-    for (size_t row = 0; row < table->rows; row++) {
-        double value;
-        if (csv_table_number(table, row, place, &value) && value > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_sessions(const struct maker *maker)
 {
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "sessions", "Sessions alive");
-    if (!time_charts_add(&chart, table, "sessions_alive", "alive", TIME_MEAN)) {
-        say_absent(maker, "No chart of sessions over time: no interval was recorded.");
+    if (!has_some(table, "sessions_alive") ||
+        !time_charts_add(&chart, table, "sessions_alive", "alive", TIME_MEAN)) {
+        say_absent(maker,
+                   "No chart of sessions over time: at no end of an interval was one alive.");
         chart_fini(&chart);
         return;
     }
@@ -146,7 +149,7 @@ static void add_errors(const struct maker *maker)
                                              {"reconnects", "connected again"}};
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
-    chart_init(&chart, "errors", "Errors each second");
+    chart_init(&chart, "errors", "Errors");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         if (has_some(table, columns[i][0])) {
             time_charts_add(&chart, table, columns[i][0], columns[i][1], TIME_HIGHEST);

@@ -42,4 +42,10 @@ const char *run_words_value(const struct saved_run *run, const char *column,
 /* A time in ms as "12.3 ms"; "–" when it is not known. */
 const char *run_words_ms(const json_t *ms, char text[RUN_WORDS_BYTES]);
 
+/* The same for one in s. */
+const char *run_words_s(const json_t *s, char text[RUN_WORDS_BYTES]);
+
+/* When it began: "2026-01-31 23:59:59 UTC"; "" when that is not known. */
+const char *run_words_started(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
+
 #endif

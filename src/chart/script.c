@@ -157,6 +157,19 @@ static void add_axis(const struct pen *pen, const struct chart_axis *axis, char 
     }
 }
 
+/* Room for the half of the last label that stands beyond the axis, in characters. */
+static double right_margin(const struct chart_axis *axis)
+{
+    if (axis->tick_count == 0) {
+        return 1.6;
+    }
+    const struct chart_tick *last = &axis->ticks[axis->tick_count - 1];
+    const bool is_log = axis->scale == CHART_LOG || axis->scale == CHART_PERCENTILE;
+    const double share = is_log ? log(last->at / axis->low) / log(axis->high / axis->low)
+                                : (last->at - axis->low) / (axis->high - axis->low);
+    return share < 0.94 ? 1.6 : 1.2 + 0.5 * (double)strlen(last->label);
+}
+
 static void add_marks(const struct pen *pen)
 {
     struct buffer *script = pen->script;
@@ -264,7 +277,8 @@ void script_add_chart(struct buffer *script, const struct chart *chart,
     if (terminal == TERMINAL_SVG) {
         /* room is dear on a phone */
         buffer_add_text(script, "set xtics offset 0,0.4\nset xlabel offset 0,0.8\n"
-                                "set ylabel offset 0.6,0\nset tmargin 0.8\nset rmargin 1.6\n");
+                                "set ylabel offset 0.6,0\nset tmargin 0.8\n");
+        buffer_add_format(script, "set rmargin %.1f\n", right_margin(&chart->x));
     }
     add_axis(&pen, &chart->x, 'x');
     add_axis(&pen, &chart->y, 'y');
