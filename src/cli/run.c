@@ -10,6 +10,7 @@
 #include "cli/job.h"
 #include "cli/junit_file.h"
 #include "cli/options.h"
+#include "cli/report_end.h"
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
@@ -33,6 +34,7 @@ struct run {
     struct metrics *metrics;           /* NULL: not asked for */
     struct expectations *expectations; /* borrowed */
     struct junit_file junit;
+    bool is_report; /* report.html is written at the end */
     bool has_begun; /* sessions were started: the files stay */
 };
 
@@ -197,6 +199,21 @@ static void read_events(const struct run *run)
     }
 }
 
+static void add_report(const struct run *run)
+{
+    struct result *result = run->result;
+    struct error error;
+    error_clear(&error);
+    const struct plan *plan = &run->job.plan;
+    if (run->is_report &&
+        report_end_write(plan->out_folder, plan->is_json, &error) != EXIT_CODE_OK &&
+        result->exit_code == EXIT_CODE_OK) {
+        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
+        snprintf(result->exit_reason, sizeof result->exit_reason,
+                 "all rows were acknowledged, but there is no report: %.200s", error.text);
+    }
+}
+
 /* Writes the files and the report. */
 static enum exit_code report(struct run *run)
 {
@@ -214,6 +231,7 @@ static enum exit_code report(struct run *run)
     } else {
         report_write_text(stdout, &run->job.plan, result, shortage);
     }
+    add_report(run);
     if ((fflush(stdout) != 0 || ferror(stdout)) && result->exit_code == EXIT_CODE_OK) {
         result->exit_code = EXIT_CODE_CLIENT_LIMIT;
         snprintf(result->exit_reason, sizeof result->exit_reason,
@@ -230,7 +248,10 @@ static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = junit_file_open(&run->junit, true, &error);
+    enum exit_code code = report_end_check(run->is_report, &error);
+    if (code == EXIT_CODE_OK) {
+        code = junit_file_open(&run->junit, true, &error);
+    }
     if (code == EXIT_CODE_OK) {
         code = prepare(run, &error);
     }
@@ -276,7 +297,9 @@ enum exit_code command_run(int argc, char **argv)
         return command_finish_output();
     }
     interrupt_install();
-    struct run run = {.expectations = &options.expectations, .junit = {.path = options.junit}};
+    struct run run = {.expectations = &options.expectations,
+                      .junit = {.path = options.junit},
+                      .is_report = options.is_report};
     enum exit_code code = plan_make(&run.job.plan, &options.config, &error);
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
