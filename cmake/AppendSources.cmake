@@ -117,6 +117,10 @@ set(report_sources
     src/report/json_levels.c
     src/report/json_plan.c
     src/report/junit.c
+    src/report/metrics.c
+    src/report/metrics_http.c
+    src/report/metrics_request.c
+    src/report/metrics_text.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
@@ -134,6 +138,28 @@ set(runs_sources
     src/runs/saved_run.c
     src/runs/saved_sweep.c
     src/runs/spread.c)
+
+set(chart_sources
+    src/chart/axis.c
+    src/chart/chart.c
+    src/chart/drawings.c
+    src/chart/gnuplot.c
+    src/chart/html.c
+    src/chart/page.c
+    src/chart/page_environment.c
+    src/chart/page_overview.c
+    src/chart/page_run.c
+    src/chart/page_style.c
+    src/chart/page_tables.c
+    src/chart/report_files.c
+    src/chart/report_set.c
+    src/chart/report_text.c
+    src/chart/run_charts.c
+    src/chart/run_words.c
+    src/chart/script.c
+    src/chart/set_charts.c
+    src/chart/svg.c
+    src/chart/time_charts.c)
 
 set(sweep_sources
     src/sweep/child.c
@@ -160,15 +186,24 @@ set(cli_sources
     src/cli/option_group.c
     src/cli/option_measuring.c
     src/cli/option_observe.c
+    src/cli/option_report.c
     src/cli/option_search.c
     src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
+    src/cli/report.c
+    src/cli/report_end.c
     src/cli/run.c
     src/cli/sweep.c
     src/cli/sweep_ask.c)
+
+# The program that makes the manual page and the completions of shells.
+set(append_docs_sources
+    src/docs/completion.c
+    src/docs/docs.c
+    src/docs/man.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -220,4 +255,5 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
+    ${cli_sources})

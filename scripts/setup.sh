@@ -8,7 +8,7 @@ run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsq
     libmariadb-dev unixodbc-dev libjansson-dev'
 test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
-    libclang-rt-dev cppcheck valgrind util-linux procps'
+    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev'
 bench_packages='sysbench'
 
 case "${1:-run}" in
@@ -51,7 +51,7 @@ else
     case "${1:-run}" in
     test | bench)
         programs="$programs psql mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
-            cppcheck valgrind setpriv"
+            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
         ;;

@@ -14,6 +14,7 @@
 #include "measure/search_verdict.h"
 #include "report/files.h"
 #include "report/json.h"
+#include "report/metrics.h"
 #include "report/text_levels.h"
 
 /* Every hold has a sample of its own when there are two in its time. */
@@ -37,6 +38,7 @@ struct find_max {
     struct search search;
     struct limits_question question;
     struct evidence *evidence; /* of one level */
+    struct metrics *metrics;   /* NULL: not asked for */
     bool has_begun;            /* sessions were started: the files stay */
 };
 
@@ -51,6 +53,12 @@ static void on_sample(void *context, const struct sample *sample)
     struct find_max *find = context;
     run_files_add_sample(find->files, sample);
     hold_samples_add(&find->samples, sample);
+}
+
+static void on_progress(void *context, const struct sampler_progress *now)
+{
+    struct find_max *find = context;
+    metrics_update(find->metrics, now);
 }
 
 /* Counters and processes as they are before the level: what an earlier one did is not its doing. */
@@ -112,6 +120,7 @@ static void release(struct find_max *find)
     search_fini(&find->search);
     evidence_end(find->evidence);
     hold_samples_fini(&find->samples);
+    metrics_end(find->metrics, !find->has_begun);
     run_files_destroy(find->files, !find->has_begun);
     job_release(&find->job);
 }
@@ -164,6 +173,9 @@ static enum exit_code prepare(struct find_max *find, struct error *error)
         code = job_begin(&find->job, error);
     }
     if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&find->metrics, &find->job.plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
         code = run_files_create(&find->files, &find->job.plan, error);
     }
     if (code == EXIT_CODE_OK) {
@@ -185,8 +197,10 @@ static enum exit_code climb(struct find_max *find, struct error *error)
 {
     struct result *result = find->result;
     const struct config *config = find->config;
-    const struct sampler_sink sink = {
-        .context = find, .on_interval = on_interval, .on_sample = on_sample};
+    const struct sampler_sink sink = {.context = find,
+                                      .on_interval = on_interval,
+                                      .on_sample = on_sample,
+                                      .on_progress = on_progress};
     find->sampler = job_start_sampler(&find->job, &sink, error);
     if (find->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -226,6 +240,9 @@ static enum exit_code climb(struct find_max *find, struct error *error)
     }
     find->has_begun = true;
     recorder_take_snapshot(find->job.recorder, &result->totals);
+    metrics_conclude(find->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(find->metrics));
     return EXIT_CODE_OK;
 }
 

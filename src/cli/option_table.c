@@ -9,5 +9,6 @@ const struct option_group *const option_groups[] = {
     &option_group_expect,
     &option_group_measuring,
     &option_group_observe,
+    &option_group_report,
     NULL,
 };

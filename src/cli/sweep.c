@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/report_end.h"
 #include "cli/sweep_ask.h"
 #include "sweep/child.h"
 #include "sweep/sweep_files.h"
@@ -266,6 +267,12 @@ static enum exit_code report(const struct work *work)
     } else {
         sweep_text_write(stdout, sweep);
     }
+    const bool is_json = work->ask.options.config.is_json;
+    struct error report_error;
+    error_clear(&report_error);
+    const enum exit_code reported = work->ask.options.is_report
+                                        ? report_end_write(sweep->folder, is_json, &report_error)
+                                        : EXIT_CODE_OK;
     const enum exit_code written = command_finish_output();
     if (written != EXIT_CODE_OK) {
         return written;
@@ -279,7 +286,7 @@ static enum exit_code report(const struct work *work)
     }
     const struct sweep_run *worst = sweep_worst(sweep);
     if (worst == NULL) {
-        return EXIT_CODE_OK;
+        return reported == EXIT_CODE_OK ? reported : command_fail(reported, &report_error);
     }
     snprintf(line, sizeof line, "%zu of %zu runs failed: %s: %s", failed, sweep->run_count,
              worst->name, worst->reason);
@@ -335,7 +342,10 @@ static enum exit_code sweep_all(struct work *work)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = sweep_ask(&work->ask, &error);
+    enum exit_code code = report_end_check(work->ask.options.is_report, &error);
+    if (code == EXIT_CODE_OK) {
+        code = sweep_ask(&work->ask, &error);
+    }
     if (code == EXIT_CODE_OK) {
         code = prepare(work, &error);
     }

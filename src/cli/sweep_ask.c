@@ -26,7 +26,7 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* What is said to this program only, each time anew. */
-static const char *const of_this_call[] = {"out", "quiet", "json", "resume", NULL};
+static const char *const of_this_call[] = {"out", "quiet", "json", "report", "resume", NULL};
 /* What the sweep itself does; --recreate is passed on where it is due. */
 static const char *const of_the_sweep[] = {"sessions",  "records",  "repeat",
                                            "keep-rows", "recreate", NULL};
@@ -182,6 +182,7 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
     }
     ask->options.config.is_quiet = given.config.is_quiet;
     ask->options.config.is_json = given.config.is_json;
+    ask->options.is_report = given.is_report;
     return EXIT_CODE_OK;
 }
 

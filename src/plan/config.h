@@ -36,7 +36,8 @@ enum verify_mode {
 };
 
 enum {
-    CONFIG_MARKS_MAX = 64
+    CONFIG_MARKS_MAX = 64,
+    CONFIG_HOST_BYTES = 256
 };
 
 /* An event that is known beforehand. */
@@ -93,6 +94,9 @@ struct config {
     int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
     struct mark marks[CONFIG_MARKS_MAX];
     size_t mark_count;
+    const char *metrics_file;
+    char metrics_host[CONFIG_HOST_BYTES]; /* on which metrics are served */
+    uint16_t metrics_port;                /* 0 = they are not */
     const char *out;
     bool is_quiet;
     bool is_json;

@@ -304,6 +304,9 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->is_search = config->is_search;
     memcpy(plan->marks, config->marks, sizeof plan->marks);
     plan->mark_count = config->mark_count;
+    plan->metrics_file = config->metrics_file;
+    memcpy(plan->metrics_host, config->metrics_host, sizeof plan->metrics_host);
+    plan->metrics_port = config->metrics_port;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }

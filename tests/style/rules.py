@@ -20,9 +20,11 @@ MAY_INCLUDE = {
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base", "measure"},
+    "chart": {"append", "base", "measure", "runs", "report/clean.h"},
     "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
-            "sweep"},
+            "chart", "sweep"},
+    "docs": {"append", "base", "adapters", "cli"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
