@@ -120,6 +120,10 @@ void sweep_progress_begin(struct sweep_progress *progress)
     const struct sweep *sweep = progress->sweep;
     char rows[UNITS_TEXT_BYTES], line[LINE_BYTES];
     const size_t left = sweep_count(sweep, SAVED_PENDING);
+    if (left == 0) {
+        print_line(progress, "sweep: all runs are over, nothing is left to do");
+        return;
+    }
     snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
              sweep->run_count, units_format_count(sweep_rows(sweep), rows), left,
              sweep_table_phrase(sweep->table));
