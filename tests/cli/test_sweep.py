@@ -21,9 +21,9 @@ class Tables(harness.Case, Sweeping):
         self.assertIn("new database in its own folder", ended.out)
         for row in sweep.rows:
             self.assertEqual((row["rows_before"], row["rows_after"]), ("0", row["records"]))
-        self.assertRegex(ended.err, r"(?m)^run 1 of 6: 1 sessions x 1,000 rows; time left not "
-                                    r"known yet$")
-        self.assertRegex(ended.err, r"(?m)^run 6 of 6: 4 sessions x 2,000 rows; about \w+ left$")
+        self.assertRegex(ended.err, r"(?m)^run 1 of 6, time left not known yet: 1 session x "
+                                    r"1,000 rows$")
+        self.assertRegex(ended.err, r"(?m)^run 6 of 6, about \w+ left: 4 sessions x 2,000 rows$")
         self.assertRegex(ended.err, r"(?m)^run 6 of 6: .* rows/s$")
         self.assertEqual([path.name for path in sweep.folder.glob("*.log")], [])
 
@@ -96,8 +96,8 @@ class Tables(harness.Case, Sweeping):
         os.close(main)
         self.assertEqual(process.wait(harness.GUARD_S), 0, shown)
         text = shown.decode()
-        self.assertRegex(text, r"\rrun 3 of 4: 1 sessions x 4,000 rows: \d+\.\d% 1s; "
-                               r"about \w+ left\x1b\[K")
+        self.assertRegex(text, r"\rrun 3 of 4, about \w+ left: 1 session x 4,000 rows, "
+                               r"\d+\.\d% after 1s\x1b\[K")
         last = [piece for piece in text.replace("\r\n", "\n").split("\n") if piece]
         self.assertRegex(last[-1].rsplit("\x1b[K", 1)[-1], r"^run 4 of 4: .* rows/s$")
 
@@ -180,6 +180,8 @@ class Refusals(harness.Case, Sweeping):
     def test_folders(self):
         (self.folder / "there").mkdir()
         self.refused("sweep", *QUICK, "null:", "--out", "there", code=2, pattern="exists already")
+        self.refused("sweep", *QUICK, "null:", "--out", "x" * 900, code=2,
+                     pattern="--out must be a path of 1 to 895 bytes")
         (self.folder / "file").write_text("")
         self.refused("sweep", *QUICK, "null:", "--out", "file/x", code=2,
                      pattern="Not a directory")
