@@ -72,6 +72,11 @@ void csv_decimal(struct csv *csv, const char *column, double value, int decimals
     put_number(csv, column, text);
 }
 
+void csv_empty(struct csv *csv, const char *column)
+{
+    csv_text(csv, column, NULL);
+}
+
 void csv_count_if(struct csv *csv, const char *column, bool is_known, uint64_t value)
 {
     char text[24] = "";

@@ -38,6 +38,7 @@ void csv_visit(struct csv *csv, csv_visitor *visitor, void *context);
 void csv_text(struct csv *csv, const char *column, const char *text);
 void csv_count(struct csv *csv, const char *column, uint64_t value);
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
+void csv_empty(struct csv *csv, const char *column);
 
 /* The value when it is known, an empty cell otherwise. */
 void csv_count_if(struct csv *csv, const char *column, bool is_known, uint64_t value);
