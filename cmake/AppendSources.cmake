@@ -4,11 +4,13 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
+    src/base/child.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
+    src/base/moment.c
     src/base/mono.c
     src/base/number_text.c
     src/base/probe.c
@@ -32,6 +34,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/event_list.c
     src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
@@ -61,6 +64,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
@@ -126,9 +130,32 @@ set(report_sources
 
 set(runs_sources
     src/runs/csv_table.c
+    src/runs/events.c
     src/runs/saved_run.c
     src/runs/saved_sweep.c
     src/runs/spread.c)
+
+set(chart_sources
+    src/chart/axis.c
+    src/chart/chart.c
+    src/chart/drawings.c
+    src/chart/gnuplot.c
+    src/chart/html.c
+    src/chart/page.c
+    src/chart/page_environment.c
+    src/chart/page_overview.c
+    src/chart/page_run.c
+    src/chart/page_style.c
+    src/chart/page_tables.c
+    src/chart/report_files.c
+    src/chart/report_set.c
+    src/chart/report_text.c
+    src/chart/run_charts.c
+    src/chart/run_words.c
+    src/chart/script.c
+    src/chart/set_charts.c
+    src/chart/svg.c
+    src/chart/time_charts.c)
 
 set(sweep_sources
     src/sweep/child.c
@@ -154,12 +181,15 @@ set(cli_sources
     src/cli/option_faults.c
     src/cli/option_group.c
     src/cli/option_measuring.c
+    src/cli/option_observe.c
+    src/cli/option_report.c
     src/cli/option_search.c
     src/cli/option_sweep.c
     src/cli/option_table.c
     src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
+    src/cli/report.c
     src/cli/run.c
     src/cli/sweep.c
     src/cli/sweep_ask.c)
@@ -214,4 +244,5 @@ set(append_odbc_sources
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
+    ${cli_sources})

@@ -3,12 +3,16 @@
 #
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
+# The tests of Machbase need its vendor's client library: scripts/machbase_client.sh fetches it, unless
+# APPEND_TEST_MACHBASE_LIB names its folder.
+#
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
 # JOBS (parallel tests, default 2), SERVER=0 (no servers: leave out the tests that need one; with
 # arguments of your own, add -LE 'valgrind|postgresql|mariadb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
-# system (not root, or a container) may the tests of full disks be skipped, and those of limits only
-# where nobody may make cgroups and network namespaces.
+# system (not root, or a container) may the tests of full disks be skipped, those of limits only
+# where nobody may make cgroups and network namespaces, and those of Machbase only where its client
+# library cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -52,6 +56,11 @@ can_confine() {
     done
 }
 
+if [ -z "${APPEND_TEST_MACHBASE_LIB:-}" ]; then
+    APPEND_TEST_MACHBASE_LIB=$(scripts/machbase_client.sh) || APPEND_TEST_MACHBASE_LIB=
+fi
+export APPEND_TEST_MACHBASE_LIB
+
 without=valgrind
 if [ "${SERVER:-1}" = 1 ]; then
     scripts/postgresql.sh start "$temp"
@@ -84,6 +93,12 @@ if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
     echo 'test.sh: NOTE: no cgroups or network namespaces may be made here, so these ran only in part:' >&2
     grep -E "$confined" <<<"$skips" >&2
     skips=$(grep -vE "$confined" <<<"$skips" || true)
+fi
+machbase=' (cli|contract|valgrind)\.[a-z_.]*machbase'
+if [ -z "$APPEND_TEST_MACHBASE_LIB" ] && grep -qE "$machbase" <<<"$skips"; then
+    echo "test.sh: NOTE: no client library of Machbase, so these did not run:" >&2
+    grep -E "$machbase" <<<"$skips" >&2
+    skips=$(grep -vE "$machbase" <<<"$skips" || true)
 fi
 skipped=$(grep -c . <<<"$skips" || true)
 passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)

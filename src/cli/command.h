@@ -15,6 +15,9 @@ enum exit_code command_check(int argc, char **argv);
 /* append find-max [TARGET] */
 enum exit_code command_find_max(int argc, char **argv);
 
+/* append report DIR... */
+enum exit_code command_report(int argc, char **argv);
+
 /* append sweep --sessions LIST --records LIST [TARGET] */
 enum exit_code command_sweep(int argc, char **argv);
 

@@ -1,5 +1,6 @@
 #include "cli/command_table.h"
 
+#include "chart/report_set.h"
 #include "cli/command.h"
 
 const struct command_entry command_table[] = {
@@ -44,6 +45,23 @@ const struct command_entry command_table[] = {
                  "server is gone, 70 internal error, 130 interrupted\n",
         .example = "append find-max 5432 --user app --database logs --p99 100ms",
         .run = command_find_max,
+    },
+    {
+        .command = COMMAND_REPORT,
+        .name = "report",
+        .usage = "append report DIR...",
+        .line = "runs as a page with charts",
+        .about =
+            "append report makes one page, report.html, of the folders of finished runs and\n"
+            "sweeps: figures, charts, ledgers, limits, errors, environment. The page needs no\n"
+            "network. It is put into DIR; with several DIR, into this folder. Charts are\n"
+            "drawn by gnuplot.\n",
+        .folders_least = 1,
+        .folders_most = REPORT_FOLDERS_MAX,
+        .exits = "Exit: 0 written, 2 usage, or DIR has no finished run, 3 there is no gnuplot, or\n"
+                 "the page cannot be written, 70 internal error\n",
+        .example = "append report append-runs/*-postgresql-* --out page.html",
+        .run = command_report,
     },
     {
         .command = COMMAND_SWEEP,

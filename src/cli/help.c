@@ -69,10 +69,10 @@ void help_print(enum command command, FILE *stream)
     for (const struct option_group *const *group = option_groups; *group != NULL; group++) {
         print_group(*group, command, stream);
     }
-    fputs("\n"
-          "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n",
-          stream);
     if (entry->target != NULL) {
+        fputs("\n"
+              "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n",
+              stream);
         fputs("The password comes from APPEND_PASSWORD, --password-file or the client\n"
               "library's own means (PGPASSWORD, ~/.pgpass).\n",
               stream);

@@ -17,6 +17,9 @@ enum exit_code job_begin(struct job *job, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
+    if (container_settle(&job->container, &job->plan, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
+    }
     if (adapter->init != NULL && adapter->init(error) != STATUS_OK) {
         return EXIT_CODE_INTERNAL;
     }

@@ -8,5 +8,7 @@ const struct option_group *const option_groups[] = {
     &option_group_search,
     &option_group_expect,
     &option_group_measuring,
+    &option_group_observe,
+    &option_group_report,
     NULL,
 };

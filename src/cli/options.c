@@ -72,9 +72,26 @@ static enum status parse_count(const char *name, const char *text, uint64_t max,
     return STATUS_REJECTED;
 }
 
+static enum status parse_folders(struct options *options, size_t count, char *const *operands,
+                                 struct error *error)
+{
+    const struct command_entry *entry = command_table_find(options->command);
+    if (count < entry->folders_least || count > entry->folders_most) {
+        error_set(error, ERROR_USAGE, 0, NULL, "too %s operands: use %s, see append --help",
+                  count < entry->folders_least ? "few" : "many", entry->usage);
+        return STATUS_REJECTED;
+    }
+    options->folders = operands;
+    options->folder_count = count;
+    return STATUS_OK;
+}
+
 static enum status parse_operands(struct options *options, int count, char *const *operands,
                                   struct error *error)
 {
+    if (command_table_find(options->command)->folders_most > 0) {
+        return parse_folders(options, (size_t)count, operands, error);
+    }
     struct config *config = &options->config;
     const bool has_sessions =
         options->command != COMMAND_FIND_MAX && options->command != COMMAND_SWEEP;

@@ -7,6 +7,9 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "append/error.h"
 #include "measure/expectation.h"
 #include "plan/config.h"
@@ -50,7 +53,12 @@ struct options {
     const char *resume; /* folder of a sweep to go on with; NULL = none */
     bool is_help;
     bool is_version;
-    bool is_plan_only; /* print the plan; nothing is connected to but a port to be recognised */
+    bool is_plan_only;    /* print the plan; nothing is connected to but a port to be recognised */
+    char *const *folders; /* of runs, for a command that takes them; in argv */
+    size_t folder_count;
+    bool is_report;      /* --report: report.html is written when the run has ended */
+    bool is_text_charts; /* --text */
+    bool is_png_charts;  /* --png */
     char password[256];
     struct expectations expectations; /* of a run */
     const char *junit;                /* file for the outcome as JUnit XML; NULL: none */

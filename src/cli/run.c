@@ -19,6 +19,7 @@
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "runs/events.h"
 
 struct run {
     struct job job;
@@ -63,6 +64,7 @@ static void run_release(struct run *run)
 {
     if (run->result != NULL) {
         session_list_free(run->result->session_list, run->result->session_count);
+        event_list_fini(&run->result->events);
     }
     evidence_end(run->evidence);
     free(run->result);
@@ -173,10 +175,23 @@ static void add_junit(struct run *run)
     }
 }
 
+/* What the user wrote into the run's folder meanwhile. */
+static void read_events(const struct run *run)
+{
+    struct error error;
+    struct event_list *events = &run->result->events;
+    error_clear(&error);
+    if (events_read(events, run->job.plan.out_folder, run->result->started_wall_ns, &error) !=
+        STATUS_OK) {
+        snprintf(events->note, sizeof events->note, "%.190s", error.text);
+    }
+}
+
 /* Writes the files and the report. */
 static enum exit_code report(struct run *run)
 {
     struct result *result = run->result;
+    read_events(run);
     run_files_finish(run->files, &run->job.plan, &run->job.setup.table, result);
     const char *shortage = run_files_shortage(run->files);
     if (shortage[0] != '\0' && result->exit_code == EXIT_CODE_OK) {

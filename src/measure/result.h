@@ -11,6 +11,7 @@
 #include "append/adapter.h"
 #include "base/exit_code.h"
 #include "measure/causes.h"
+#include "measure/event_list.h"
 #include "measure/expectation.h"
 #include "measure/fairness.h"
 #include "measure/ledger.h"
@@ -56,6 +57,7 @@ struct result {
 
     struct recorder_snapshot totals;
     struct causes causes;
+    struct event_list events; /* owned: event_list_fini */
     struct findings findings; /* the limits that were hit */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned: session_list_free; NULL before the

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/moment.h"
+
 enum read_mode {
     READ_COUNT, /* select count(*) after an append */
     READ_NONE,
@@ -31,6 +33,16 @@ enum drop_policy {
 enum verify_mode {
     VERIFY_COUNT, /* count(*) before and after */
     VERIFY_ROWS,  /* and every row is read back and told by its identity */
+};
+
+enum {
+    CONFIG_MARKS_MAX = 64
+};
+
+/* An event that is known beforehand. */
+struct mark {
+    struct moment moment;
+    const char *text; /* one line, not empty */
 };
 
 struct config {
@@ -63,6 +75,7 @@ struct config {
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
+    const char *container;
     enum drop_policy drop_policy;
     uint64_t reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;
@@ -78,6 +91,8 @@ struct config {
     int64_t max_time_ns;       /* find-max: the search ends then */
     uint64_t max_memory_bytes; /* find-max: of this machine in use, never more; 0 = all but 10 % */
     int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
+    struct mark marks[CONFIG_MARKS_MAX];
+    size_t mark_count;
     const char *out;
     bool is_quiet;
     bool is_json;

@@ -279,6 +279,17 @@ static void add_expectations(struct tree root, const struct expectations *expect
     }
 }
 
+static void add_events(struct tree root, const struct event_list *events)
+{
+    struct tree list = tree_array(root, "events");
+    for (size_t i = 0; i < events->count; i++) {
+        struct tree entry = tree_append_object(list);
+        tree_number(entry, "time_s", figures_seconds(events->entries[i].at_ns));
+        tree_text(entry, "text", events->entries[i].text);
+    }
+    tree_text(root, "events_note", events->note);
+}
+
 /* Complete, so that the histograms of several runs can be added up. */
 static void add_histograms(struct tree root, const struct plan *plan, const struct result *result)
 {
@@ -328,6 +339,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_counters(root, plan, result);
     add_causes(root, result);
     json_findings_add(root, &result->findings);
+    add_events(root, &result->events);
     add_histograms(root, plan, result);
 }
 

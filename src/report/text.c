@@ -404,6 +404,9 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     add_causes(screen, &result->causes, room);
     text_findings_add(screen, &result->findings, room->limit_lines);
     screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));
+    if (result->events.note[0] != '\0') {
+        screen_add_wrapped(screen, "Events", SCREEN_LABEL_COLUMNS, 3, result->events.note);
+    }
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
     }

@@ -19,10 +19,11 @@ MAY_INCLUDE = {
     "limits": {"append", "base", "measure", "plan"},
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
-    "runs": {"append", "base"},
+    "runs": {"append", "base", "measure"},
+    "chart": {"append", "base", "measure", "runs", "report/clean.h"},
     "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
-            "sweep"},
+            "chart", "sweep"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
