@@ -10,8 +10,11 @@
 #include "runs/saved_sweep.h"
 
 static const char *const finding_names[] = {
-    [COMPARE_NOT_TESTED] = "not tested", [COMPARE_UNSURE] = "unsure", [COMPARE_ALIKE] = "alike",
-    [COMPARE_LESS] = "less",             [COMPARE_MORE] = "more",
+    [COMPARE_NOT_TESTED] = "not tested",
+    [COMPARE_UNSURE] = "unsure",
+    [COMPARE_ALIKE] = "alike",
+    [COMPARE_LESS] = "less",
+    [COMPARE_MORE] = "more",
 };
 
 const char *compare_finding_name(enum compare_finding finding)
@@ -44,7 +47,9 @@ void compare_judge(struct compare_test *test, double threshold)
         test->finding = COMPARE_ALIKE;
     } else {
         test->finding = COMPARE_UNSURE;
-        snprintf(test->why, sizeof test->why, "too coarse to tell: the interval is wider than that");
+        snprintf(test->why, sizeof test->why,
+                 "B may have from %.1f %% less to %.1f %% more: longer or steadier runs tell more",
+                 fmax(0, 100 * (1 - ratio->low)), fmax(0, 100 * (ratio->high - 1)));
     }
 }
 
@@ -100,11 +105,11 @@ enum status compare_read(struct comparison *comparison, const char *a, const cha
     if (comparison->differences == NULL || comparison->cautions == NULL ||
         comparison->crossed == NULL) {
         compare_out_of_memory(error);
-    } else if (is_sweep != saved_sweep_is_there(b) &&
-               saved_run_is_there(is_sweep ? b : a)) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "one of '%.60s' and '%.60s' is a run and the other a sweep: compare two of a kind",
-                  a, b);
+    } else if (is_sweep != saved_sweep_is_there(b) && saved_run_is_there(is_sweep ? b : a)) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "one of '%.60s' and '%.60s' is a run and the other a sweep: compare two of a kind", a,
+            b);
     } else {
         comparison->is_sweep = is_sweep;
         status = is_sweep ? compare_read_sweeps(comparison, a, b, error)

@@ -6,8 +6,8 @@
  *
  * A tested figure is LESS or MORE only when its whole interval of confidence lies beyond the
  * threshold: a difference must be certain and large enough to matter. It is ALIKE when the interval
- * lies within the threshold on both sides. Otherwise the measurement is too coarse to tell, which is
- * no finding.
+ * lies within the threshold on both sides. Otherwise the measurement is too coarse to tell, which
+ * is no finding.
  */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
@@ -48,7 +48,7 @@ struct compare_test {
 struct compare_figure {
     char name[FIGURE_NAME_BYTES]; /* a column of summary.csv, or COMPARE_PACE */
     bool is_known_a, is_known_b;
-    double a, b;   /* of a sweep: the median of the cell's runs */
+    double a, b;    /* of a sweep: the median of the cell's runs */
     bool has_ratio; /* both are known */
     double ratio;   /* b / a; infinite when only a is 0; 1 when both are */
     struct compare_test test;
@@ -56,8 +56,8 @@ struct compare_figure {
 };
 
 struct compare_cell {
-    uint64_t sessions, records; /* of a sweep's cell */
-    size_t a_runs, b_runs;      /* that the figures come from */
+    uint64_t sessions, records;     /* of a sweep's cell */
+    size_t a_runs, b_runs;          /* that the figures come from */
     struct compare_figure *figures; /* owned */
     size_t count;
 };
@@ -73,9 +73,9 @@ struct comparison {
     bool is_sweep;
     double threshold; /* 0.05: what differs by less does not matter */
     struct compare_side sides[2];
-    json_t *differences; /* owned: [{"name", "a", "b"}] */
-    json_t *cautions;    /* owned: [text] */
-    bool is_clouded;     /* a difference may not be the server's */
+    json_t *differences;        /* owned: [{"name", "a", "b"}] */
+    json_t *cautions;           /* owned: [text] */
+    bool is_clouded;            /* a difference may not be the server's */
     struct compare_cell *cells; /* owned; one of two runs */
     size_t cell_count;
     size_t cells_alone; /* of sweeps: cells that only one of them has */

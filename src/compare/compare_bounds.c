@@ -13,10 +13,10 @@ static bool add_crossed(struct comparison *comparison, const struct compare_cell
                         const struct bound *bound, const struct compare_figure *figure)
 {
     json_t *entry = json_object();
-    bool is_made = json_object_set_new(entry, "bound", json_string(bound->text)) == 0 &&
-                   json_object_set_new(entry, "figure", json_string(figure->name)) == 0 &&
-                   json_object_set_new(entry, "ratio", number(figure->has_ratio, figure->ratio)) ==
-                       0;
+    bool is_made =
+        json_object_set_new(entry, "bound", json_string(bound->text)) == 0 &&
+        json_object_set_new(entry, "figure", json_string(figure->name)) == 0 &&
+        json_object_set_new(entry, "ratio", number(figure->has_ratio, figure->ratio)) == 0;
     if (is_made && comparison->is_sweep) {
         is_made =
             json_object_set_new(entry, "sessions", json_integer((json_int_t)cell->sessions)) == 0 &&
@@ -54,8 +54,8 @@ static enum status check_cell(struct comparison *comparison, const struct compar
         return STATUS_REJECTED;
     }
     const struct compare_figure *figure = choose(cell, &choice);
-    const bool is_crossed = !figure->has_ratio ||
-                            bound_holds(bound->relation, figure->ratio, bound->number);
+    const bool is_crossed =
+        !figure->has_ratio || bound_holds(bound->relation, figure->ratio, bound->number);
     if (is_crossed && !add_crossed(comparison, cell, bound, figure)) {
         return compare_out_of_memory(error);
     }

@@ -10,8 +10,7 @@ static void describe_side(struct compare_side *side, const struct saved_run *run
 {
     snprintf(side->folder, sizeof side->folder, "%s", run->folder);
     snprintf(side->target, sizeof side->target, "%s", saved_run_text(run, "target"));
-    snprintf(side->started_utc, sizeof side->started_utc, "%s",
-             saved_run_text(run, "started_utc"));
+    snprintf(side->started_utc, sizeof side->started_utc, "%s", saved_run_text(run, "started_utc"));
     snprintf(side->verdict, sizeof side->verdict, "%s", saved_run_text(run, "verdict"));
 }
 
@@ -48,7 +47,8 @@ static void add_pace(struct comparison *comparison, const struct saved_run *runs
     double slices[2][STATISTICS_SLICES_MAX];
     size_t count;
     if (!figure.is_known_a || !figure.is_known_b || figure.a <= 0 || figure.b <= 0) {
-        snprintf(figure.test.why, sizeof figure.test.why, "no rows were acknowledged in one of them");
+        snprintf(figure.test.why, sizeof figure.test.why,
+                 "no rows were acknowledged in one of them");
     } else if (cut_slices(runs, append_s, slices, &count, &figure.test) &&
                statistics_compare_slices(slices[0], slices[1], count, &figure.test.ratio)) {
         figure.test.has_ratio = true;

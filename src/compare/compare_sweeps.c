@@ -174,8 +174,7 @@ static bool read_first(const struct saved_sweep *sweep, struct saved_run *run)
     for (size_t i = 0; i < sweep->run_count; i++) {
         char folder[FOLDER_BYTES];
         saved_sweep_run_folder(sweep, &sweep->runs[i], folder);
-        if (sweep->runs[i].state == SAVED_DONE &&
-            saved_run_read(run, folder, NULL) == STATUS_OK) {
+        if (sweep->runs[i].state == SAVED_DONE && saved_run_read(run, folder, NULL) == STATUS_OK) {
             return true;
         }
     }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -35,12 +36,9 @@ static const struct shown {
 };
 /* And of each cell of two sweeps. */
 static const struct shown of_cells[] = {
-    {"throughput_rows_per_s", "Throughput"},
-    {"append_p50_ms", "append p50"},
-    {"append_p99_ms", "append p99"},
-    {"elapsed_s", "Elapsed time"},
-    {"max_cpu_percent", "Maximum CPU"},
-    {"max_memory_mib", "Maximum memory"},
+    {"throughput_rows_per_s", "Throughput"}, {"append_p50_ms", "append p50"},
+    {"append_p99_ms", "append p99"},         {"elapsed_s", "Elapsed time"},
+    {"max_cpu_percent", "Maximum CPU"},      {"max_memory_mib", "Maximum memory"},
 };
 
 static void write_wrapped(FILE *stream, const char *label, const char *text)
@@ -151,8 +149,9 @@ static void write_cell(FILE *stream, const struct compare_cell *cell, const stru
 }
 
 /* One sentence for a figure that was tested; false when there is nothing to say of it. */
-static bool describe_finding(const struct comparison *comparison, const struct compare_figure *figure,
-                             const char *title, char text[TEXT_BYTES])
+static bool describe_finding(const struct comparison *comparison,
+                             const struct compare_figure *figure, const char *title,
+                             char text[TEXT_BYTES])
 {
     const struct compare_test *test = &figure->test;
     const double percent = 100 * comparison->threshold;
@@ -160,7 +159,8 @@ static bool describe_finding(const struct comparison *comparison, const struct c
     case COMPARE_NOT_TESTED:
         return false;
     case COMPARE_UNSURE:
-        snprintf(text, TEXT_BYTES, "%s: no difference found; %s", title, test->why);
+        snprintf(text, TEXT_BYTES, "%s: no difference beyond %g %% found; %s", title, percent,
+                 test->why);
         return true;
     case COMPARE_ALIKE:
         snprintf(text, TEXT_BYTES, "%s: B is as A, within %g %%", title, percent);
@@ -174,7 +174,7 @@ static bool describe_finding(const struct comparison *comparison, const struct c
              is_less ? "less" : "more", 100 * fabs(test->ratio.ratio - 1),
              100 * fmin(fabs(test->ratio.low - 1), fabs(test->ratio.high - 1)),
              100 * fmax(fabs(test->ratio.low - 1), fabs(test->ratio.high - 1)),
-             figure->is_regression     ? ": REGRESSION"
+             figure->is_regression    ? ": REGRESSION"
              : comparison->is_clouded ? ": see CAUTION before blaming the server"
                                       : "");
     return true;

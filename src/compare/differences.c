@@ -49,8 +49,8 @@ bool differences_add_member(json_t *list, const char *name, const json_t *a, con
     return json_array_append_new(list, entry) == 0;
 }
 
-/* A text in which the run's own folder is not named: a database in it is the same in each run. NULL:
- * out of memory. */
+/* A text in which the run's own folder is not named: a database in it is the same in each run.
+ * NULL: out of memory. */
 static json_t *without_folder(const json_t *value, const char *folder)
 {
     const char *text = json_string_value(value);
@@ -77,8 +77,8 @@ static bool add_value(const struct walk *walk, const char *name, const json_t *a
 {
     json_t *first = without_folder(a, walk->folders[0]);
     json_t *second = without_folder(b, walk->folders[1]);
-    const bool is_done = first != NULL && second != NULL &&
-                         differences_add_member(walk->list, name, first, second);
+    const bool is_done =
+        first != NULL && second != NULL && differences_add_member(walk->list, name, first, second);
     json_decref(first);
     json_decref(second);
     return is_done;
@@ -131,8 +131,9 @@ static bool add_part(const struct walk *walk, const char *name, const struct sav
 bool differences_add(json_t *list, const struct saved_run *a, const struct saved_run *b)
 {
     static const char *const parts[] = {
-        "plan",           "environment",              "connection", "table",
-        "server.version", "verification.rows_before", "version",
+        "plan",    "environment",    "connection",
+        "table",   "server.version", "verification.rows_before",
+        "version",
     };
     const struct walk walk = {
         .list = list,
@@ -169,7 +170,8 @@ static bool add_outcome(json_t *list, const char *side, const struct saved_run *
     const json_int_t code = json_integer_value(saved_run_json(run, "outcome.exit_code"));
     if (strcmp(verdict, "VALID") != 0) {
         *is_clouded = *is_clouded || strcmp(verdict, "INVALID") == 0;
-        return add_line(list, "%s is %s: %s", side, verdict, text_of(run, "outcome.verdict_reason"));
+        return add_line(list, "%s is %s: %s", side, verdict,
+                        text_of(run, "outcome.verdict_reason"));
     }
     return code == 0 || add_line(list, "%s ended with exit code %d: %s", side, (int)code,
                                  text_of(run, "outcome.exit_reason"));
@@ -193,6 +195,12 @@ bool differences_add_cautions(json_t *list, const struct saved_run *a, const str
                               bool *is_clouded)
 {
     if (!add_outcome(list, "A", a, is_clouded) || !add_outcome(list, "B", b, is_clouded)) {
+        return false;
+    }
+    const json_t *first_rate = saved_run_json(a, "plan.rate_rows_per_s");
+    const json_t *second_rate = saved_run_json(b, "plan.rate_rows_per_s");
+    if ((first_rate != NULL || second_rate != NULL) && !json_equal(first_rate, second_rate) &&
+        !add_line(list, "the pace follows --rate, which is not the same in both")) {
         return false;
     }
     const double first = others_percent(a), second = others_percent(b);

@@ -50,8 +50,8 @@ static double incomplete_beta(double a, double b, double x)
     if (x <= 0 || x >= 1) {
         return x <= 0 ? 0 : 1;
     }
-    const double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) +
-                             b * log1p(-x));
+    const double front =
+        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
     return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
                                      : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
@@ -107,8 +107,9 @@ static void take_out(double *values, const double *shape, size_t count)
 /* Leaves what is no parabola. The shapes are orthogonal, as the slices lie evenly around 0. */
 static void take_out_course(double *values, size_t count)
 {
-    double constant[STATISTICS_SLICES_MAX], line[STATISTICS_SLICES_MAX];
-    double parabola[STATISTICS_SLICES_MAX];
+    double constant[STATISTICS_SLICES_MAX] = {0};
+    double line[STATISTICS_SLICES_MAX] = {0};
+    double parabola[STATISTICS_SLICES_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
         constant[i] = 1;
         line[i] = 2 * (double)i / (double)(count - 1) - 1;
@@ -150,8 +151,7 @@ bool statistics_compare_slices(const double *a, const double *b, size_t count,
     const double measured = square > 0 ? product / square : 0;
     const double correlation = fmin(fmax(measured, 0), CORRELATION_MAX);
     const double dof = (double)count - 3;
-    const double variance =
-        square / dof / (double)count * (1 + correlation) / (1 - correlation);
+    const double variance = square / dof / (double)count * (1 + correlation) / (1 - correlation);
     *ratio = around(log(b_mean / a_mean), sqrt(variance), dof);
     return true;
 }

@@ -21,9 +21,10 @@ MAY_INCLUDE = {
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base", "measure"},
     "chart": {"append", "base", "measure", "runs", "report/clean.h"},
+    "compare": {"append", "base", "runs", "report/clean.h", "report/screen.h", "report/tree.h"},
     "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
-            "chart", "sweep"},
+            "chart", "sweep", "compare"},
     "main.c": {"base", "cli"},
     "append": set(),
 }
