@@ -139,6 +139,17 @@ set(runs_sources
     src/runs/saved_sweep.c
     src/runs/spread.c)
 
+set(compare_sources
+    src/compare/compare.c
+    src/compare/compare_bounds.c
+    src/compare/compare_json.c
+    src/compare/compare_runs.c
+    src/compare/compare_sweeps.c
+    src/compare/compare_text.c
+    src/compare/differences.c
+    src/compare/pace.c
+    src/compare/statistics.c)
+
 set(chart_sources
     src/chart/axis.c
     src/chart/chart.c
@@ -176,6 +187,7 @@ set(cli_sources
     src/cli/check.c
     src/cli/command.c
     src/cli/command_table.c
+    src/cli/compare.c
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
@@ -256,4 +268,5 @@ set(append_odbc_sources
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
     ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
+    ${compare_sources}
     ${cli_sources})
