@@ -5,6 +5,8 @@ set(base_sources
     src/base/bound.c
     src/base/buffer.c
     src/base/child.c
+    src/base/client_socket.c
+    src/base/deadline.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
@@ -16,6 +18,7 @@ set(base_sources
     src/base/probe.c
     src/base/random.c
     src/base/row.c
+    src/base/sql_script.c
     src/base/stack.c
     src/base/units.c
     src/base/url_query.c
@@ -185,6 +188,7 @@ set(sweep_sources
 
 set(cli_sources
     src/cli/check.c
+    src/cli/client_library.c
     src/cli/command.c
     src/cli/command_table.c
     src/cli/compare.c
@@ -259,14 +263,23 @@ set(append_odbc_sources
     src/adapters/odbc_inspect.c
     src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
-    src/adapters/odbc_script.c
     src/adapters/odbc_setup.c
-    src/adapters/odbc_socket.c
     src/adapters/odbc_string.c
     src/adapters/odbc_types.c)
+
+set(append_machbase_sources
+    src/adapters/machbase.c
+    src/adapters/machbase_append.c
+    src/adapters/machbase_connect.c
+    src/adapters/machbase_describe.c
+    src/adapters/machbase_encode.c
+    src/adapters/machbase_error.c
+    src/adapters/machbase_library.c
+    src/adapters/machbase_query.c
+    src/adapters/machbase_recognise.c
+    src/adapters/machbase_string.c)
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
     ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
-    ${compare_sources}
-    ${cli_sources})
+    ${compare_sources} ${cli_sources})

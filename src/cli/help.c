@@ -15,6 +15,9 @@ static const char *target_form(const struct adapter *adapter)
     if ((adapter->flags & ADAPTER_FILE) != 0) {
         return "path";
     }
+    if ((adapter->flags & ADAPTER_ONE_DATABASE) != 0) {
+        return "//user@host:port";
+    }
     return (adapter->flags & ADAPTER_EMBEDDED) != 0 ? "" : "//user@host:port/database";
 }
 

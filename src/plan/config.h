@@ -61,6 +61,7 @@ struct config {
     const char *schema_file;
     const char *engine;
     const char *method;
+    const char *client_lib; /* of an adapter that loads its client library */
     bool is_recreate;
     uint64_t batch_rows;
     enum read_mode read_mode;

@@ -76,8 +76,10 @@ void contract_make_syslog(struct contract *contract, struct table *table)
 
 void contract_make_keyed(struct contract *contract, struct table *table)
 {
-    contract_make_table(contract, "keyed", "create table keyed (id int primary key, v varchar(60))",
-                        table);
+    const char *own = contract->fixture->keyed_sql;
+    contract_make_table(
+        contract, "keyed",
+        own != NULL ? own : "create table keyed (id int primary key, v varchar(60))", table);
 }
 
 uint64_t contract_count(struct contract *contract, const struct table *table)
@@ -147,6 +149,7 @@ static int run_method(const char *method)
     }
     suite.target = suite.fixture->target;
     suite.target.method = method;
+    suite.target.library = suite.library;
     snprintf(name, sizeof name, "contract %s %s", suite.adapter->name,
              method != NULL ? method : "");
     return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
@@ -201,6 +204,9 @@ int main(int argc, char **argv)
 #if APPEND_HAVE_MARIADB
         {"mariadb", fixture_mariadb_open, fixture_mariadb_close},
 #endif
+#if APPEND_HAVE_MACHBASE
+        {"machbase", fixture_machbase_open, fixture_machbase_close},
+#endif
 #if APPEND_HAVE_ODBC && APPEND_HAVE_POSTGRESQL
         {"odbc-postgresql", fixture_odbc_postgresql_open, fixture_odbc_postgresql_close},
 #endif
@@ -227,7 +233,14 @@ int main(int argc, char **argv)
         if (suite.fixture == NULL) {
             return EXIT_SKIPPED;
         }
+        samples_measure_bytes(suite.fixture->measures_bytes);
         error_clear(&suite.error);
+        if (suite.adapter->load != NULL &&
+            suite.adapter->load(suite.fixture->target.client_lib, &suite.library, &suite.error) !=
+                STATUS_OK) {
+            fprintf(stderr, "contract: load: %s\n", suite.error.text);
+            return 1;
+        }
         if (suite.adapter->init != NULL && suite.adapter->init(&suite.error) != STATUS_OK) {
             fprintf(stderr, "contract: init: %s\n", suite.error.text);
             return 1;
@@ -235,6 +248,9 @@ int main(int argc, char **argv)
         const int failures = run_methods();
         if (suite.adapter->fini != NULL) {
             suite.adapter->fini();
+        }
+        if (suite.library != NULL) {
+            suite.adapter->unload(suite.library);
         }
         if (fixtures[i].close != NULL) {
             fixtures[i].close();
