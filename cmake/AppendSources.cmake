@@ -4,7 +4,6 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
-    src/base/child.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
@@ -17,6 +16,7 @@ set(base_sources
     src/base/random.c
     src/base/row.c
     src/base/stack.c
+    src/base/subprocess.c
     src/base/units.c
     src/base/url_query.c
     src/base/value_text.c)
