@@ -8,7 +8,7 @@ run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsq
     libmariadb-dev unixodbc-dev libjansson-dev'
 test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
-    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev'
+    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml'
 bench_packages='sysbench'
 
 case "${1:-run}" in
