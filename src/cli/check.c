@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "limits/container.h"
 #include "limits/limits.h"
 #include "limits/open_files.h"
 #include "load/inquiry.h"
@@ -25,16 +26,17 @@ static enum exit_code finish(struct check_report *report, bool is_json)
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(report->list, false, &failed);
     report->fitting = limits_sessions(report->list, true, &report->first);
-    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
+    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES]; /* shown with a code other than OK */
     snprintf(line, sizeof line, "the database was not asked: %s",
              report->failure == NULL ? "" : report->failure);
     if (failed != NULL && certain < report->sessions) {
         report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
         check_conclusion(certain, failed, line);
     }
-    if (is_json) {
-        check_write_json(stdout, report);
-    } else {
+    if (is_json && !check_write_json(stdout, report) && ferror(stdout) == 0) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");
+    }
+    if (!is_json) {
         check_write_text(stdout, report);
     }
     const enum exit_code code = command_finish_output();
@@ -72,6 +74,7 @@ static enum exit_code refuse_options(const struct config *config)
         {"--password-file", config->password != NULL},
         {"--server-pid", config->server_pid != 0},
         {"--server-cgroup", config->server_cgroup != NULL},
+        {"--container", config->container != NULL},
     };
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].is_given) {
@@ -152,6 +155,11 @@ static enum exit_code check_config(struct config *config)
     error_clear(&error);
     config->records = config->sessions; /* a plan has some; none is appended */
     enum exit_code code = plan_make(&plan, config, &error);
+    struct container container;
+    if (code == EXIT_CODE_OK && container_settle(&container, &plan, &error) != STATUS_OK) {
+        plan_fini(&plan);
+        code = EXIT_CODE_USAGE;
+    }
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
     }

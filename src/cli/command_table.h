@@ -12,12 +12,14 @@
 
 struct command_entry {
     enum command command;
-    const char *name;   /* first word on the command line; NULL: none */
-    const char *usage;  /* "append check SESSIONS [TARGET]", without options */
-    const char *line;   /* what it does, a few words, for the list of commands */
-    const char *about;  /* what it does, lines of at most 80 columns */
-    const char *target; /* what TARGET is, the same; NULL: it takes none */
-    const char *exits;  /* exit codes, the same */
+    const char *name;     /* first word on the command line; NULL: none */
+    const char *usage;    /* "append check SESSIONS [TARGET]", without options */
+    const char *line;     /* what it does, a few words, for the list of commands */
+    const char *about;    /* what it does, lines of at most 80 columns */
+    const char *target;   /* what TARGET is, the same; NULL: it takes none */
+    size_t folders_least; /* of runs that it takes instead of a target */
+    size_t folders_most;  /* 0: it takes a target */
+    const char *exits;    /* exit codes, the same */
     const char *example;
     /* argv[0] is the program's or the command's name. */
     enum exit_code (*run)(int argc, char **argv);

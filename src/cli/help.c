@@ -21,12 +21,19 @@ static const char *target_form(const struct adapter *adapter)
     return (adapter->flags & ADAPTER_EMBEDDED) != 0 ? "" : "//user@host:port/database";
 }
 
-/* Every way to call the program, for the command that needs no name. */
+/* Every way to call the program, for the command that needs no name. What a command does stands
+ * below a call that is too long to have it beside. */
 static void print_commands(FILE *stream)
 {
+    enum {
+        CALL_WIDTH = 33
+    };
     fputs("       append SESSIONS [TARGET] --duration T [options]\n", stream);
     for (size_t i = 1; i < command_table_size; i++) {
-        fprintf(stream, "       %-33s %s\n", command_table[i].usage, command_table[i].line);
+        const char *usage = command_table[i].usage;
+        const bool is_long = strlen(usage) > CALL_WIDTH;
+        fprintf(stream, "       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
+                is_long ? CALL_WIDTH : 0, "", command_table[i].line);
     }
 }
 
@@ -45,7 +52,7 @@ static void print_group(const struct option_group *group, enum command command, 
     bool has_title = false;
     for (size_t i = 0; i < group->count; i++) {
         const struct option_entry *entry = &group->entries[i];
-        if ((entry->commands & command) == 0) {
+        if (!option_is_of(entry, command)) {
             continue;
         }
         if (!has_title) {
@@ -72,10 +79,10 @@ void help_print(enum command command, FILE *stream)
     for (const struct option_group *const *group = option_groups; *group != NULL; group++) {
         print_group(*group, command, stream);
     }
-    fputs("\n"
-          "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n",
-          stream);
     if (entry->target != NULL) {
+        fputs("\n"
+              "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n",
+              stream);
         fputs("The password comes from APPEND_PASSWORD, --password-file or the client\n"
               "library's own means (PGPASSWORD, ~/.pgpass).\n",
               stream);

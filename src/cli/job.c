@@ -13,7 +13,13 @@ enum {
 enum exit_code job_begin(struct job *job, struct error *error)
 {
     const enum exit_code code = preflight_client(&job->plan, error);
-    return code == EXIT_CODE_OK ? client_library_begin(&job->library, &job->plan, error) : code;
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    if (container_settle(&job->container, &job->plan, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
+    }
+    return client_library_begin(&job->library, &job->plan, error);
 }
 
 enum exit_code job_set_up(struct job *job, struct error *error)

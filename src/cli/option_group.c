@@ -5,6 +5,12 @@
 #include "base/mono.h"
 #include "base/units.h"
 
+bool option_is_of(const struct option_entry *entry, enum command command)
+{
+    const bool is_of_runs = (entry->commands & (COMMAND_RUN | COMMAND_RUN_ALONE)) == COMMAND_RUN;
+    return (entry->commands & command) != 0 || (command == COMMAND_SWEEP && is_of_runs);
+}
+
 enum status option_refuse(struct error *error, const char *option, const char *value,
                           const char *right)
 {

@@ -33,7 +33,14 @@ extern const struct option_group option_group_connection;
 extern const struct option_group option_group_work;
 extern const struct option_group option_group_faults;
 extern const struct option_group option_group_search;
+extern const struct option_group option_group_expect;
+extern const struct option_group option_group_sweep;
 extern const struct option_group option_group_measuring;
+extern const struct option_group option_group_report;
+extern const struct option_group option_group_observe;
+
+/* True when the command takes the option. A sweep takes what its runs do. */
+bool option_is_of(const struct option_entry *entry, enum command command);
 
 /* One line an option: the names of the parameters are always the same. */
 #define STORE(function)                                                                            \

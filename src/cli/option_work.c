@@ -115,7 +115,7 @@ static const struct option_entry entries[] = {
      store_data},
     {COMMANDS_LOAD, "seed", "N", "repeat the rows of an earlier run", store_seed},
     {COMMAND_RUN, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
-    {COMMAND_RUN, "duration", "T", "append for a time, not a number of rows",
+    {COMMAND_RUN | COMMAND_RUN_ALONE, "duration", "T", "append for a time, not a number of rows",
      store_duration_option},
     {COMMANDS_ALL, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
      store_stack_size},

@@ -28,7 +28,7 @@ static void know_options(struct known *known, enum command command)
     for (const struct option_group *const *group = option_groups; *group != NULL; group++) {
         for (size_t i = 0; i < (*group)->count && known->count < OPTION_MAX; i++) {
             const struct option_entry *entry = &(*group)->entries[i];
-            if ((entry->commands & command) != 0) {
+            if (option_is_of(entry, command)) {
                 known->longs[known->count] = (struct option){
                     .name = entry->name,
                     .has_arg = entry->argument == NULL ? no_argument : required_argument,
@@ -72,11 +72,29 @@ static enum status parse_count(const char *name, const char *text, uint64_t max,
     return STATUS_REJECTED;
 }
 
+static enum status parse_folders(struct options *options, size_t count, char *const *operands,
+                                 struct error *error)
+{
+    const struct command_entry *entry = command_table_find(options->command);
+    if (count < entry->folders_least || count > entry->folders_most) {
+        error_set(error, ERROR_USAGE, 0, NULL, "too %s operands: use %s, see append --help",
+                  count < entry->folders_least ? "few" : "many", entry->usage);
+        return STATUS_REJECTED;
+    }
+    options->folders = operands;
+    options->folder_count = count;
+    return STATUS_OK;
+}
+
 static enum status parse_operands(struct options *options, int count, char *const *operands,
                                   struct error *error)
 {
+    if (command_table_find(options->command)->folders_most > 0) {
+        return parse_folders(options, (size_t)count, operands, error);
+    }
     struct config *config = &options->config;
-    const bool has_sessions = options->command != COMMAND_FIND_MAX;
+    const bool has_sessions =
+        options->command != COMMAND_FIND_MAX && options->command != COMMAND_SWEEP;
     const bool has_records = options->command == COMMAND_RUN && config->duration_ns == 0;
     const int least = (has_sessions ? 1 : 0) + (has_records ? 1 : 0);
     if (count < least || count > least + 1) {
@@ -97,10 +115,22 @@ static enum status parse_operands(struct options *options, int count, char *cons
     return status;
 }
 
+static enum status store_option(struct options *options, const struct option_entry *entry,
+                                struct error *error)
+{
+    if (options->given_count == OPTIONS_GIVEN_MAX) {
+        error_set(error, ERROR_USAGE, 0, NULL, "more than %d options", OPTIONS_GIVEN_MAX);
+        return STATUS_REJECTED;
+    }
+    options->given[options->given_count++] =
+        (struct given_option){.name = entry->name, .value = optarg};
+    return entry->store(options, optarg, error);
+}
+
 enum status options_parse(struct options *options, enum command command, int argc, char **argv,
                           struct error *error)
 {
-    *options = (struct options){.command = command};
+    *options = (struct options){.command = command, .sweep_repeat = 1, .compare_threshold = 0.05};
     config_init(&options->config);
     options->config.default_password = getenv("APPEND_PASSWORD");
     if (command == COMMAND_FIND_MAX) {
@@ -123,7 +153,7 @@ enum status options_parse(struct options *options, enum command command, int arg
             options->is_help = true;
         } else if (code == 'q') {
             options->config.is_quiet = true;
-        } else if (known.entries[code - FIRST_LONG]->store(options, optarg, error) != STATUS_OK) {
+        } else if (store_option(options, known.entries[code - FIRST_LONG], error) != STATUS_OK) {
             return STATUS_REJECTED;
         }
         if (options->is_help || options->is_version) {
