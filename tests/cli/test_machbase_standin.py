@@ -108,6 +108,9 @@ class Rows(OnStandin):
         result = client.execute("select n1, n2, n3, n4, n5, host, msg, ip4, ip6 from syslog_table "
                                 "where n1 is null and n2 is null")
         self.assertEqual(result, [[None] * 9])
+        result = client.execute("select coalesce(n2, -1), nvl(n3, 7) from syslog_table where n2 is "
+                                "null")
+        self.assertEqual(result, [["-1", "4"], ["-1", "7"]])
 
     def test_wrong_place_is_found(self):
         """What one byte in a wrong place becomes is no longer the value."""
