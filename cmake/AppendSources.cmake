@@ -2,16 +2,24 @@
 
 set(base_sources
     src/base/address.c
+    src/base/bound.c
     src/base/buffer.c
+    src/base/client_socket.c
+    src/base/deadline.c
     src/base/error.c
+    src/base/figure.c
+    src/base/folder.c
     src/base/interrupt.c
     src/base/limit_sql.c
+    src/base/moment.c
     src/base/mono.c
     src/base/number_text.c
     src/base/probe.c
     src/base/random.c
     src/base/row.c
+    src/base/sql_script.c
     src/base/stack.c
+    src/base/subprocess.c
     src/base/units.c
     src/base/url_query.c
     src/base/value_text.c)
@@ -29,6 +37,7 @@ set(plan_sources
 
 set(measure_sources
     src/measure/causes.c
+    src/measure/event_list.c
     src/measure/fairness.c
     src/measure/histogram.c
     src/measure/hold_samples.c
@@ -58,6 +67,7 @@ set(limits_sources
     src/limits/backlog.c
     src/limits/cgroup.c
     src/limits/client.c
+    src/limits/container.c
     src/limits/database.c
     src/limits/evidence.c
     src/limits/evidence_cause.c
@@ -89,6 +99,7 @@ set(load_sources
     src/load/session.c
     src/load/setup.c
     src/load/side_job.c
+    src/load/table_probe.c
     src/load/verify_rows.c
     src/load/workload.c)
 
@@ -99,6 +110,7 @@ set(report_sources
     src/report/csv_levels.c
     src/report/csv_sessions.c
     src/report/environment.c
+    src/report/expectations.c
     src/report/figures.c
     src/report/files.c
     src/report/hgrm.c
@@ -107,25 +119,107 @@ set(report_sources
     src/report/json_check.c
     src/report/json_levels.c
     src/report/json_plan.c
+    src/report/junit.c
+    src/report/metrics.c
+    src/report/metrics_http.c
+    src/report/metrics_request.c
+    src/report/metrics_text.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
     src/report/text_check.c
+    src/report/text_expectations.c
     src/report/text_findings.c
     src/report/text_ledger.c
     src/report/text_levels.c
     src/report/text_sessions.c
     src/report/tree.c)
 
+set(runs_sources
+    src/runs/csv_table.c
+    src/runs/events.c
+    src/runs/saved_run.c
+    src/runs/saved_sweep.c
+    src/runs/spread.c)
+
+set(compare_sources
+    src/compare/compare.c
+    src/compare/compare_bounds.c
+    src/compare/compare_json.c
+    src/compare/compare_runs.c
+    src/compare/compare_sweeps.c
+    src/compare/compare_text.c
+    src/compare/differences.c
+    src/compare/pace.c
+    src/compare/statistics.c)
+
+set(chart_sources
+    src/chart/axis.c
+    src/chart/chart.c
+    src/chart/drawings.c
+    src/chart/gnuplot.c
+    src/chart/html.c
+    src/chart/page.c
+    src/chart/page_environment.c
+    src/chart/page_overview.c
+    src/chart/page_run.c
+    src/chart/page_style.c
+    src/chart/page_tables.c
+    src/chart/report_files.c
+    src/chart/report_set.c
+    src/chart/report_text.c
+    src/chart/run_charts.c
+    src/chart/run_words.c
+    src/chart/script.c
+    src/chart/set_charts.c
+    src/chart/svg.c
+    src/chart/time_charts.c)
+
+set(sweep_sources
+    src/sweep/child.c
+    src/sweep/list.c
+    src/sweep/sweep.c
+    src/sweep/sweep_csv.c
+    src/sweep/sweep_files.c
+    src/sweep/sweep_json.c
+    src/sweep/sweep_progress.c
+    src/sweep/sweep_resume.c
+    src/sweep/sweep_text.c)
+
 set(cli_sources
     src/cli/check.c
+    src/cli/client_library.c
     src/cli/command.c
+    src/cli/command_table.c
+    src/cli/compare.c
     src/cli/find_max.c
+    src/cli/help.c
     src/cli/job.c
+    src/cli/junit_file.c
+    src/cli/option_connection.c
+    src/cli/option_expect.c
+    src/cli/option_faults.c
+    src/cli/option_group.c
+    src/cli/option_measuring.c
+    src/cli/option_observe.c
+    src/cli/option_report.c
+    src/cli/option_search.c
+    src/cli/option_sweep.c
     src/cli/option_table.c
+    src/cli/option_work.c
     src/cli/options.c
     src/cli/preflight.c
-    src/cli/run.c)
+    src/cli/report.c
+    src/cli/report_end.c
+    src/cli/run.c
+    src/cli/sweep.c
+    src/cli/sweep_ask.c)
+
+# The program that makes the manual page and the completions of shells.
+set(append_docs_sources
+    src/docs/completion.c
+    src/docs/docs.c
+    src/docs/man.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -169,12 +263,23 @@ set(append_odbc_sources
     src/adapters/odbc_inspect.c
     src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
-    src/adapters/odbc_script.c
     src/adapters/odbc_setup.c
-    src/adapters/odbc_socket.c
     src/adapters/odbc_string.c
     src/adapters/odbc_types.c)
 
+set(append_machbase_sources
+    src/adapters/machbase.c
+    src/adapters/machbase_append.c
+    src/adapters/machbase_connect.c
+    src/adapters/machbase_describe.c
+    src/adapters/machbase_encode.c
+    src/adapters/machbase_error.c
+    src/adapters/machbase_library.c
+    src/adapters/machbase_query.c
+    src/adapters/machbase_recognise.c
+    src/adapters/machbase_string.c)
+
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
-    ${load_sources} ${report_sources} ${cli_sources})
+    ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
+    ${compare_sources} ${cli_sources})

@@ -1,14 +1,13 @@
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/command_table.h"
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "check") == 0) {
-        return command_check(argc - 1, argv + 1);
+    for (size_t i = 1; i < command_table_size && argc > 1; i++) {
+        if (strcmp(argv[1], command_table[i].name) == 0) {
+            return command_table[i].run(argc - 1, argv + 1);
+        }
     }
-    if (argc > 1 && strcmp(argv[1], "find-max") == 0) {
-        return command_find_max(argc - 1, argv + 1);
-    }
-    return command_run(argc, argv);
+    return command_table[0].run(argc, argv);
 }

@@ -1,8 +1,11 @@
 #include <stdio.h>
 
 #include "base/interrupt.h"
+#include "cli/client_library.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/options.h"
+#include "limits/container.h"
 #include "limits/limits.h"
 #include "limits/open_files.h"
 #include "load/inquiry.h"
@@ -23,16 +26,17 @@ static enum exit_code finish(struct check_report *report, bool is_json)
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(report->list, false, &failed);
     report->fitting = limits_sessions(report->list, true, &report->first);
-    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
+    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES]; /* shown with a code other than OK */
     snprintf(line, sizeof line, "the database was not asked: %s",
              report->failure == NULL ? "" : report->failure);
     if (failed != NULL && certain < report->sessions) {
         report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
         check_conclusion(certain, failed, line);
     }
-    if (is_json) {
-        check_write_json(stdout, report);
-    } else {
+    if (is_json && !check_write_json(stdout, report) && ferror(stdout) == 0) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");
+    }
+    if (!is_json) {
         check_write_text(stdout, report);
     }
     const enum exit_code code = command_finish_output();
@@ -70,6 +74,7 @@ static enum exit_code refuse_options(const struct config *config)
         {"--password-file", config->password != NULL},
         {"--server-pid", config->server_pid != 0},
         {"--server-cgroup", config->server_cgroup != NULL},
+        {"--container", config->container != NULL},
     };
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         if (options[i].is_given) {
@@ -150,18 +155,18 @@ static enum exit_code check_config(struct config *config)
     error_clear(&error);
     config->records = config->sessions; /* a plan has some; none is appended */
     enum exit_code code = plan_make(&plan, config, &error);
+    struct container container;
+    if (code == EXIT_CODE_OK && container_settle(&container, &plan, &error) != STATUS_OK) {
+        plan_fini(&plan);
+        code = EXIT_CODE_USAGE;
+    }
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
     }
-    const bool has_init = plan.adapter->init != NULL;
-    if (has_init && plan.adapter->init(&error) != STATUS_OK) {
-        code = command_fail(EXIT_CODE_INTERNAL, &error);
-    } else {
-        code = check_target(&plan);
-        if (plan.adapter->fini != NULL) {
-            plan.adapter->fini();
-        }
-    }
+    struct client_library library = {0};
+    code = client_library_begin(&library, &plan, &error);
+    code = code == EXIT_CODE_OK ? check_target(&plan) : command_fail(code, &error);
+    client_library_end(&library);
     plan_fini(&plan);
     return code;
 }
@@ -175,7 +180,7 @@ enum exit_code command_check(int argc, char **argv)
         return command_fail(EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
-        options_print_help(COMMAND_CHECK, stdout);
+        help_print(COMMAND_CHECK, stdout);
         return command_finish_output();
     }
     interrupt_install();

@@ -12,8 +12,17 @@ enum exit_code command_run(int argc, char **argv);
 /* append check SESSIONS [TARGET] */
 enum exit_code command_check(int argc, char **argv);
 
+/* append compare A B */
+enum exit_code command_compare(int argc, char **argv);
+
 /* append find-max [TARGET] */
 enum exit_code command_find_max(int argc, char **argv);
+
+/* append report DIR... */
+enum exit_code command_report(int argc, char **argv);
+
+/* append sweep --sessions LIST --records LIST [TARGET] */
+enum exit_code command_sweep(int argc, char **argv);
 
 /* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
  * server or from the command line, and returns `code`. */

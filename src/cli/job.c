@@ -12,16 +12,14 @@ enum {
 
 enum exit_code job_begin(struct job *job, struct error *error)
 {
-    const struct adapter *adapter = job->plan.adapter;
     const enum exit_code code = preflight_client(&job->plan, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    if (adapter->init != NULL && adapter->init(error) != STATUS_OK) {
-        return EXIT_CODE_INTERNAL;
+    if (container_settle(&job->container, &job->plan, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
     }
-    job->is_adapter_ready = true;
-    return EXIT_CODE_OK;
+    return client_library_begin(&job->library, &job->plan, error);
 }
 
 enum exit_code job_set_up(struct job *job, struct error *error)
@@ -75,8 +73,6 @@ void job_release(struct job *job)
     recorder_destroy(job->recorder);
     generator_destroy(job->generator);
     setup_fini(&job->setup);
-    if (job->is_adapter_ready && job->plan.adapter->fini != NULL) {
-        job->plan.adapter->fini();
-    }
+    client_library_end(&job->library);
     plan_fini(&job->plan);
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 
 #include "base/exit_code.h"
+#include "cli/client_library.h"
+#include "limits/container.h"
 #include "load/generator.h"
 #include "load/setup.h"
 #include "measure/recorder.h"
@@ -17,13 +19,15 @@
 /* All zero but the plan at first; ended by job_release, however far it came. */
 struct job {
     struct plan plan; /* owned */
-    bool is_adapter_ready;
+    struct container container; /* of the server, when the plan names one */
+    struct client_library library;
     struct setup setup;
     struct generator *generator;
     struct recorder *recorder;
 };
 
-/* Before anything is connected to: the limits of this machine, the client library. */
+/* Before anything is connected to: the limits of this machine, the server's container, the client
+ * library. */
 enum exit_code job_begin(struct job *job, struct error *error);
 
 /* The table, the limits of the server, and the memory that the sessions share. */

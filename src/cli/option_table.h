@@ -2,26 +2,12 @@
 #ifndef CLI_OPTION_TABLE_H
 #define CLI_OPTION_TABLE_H
 
-#include <stddef.h>
-
-#include "append/error.h"
-#include "cli/options.h"
+#include "cli/option_group.h"
 
 enum {
-    OPTION_TABLE_MAX = 64
+    OPTION_MAX = 128 /* of all groups together */
 };
 
-struct option_entry {
-    unsigned commands;   /* that take it: enum command, or-ed */
-    const char *section; /* heading in --help */
-    const char *name;
-    const char *argument; /* NULL: the option takes none */
-    const char *help;
-    /* Checks and stores the value; REJECTED: *error says what would be right. */
-    enum status (*store)(struct options *options, const char *value, struct error *error);
-};
-
-extern const struct option_entry option_table[];
-extern const size_t option_table_size;
+extern const struct option_group *const option_groups[]; /* ends with NULL */
 
 #endif

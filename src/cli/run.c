@@ -6,16 +6,22 @@
 #include "base/interrupt.h"
 #include "base/mono.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/job.h"
+#include "cli/junit_file.h"
 #include "cli/options.h"
+#include "cli/report_end.h"
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
 #include "load/verify_rows.h"
+#include "report/expectations.h"
 #include "report/files.h"
 #include "report/json.h"
+#include "report/metrics.h"
 #include "report/progress.h"
 #include "report/text.h"
+#include "runs/events.h"
 
 struct run {
     struct job job;
@@ -25,6 +31,10 @@ struct run {
     struct limits_question question;
     struct evidence *evidence;
     struct progress progress;
+    struct metrics *metrics;           /* NULL: not asked for */
+    struct expectations *expectations; /* borrowed */
+    struct junit_file junit;
+    bool is_report; /* report.html is written at the end */
     bool has_begun; /* sessions were started: the files stay */
 };
 
@@ -43,6 +53,7 @@ static void on_sample(void *context, const struct sample *sample)
 static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct run *run = context;
+    metrics_update(run->metrics, now);
     if (!run->job.plan.is_quiet) {
         progress_show(&run->progress, now);
     }
@@ -58,9 +69,12 @@ static void run_release(struct run *run)
 {
     if (run->result != NULL) {
         session_list_free(run->result->session_list, run->result->session_count);
+        event_list_fini(&run->result->events);
     }
     evidence_end(run->evidence);
     free(run->result);
+    junit_file_close(&run->junit);
+    metrics_end(run->metrics, !run->has_begun);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);
 }
@@ -70,7 +84,13 @@ static enum exit_code prepare(struct run *run, struct error *error)
 {
     enum exit_code code = job_begin(&run->job, error);
     if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&run->metrics, &run->job.plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
         code = run_files_create(&run->files, &run->job.plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = junit_file_open(&run->junit, false, error);
     }
     if (code == EXIT_CODE_OK) {
         code = job_set_up(&run->job, error);
@@ -123,6 +143,9 @@ static enum exit_code load(struct run *run, struct error *error)
     }
     run->has_begun = true;
     recorder_take_snapshot(run->job.recorder, &result->totals);
+    metrics_conclude(run->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(run->metrics));
     return EXIT_CODE_OK;
 }
 
@@ -142,12 +165,60 @@ static void judge(struct run *run)
         .was_interrupted = interrupt_requested(),
     };
     result_judge(result, &context);
+    expectations_judge(run->expectations, &run->job.plan, result);
+    expectations_conclude(run->expectations, result);
+    result->expectations = run->expectations;
+}
+
+/* A file that is not what it should be must not go unseen, nor hide what is worse. */
+static void add_junit(struct run *run)
+{
+    struct result *result = run->result;
+    const int number = junit_file_write(&run->junit, &run->job.plan, result);
+    if (number == 0) {
+        return;
+    }
+    const size_t used = strlen(result->exit_reason);
+    snprintf(result->exit_reason + used, sizeof result->exit_reason - used,
+             "%s'%.120s' could not be written: %s", used > 0 ? "; also " : "", run->junit.path,
+             strerror(number));
+    if (result->exit_code == EXIT_CODE_OK) {
+        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
+    }
+}
+
+/* What the user wrote into the run's folder meanwhile. */
+static void read_events(const struct run *run)
+{
+    struct error error;
+    struct event_list *events = &run->result->events;
+    error_clear(&error);
+    if (events_read(events, run->job.plan.out_folder, run->result->started_wall_ns, &error) !=
+        STATUS_OK) {
+        snprintf(events->note, sizeof events->note, "%.190s", error.text);
+    }
+}
+
+static void add_report(const struct run *run)
+{
+    struct result *result = run->result;
+    struct error error;
+    error_clear(&error);
+    const struct plan *plan = &run->job.plan;
+    if (run->is_report &&
+        report_end_write(plan->out_folder, plan->is_json, &error) != EXIT_CODE_OK &&
+        result->exit_code == EXIT_CODE_OK) {
+        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
+        snprintf(result->exit_reason, sizeof result->exit_reason,
+                 "all rows were acknowledged, but there is no report: %.200s", error.text);
+    }
 }
 
 /* Writes the files and the report. */
 static enum exit_code report(struct run *run)
 {
     struct result *result = run->result;
+    read_events(run);
     run_files_finish(run->files, &run->job.plan, &run->job.setup.table, result);
     const char *shortage = run_files_shortage(run->files);
     if (shortage[0] != '\0' && result->exit_code == EXIT_CODE_OK) {
@@ -155,16 +226,19 @@ static enum exit_code report(struct run *run)
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "all rows were acknowledged, but files are short: %.200s", shortage);
     }
+    interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
     if (run->job.plan.is_json) {
         report_write_json(stdout, &run->job.plan, &run->job.setup.table, result);
     } else {
         report_write_text(stdout, &run->job.plan, result, shortage);
     }
+    add_report(run);
     if ((fflush(stdout) != 0 || ferror(stdout)) && result->exit_code == EXIT_CODE_OK) {
         result->exit_code = EXIT_CODE_CLIENT_LIMIT;
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "the report could not be written to standard output");
     }
+    add_junit(run);
     if (result->exit_code != EXIT_CODE_OK) {
         command_say(result->exit_code, result->exit_reason);
     }
@@ -175,11 +249,18 @@ static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = prepare(run, &error);
+    enum exit_code code = report_end_check(run->is_report, &error);
+    if (code == EXIT_CODE_OK) {
+        code = junit_file_open(&run->junit, true, &error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = prepare(run, &error);
+    }
     if (code == EXIT_CODE_OK) {
         code = load(run, &error);
     }
     if (code != EXIT_CODE_OK) {
+        junit_file_write_error(&run->junit, &run->job.plan, code, error.text);
         return command_fail(code, &error);
     }
     judge(run);
@@ -209,7 +290,7 @@ enum exit_code command_run(int argc, char **argv)
         return command_fail(EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
-        options_print_help(COMMAND_RUN, stdout);
+        help_print(COMMAND_RUN, stdout);
         return command_finish_output();
     }
     if (options.is_version) {
@@ -217,7 +298,9 @@ enum exit_code command_run(int argc, char **argv)
         return command_finish_output();
     }
     interrupt_install();
-    struct run run = {0};
+    struct run run = {.expectations = &options.expectations,
+                      .junit = {.path = options.junit},
+                      .is_report = options.is_report};
     enum exit_code code = plan_make(&run.job.plan, &options.config, &error);
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);

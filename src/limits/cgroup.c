@@ -54,7 +54,9 @@ static bool find_folder(struct reading *reading, const struct subject *subject,
 {
     char path[LIMITS_PATH_BYTES];
     struct limits_mount mount;
-    if (subject->side == LIMIT_SERVER && reading->question->server_cgroup != NULL) {
+    /* a process is in the cgroups of all controllers, a folder of version 1 is that of one */
+    if (subject->side == LIMIT_SERVER && subject->pid == 0 &&
+        reading->question->server_cgroup != NULL) {
         return use_named_folder(reading->question->server_cgroup, folder);
     }
     if (subject->pid == 0 || !reading_load(reading, subject->pid, "cgroup") ||
@@ -66,6 +68,10 @@ static bool find_folder(struct reading *reading, const struct subject *subject,
     const size_t root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
     const bool is_below =
         strncmp(path, mount.root, root) == 0 && (path[root] == '/' || path[root] == '\0');
+    const bool is_apart = strncmp(path, "/..", 3) == 0 && (path[3] == '/' || path[3] == '\0');
+    if (is_apart || (!is_below && subject->side == LIMIT_SERVER)) {
+        return false; /* it is not in what is mounted here, as outside of our container */
+    }
     const char *rest = is_below ? path + root : "";
     snprintf(folder->path, sizeof folder->path, "%s%s", mount.point,
              strcmp(rest, "/") == 0 ? "" : rest);
@@ -123,7 +129,7 @@ static bool read_level(struct reading *reading, const struct folder *folder,
         const uint64_t cache = droppable(reading, folder);
         limit->used -= cache < limit->used ? cache : limit->used;
     }
-    snprintf(limit->where, sizeof limit->where, "%.120s/%s", folder->path, controller->max);
+    snprintf(limit->where, sizeof limit->where, "%.512s/%s", folder->path, controller->max);
     return true;
 }
 
@@ -184,7 +190,8 @@ static void read_controller(struct reading *reading, const struct subject *subje
     }
     for (size_t i = 0; i < 2; i++) {
         read_hierarchy(reading, subject, &controllers[i], demand);
-        if (subject->side == LIMIT_SERVER && reading->question->server_cgroup != NULL &&
+        if (subject->side == LIMIT_SERVER && subject->pid == 0 &&
+            reading->question->server_cgroup != NULL &&
             strcmp(controllers[0].max, controllers[1].max) == 0) {
             return; /* the folder is the same, and so is the file */
         }

@@ -1,41 +1,8 @@
 /* This program, its user and its machine. */
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "limits/reading.h"
-
-enum {
-    RESERVED_PIDS = 300,
-    MAPS_PER_THREAD = 2, /* stack and guard, and as many in an arena of the allocator */
-};
-
-/* Descriptors that are open now, but for those that look. What is numbered at the limit or above,
- * as an inherited one may be, takes no place below it. */
-static bool count_open_files(const struct reading *reading, uint64_t allowed, uint64_t *count)
-{
-    const int file = openat(reading->proc, "self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = file < 0 ? NULL : fdopendir(file);
-    if (folder == NULL) {
-        if (file >= 0) {
-            close(file);
-        }
-        return false;
-    }
-    const struct dirent *entry;
-    *count = 0;
-    while ((entry = readdir(folder)) != NULL) {
-        const bool is_number = entry->d_name[0] != '.';
-        const long number = strtol(entry->d_name, NULL, 10);
-        const bool looks = number == file || number == reading->proc;
-        *count += is_number && !looks && (uint64_t)number < allowed ? 1 : 0;
-    }
-    closedir(folder);
-    return true;
-}
 
 static void read_open_files(struct reading *reading)
 {
@@ -49,7 +16,7 @@ static void read_open_files(struct reading *reading)
         .unit = "files",
         .allowed = files.hard,
     };
-    if (!count_open_files(reading, limit.allowed, &limit.used)) {
+    if (!subject_count_files(reading, &reading->client, limit.allowed, &limit.used)) {
         return;
     }
     const struct need need = {.each = question->files_per_session, .fixed = question->other_files};
@@ -150,6 +117,7 @@ static void read_maps(struct reading *reading)
         !reading_number(reading, "sys/vm/max_map_count", &limit.allowed)) {
         return;
     }
+    /* an arena of the allocator takes as many as a thread */
     const uint64_t others = reading->question->other_threads + memory_arenas();
     const struct need need = {.each = MAPS_PER_THREAD, .fixed = others * MAPS_PER_THREAD};
     struct limit *entry = reading_add(reading, &limit, need);

@@ -7,19 +7,6 @@
 #include "measure/proc_file.h"
 #include "measure/procfs_text.h"
 
-bool evidence_parse_value(const char *text, size_t length, const char *name, uint64_t *value)
-{
-    struct procfs_text rest = procfs_text_of(text, length);
-    struct procfs_text line;
-    struct procfs_text word;
-    while (procfs_text_line(&rest, &line)) {
-        if (procfs_text_word(&line, &word) && procfs_text_equals(word, name)) {
-            return procfs_text_take(&line, value);
-        }
-    }
-    return false;
-}
-
 /* The value that stands below `name`; the first word of both lines is the group. */
 static bool find_below(struct procfs_text names, struct procfs_text values, const char *name,
                        uint64_t *value)
@@ -79,8 +66,8 @@ static void read_value(const char *path, const char *name, enum evidence_counter
     struct buffer text;
     buffer_init(&text);
     if (!counters->is_known[counter] && proc_file_load(AT_FDCWD, path, &text)) {
-        counters->is_known[counter] =
-            evidence_parse_value(buffer_text(&text), text.length, name, &counters->values[counter]);
+        counters->is_known[counter] = procfs_text_find(
+            procfs_text_of(buffer_text(&text), text.length), name, &counters->values[counter]);
     }
     buffer_fini(&text);
 }

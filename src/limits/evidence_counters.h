@@ -41,9 +41,6 @@ void evidence_counters_read(const struct evidence_places *places,
 uint64_t evidence_growth(const struct evidence_counters *before,
                          const struct evidence_counters *after, enum evidence_counter counter);
 
-/* `name value` lines: vmstat, pids.events, memory.events, memory.oom_control. */
-bool evidence_parse_value(const char *text, size_t length, const char *name, uint64_t *value);
-
 /* /proc/net/netstat: a line of names and a line of values for each group. */
 bool evidence_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value);
 

@@ -305,37 +305,46 @@ static void say_end(const struct naming *naming, struct finding *finding,
                     const struct shortage_sum *sum)
 {
     const struct evidence_facts *facts = naming->facts;
-    if (facts->server_pid > 0) {
-        SAY(finding, "%s%s (pid %d) ended", facts->is_server_gone ? "" : "a process of ",
-            facts->server_name, (int)facts->server_pid);
-    } else {
+    if (facts->server_pid > 0 && facts->is_server_gone) {
+        SAY(finding, "%s (pid %d) ended", facts->server_name, (int)facts->server_pid);
+    } else if (facts->is_server_gone) {
         SAY(finding, "nobody listens on port %u any more", (unsigned)facts->port);
+    } else if (facts->server_pid > 0) {
+        SAY(finding, "connections were lost, %s (pid %d) goes on", facts->server_name,
+            (int)facts->server_pid);
+    } else {
+        SAY(finding, "connections were lost, and the server goes on");
     }
     char since[UNITS_TEXT_BYTES];
     units_format_ns(sum->first->first_ns - naming->result->start_mono_ns, since);
     SAY(finding, "; the first session lost it %s into the run", since);
 }
 
-/* The server's process, or one of its own for a session, was ended. */
+static void say_kills(struct finding *finding, uint64_t kills, const char *where)
+{
+    SAY(finding, "; the kernel killed %llu process%s of %s for memory", (unsigned long long)kills,
+        kills == 1 ? "" : "es", where);
+}
+
+/* The server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
+ * have been another process of the machine that the kernel killed: the words do not say more. */
 static void name_lost(struct naming *naming, const struct shortage_sum *sum)
 {
     const struct evidence_facts *facts = naming->facts;
     const uint64_t own_kills = facts->growth[EVIDENCE_SERVER_OOM_KILLS];
-    const uint64_t kills = facts->growth[EVIDENCE_OOM_KILLS];
-    if (!facts->is_server_gone && own_kills == 0) {
+    const uint64_t kills = facts->is_server_here ? facts->growth[EVIDENCE_OOM_KILLS] : 0;
+    if (!facts->is_server_gone && own_kills == 0 && kills == 0) {
         return;
     }
     struct finding *finding = add_finding(naming, LIMIT_GONE, LIMIT_SERVER, sum->sessions);
     snprintf(finding->name, sizeof finding->name, "%s",
-             own_kills > 0 ? "OOM kill" : "end of the server's process");
+             own_kills > 0 || !facts->is_server_gone ? "OOM kill" : "end of the server's process");
     say_end(naming, finding, sum);
     if (own_kills > 0) {
-        SAY(finding, "; the kernel killed %llu processes of its cgroup for memory",
-            (unsigned long long)own_kills);
+        say_kills(finding, own_kills, "its cgroup");
         say_memory_limit(naming, finding);
     } else if (kills > 0) {
-        SAY(finding, "; the kernel killed %llu processes of this machine for memory meanwhile",
-            (unsigned long long)kills);
+        say_kills(finding, kills, "this machine");
     }
 }
 

@@ -26,6 +26,10 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
     if (is_embedded) {
         question->other_files += LIMITS_EMBEDDED_FILES;
     }
+    if (plan->metrics_port > 0) {
+        question->other_files += LIMITS_METRICS_FILES;
+        question->other_threads += connection == NULL ? 1 : 0;
+    }
     if (connection == NULL) {
         /* intended starts, and so responses, are measured with a rate only */
         question->other_files += LIMITS_RUN_FILES - (plan->rate_rows_per_s == 0 ? 1U : 0U);
@@ -105,29 +109,38 @@ struct demand reading_task_demand(const struct reading *reading)
     return demand;
 }
 
+static void warn_unknown(struct reading *reading, const char *name, const char *note)
+{
+    struct limit limit = {.id = LIMIT_USER_TASKS,
+                          .side = LIMIT_CLIENT,
+                          .where = "/proc",
+                          .unit = "threads",
+                          .allowed = LIMIT_NONE};
+    snprintf(limit.name, sizeof limit.name, "%s", name);
+    snprintf(limit.note, sizeof limit.note, "not known: %s", note);
+    reading_warn(reading, &limit);
+}
+
 void limits_read(const struct limits_question *question, struct limit_list *list)
 {
     list->count = 0;
     struct reading reading = {.question = question, .list = list};
     reading.proc = proc_file_open_root();
     if (reading.proc < 0) {
-        reading_warn(&reading, &(struct limit){.id = LIMIT_USER_TASKS,
-                                               .side = LIMIT_CLIENT,
-                                               .name = "limits",
-                                               .where = "/proc",
-                                               .unit = "files",
-                                               .allowed = LIMIT_NONE,
-                                               .note = "/proc cannot be opened"});
+        warn_unknown(&reading, "limits of this machine", "/proc cannot be opened");
         return;
     }
     buffer_init(&reading.text);
-    subject_read(&reading, &reading.client, getpid());
-    reading.client.side = LIMIT_CLIENT;
+    const bool is_known = subject_read(&reading, &reading.client, getpid());
     if (reading_has_server_here(&reading)) {
         server_find_process(&reading);
     }
     reading_count_tasks(&reading);
-    client_read(&reading);
+    if (is_known) {
+        client_read(&reading);
+    } else {
+        warn_unknown(&reading, "limits of this program", "/proc/self cannot be read");
+    }
     if (reading_has_server_here(&reading)) {
         server_read(&reading);
     }

@@ -84,7 +84,8 @@ static void explain(const struct reading *reading, const struct limits_port_rang
     const uint16_t port = reading->question->port;
     if (waiting > 0) {
         snprintf(limit->note, sizeof limit->note,
-                 "%" PRIu64 " of the ports in use are in TIME_WAIT, and come free %s", waiting,
+                 "%" PRIu64 " of the ports in use %s in TIME_WAIT, and %s free %s", waiting,
+                 waiting == 1 ? "is" : "are", waiting == 1 ? "comes" : "come",
                  is_reused ? "in a second" : "in a minute");
     } else if (port >= range->low && port <= range->high && reading_has_server_here(reading)) {
         snprintf(limit->note, sizeof limit->note,

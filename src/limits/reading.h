@@ -10,6 +10,8 @@
 #include "limits/remedy.h"
 
 enum {
+    RESERVED_PIDS = 300,      /* lower ones are not given out again */
+    MAPS_PER_THREAD = 2,      /* stack and guard */
     CAPABILITY_ADMIN = 21,    /* CAP_SYS_ADMIN */
     CAPABILITY_RESOURCE = 24, /* CAP_SYS_RESOURCE */
 };
@@ -61,6 +63,12 @@ bool subject_read(struct reading *reading, struct subject *subject, pid_t pid);
 /* Counts tasks by user in one walk through /proc. */
 void reading_count_tasks(struct reading *reading);
 
+/* Counts the descriptors of a process that are open and numbered below `limit`: one at the limit or
+ * above, as an inherited one may be, takes no place. Without those by which this program looks.
+ * False: they may not be seen. */
+bool subject_count_files(const struct reading *reading, const struct subject *subject,
+                         uint64_t limit, uint64_t *count);
+
 /* The server runs on this machine, as a process of its own. */
 bool reading_has_server_here(const struct reading *reading);
 
@@ -78,6 +86,10 @@ void server_find_process(struct reading *reading);
 void client_read(struct reading *reading);
 void server_read(struct reading *reading);
 void database_read(struct reading *reading);
+
+/* A session limit's fix with the number of sessions in it: see struct session_limit. */
+void database_fill_fix(char *fix, size_t size, const char *text, uint64_t sessions);
+
 void ports_read(struct reading *reading);
 void memory_read_address_space(struct reading *reading);
 void memory_read_machine(struct reading *reading);

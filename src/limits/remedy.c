@@ -46,6 +46,25 @@ void remedy_find_place(struct place *place, const char *cgroups, bool is_contain
     }
 }
 
+/* `scaled`: as limits.conf counts. */
+static void raise_login(char *fix, size_t size, const struct remedy_rlimit *rlimit, uint64_t scaled)
+{
+    const int used = snprintf(fix, size, "in /etc/security/limits.conf: %s - %s %" PRIu64,
+                              rlimit->user, rlimit->item, scaled);
+    if (used < 0 || (size_t)used >= size) {
+        return;
+    }
+    if (rlimit->pid == 0) {
+        snprintf(fix + used, size - (size_t)used,
+                 ", then log in again; or: sudo prlimit --%s=%" PRIu64 " --pid $$", rlimit->item,
+                 rlimit->value);
+    } else {
+        snprintf(fix + used, size - (size_t)used,
+                 ", then start it from a new login; or as root: prlimit --%s=%" PRIu64 " --pid %d",
+                 rlimit->item, rlimit->value, (int)rlimit->pid);
+    }
+}
+
 void remedy_rlimit(char *fix, size_t size, const struct place *place,
                    const struct remedy_rlimit *rlimit)
 {
@@ -66,6 +85,12 @@ void remedy_rlimit(char *fix, size_t size, const struct place *place,
         snprintf(fix, size, "ulimit -S%s %" PRIu64, known[k].option, scaled);
         return;
     }
+    if (place->kind == PLACE_CONTAINER && k == 2) {
+        /* docker knows no such limit: somebody set it in the container */
+        snprintf(fix, size, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
+                 rlimit->value);
+        return;
+    }
     switch (place->kind) {
     case PLACE_CONTAINER:
         snprintf(fix, size, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", rlimit->item,
@@ -77,10 +102,7 @@ void remedy_rlimit(char *fix, size_t size, const struct place *place,
                  place->unit, known[k].unit, rlimit->value, place->unit);
         break;
     case PLACE_LOGIN:
-        snprintf(fix, size,
-                 "in /etc/security/limits.conf: %s - %s %" PRIu64
-                 ", then log in again; or as root: prlimit --%s=%" PRIu64 " --pid PID",
-                 rlimit->user, rlimit->item, scaled, rlimit->item, rlimit->value);
+        raise_login(fix, size, rlimit, scaled);
         break;
     }
 }
@@ -90,20 +112,44 @@ void remedy_sysctl(char *fix, size_t size, const char *name, uint64_t value)
     snprintf(fix, size, "sysctl -w %s=%" PRIu64, name, value);
 }
 
+/* The last folder of the path, when it is a unit's: its name, and its length or 0. */
+static int find_unit_of(const char *file, const char **unit)
+{
+    static const char *const kinds[] = {".service", ".scope", ".slice"};
+    const char *end = strrchr(file, '/');
+    *unit = end;
+    while (end != NULL && *unit > file && (*unit)[-1] != '/') {
+        --*unit;
+    }
+    const size_t length = end == NULL ? 0 : (size_t)(end - *unit);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const size_t kind = strlen(kinds[i]);
+        if (length > kind && memcmp(end - kind, kinds[i], kind) == 0) {
+            return (int)length;
+        }
+    }
+    return 0;
+}
+
 void remedy_cgroup(char *fix, size_t size, const struct place *place,
                    const struct remedy_cgroup *cgroup)
 {
-    switch (place->kind) {
-    case PLACE_CONTAINER:
-        snprintf(fix, size, "docker update %s %" PRIu64 " CONTAINER",
-                 cgroup->is_memory ? "--memory" : "--pids-limit", cgroup->value);
-        break;
-    case PLACE_SERVICE:
-        snprintf(fix, size, "systemctl set-property %s %s=%" PRIu64, place->unit,
+    const char *unit;
+    const int length = find_unit_of(cgroup->file, &unit);
+    if (place->kind == PLACE_CONTAINER && cgroup->is_memory) {
+        /* alone it is refused when it is above the old limit of memory and swap */
+        snprintf(fix, size,
+                 "docker update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER",
+                 cgroup->value, cgroup->value);
+    } else if (place->kind == PLACE_CONTAINER) {
+        snprintf(fix, size, "docker update --pids-limit %" PRIu64 " CONTAINER", cgroup->value);
+    } else if (length > 0) {
+        /* below user@1000.service the manager is the user's own */
+        const char *manager = strstr(cgroup->file, "/user@");
+        snprintf(fix, size, "systemctl %sset-property %.*s %s=%" PRIu64,
+                 manager != NULL && manager + 1 < unit ? "--user " : "", length, unit,
                  cgroup->is_memory ? "MemoryMax" : "TasksMax", cgroup->value);
-        break;
-    case PLACE_LOGIN:
+    } else {
         snprintf(fix, size, "echo %" PRIu64 " > %s", cgroup->value, cgroup->file);
-        break;
     }
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What started a process, and so sets its limits. */
 enum place_kind {
@@ -26,6 +27,7 @@ void remedy_find_place(struct place *place, const char *cgroups, bool is_contain
 struct remedy_rlimit {
     const char *item;
     const char *user;
+    pid_t pid; /* of a process that runs; 0: of the shell that starts this program */
     uint64_t value;
     uint64_t hard;
 };
@@ -35,7 +37,8 @@ void remedy_rlimit(char *fix, size_t size, const struct place *place,
 /* sysctl -w name=value */
 void remedy_sysctl(char *fix, size_t size, const char *name, uint64_t value);
 
-/* Raises pids.max or memory.max, a file of the cgroup's folder. */
+/* Raises pids.max or memory.max, a file of the cgroup's folder; that may belong to a unit of
+ * systemd of its own, such as the slice of a user. */
 struct remedy_cgroup {
     const char *file; /* whole path */
     bool is_memory;

@@ -1,8 +1,6 @@
 /* The server's process, its user and its cgroup, when it runs on this machine. */
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +8,6 @@
 #include "limits/backlog.h"
 #include "limits/reading.h"
 #include "measure/server_find.h"
-
-enum {
-    MAPS_PER_THREAD = 2 /* stack and guard */
-};
 
 static const char *socket_of(const struct limits_question *question)
 {
@@ -25,6 +19,7 @@ void server_find_process(struct reading *reading)
     const struct limits_question *question = reading->question;
     struct procfs_process found = {.pid = question->server_pid};
     char note[200] = "";
+    reading->server.side = LIMIT_SERVER;
     if (found.pid == 0 && question->server_cgroup != NULL) {
         return; /* its limits are those of the folder */
     }
@@ -37,7 +32,6 @@ void server_find_process(struct reading *reading)
                  strerror(errno));
         found.pid = 0;
     }
-    reading->server.side = LIMIT_SERVER;
     if (found.pid == 0) {
         reading->server.pid = 0;
         struct limit limit = {.id = LIMIT_USER_TASKS,
@@ -81,28 +75,12 @@ static void read_user_tasks(struct reading *reading)
                               .fixed = shares_user ? reading->question->other_threads : 0};
     struct limit *entry = reading_add(reading, &limit, need);
     if (entry != NULL) {
-        const struct remedy_rlimit rlimit = {
-            .item = "nproc", .user = server->user, .value = entry->used + entry->needed};
+        const struct remedy_rlimit rlimit = {.item = "nproc",
+                                             .user = server->user,
+                                             .pid = server->pid,
+                                             .value = entry->used + entry->needed};
         remedy_rlimit(entry->fix, sizeof entry->fix, &server->place, &rlimit);
     }
-}
-
-static bool count_files(const struct reading *reading, uint64_t *count)
-{
-    char path[64];
-    snprintf(path, sizeof path, "%d/fd", (int)reading->server.pid);
-    const int file = openat(reading->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = file < 0 ? NULL : fdopendir(file);
-    if (folder == NULL) {
-        return false;
-    }
-    const struct dirent *entry;
-    *count = 0;
-    while ((entry = readdir(folder)) != NULL) {
-        *count += entry->d_name[0] != '.' ? 1 : 0;
-    }
-    closedir(folder);
-    return true;
 }
 
 static void read_files(struct reading *reading)
@@ -120,7 +98,7 @@ static void read_files(struct reading *reading)
         .unit = "files",
         .allowed = server->rlimits.files.soft,
     };
-    if (!count_files(reading, &limit.used)) {
+    if (!subject_count_files(reading, server, limit.allowed, &limit.used)) {
         snprintf(limit.note, sizeof limit.note,
                  "its open files belong to user %s and cannot be counted: run as root",
                  server->user);
@@ -130,8 +108,10 @@ static void read_files(struct reading *reading)
     struct limit *entry =
         reading_add(reading, &limit, (struct need){.each = said->files_per_session});
     if (entry != NULL) {
-        const struct remedy_rlimit rlimit = {
-            .item = "nofile", .user = server->user, .value = entry->used + entry->needed};
+        const struct remedy_rlimit rlimit = {.item = "nofile",
+                                             .user = server->user,
+                                             .pid = server->pid,
+                                             .value = entry->used + entry->needed};
         remedy_rlimit(entry->fix, sizeof entry->fix, &server->place, &rlimit);
     }
 }
@@ -160,6 +140,48 @@ static void read_maps(struct reading *reading)
     }
 }
 
+static uint64_t connects_at_a_time(const struct limits_question *question)
+{
+    return question->connect_concurrency < question->sessions ? question->connect_concurrency
+                                                              : question->sessions;
+}
+
+/* Handshakes that are under way. With SYN cookies the kernel keeps nothing of those that are too
+ * many; without, it drops them as soon as less than a quarter of the queue is free
+ * (tcp_conn_request in net/ipv4/tcp_input.c). */
+static void read_syn_backlog(struct reading *reading)
+{
+    const uint64_t at_a_time = connects_at_a_time(reading->question);
+    uint64_t cookies;
+    uint64_t most;
+    if (!reading_number(reading, "sys/net/ipv4/tcp_syncookies", &cookies) ||
+        !reading_number(reading, "sys/net/ipv4/tcp_max_syn_backlog", &most)) {
+        return;
+    }
+    struct limit limit = {
+        .id = LIMIT_SYN_BACKLOG,
+        .side = LIMIT_SERVER,
+        .name = "tcp_max_syn_backlog",
+        .where = "sysctl",
+        .unit = "connects at a time",
+        .allowed = cookies != 0 ? LIMIT_NONE : most - most / 4,
+        .needed = at_a_time,
+        .sessions = LIMIT_NONE,
+    };
+    if (limit.allowed >= at_a_time) {
+        reading_add(reading, &limit, (struct need){.fixed = at_a_time});
+        return;
+    }
+    snprintf(limit.note, sizeof limit.note,
+             "three quarters of %" PRIu64 ", as SYN cookies are off: more handshakes at a time are "
+             "dropped, and tried again after 1 s",
+             most);
+    snprintf(limit.fix, sizeof limit.fix,
+             "sysctl -w net.ipv4.tcp_syncookies=1; or --connect-concurrency %" PRIu64,
+             limit.allowed);
+    reading_warn(reading, &limit);
+}
+
 static void read_backlog(struct reading *reading)
 {
     const struct limits_question *question = reading->question;
@@ -169,11 +191,12 @@ static void read_backlog(struct reading *reading)
     if (!backlog_read(&backlog, question->port, path)) {
         return;
     }
+    if (path == NULL) {
+        read_syn_backlog(reading);
+    }
     reading_number(reading, "sys/net/core/somaxconn", &most);
     const bool is_capped = backlog.allowed == most;
-    const uint64_t at_a_time = question->connect_concurrency < question->sessions
-                                   ? question->connect_concurrency
-                                   : question->sessions;
+    const uint64_t at_a_time = connects_at_a_time(question);
     struct limit limit = {
         .id = LIMIT_BACKLOG,
         .side = LIMIT_SERVER,

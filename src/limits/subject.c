@@ -12,7 +12,6 @@
 #include "measure/proc_file.h"
 
 enum {
-    RESERVED_PIDS = 300, /* lower ones are not given out again */
     STATUS_BYTES = 4096,
     NAME_BYTES = 1024
 };
@@ -51,7 +50,7 @@ static bool is_exempt(struct reading *reading, const struct subject *subject)
 
 bool subject_read(struct reading *reading, struct subject *subject, pid_t pid)
 {
-    *subject = (struct subject){.pid = pid};
+    *subject = (struct subject){.side = subject->side, .pid = pid};
     if (!reading_load(reading, pid, "status") ||
         !limits_parse_status(reading->text.bytes, reading->text.length, &subject->status) ||
         !reading_load(reading, pid, "limits") ||
@@ -65,6 +64,37 @@ bool subject_read(struct reading *reading, struct subject *subject, pid_t pid)
             access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
         remedy_find_place(&subject->place, buffer_text(&reading->text), is_contained);
     }
+    return true;
+}
+
+static DIR *open_folder(const struct reading *reading, const char *path)
+{
+    const int file = openat(reading->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = file < 0 ? NULL : fdopendir(file);
+    if (folder == NULL && file >= 0) {
+        close(file);
+    }
+    return folder;
+}
+
+bool subject_count_files(const struct reading *reading, const struct subject *subject,
+                         uint64_t limit, uint64_t *count)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%d/fd", (int)subject->pid);
+    DIR *folder = open_folder(reading, path);
+    if (folder == NULL) {
+        return false;
+    }
+    const bool is_own = subject->pid == getpid();
+    const struct dirent *entry;
+    *count = 0;
+    while ((entry = readdir(folder)) != NULL) {
+        const long number = strtol(entry->d_name, NULL, 10);
+        const bool looks = is_own && (number == dirfd(folder) || number == reading->proc);
+        *count += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit ? 1 : 0;
+    }
+    closedir(folder);
     return true;
 }
 
@@ -92,12 +122,8 @@ static void count_process(struct reading *reading, pid_t pid)
 
 void reading_count_tasks(struct reading *reading)
 {
-    const int copy = openat(reading->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    DIR *folder = open_folder(reading, ".");
     if (folder == NULL) {
-        if (copy >= 0) {
-            close(copy);
-        }
         return;
     }
     const struct dirent *entry;

@@ -46,8 +46,10 @@ static void run_inquiry(struct side_job *job, void *context)
     }
     side_job_share(job, NULL);
     adapter->close(conn);
-    inquiry->is_remote =
-        !inquiry->connection.is_embedded && !address_is_local(inquiry->connection.host);
+    /* a container has an address of its own, which is none of this machine's */
+    inquiry->is_remote = !inquiry->connection.is_embedded && a->plan->server_pid == 0 &&
+                         a->plan->server_cgroup == NULL &&
+                         !address_is_local(inquiry->connection.host);
 }
 
 enum exit_code inquiry_make(struct inquiry *inquiry, const struct plan *plan, struct error *error)

@@ -65,10 +65,7 @@ static void await_server(struct ladder *ladder)
             crew_start(&ladder->crew); /* without a thread: again after the pause */
         }
     }
-    pthread_mutex_lock(&ladder->causes.lock);
-    ladder->causes.count = 0;
-    ladder->causes.others = 0;
-    pthread_mutex_unlock(&ladder->causes.lock);
+    ladder_forget_causes(ladder);
 }
 
 /* What of the next level fits into the memory; 0: nothing that would be a step. */

@@ -96,11 +96,20 @@ static uint64_t calls_failed(struct ladder *ladder)
            recorder_read(recorder, RECORDER_COUNTS_FAILED);
 }
 
+void ladder_forget_causes(struct ladder *ladder)
+{
+    pthread_mutex_lock(&ladder->causes.lock);
+    ladder->causes.count = 0;
+    ladder->causes.others = 0;
+    pthread_mutex_unlock(&ladder->causes.lock);
+}
+
 static void dismiss(struct ladder *ladder, struct level *level)
 {
     if (ladder->crew.live <= level->sessions) {
         return;
     }
+    const uint64_t cut_before = ladder->crew.cut;
     crew_dismiss(&ladder->crew, ladder->crew.live - level->sessions);
     const int64_t start_ns = mono_now_ns();
     int64_t interrupt_ns = start_ns + SESSION_GRACE_NS;
@@ -114,6 +123,11 @@ static void dismiss(struct ladder *ladder, struct level *level)
             crew_interrupt(&ladder->crew, true);
             interrupt_ns = now_ns + MONO_NS_PER_S;
         }
+    }
+    if (ladder->crew.cut > cut_before) {
+        /* the call that was cut has failed: not by the level that comes */
+        ladder->failed_before = calls_failed(ladder);
+        ladder_forget_causes(ladder);
     }
 }
 
@@ -166,10 +180,10 @@ static void calm_down(struct ladder *ladder, struct level *level)
     }
 }
 
-static bool is_held(struct ladder *ladder, struct level *level, uint64_t failed_before)
+static bool is_held(struct ladder *ladder, struct level *level)
 {
     level->up = ladder_tick(ladder, &level->ledger, NULL);
-    if (calls_failed(ladder) > failed_before && !has_failed(ladder, level)) {
+    if (calls_failed(ladder) > ladder->failed_before && !has_failed(ladder, level)) {
         /* a session that was lost with the call is about to end */
         calm_down(ladder, level);
         if (!has_failed(ladder, level)) {
@@ -189,10 +203,8 @@ static bool is_sampled(const struct ladder *ladder, int64_t held_ns)
 static void hold(struct ladder *ladder, struct level *level)
 {
     const int64_t start_ns = ladder->snapshots[AT_HOLD].taken_ns;
-    const uint64_t *before = ladder->snapshots[AT_START].counters;
-    const uint64_t failed_before = before[RECORDER_APPENDS_FAILED] + before[RECORDER_COUNTS_FAILED];
     hold_samples_begin(ladder->config->samples, start_ns - ladder->config->driver->start_ns);
-    while (is_held(ladder, level, failed_before)) {
+    while (is_held(ladder, level)) {
         const int64_t held_ns = mono_now_ns() - start_ns;
         if (held_ns < ladder->config->hold_ns) {
             continue;
@@ -208,7 +220,7 @@ static void hold(struct ladder *ladder, struct level *level)
     }
     recorder_take_snapshot(ladder->config->driver->recorder, &ladder->snapshots[AT_END]);
     level->hold_ns = ladder->snapshots[AT_END].taken_ns - start_ns;
-    level->failed = calls_failed(ladder) - failed_before;
+    level->failed = calls_failed(ladder) - ladder->failed_before;
     hold_samples_end(ladder->config->samples, level);
 }
 
@@ -267,9 +279,8 @@ static void keep_causes(struct ladder *ladder, struct level *level)
             memcpy(level->causes->entries, ladder->causes.entries, sizeof ladder->causes.entries);
         }
     }
-    ladder->causes.count = 0;
-    ladder->causes.others = 0;
     pthread_mutex_unlock(&ladder->causes.lock);
+    ladder_forget_causes(ladder);
 }
 
 void ladder_climb(struct ladder *ladder, struct level *level)
@@ -277,6 +288,7 @@ void ladder_climb(struct ladder *ladder, struct level *level)
     struct recorder *recorder = ladder->config->driver->recorder;
     ladder->is_shortage_told = false;
     recorder_take_snapshot(recorder, &ladder->snapshots[AT_START]);
+    ladder->failed_before = calls_failed(ladder);
     level->start_ns = ladder->snapshots[AT_START].taken_ns - ladder->config->driver->start_ns;
     dismiss(ladder, level);
     add_sessions(ladder, level);

@@ -17,6 +17,7 @@ struct ladder {
     int64_t next_memory_ns; /* when to look at the memory again */
     bool is_over;           /* search->end says why */
     bool is_shortage_told;  /* of this level */
+    uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
 
     struct recorder_snapshot *snapshots; /* of the level: its start, its hold's start and end */
     struct histogram *difference;
@@ -28,6 +29,9 @@ bool ladder_is_over(struct ladder *ladder);
 /* Sleeps until something has changed, or for a short time; joins what has ended. `ledger` may be
  * that of a level. Returns the sessions that are up, and in *connecting those on their way. */
 unsigned ladder_tick(struct ladder *ladder, struct session_ledger *ledger, unsigned *connecting);
+
+/* The causes of what went on between two levels are nobody's. */
+void ladder_forget_causes(struct ladder *ladder);
 
 /* Brings level->sessions up, holds them, and fills *level; the causes of a level that failed are
  * moved into it. */

@@ -1,38 +1,35 @@
 #include "load/ladder_memory.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/types.h>
 
 #include "measure/proc_file.h"
+#include "measure/procfs_text.h"
 
-static bool find_kib(const char *text, const char *key, uint64_t *bytes)
+static bool find_kib(struct procfs_text text, const char *name, uint64_t *bytes)
 {
-    const char *line = strstr(text, key);
-    if (line == NULL) {
+    uint64_t kib;
+    if (!procfs_text_find(text, name, &kib) || kib > UINT64_MAX / 1024) {
         return false;
     }
-    char *end = NULL;
-    *bytes = strtoull(line + strlen(key), &end, 10) * 1024;
-    return strncmp(end, " kB", 3) == 0;
+    *bytes = kib * 1024;
+    return true;
 }
 
-bool ladder_memory_parse(const char *text, uint64_t *total_bytes, uint64_t *available_bytes)
+bool ladder_memory_parse(const char *text, size_t length, uint64_t *total_bytes,
+                         uint64_t *available_bytes)
 {
-    return find_kib(text, "MemTotal:", total_bytes) &&
-           find_kib(text, "MemAvailable:", available_bytes);
+    const struct procfs_text all = procfs_text_of(text, length);
+    return find_kib(all, "MemTotal:", total_bytes) &&
+           find_kib(all, "MemAvailable:", available_bytes) && *available_bytes <= *total_bytes;
 }
 
 /* /proc is not kept open: a descriptor is what a session may be short of. */
 static bool read_meminfo(uint64_t *total_bytes, uint64_t *available_bytes)
 {
     char text[4096];
-    const ssize_t length = proc_file_read(AT_FDCWD, "/proc/meminfo", text, sizeof text - 1);
-    if (length <= 0) {
-        return false;
-    }
-    text[length] = '\0';
-    return ladder_memory_parse(text, total_bytes, available_bytes);
+    const ssize_t length = proc_file_read(AT_FDCWD, "/proc/meminfo", text, sizeof text);
+    return length > 0 && ladder_memory_parse(text, (size_t)length, total_bytes, available_bytes);
 }
 
 void ladder_memory_init(struct ladder_memory *memory, uint64_t limit_bytes)

@@ -3,6 +3,7 @@
 #define LOAD_LADDER_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ladder_memory {
@@ -26,6 +27,7 @@ bool ladder_memory_is_passed(const struct ladder_memory *memory, uint64_t used_b
 unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 /* MemTotal and MemAvailable of /proc/meminfo in bytes; false: not there. */
-bool ladder_memory_parse(const char *text, uint64_t *total_bytes, uint64_t *available_bytes);
+bool ladder_memory_parse(const char *text, size_t length, uint64_t *total_bytes,
+                         uint64_t *available_bytes);
 
 #endif

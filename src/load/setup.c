@@ -166,7 +166,9 @@ static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
     if (plan->adapter->inspect != NULL) {
         plan->adapter->inspect(conn, connection);
     }
-    setup->is_remote = !connection->is_embedded && !address_is_local(connection->host);
+    /* a container has an address of its own, which is none of this machine's */
+    setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
+                       plan->server_cgroup == NULL && !address_is_local(connection->host);
 }
 
 static enum status prepare(struct setup *setup, struct adapter_conn *conn, const struct plan *plan,

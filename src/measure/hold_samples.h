@@ -40,7 +40,7 @@ void hold_samples_add(struct hold_samples *samples, const struct sample *sample)
 /* True when a sample has told something of this hold. */
 bool hold_samples_has_one(struct hold_samples *samples);
 
-/* Puts the figures into *level; those that no sample told stay. */
+/* Puts the figures into *level; what no sample told is unknown there: -1. */
 void hold_samples_end(struct hold_samples *samples, struct level *level);
 
 #endif

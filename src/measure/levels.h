@@ -53,7 +53,7 @@ struct level {
     uint64_t added;     /* sessions that came up for this level */
     uint64_t up;        /* sessions up at its end, or when it was seen to fail */
     uint64_t stalled;   /* of these, without an acknowledged append in the hold */
-    uint64_t failed;    /* appends and reads that failed in the hold */
+    uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */
 
     /* Of this level: requested = sessions; `connected` has those that were up before, too;
      * `finished` are those that were still up at its end. */

@@ -28,6 +28,7 @@ const char *limit_id_name(enum limit_id id)
         [LIMIT_MEMORY] = "memory",
         [LIMIT_PORTS] = "ports",
         [LIMIT_BACKLOG] = "backlog",
+        [LIMIT_SYN_BACKLOG] = "syn_backlog",
         [LIMIT_SESSIONS] = "sessions",
         [LIMIT_GONE] = "gone",
     };

@@ -11,7 +11,9 @@
 
 enum {
     LIMITS_MAX = 48,
-    FINDINGS_MAX = 12
+    FINDINGS_MAX = 12,
+    LIMIT_WHERE_BYTES = 544, /* the path of a cgroup's file fits */
+    LIMIT_FIX_BYTES = 600
 };
 #define LIMIT_NONE UINT64_MAX /* no limit, or one that does not depend on the sessions */
 
@@ -35,6 +37,7 @@ enum limit_id {
     LIMIT_MEMORY,        /* free memory of the machine */
     LIMIT_PORTS,         /* ephemeral ports towards one address */
     LIMIT_BACKLOG,       /* connections that wait to be accepted */
+    LIMIT_SYN_BACKLOG,   /* connections whose handshake is under way */
     LIMIT_SESSIONS,      /* a setting of the database: max_connections and the like */
     LIMIT_GONE,          /* findings only: the server's process ended, or was ended for memory */
     LIMIT_IDS,
@@ -50,16 +53,16 @@ struct limit {
     enum limit_id id;
     enum limit_side side;
     enum limit_grade grade;
-    char name[64];     /* as a user would look it up: "RLIMIT_NPROC", "max_connections" */
-    char where[160];   /* where it is set or read */
-    const char *unit;  /* static: "threads", "files", "bytes", ... */
-    uint64_t allowed;  /* LIMIT_NONE: no limit */
-    uint64_t used;     /* of it, before the run */
-    uint64_t needed;   /* beside `used`, by all sessions asked for */
-    uint64_t sessions; /* the most sessions that fit; LIMIT_NONE: does not bind */
-    bool is_estimate;  /* `needed` is: never certain to end a run */
-    char note[160];    /* may be empty */
-    char fix[240];     /* exact command or line of a file; empty when it is a PASS */
+    char name[64]; /* as a user would look it up: "RLIMIT_NPROC", "max_connections" */
+    char where[LIMIT_WHERE_BYTES]; /* where it is set or read */
+    const char *unit;              /* static: "threads", "files", "bytes", ... */
+    uint64_t allowed;              /* LIMIT_NONE: no limit */
+    uint64_t used;                 /* of it, before the run */
+    uint64_t needed;               /* beside `used`, by all sessions asked for */
+    uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: does not bind */
+    bool is_estimate;              /* `needed` is: never certain to end a run */
+    char note[160];                /* may be empty */
+    char fix[LIMIT_FIX_BYTES];     /* exact command or line of a file; empty when it is a PASS */
 };
 
 struct limit_list {
@@ -74,7 +77,7 @@ struct finding {
     char name[64];
     uint64_t sessions; /* that it cost: not started, refused, timed out or dropped */
     char evidence[300];
-    char fix[240];
+    char fix[LIMIT_FIX_BYTES];
 };
 
 struct findings {

@@ -87,6 +87,18 @@ bool procfs_text_take(struct procfs_text *text, uint64_t *value)
     return procfs_text_word(text, &word) && procfs_text_number(word, 10, value);
 }
 
+bool procfs_text_find(struct procfs_text text, const char *name, uint64_t *value)
+{
+    struct procfs_text line;
+    struct procfs_text word;
+    while (procfs_text_line(&text, &line)) {
+        if (procfs_text_word(&line, &word) && procfs_text_equals(word, name)) {
+            return procfs_text_take(&line, value);
+        }
+    }
+    return false;
+}
+
 bool procfs_text_take_signed(struct procfs_text *text, int64_t *value)
 {
     struct procfs_text word;

@@ -30,6 +30,10 @@ bool procfs_text_number(struct procfs_text word, unsigned base, uint64_t *value)
 /* Takes the next word as a decimal number. */
 bool procfs_text_take(struct procfs_text *text, uint64_t *value);
 
+/* The number of the first line that begins with the word `name`: "name number ...". False: there is
+ * no such line, or no number. */
+bool procfs_text_find(struct procfs_text text, const char *name, uint64_t *value);
+
 /* Takes the next word as a decimal number that may be negative. */
 bool procfs_text_take_signed(struct procfs_text *text, int64_t *value);
 

@@ -11,6 +11,8 @@
 #include "append/adapter.h"
 #include "base/exit_code.h"
 #include "measure/causes.h"
+#include "measure/event_list.h"
+#include "measure/expectation.h"
 #include "measure/fairness.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
@@ -55,6 +57,8 @@ struct result {
 
     struct recorder_snapshot totals;
     struct causes causes;
+    struct event_list events; /* owned: event_list_fini */
+    char metrics_note[200];   /* why --metrics-file is not up to date; "" when it is */
     struct findings findings; /* the limits that were hit */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned: session_list_free; NULL before the
@@ -70,7 +74,8 @@ struct result {
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */
     enum exit_code exit_code;
-    char exit_reason[300]; /* one line for stderr; empty when exit_code is 0 */
+    char exit_reason[900];                   /* one line for stderr; empty when exit_code is 0 */
+    const struct expectations *expectations; /* judged; borrowed; NULL: nothing was expected */
 };
 
 const char *stop_reason_name(enum stop_reason reason);

@@ -26,13 +26,14 @@ struct search {
 };
 
 /* Programs that only pass connections on: measuring them as the database would be wrong. */
-static const char *const forwarders[] = {"docker-proxy", "rootlessport", "slirp4netns",
-                                         "pasta",        "passt",        "conmon"};
+static const char *const forwarders[] = {
+    "docker-proxy", "rootlesskit", "rootlessport", "slirp4netns", "pasta", "passt", "conmon"};
 
 static bool is_forwarder(const char *name)
 {
+    const size_t length = strcspn(name, "."); /* pasta.avx2 is pasta for newer processors */
     for (size_t i = 0; i < sizeof(forwarders) / sizeof(forwarders[0]); i++) {
-        if (strcmp(name, forwarders[i]) == 0) {
+        if (strncmp(name, forwarders[i], length) == 0 && forwarders[i][length] == '\0') {
             return true;
         }
     }
@@ -191,7 +192,7 @@ static void explain_no_holder(const struct search *search, char *note, size_t no
     } else {
         snprintf(note, note_bytes,
                  "no process that this program can see holds %s (another container?): give "
-                 "--server-pid or --server-cgroup",
+                 "--container, --server-pid or --server-cgroup",
                  search->place);
     }
 }
@@ -201,7 +202,8 @@ static bool search_holder(struct search *search, struct procfs_process *found, c
 {
     if (search->sockets.count == 0) {
         snprintf(note, note_bytes,
-                 "nothing on this machine listens on %s: give --server-pid or --server-cgroup",
+                 "nothing on this machine listens on %s (a container?): give --container, "
+                 "--server-pid or --server-cgroup",
                  search->place);
         return false;
     }
@@ -213,8 +215,8 @@ static bool search_holder(struct search *search, struct procfs_process *found, c
     }
     if (is_forwarder(best->name)) {
         snprintf(note, note_bytes,
-                 "the port belongs to %s: the database runs in a container; use --server-cgroup "
-                 "or --server-pid",
+                 "the port belongs to %s: the database runs in a container; use --container NAME, "
+                 "--server-cgroup or --server-pid",
                  best->name);
         return false;
     }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/moment.h"
+
 enum read_mode {
     READ_COUNT, /* select count(*) after an append */
     READ_NONE,
@@ -33,6 +35,17 @@ enum verify_mode {
     VERIFY_ROWS,  /* and every row is read back and told by its identity */
 };
 
+enum {
+    CONFIG_MARKS_MAX = 64,
+    CONFIG_HOST_BYTES = 256
+};
+
+/* An event that is known beforehand. */
+struct mark {
+    struct moment moment;
+    const char *text; /* one line, not empty */
+};
+
 struct config {
     uint64_t sessions;
     uint64_t records;    /* 0 with a duration */
@@ -48,6 +61,7 @@ struct config {
     const char *schema_file;
     const char *engine;
     const char *method;
+    const char *client_lib; /* of an adapter that loads its client library */
     bool is_recreate;
     uint64_t batch_rows;
     enum read_mode read_mode;
@@ -63,6 +77,7 @@ struct config {
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
+    const char *container;
     enum drop_policy drop_policy;
     uint64_t reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;
@@ -72,12 +87,17 @@ struct config {
     unsigned min_percent;      /* the same as a share of the sessions; 0 = not given */
     bool is_unchecked;         /* go on although a limit is certain to be hit */
     bool is_search;            /* find-max: `sessions` is the most there may be */
-    uint64_t first_sessions;   /* find-max: lowest level */
+    uint64_t first_sessions;   /* find-max: lowest level; 0: what is usual */
     uint64_t max_sessions;     /* find-max: never more; 0 = what this machine allows */
     int64_t hold_ns;           /* find-max: how long a level is held */
     int64_t max_time_ns;       /* find-max: the search ends then */
     uint64_t max_memory_bytes; /* find-max: of this machine in use, never more; 0 = all but 10 % */
     int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
+    struct mark marks[CONFIG_MARKS_MAX];
+    size_t mark_count;
+    const char *metrics_file;
+    char metrics_host[CONFIG_HOST_BYTES]; /* on which metrics are served */
+    uint16_t metrics_port;                /* 0 = they are not */
     const char *out;
     bool is_quiet;
     bool is_json;

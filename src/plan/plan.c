@@ -51,6 +51,33 @@ static enum exit_code check_counts(const struct config *config, struct error *er
     return EXIT_CODE_OK;
 }
 
+/* What says which the server is. */
+static enum exit_code check_server(const struct config *config, struct error *error)
+{
+    const char *cgroup = config->server_cgroup;
+    char path[PLAN_PATH_BYTES];
+    if (config->container != NULL && (config->server_pid != 0 || cgroup != NULL)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--container says which process and cgroup the server has: leave out %s",
+                  cgroup != NULL ? "--server-cgroup" : "--server-pid");
+        return EXIT_CODE_USAGE;
+    }
+    if (config->server_pid != 0 && kill(config->server_pid, 0) != 0 && errno == ESRCH) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--server-pid %d: there is no such process",
+                  (int)config->server_pid);
+        return EXIT_CODE_USAGE;
+    }
+    if (cgroup != NULL) {
+        snprintf(path, sizeof path, "%s%s", cgroup[0] == '/' ? "" : "/sys/fs/cgroup/", cgroup);
+        if (access(path, R_OK | X_OK) != 0) {
+            error_set(error, ERROR_USAGE, errno, NULL, "--server-cgroup %s: %s", path,
+                      strerror(errno));
+            return EXIT_CODE_USAGE;
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
 /* An option that the adapter has no use for is refused: silence would let the user think that it
  * did something. */
 static enum exit_code check_options(const struct plan *plan, const struct config *config,
@@ -67,6 +94,7 @@ static enum exit_code check_options(const struct plan *plan, const struct config
         {"--schema", config->schema != NULL},
         {"--server-pid", config->server_pid != 0},
         {"--server-cgroup", config->server_cgroup != NULL},
+        {"--container", config->container != NULL},
     };
     for (size_t i = 0; i < sizeof server_options / sizeof server_options[0]; i++) {
         if (is_embedded && server_options[i].is_given) {
@@ -86,14 +114,7 @@ static enum exit_code check_options(const struct plan *plan, const struct config
                   "%s has no rows to read back: --verify rows does not apply", plan->adapter->name);
         return EXIT_CODE_USAGE;
     }
-    if (config->server_pid != 0 && kill(config->server_pid, 0) != 0 && errno == ESRCH) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--server-pid %d: there is no such process",
-                  (int)config->server_pid);
-        return EXIT_CODE_USAGE;
-    }
-    if (config->server_cgroup != NULL && access(config->server_cgroup, R_OK | X_OK) != 0) {
-        error_set(error, ERROR_USAGE, errno, NULL, "--server-cgroup %s: %s", config->server_cgroup,
-                  strerror(errno));
+    if (check_server(config, error) != EXIT_CODE_OK) {
         return EXIT_CODE_USAGE;
     }
     const size_t least_stack = (size_t)PTHREAD_STACK_MIN;
@@ -103,6 +124,19 @@ static enum exit_code check_options(const struct plan *plan, const struct config
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;
+}
+
+static enum exit_code check_client_lib(const struct plan *plan, const struct config *config,
+                                       struct error *error)
+{
+    if (config->client_lib == NULL || plan->adapter->load != NULL) {
+        return EXIT_CODE_OK;
+    }
+    error_set(
+        error, ERROR_USAGE, 0, NULL,
+        "--client-lib is for adapters that load their client library at run time: %s does not",
+        plan->adapter->name);
+    return EXIT_CODE_USAGE;
 }
 
 static enum exit_code choose_method(struct plan *plan, const struct config *config,
@@ -271,6 +305,7 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->sample_interval_ns = config->sample_interval_ns;
     plan->server_pid = config->server_pid;
     plan->server_cgroup = config->server_cgroup;
+    plan->container = config->container;
     plan->drop_policy = config->drop_policy;
     plan->reconnect_tries = (unsigned)config->reconnect_tries;
     plan->verify_mode = config->verify_mode;
@@ -280,6 +315,11 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->has_min_sessions = config->min_sessions > 0 || config->min_percent > 0;
     plan->is_unchecked = config->is_unchecked;
     plan->is_search = config->is_search;
+    memcpy(plan->marks, config->marks, sizeof plan->marks);
+    plan->mark_count = config->mark_count;
+    plan->metrics_file = config->metrics_file;
+    memcpy(plan->metrics_host, config->metrics_host, sizeof plan->metrics_host);
+    plan->metrics_port = config->metrics_port;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }
@@ -307,6 +347,9 @@ enum exit_code plan_make(struct plan *plan, const struct config *config, struct 
     }
     if (code == EXIT_CODE_OK) {
         code = check_options(plan, config, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = check_client_lib(plan, config, error);
     }
     if (code == EXIT_CODE_OK) {
         code = choose_method(plan, config, error);

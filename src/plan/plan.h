@@ -49,6 +49,7 @@ struct plan {
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
+    const char *container; /* of the server: its process and cgroup are looked up */
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;
@@ -59,6 +60,12 @@ struct plan {
     bool is_unchecked;      /* go on although a limit is certain to be hit */
     bool is_search;         /* `sessions` is the most there may be, duration_ns the longest time */
     size_t stack_bytes;
+
+    struct mark marks[CONFIG_MARKS_MAX]; /* events that are known beforehand */
+    size_t mark_count;
+    const char *metrics_file; /* NULL = none */
+    char metrics_host[CONFIG_HOST_BYTES];
+    uint16_t metrics_port; /* 0 = metrics are not served */
 
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
     bool is_quiet;

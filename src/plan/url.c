@@ -58,8 +58,24 @@ static bool parse_host(struct url *url, char *text)
     return url_decode(text);
 }
 
+/* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning would be
+ * a host and a port, and be shown. Then an @ comes behind it, outside of a parameter's value. */
+static bool has_stray_at(const char *rest)
+{
+    const char *end = rest + strcspn(rest, "/?#");
+    const char *at = strchr(end, '@');
+    if (at == NULL) {
+        return false;
+    }
+    const char *question = memchr(end, '?', (size_t)(at - end));
+    return question == NULL || memchr(question, '=', (size_t)(at - question)) == NULL;
+}
+
 static bool parse_authority(struct url *url, char *rest)
 {
+    if (has_stray_at(rest)) {
+        return false;
+    }
     rest[strcspn(rest, "#")] = '\0';
     char *question = strchr(rest, '?');
     if (question != NULL) {
@@ -114,8 +130,8 @@ enum status url_parse(struct url *url, const char *text, bool is_file, struct er
     char shown[160];
     url_redact(text, shown, sizeof shown);
     error_set(error, ERROR_USAGE, 0, NULL,
-              "target '%s' is not a URL: write %s://user@host:port/database, with %%40 for @ and "
-              "%%25 for %% in a password",
+              "target '%s' is not a URL: write %s://user@host:port/database, with %%40 for @, "
+              "%%2F for /, %%3F for ?, %%23 for # and %%25 for %% in a name or password",
               shown, url->scheme);
     url_fini(url);
     return STATUS_REJECTED;

@@ -2,13 +2,17 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void csv_begin(struct csv *csv, FILE *stream, bool is_header)
 {
-    csv->stream = stream;
-    csv->is_header = is_header;
-    csv->is_begun = false;
+    *csv = (struct csv){.stream = stream, .is_header = is_header};
+}
+
+void csv_visit(struct csv *csv, csv_visitor *visitor, void *context)
+{
+    *csv = (struct csv){.visitor = visitor, .context = context};
 }
 
 static void put_cell(struct csv *csv, const char *text)
@@ -33,6 +37,9 @@ static void put_cell(struct csv *csv, const char *text)
 
 void csv_text(struct csv *csv, const char *column, const char *text)
 {
+    if (csv->visitor != NULL) {
+        return;
+    }
     if (csv->is_header) {
         put_cell(csv, column);
     } else {
@@ -40,11 +47,19 @@ void csv_text(struct csv *csv, const char *column, const char *text)
     }
 }
 
+/* "" is a number that is not known. */
+static void put_number(struct csv *csv, const char *column, const char *text)
+{
+    if (csv->visitor == NULL) {
+        csv_text(csv, column, text);
+    } else {
+        csv->visitor(csv->context, column, text[0] != '\0', strtod(text, NULL));
+    }
+}
+
 void csv_count(struct csv *csv, const char *column, uint64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    csv_text(csv, column, text);
+    csv_count_if(csv, column, true, value);
 }
 
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals)
@@ -54,7 +69,7 @@ void csv_decimal(struct csv *csv, const char *column, double value, int decimals
     if (isfinite(value)) {
         snprintf(text, sizeof text, "%.*f", decimals, value);
     }
-    csv_text(csv, column, text);
+    put_number(csv, column, text);
 }
 
 void csv_empty(struct csv *csv, const char *column)
@@ -64,11 +79,11 @@ void csv_empty(struct csv *csv, const char *column)
 
 void csv_count_if(struct csv *csv, const char *column, bool is_known, uint64_t value)
 {
+    char text[24] = "";
     if (is_known) {
-        csv_count(csv, column, value);
-    } else {
-        csv_empty(csv, column);
+        snprintf(text, sizeof text, "%" PRIu64, value);
     }
+    put_number(csv, column, text);
 }
 
 void csv_decimal_if(struct csv *csv, const char *column, bool is_known, double value, int decimals)

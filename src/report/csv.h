@@ -6,6 +6,8 @@
  * apart. An unknown value is an empty cell. Errors are left in the stream (ferror).
  *
  * Decimals follow LC_NUMERIC: the caller sees to it that the point is a point.
+ *
+ * The same functions can be walked through for the figures alone: see csv_visit.
  */
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
@@ -14,14 +16,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Takes the number of a column, rounded as it would be written; `value` counts when it is known. */
+typedef void csv_visitor(void *context, const char *column, bool is_known, double value);
+
 struct csv {
-    FILE *stream; /* borrowed */
+    FILE *stream; /* borrowed; NULL: nothing is written, the numbers go to `visitor` */
     bool is_header;
     bool is_begun; /* the line has a cell */
+    csv_visitor *visitor;
+    void *context; /* of the visitor */
 };
 
 /* Begins a line: of column names, or of values. */
 void csv_begin(struct csv *csv, FILE *stream, bool is_header);
+
+/* Begins a line that is not written: each cell that holds a number, known or not, is handed to
+ * `visitor`; texts are left out. */
+void csv_visit(struct csv *csv, csv_visitor *visitor, void *context);
 
 /* One cell each. `text` may be NULL: empty. A decimal that is not finite is an empty cell. */
 void csv_text(struct csv *csv, const char *column, const char *text);

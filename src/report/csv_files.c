@@ -234,3 +234,11 @@ void csv_files_sample(struct csv *csv, const struct sample *sample)
     csv_decimal_if(csv, "client_memory_mib", sample->client_memory_bytes > 0,
                    figures_mib(sample->client_memory_bytes), MIB_DECIMALS);
 }
+
+void csv_files_event(struct csv *csv, const struct mark *mark)
+{
+    char time[MOMENT_TEXT_BYTES];
+    moment_format(&mark->moment, time);
+    csv_text(csv, "time", time);
+    csv_text(csv, "text", mark->text);
+}

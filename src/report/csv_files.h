@@ -1,4 +1,4 @@
-/* The lines of the three CSV files of a run: which columns, in which order, and their values. */
+/* The lines of the CSV files of a run: which columns, in which order, and their values. */
 #ifndef REPORT_CSV_FILES_H
 #define REPORT_CSV_FILES_H
 
@@ -10,6 +10,7 @@
  * but must be readable. */
 void csv_files_summary(struct csv *csv, const struct plan *plan, const struct result *result);
 void csv_files_interval(struct csv *csv, const struct interval *interval);
+void csv_files_event(struct csv *csv, const struct mark *mark);
 void csv_files_sample(struct csv *csv, const struct sample *sample);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "report/csv_files.h"
 #include "report/csv_levels.h"
 #include "report/csv_sessions.h"
@@ -23,6 +24,7 @@ enum run_file {
     FILE_SAMPLES,
     FILE_INTERVALS,
     FILE_SESSIONS,
+    FILE_EVENTS,
     FILE_RUN,
     FILE_CONNECT_HGRM,
     FILE_APPEND_HGRM,
@@ -40,6 +42,7 @@ static const char *const file_names[FILES] = {
     [FILE_SAMPLES] = "samples.csv",
     [FILE_INTERVALS] = "intervals.csv",
     [FILE_SESSIONS] = "sessions.csv",
+    [FILE_EVENTS] = "events.csv",
     [FILE_RUN] = "run.json",
     [FILE_CONNECT_HGRM] = "connect.hgrm",
     [FILE_APPEND_HGRM] = "append.hgrm",
@@ -141,25 +144,6 @@ static void settle(struct run_files *files, enum run_file file, bool is_written)
     }
 }
 
-static int make_parents(const char *path)
-{
-    char prefix[PLAN_PATH_BYTES];
-    for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
-        if (path[i] != '/' || path[i - 1] == '/') {
-            continue;
-        }
-        if (path[i + strspn(path + i, "/")] == '\0') {
-            break; /* only slashes follow: this is the folder itself */
-        }
-        memcpy(prefix, path, i);
-        prefix[i] = '\0';
-        if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
-            return errno;
-        }
-    }
-    return 0;
-}
-
 static int open_file(struct run_files *files, enum run_file file)
 {
     const int fd = openat(files->folder, file_names[file],
@@ -232,6 +216,25 @@ static int prove_room(struct run_files *files)
     return number;
 }
 
+/* The user appends to this file: it is written once and let go of. */
+static int write_events(struct run_files *files, const struct plan *plan)
+{
+    static const struct mark none;
+    FILE *stream = files->streams[FILE_EVENTS];
+    struct csv csv;
+    csv_begin(&csv, stream, true);
+    csv_files_event(&csv, &none);
+    csv_end(&csv);
+    for (size_t i = 0; i < plan->mark_count; i++) {
+        csv_begin(&csv, stream, false);
+        csv_files_event(&csv, &plan->marks[i]);
+        csv_end(&csv);
+    }
+    files->streams[FILE_EVENTS] = NULL;
+    const bool has_failed = ferror(stream) != 0;
+    return fclose(stream) != 0 || has_failed ? ENOSPC : 0;
+}
+
 static int write_headers(struct run_files *files)
 {
     static const struct interval interval;
@@ -268,7 +271,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    int number = made->locale == (locale_t)0 ? ENOMEM : make_parents(path);
+    int number = made->locale == (locale_t)0 ? ENOMEM : folder_make_parents(path);
     if (number == 0 && mkdir(path, 0777) != 0) {
         number = errno;
     }
@@ -285,6 +288,9 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     }
     if (number == 0) {
         number = write_headers(made);
+    }
+    if (number == 0 && made->streams[FILE_EVENTS] != NULL) {
+        number = write_events(made, plan);
     }
     if (number != 0) {
         run_files_destroy(made, true);

@@ -3,7 +3,8 @@
  *
  * Everything that can be known to fail is tried before the first connection: the folder is made,
  * every file is created and there is room on the disk. While the run goes on intervals.csv and
- * samples.csv grow a row at a time (each flushed); the others are written at the end. A write that
+ * samples.csv grow a row at a time (each flushed); events.csv is written with the marks of the plan
+ * and then left to the user; the others are written at the end. A write that
  * fails marks its file as short and the run goes on.
  *
  * Rows of intervals.csv and samples.csv are written by the sampler's thread until it has stopped;

@@ -260,6 +260,36 @@ static void add_outcome(struct tree root, const struct result *result)
     tree_text(tree, "exit_reason", result->exit_reason);
 }
 
+static void add_expectations(struct tree root, const struct expectations *expectations)
+{
+    if (expectations == NULL || expectations->count == 0) {
+        tree_put(root, "expectations", json_null());
+        return;
+    }
+    struct tree list = tree_array(root, "expectations");
+    for (size_t i = 0; i < expectations->count; i++) {
+        const struct expectation *expectation = &expectations->entries[i];
+        struct tree entry = tree_append_object(list);
+        tree_text(entry, "bound", expectation->bound.text);
+        tree_text(entry, "figure", expectation->choice.names[expectation->chosen]);
+        tree_text(entry, "relation", bound_relation_text(expectation->bound.relation));
+        tree_number(entry, "limit", expectation->limit);
+        tree_number_if(entry, "value", expectation->is_known, expectation->value);
+        tree_bool(entry, "is_met", expectation->is_met);
+    }
+}
+
+static void add_events(struct tree root, const struct event_list *events)
+{
+    struct tree list = tree_array(root, "events");
+    for (size_t i = 0; i < events->count; i++) {
+        struct tree entry = tree_append_object(list);
+        tree_number(entry, "time_s", figures_seconds(events->entries[i].at_ns));
+        tree_text(entry, "text", events->entries[i].text);
+    }
+    tree_text(root, "events_note", events->note);
+}
+
 /* Complete, so that the histograms of several runs can be added up. */
 static void add_histograms(struct tree root, const struct plan *plan, const struct result *result)
 {
@@ -294,6 +324,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     tree_text(root, "version", APPEND_VERSION);
     add_figures(root, result);
     add_outcome(root, result);
+    add_expectations(root, result->expectations);
     add_times(root, result);
     json_plan_add_plan(root, plan);
     json_plan_add_environment(root, plan);
@@ -308,6 +339,8 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_counters(root, plan, result);
     add_causes(root, result);
     json_findings_add(root, &result->findings);
+    add_events(root, &result->events);
+    tree_text(root, "metrics_note", result->metrics_note);
     add_histograms(root, plan, result);
 }
 

@@ -10,6 +10,7 @@
 #include "report/clean.h"
 #include "report/figures.h"
 #include "report/screen.h"
+#include "report/text_expectations.h"
 #include "report/text_findings.h"
 #include "report/text_ledger.h"
 #include "report/text_sessions.h"
@@ -25,7 +26,7 @@ struct room {
     size_t cause_lines; /* of each */
     size_t memory_lines;
     size_t target_lines;
-    size_t limit_lines; /* of what shows a limit, and of how it is raised */
+    size_t limit_lines; /* of what shows a limit, of how it is raised, of what was expected */
 };
 
 /* A line as it is put together. */
@@ -403,9 +404,16 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     add_causes(screen, &result->causes, room);
     text_findings_add(screen, &result->findings, room->limit_lines);
     screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));
+    if (result->events.note[0] != '\0') {
+        screen_add_wrapped(screen, "Events", SCREEN_LABEL_COLUMNS, 3, result->events.note);
+    }
+    if (result->metrics_note[0] != '\0') {
+        screen_add_wrapped(screen, "Metrics", SCREEN_LABEL_COLUMNS, 2, result->metrics_note);
+    }
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
     }
+    text_expectations_add(screen, result->expectations, room->limit_lines);
     screen_add_wrapped(screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
                        result->verdict_reason);
 }

@@ -28,7 +28,7 @@ void text_findings_add(struct screen *screen, const struct findings *findings, s
         add_finding(screen, &findings->entries[i], lines);
     }
     if (findings->count > FINDINGS_SHOWN) {
-        screen_add(screen, "%*s%zu more: see findings in run.json", SCREEN_LABEL_COLUMNS, "",
+        screen_add(screen, "%*s%zu more: see findings in the JSON file", SCREEN_LABEL_COLUMNS, "",
                    findings->count - FINDINGS_SHOWN);
     }
 }

@@ -36,14 +36,14 @@ static void add_fairness(struct screen *screen, const struct fairness *fairness)
     char gap[UNITS_TEXT_BYTES];
     char text[240];
     snprintf(text, sizeof text,
-             "slowest session %s rows/s (%u), fastest %s (%u); longest without an "
-             "acknowledged append: %s (%u)",
+             "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
+             "acknowledged append: %s (session %u)",
              units_format_count((uint64_t)llround(fairness->slowest_rows_per_s), slowest),
              fairness->slowest_session,
              units_format_count((uint64_t)llround(fairness->fastest_rows_per_s), fastest),
              fairness->fastest_session, units_format_ns(fairness->longest_gap_ns, gap),
              fairness->longest_gap_session);
-    screen_add_wrapped(screen, "Fairness", SCREEN_LABEL_COLUMNS, 2, text);
+    screen_add_wrapped(screen, "Fairness", SCREEN_LABEL_COLUMNS, 3, text);
 }
 
 void text_sessions_add(struct screen *screen, const struct result *result)

@@ -50,8 +50,8 @@ class Restarts(harness.Case):
         server.kill()
         server.restart()
 
-    def finish(self, process, code=1):
-        ended = self.end(process, code, timeout_s=4 * harness.GUARD_S)
+    def finish(self, process):
+        ended = self.end(process, None, timeout_s=4 * harness.GUARD_S)
         return ended, self.check_run(self.out_folder, ended.code)
 
     def check_recovered(self, run, sessions, kills):
@@ -80,7 +80,10 @@ class Restarts(harness.Case):
         for _ in range(KILLS):
             self.kill_and_restart(process, server)
         self.wait_for_more(process, 2000)
-        _, run = self.finish(process)
+        ended, run = self.finish(process)
+        # A kill may find no batch on its way; a client that is slow is the bottleneck.
+        self.assertIn(ended.code, (1,) if run.rows["in_doubt"] > 0 else (0, 6), ended)
+        self.assertNotEqual(run.json["outcome"]["verdict"], "VALID")
         verified = self.check_recovered(run, SESSIONS, KILLS)
         self.assertEqual(verified["lost"], 0)
         self.assertEqual(run.verification["lost"], 0)
@@ -92,6 +95,7 @@ class Restarts(harness.Case):
         process = self.begin(server, sessions=20, seconds=15 * harness.SLOW, rate=4000)
         self.kill_and_restart(process, server, sessions=20)
         ended, run = self.finish(process)
+        self.assertEqual(ended.code, 1, ended)
         verified = self.check_recovered(run, 20, 1)
         self.assertGreater(verified["lost"], 0)
         self.assertEqual(verified["lost"], run.verification["lost"]

@@ -21,5 +21,7 @@ class SessionLimits(harness.Case):
         # the connection that asked is counted, and gone when the sessions come
         room = min(limit["allowed"] - limit["used"] + 1 for limit in limits.values())
         self.assertEqual(room, limits[name]["allowed"] - limits[name]["used"] + 1, limits)
-        self.assertEqual(run.sessions["connected"], min(room, self.SESSIONS), limits)
+        # sessions of an earlier run may have left between the question and the sessions
+        self.assertIn(run.sessions["connected"],
+                      range(min(room, self.SESSIONS), min(allowed, self.SESSIONS) + 1), limits)
         return limits

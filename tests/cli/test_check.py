@@ -78,9 +78,10 @@ class Low(Confined):
         self.assertEqual("append: " + ended.out.splitlines()[-1], ended.reason)
         predicted, first = self.predict(command, 500, "sqlite:")
         self.assertEqual(first, "RLIMIT_NOFILE")
-        _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check", code=None,
-                                 program=command)
-        # SQLite shares its log's index, and opens files for a moment while it connects
+        # One after the other: SQLite opens files for a moment while it connects, which many at a
+        # time lack. It also shares its log's index.
+        _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check",
+                                 "--connect-concurrency", 1, code=None, program=command)
         self.assertLessEqual(abs(run.sessions["connected"] - predicted), 6)
 
     def test_a_run_that_is_certain_to_fail(self):
@@ -94,7 +95,8 @@ class Low(Confined):
         command = self.command("nproc=50")
         predicted, _ = self.predict(command, 100, "null:")
         _, run = self.run_append(100, 1000, "null:", "--no-check", program=command, code=3)
-        self.assertEqual(run.sessions["connected"], predicted)
+        # A thread that was joined counts for a moment longer, and ThreadSanitizer starts one.
+        self.assertIn(run.sessions["connected"], (predicted, predicted - 1))
 
     def test_fewer_sessions_will_do(self):
         command = self.command("nproc=50")

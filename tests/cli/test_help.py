@@ -1,5 +1,6 @@
 """--help, --version and --plan."""
 
+import re
 import subprocess
 
 import harness
@@ -10,6 +11,7 @@ OPTIONS = (
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
     " --json --stack-size --help --version --plan"
 ).split()
+COMMANDS = ("check", "find-max", "sweep")
 
 
 class Help(harness.Case):
@@ -21,11 +23,26 @@ class Help(harness.Case):
         for word in (*OPTIONS, "SESSIONS", "RECORDS", "TARGET", "APPEND_PASSWORD", "null", "sqlite"):
             self.assertIn(word, ended.out)
 
-    def test_the_readme_has_every_option(self):
-        readme = (harness.ROOT / "README.md").read_text(encoding="utf-8")
-        for line in self.append("--help").out.splitlines():
-            if line.startswith("  --"):
-                self.assertIn(f"`{line.split()[0]}", readme)
+    def test_the_documents_have_every_option(self):
+        paths = [harness.ROOT / "README.md", *(harness.ROOT / "docs").glob("*.md")]
+        text = "".join(path.read_text(encoding="utf-8") for path in paths)
+        options = {line.split()[0] for command in ([], *([name] for name in COMMANDS))
+                   for line in self.append(*command, "--help").out.splitlines()
+                   if line.startswith("  --")}
+        self.assertGreater(len(options), 40)
+        missing = [option for option in options if not re.search(rf"`{option}\b", text)]
+        self.assertEqual(missing, [])
+
+    def test_every_command_is_listed(self):
+        for name in COMMANDS:
+            self.assertIn(f"append {name} ", self.append("--help").out)
+
+    def test_links_lead_somewhere(self):
+        for path in (harness.ROOT / "README.md", *(harness.ROOT / "docs").glob("*.md")):
+            text = path.read_text(encoding="utf-8")
+            links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+            for link in links:
+                self.assertTrue((path.parent / link).exists(), f"{path}: {link}")
 
     def test_help_wins_over_the_rest(self):
         self.assertIn("--connect-concurrency", self.append("50", "1000", "null:", "--help").out)

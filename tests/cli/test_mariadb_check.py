@@ -10,6 +10,7 @@ class Check(harness.Mariadb):
         server = harness.PrivateMariadb(self, max_connections=12)
         ended = self.append("check", "20", server.url, code=4)
         self.assertRegex(ended.out, r"(?m)^FAIL  max_connections +20 +12 +12 ")
+        self.assertRegex(ended.out, r"-> SET GLOBAL max_connections = 20;")
         self.assertRegex(ended.out, r"my\.cnf")
         self.refused("20", "2000", server.url, code=4,
                      pattern=r"1 to 12 sessions; the first limit is max_connections "

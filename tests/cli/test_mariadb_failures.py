@@ -26,7 +26,7 @@ class Blocked(harness.Mariadb):
     def kill_one(self, how, method, code):
         """The run in which the first of the sessions that wait was killed."""
         out = self.out()
-        process = self.start("10", "50000", self.url, "--rate", "20000", "--read", "none",
+        process = self.start("10", "100000", self.url, "--rate", "20000", "--read", "none",
                              "--method", method, "--recreate", "--out", out)
         self.wait_for_rows(process, out)
         locker = self.lock()

@@ -39,6 +39,7 @@ class Small(harness.Case):
         server = harness.PrivateServer(self, max_connections=12, superuser_reserved_connections=2)
         ended = self.append("check", "20", server.url, code=4)
         self.assertRegex(ended.out, r"(?m)^FAIL  max_connections +20 +10 +10 ")
+        self.assertRegex(ended.out, r"(?m)^   -> max_connections = 22 in postgresql.conf, ")
         self.assertRegex(ended.reason, r"^append: 1 to 10 sessions; the first limit is "
                                        r"max_connections \(database, PostgreSQL\)$")
         self.refused("20", "2000", server.url, code=4,
@@ -47,7 +48,9 @@ class Small(harness.Case):
         # a run has just left: its sessions may be there still
         for _ in range(3):
             self.run_append("10", "1000", server.url)
-        _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10", code=4)
+        # One after the other: a session that is sent away holds a place until then.
+        _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10",
+                                 "--connect-concurrency", "1", code=4)
         self.assertEqual(run.sessions["connected"], 10)
 
     def test_a_full_server(self):

@@ -4,6 +4,7 @@
 
 #include "limits/evidence_counters.h"
 #include "limits/limits_text.h"
+#include "measure/procfs_text.h"
 
 static bool parse_rlimits(const char *text, size_t length)
 {
@@ -136,8 +137,8 @@ static bool count_lines(const char *text, size_t length)
 static bool parse_value(const char *text, size_t length)
 {
     uint64_t value;
-    return evidence_parse_value(text, length, "oom_kill", &value) ||
-           evidence_parse_value(text, length, "max", &value);
+    const struct procfs_text all = procfs_text_of(text, length);
+    return procfs_text_find(all, "oom_kill", &value) || procfs_text_find(all, "max", &value);
 }
 
 static bool parse_netstat(const char *text, size_t length)

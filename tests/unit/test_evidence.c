@@ -7,6 +7,7 @@
 #include "limits/evidence_cause.h"
 #include "limits/evidence_counters.h"
 #include "limits/evidence_name.h"
+#include "measure/procfs_text.h"
 
 static struct result result; /* too large for a stack */
 static struct limit_list before;
@@ -283,7 +284,18 @@ static void test_a_server_that_ended(void **state)
     check_says(finding, "mariadbd (pid 77) ended; the first session lost it 2.50 s into the run");
     assert_null(strstr(finding->evidence, "memory"));
     facts.growth[EVIDENCE_OOM_KILLS] = 1;
-    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "of this machine for memory meanwhile");
+    finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
+    assert_string_equal(finding->name, "end of the server's process");
+    check_says(finding, "; the kernel killed 1 process of this machine for memory");
+    /* a session's own process may have been it, when the server goes on */
+    facts.is_server_gone = false;
+    finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
+    assert_string_equal(finding->name, "OOM kill");
+    check_says(finding, "connections were lost, mariadbd (pid 77) goes on; the first session lost");
+    facts.is_server_here = false;
+    name_none();
+    facts.is_server_here = true;
+    facts.is_server_gone = true;
     add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
     snprintf(before.entries[0].where, sizeof before.entries[0].where, "/x/memory.max");
     facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
@@ -292,9 +304,11 @@ static void test_a_server_that_ended(void **state)
     check_says(finding, "of its cgroup for memory; its cgroup may have 64.0 MiB (/x/memory.max)");
     /* one process of the server, not the server */
     facts.is_server_gone = false;
-    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "a process of mariadbd (pid 77) ended");
-    facts.is_server_gone = true;
+    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of its cgroup");
     facts.server_pid = 0;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, and the server goes on; ");
+    facts.is_server_gone = true;
     facts.port = 5432;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nobody listens on port 5432 any more");
 }
@@ -318,14 +332,14 @@ static void test_parse_value(void **state)
     static const char control[] = "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n";
     uint64_t value = 0;
     (void)state;
-    assert_true(evidence_parse_value(control, strlen(control), "oom_kill", &value));
+    assert_true(procfs_text_find(procfs_text_of(control, strlen(control)), "oom_kill", &value));
     assert_int_equal(value, 7);
-    assert_true(evidence_parse_value("max 12\n", 7, "max", &value));
+    assert_true(procfs_text_find(procfs_text_of("max 12\n", 7), "max", &value));
     assert_int_equal(value, 12);
-    assert_false(evidence_parse_value(control, strlen(control), "oom", &value));
-    assert_false(evidence_parse_value("max 12", 6, "max", &value)); /* cut */
-    assert_false(evidence_parse_value("max twelve\n", 11, "max", &value));
-    assert_false(evidence_parse_value("", 0, "max", &value));
+    assert_false(procfs_text_find(procfs_text_of(control, strlen(control)), "oom", &value));
+    assert_false(procfs_text_find(procfs_text_of("max 12", 6), "max", &value)); /* cut */
+    assert_false(procfs_text_find(procfs_text_of("max twelve\n", 11), "max", &value));
+    assert_false(procfs_text_find(procfs_text_of("", 0), "max", &value));
 }
 
 static void test_parse_netstat(void **state)

@@ -176,7 +176,7 @@ static void test_whole_run(void **state)
     result.session_list = sessions;
     result.session_count = 2;
     struct run_files *files = create();
-    assert_int_equal(count_entries(plan.out_folder), 11);
+    assert_int_equal(count_entries(plan.out_folder), 12);
     run_files_add_interval(files, &interval);
     assert_int_equal(count_lines("intervals.csv"), 2); /* on the disk at once */
     run_files_add_interval(files, &interval);
@@ -188,6 +188,7 @@ static void test_whole_run(void **state)
     assert_int_equal(count_lines("intervals.csv"), 3);
     assert_int_equal(count_lines("summary.csv"), 2);
     assert_non_null(strstr(content_of("summary.csv"), "\"said \"\"no\"\", twice\""));
+    assert_string_equal(content_of("events.csv"), "time,text\r\n");
     assert_memory_equal(content_of("summary.csv"), "adapter,target,sessions,records,max_cpu", 39);
     assert_string_equal(
         content_of("sessions.csv"),
@@ -213,7 +214,7 @@ static void test_only_histograms_of_what_was_asked_for(void **state)
     struct run_files *files = create();
     run_files_finish(files, &plan, &table, &result);
     run_files_destroy(files, false);
-    assert_int_equal(count_entries(plan.out_folder), 8);
+    assert_int_equal(count_entries(plan.out_folder), 9);
     assert_false(exists(path_of("response.hgrm")));
     assert_false(exists(path_of("recover.hgrm")));
     assert_false(exists(path_of("reconnect.hgrm")));
@@ -232,7 +233,7 @@ static void test_existing_folder(void **state)
     snprintf(expected, sizeof expected,
              "output folder '%s' exists already: name another with --out", plan.out_folder);
     assert_string_equal(error.text, expected);
-    assert_int_equal(count_entries(plan.out_folder), 8); /* what was there is left alone */
+    assert_int_equal(count_entries(plan.out_folder), 9); /* what was there is left alone */
 }
 
 /* Also an empty one: it is somebody's, and must not go with the failure. */
@@ -253,7 +254,7 @@ static void test_trailing_slashes(void **state)
     (void)state;
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s//a///b//", base);
     run_files_destroy(create(), false);
-    assert_int_equal(count_entries(plan.out_folder), 8);
+    assert_int_equal(count_entries(plan.out_folder), 9);
 }
 
 static void test_unmakeable_folder(void **state)

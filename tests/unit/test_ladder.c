@@ -25,15 +25,19 @@ static struct {
     int breaks_above; /* with more connections it loses one at each append */
     int busy_above;   /* connections beyond so many never get their lock */
     int rejects_above;
+    int blocks_above;    /* the first connection beyond so many gets no answer until it is cut */
     unsigned connecting; /* sessions that connect at a time; 1: they come in order */
 } server;
 static atomic_int alive;
 static atomic_int most_alive;
+static atomic_bool has_blocked;
 static atomic_size_t kept_count;
 static int64_t kept[KEPT_MAX]; /* values of the unique column */
 
 struct adapter_conn {
     bool is_starved;
+    bool is_blocked;
+    atomic_bool is_cut;
     size_t pending;
     int64_t values[16];
 };
@@ -55,6 +59,7 @@ static enum status limited_open(const struct target *target, struct adapter_conn
     *conn = calloc(1, sizeof **conn);
     assert_non_null(*conn);
     (*conn)->is_starved = number > server.busy_above;
+    (*conn)->is_blocked = number > server.blocks_above && !atomic_exchange(&has_blocked, true);
     return STATUS_OK;
 }
 
@@ -64,6 +69,11 @@ static void limited_close(struct adapter_conn *conn)
         atomic_fetch_sub(&alive, 1);
     }
     free(conn);
+}
+
+static void limited_interrupt(struct adapter_conn *conn)
+{
+    atomic_store(&conn->is_cut, true);
 }
 
 static enum status limited_append_open(struct adapter_conn *conn, const struct table *table,
@@ -93,6 +103,13 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
 {
     *accepted = 0;
     mono_sleep(MONO_NS_PER_MS);
+    if (conn->is_blocked) {
+        while (!atomic_load(&conn->is_cut)) {
+            mono_sleep(MONO_NS_PER_MS);
+        }
+        error_set(error, ERROR_CONNECTION, 2013, "08006", "cut");
+        return STATUS_LOST;
+    }
     if (atomic_load(&alive) > server.breaks_above) {
         error_set(error, ERROR_CONNECTION, 2013, "08006", "gone");
         return STATUS_LOST;
@@ -114,6 +131,7 @@ static const struct adapter limited = {
     .stack_bytes = 256 * 1024,
     .open = limited_open,
     .close = limited_close,
+    .interrupt = limited_interrupt,
     .append_open = limited_append_open,
     .append_rows = limited_append_rows,
     .append_close = limited_append_close,
@@ -153,6 +171,8 @@ static struct ladder_config begin(void)
     server.breaks_above = NO_LIMIT;
     server.busy_above = NO_LIMIT;
     server.rejects_above = NO_LIMIT;
+    server.blocks_above = NO_LIMIT;
+    atomic_store(&has_blocked, false);
     server.connecting = 8;
     atomic_store(&alive, 0);
     atomic_store(&most_alive, 0);
@@ -350,13 +370,37 @@ static void test_sessions_without_progress(void **state)
     finish(&outcome);
 }
 
+/* A session that does not leave is cut: its call fails, and the level for which it left does not.
+ */
+static void test_a_session_that_is_cut(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    config.first = 13;
+    config.patience_ns = 200 * MONO_NS_PER_MS;
+    server.blocks_above = 12;
+    server.connecting = 1;
+    search(config, 13, &outcome);
+    assert_int_equal(outcome.search.levels[0].reason, LEVEL_NO_PROGRESS);
+    assert_int_equal(outcome.search.levels[1].sessions, 6);
+    for (size_t i = 1; i < outcome.search.count; i++) {
+        assert_int_equal(outcome.search.levels[i].outcome, LEVEL_HELD);
+        assert_int_equal(outcome.search.levels[i].failed, 0);
+    }
+    assert_int_equal(outcome.search.end, SEARCH_BOUND);
+    assert_int_equal(outcome.search.held, 13);
+    assert_int_equal(outcome.result->sessions_cut, 1);
+    finish(&outcome);
+}
+
 static void test_time_is_over(void **state)
 {
     (void)state;
     struct outcome outcome;
     struct ladder_config config = begin();
     config.hold_ns = 60 * MONO_NS_PER_S;
-    config.max_time_ns = 200 * MONO_NS_PER_MS;
+    config.max_time_ns = 3 * MONO_NS_PER_S; /* enough for ten sessions to come up */
     search(config, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_TIME);
     assert_int_equal(outcome.search.held, 0);
@@ -389,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_sessions_that_are_lost),
         cmocka_unit_test(test_appends_that_are_refused),
         cmocka_unit_test(test_sessions_without_progress),
+        cmocka_unit_test(test_a_session_that_is_cut),
         cmocka_unit_test(test_time_is_over),
         cmocka_unit_test(test_memory_is_over),
     };

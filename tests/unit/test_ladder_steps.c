@@ -66,12 +66,14 @@ static void test_memory(void **state)
     (void)state;
     uint64_t total = 0;
     uint64_t available = 0;
-    assert_true(ladder_memory_parse("MemTotal:       1000 kB\nMemFree:  1 kB\n"
-                                    "MemAvailable:    600 kB\nBuffers: 2 kB\n",
-                                    &total, &available));
+    const char text[] = "MemTotal:       1000 kB\nMemFree:  1 kB\n"
+                        "MemAvailable:    600 kB\nBuffers: 2 kB\n";
+    assert_true(ladder_memory_parse(text, sizeof text - 1, &total, &available));
     assert_int_equal(total, 1000 * 1024);
     assert_int_equal(available, 600 * 1024);
-    assert_false(ladder_memory_parse("MemTotal:  1000 kB\n", &total, &available));
+    assert_false(ladder_memory_parse(text, 24, &total, &available));
+    const char more[] = "MemTotal: 5 kB\nMemAvailable: 6 kB\n";
+    assert_false(ladder_memory_parse(more, sizeof more - 1, &total, &available));
 
     const struct ladder_memory memory = {
         .total_bytes = 1000, .limit_bytes = 900, .base_bytes = 100};

@@ -12,6 +12,7 @@
 
 #include "limits/backlog.h"
 #include "limits/limits.h"
+#include "limits/reading.h"
 #include "limits/remedy.h"
 #include "report/check.h"
 
@@ -100,6 +101,40 @@ static void test_sides(void **state)
     assert_int_equal(find(&list, LIMIT_SESSIONS)->grade, LIMIT_PASS);
 }
 
+static void test_fix_of_a_setting(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"max_connections = N+3 in postgresql.conf", "max_connections = 123 in postgresql.conf"},
+        {"SET x = N; to keep it, x = N under [mysqld]",
+         "SET x = 120; to keep it, x = 120 under [mysqld]"},
+        {"ALTER ROLE \"a N b\" CONNECTION LIMIT N", "ALTER ROLE \"a N b\" CONNECTION LIMIT 120"},
+        {"ALTER ROLE N5 CONNECTION LIMIT N", "ALTER ROLE N5 CONNECTION LIMIT 120"},
+        {"N sessions, NO more", "N sessions, NO more"},
+        {"", ""},
+    };
+    char fix[64];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        database_fill_fix(fix, sizeof fix, cases[i][0], 120);
+        assert_string_equal(fix, cases[i][1]);
+    }
+    char small[8];
+    database_fill_fix(small, sizeof small, "LIMIT N", 1234567);
+    assert_string_equal(small, "LIMIT 1");
+    /* for those that are there already, too */
+    static const struct server_limits server = {
+        .count = 1,
+        .sessions = {{.name = "max_connections", .allowed = 10, .used = 4, .fix = "x = N"}}};
+    const struct limits_question question = {.sessions = 8,
+                                             .stack_bytes = 65536,
+                                             .has_server = true,
+                                             .is_remote = true,
+                                             .server = &server};
+    struct limit_list list;
+    limits_read(&question, &list);
+    assert_string_equal(find(&list, LIMIT_SESSIONS)->fix, "x = 11");
+}
+
 static void test_ports_of_unix_sockets(void **state)
 {
     (void)state;
@@ -157,12 +192,17 @@ static void test_remedies(void **state)
 {
     (void)state;
     struct place place;
-    char fix[240];
+    char fix[LIMIT_FIX_BYTES];
     const struct remedy_rlimit files = {.item = "nofile", .user = "ann", .value = 5000, .hard = 9};
     remedy_find_place(&place, "0::/user.slice/user-1000.slice/session-2.scope\n", false);
     assert_int_equal(place.kind, PLACE_LOGIN);
     remedy_rlimit(fix, sizeof fix, &place, &files);
-    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000"));
+    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000, then log in again"));
+    assert_non_null(strstr(fix, "sudo prlimit --nofile=5000 --pid $$"));
+    struct remedy_rlimit of_server = files;
+    of_server.pid = 123;
+    remedy_rlimit(fix, sizeof fix, &place, &of_server);
+    assert_non_null(strstr(fix, "prlimit --nofile=5000 --pid 123"));
     /* the user may go up to the hard limit alone */
     const struct remedy_rlimit soft = {.item = "nproc", .user = "ann", .value = 50, .hard = 90};
     remedy_rlimit(fix, sizeof fix, &place, &soft);
@@ -175,8 +215,6 @@ static void test_remedies(void **state)
     assert_non_null(strstr(fix, "LimitNOFILE=5000"));
     assert_non_null(strstr(fix, "systemctl edit mariadb.service"));
     const struct remedy_cgroup tasks = {.file = "/sys/fs/cgroup/x/pids.max", .value = 70};
-    remedy_cgroup(fix, sizeof fix, &place, &tasks);
-    assert_string_equal(fix, "systemctl set-property mariadb.service TasksMax=70");
     remedy_find_place(&place, "0::/system.slice/docker.service\n", false);
     assert_int_equal(place.kind, PLACE_SERVICE);
 
@@ -184,8 +222,44 @@ static void test_remedies(void **state)
     assert_int_equal(place.kind, PLACE_CONTAINER);
     remedy_rlimit(fix, sizeof fix, &place, &files);
     assert_string_equal(fix, "docker run --ulimit nofile=5000:5000 ...");
+    /* docker takes no such option */
+    const struct remedy_rlimit space = {.item = "as", .user = "ann", .value = 5000, .hard = 9};
+    remedy_rlimit(fix, sizeof fix, &place, &space);
+    assert_string_equal(fix, "as root of the machine: prlimit --as=5000 --pid PID");
     remedy_cgroup(fix, sizeof fix, &place, &tasks);
     assert_string_equal(fix, "docker update --pids-limit 70 CONTAINER");
+    const struct remedy_cgroup memory = {.file = "/m/memory.max", .is_memory = true, .value = 9};
+    remedy_cgroup(fix, sizeof fix, &place, &memory);
+    assert_string_equal(fix, "docker update --memory 9 --memory-swap 9 CONTAINER");
+}
+
+/* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
+static void test_remedies_of_units(void **state)
+{
+    (void)state;
+    struct place place;
+    char fix[LIMIT_FIX_BYTES];
+    remedy_find_place(&place, "0::/system.slice/mariadb.service\n", false);
+    const struct {
+        const char *file;
+        const char *fix;
+    } units[] = {
+        {"/sys/fs/cgroup/system.slice/mariadb.service/pids.max",
+         "systemctl set-property mariadb.service TasksMax=70"},
+        {"/sys/fs/cgroup/pids/user.slice/pids.max",
+         "systemctl set-property user.slice TasksMax=70"},
+        {"/c/user.slice/user@7.service/pids.max",
+         "systemctl set-property user@7.service TasksMax=70"},
+        {"/c/user.slice/user@7.service/a.slice/pids.max",
+         "systemctl --user set-property a.slice TasksMax=70"},
+        {"/sys/fs/cgroup/x/pids.max", "echo 70 > /sys/fs/cgroup/x/pids.max"},
+        {"pids.max", "echo 70 > pids.max"},
+    };
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const struct remedy_cgroup unit = {.file = units[i].file, .value = 70};
+        remedy_cgroup(fix, sizeof fix, &place, &unit);
+        assert_string_equal(fix, units[i].fix);
+    }
 }
 
 static void test_conclusion(void **state)
@@ -210,9 +284,14 @@ static void test_conclusion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_of_limits), cmocka_unit_test(test_open_files),
-        cmocka_unit_test(test_sides),           cmocka_unit_test(test_ports_of_unix_sockets),
-        cmocka_unit_test(test_backlog),         cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_first_of_limits),
+        cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_ports_of_unix_sockets),
+        cmocka_unit_test(test_backlog),
+        cmocka_unit_test(test_remedies),
+        cmocka_unit_test(test_fix_of_a_setting),
+        cmocka_unit_test(test_remedies_of_units),
         cmocka_unit_test(test_conclusion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,15 +169,29 @@ static void test_url_parts(void **state)
 static void test_bad_urls(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"db://h:port/d", "db://h:0/d", "db://[::1/d",   "db://h/%zz",
-                                      "db://h/%00",    "db:host",    "db://h:99999/d"};
+    /* the last ones have passwords that would be taken for a port, a database or a parameter */
+    static const char *const bad[] = {
+        "db://h:port/d",   "db://h:0/d",        "db://[::1/d",      "db://h/%zz",
+        "db://h/%00",      "db:host",           "db://h:99999/d",   "db://u:12#secret@h/d",
+        "db://u:12/34@h",  "db://u:12?34@h/d",  "db://u:1/2?3@h/d", "db://u:12#secret@h/d?a=b@c",
+        "db://u:12@3/4@h", "db://u:12/3@h?a=b",
+    };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct url url;
         struct error error;
         error_clear(&error);
         assert_int_equal(url_parse(&url, bad[i], false, &error), STATUS_REJECTED);
         assert_int_equal(error.kind, ERROR_USAGE);
+        assert_null(strstr(error.text, "12"));
+        assert_null(strstr(error.text, "secret"));
     }
+    /* an @ in the value of a parameter is none of that */
+    struct url url;
+    assert_int_equal(url_parse(&url, "db://h:1/d?user=me@there", false, NULL), STATUS_OK);
+    assert_int_equal(url.port, 1);
+    url_fini(&url);
+    assert_int_equal(url_parse(&url, "db://h:1/d?password=a#b@c", false, NULL), STATUS_OK);
+    url_fini(&url);
 }
 
 static void test_redaction(void **state)

@@ -120,7 +120,7 @@ static void test_limits_are_named(void **state)
     check_contains(text, "\nLimit     first (server), 1,200 sessions: all were in use\n"
                          "          to raise it: sysctl -w first=9\n"
                          "Limit     second (server), 1 session: all were in use\n");
-    check_contains(text, "\n          1 more: see findings in run.json\n");
+    check_contains(text, "\n          1 more: see findings in the JSON file\n");
     assert_null(strstr(text, "third"));
     free(text);
 }

@@ -66,8 +66,8 @@ static void test_fairness(void **state)
                                          .fastest_rows_per_s = 99999.6,
                                          .longest_gap_session = 5,
                                          .longest_gap_ns = 2500000000};
-    expect("Fairness  slowest session 1,234 rows/s (7), fastest 100,000 (3); longest without\n"
-           "          an acknowledged append: 2.50 s (5)\n");
+    expect("Fairness  slowest 1,234 rows/s (session 7), fastest 100,000 (session 3); longest\n"
+           "          without an acknowledged append: 2.50 s (session 5)\n");
 }
 
 int main(void)

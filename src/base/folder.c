@@ -1,0 +1,48 @@
+#include "base/folder.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    PATH_BYTES = 4096,
+    OPEN_FOLDERS = 16
+};
+
+int folder_make_parents(const char *path)
+{
+    char prefix[PATH_BYTES];
+    for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
+        if (path[i] != '/' || path[i - 1] == '/') {
+            continue;
+        }
+        if (path[i + strspn(path + i, "/")] == '\0') {
+            break; /* only slashes follow: this is the folder itself */
+        }
+        memcpy(prefix, path, i);
+        prefix[i] = '\0';
+        if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    return remove(path) == 0 ? 0 : errno;
+}
+
+int folder_remove(const char *path)
+{
+    const int number = nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    if (number >= 0) {
+        return number;
+    }
+    return errno == ENOENT ? 0 : errno;
+}

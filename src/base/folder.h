@@ -1,0 +1,12 @@
+/* Folders on disk. */
+#ifndef BASE_FOLDER_H
+#define BASE_FOLDER_H
+
+/* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
+int folder_make_parents(const char *path);
+
+/* Removes a folder with all that is in it, without following links out of it. Returns 0, also when
+ * there is none, or errno. */
+int folder_remove(const char *path);
+
+#endif

@@ -1,0 +1,381 @@
+#include "chart/run_charts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mono.h"
+#include "chart/axis.h"
+#include "chart/time_charts.h"
+#include "measure/histogram.h"
+
+enum {
+    PACE_POINTS = 100,
+    LOG_FROM_RATIO = 50 /* of highest to lowest: a linear axis would hide the low ones */
+};
+
+struct maker {
+    struct chart_list *list;
+    struct buffer *absent;
+    const struct saved_run *run;
+    const struct event_list *events;
+    double end_s;
+};
+
+static void say_absent(const struct maker *maker, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say_absent(const struct maker *maker, const char *format, ...)
+{
+    char sentence[ERROR_TEXT_BYTES + 64];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(sentence, sizeof sentence, format, list);
+    va_end(list);
+    buffer_add_format(maker->absent, "%s%s", maker->absent->length > 0 ? " " : "", sentence);
+}
+
+/* Times in ms: logarithmic when asked for or when the highest would hide the lowest, else in the
+ * unit in which the highest has few digits. */
+static void fit_latency(struct chart *chart, bool is_log)
+{
+    double low = 0, high = 0;
+    chart_span_y(chart, 0, &low, &high);
+    if (is_log || (low > 0 && high / low >= LOG_FROM_RATIO)) {
+        snprintf(chart->y.label, sizeof chart->y.label, "latency (log scale)");
+        axis_fit_log_time(&chart->y, low, high);
+        return;
+    }
+    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "µs" : "ms";
+    const double factor = high >= 10000 ? 1e-3 : high < 0.1 ? 1e3 : 1;
+    chart_scale_y(chart, factor);
+    snprintf(chart->y.label, sizeof chart->y.label, "latency, %s", unit);
+    axis_fit_from_zero(&chart->y, high * factor);
+}
+
+static void fit_plain(struct chart *chart, const char *label)
+{
+    double low = 0, high = 0;
+    chart_span_y(chart, 0, &low, &high);
+    snprintf(chart->y.label, sizeof chart->y.label, "%s", label);
+    axis_fit_from_zero(&chart->y, high);
+}
+
+/* Rows of no length, as those of a run below 1 ms, are no levels. */
+static void take_time_chart(const struct maker *maker, struct chart *chart)
+{
+    if (!chart_has_data(chart)) {
+        say_absent(maker, "No chart of %s: the run was too short.", chart->title);
+        chart_fini(chart);
+        return;
+    }
+    time_charts_finish_x(chart, maker->end_s, maker->events);
+    chart_list_take(maker->list, chart);
+}
+
+static void note_merging(struct chart *chart, const struct csv_table *table, const char *how)
+{
+    if (table->rows > TIME_LEVELS_MAX) {
+        snprintf(chart->note, sizeof chart->note, "%zu rows each are drawn as one: %s.",
+                 (table->rows + TIME_LEVELS_MAX - 1) / TIME_LEVELS_MAX, how);
+    }
+}
+
+static bool has_some(const struct csv_table *table, const char *column)
+{
+    const size_t place = csv_table_column(table, column);
+    for (size_t row = 0; row < table->rows; row++) {
+        double value;
+        if (csv_table_number(table, row, place, &value) && value > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_rows(const struct maker *maker)
+{
+    const struct csv_table *table = &maker->run->intervals;
+    struct chart chart;
+    chart_init(&chart, "rows-per-second", "Rows acknowledged each second");
+    if (!has_some(table, "rows_per_s") ||
+        !time_charts_add(&chart, table, "rows_per_s", "rows/s", TIME_MEAN)) {
+        say_absent(maker, "No chart of rows over time: no row was acknowledged.");
+        chart_fini(&chart);
+        return;
+    }
+    chart.series[0].is_filled = true;
+    fit_plain(&chart, "rows/s");
+    note_merging(&chart, table, "the mean");
+    take_time_chart(maker, &chart);
+}
+
+static void add_latency(const struct maker *maker, const char *call, const char *title)
+{
+    const struct csv_table *table = &maker->run->intervals;
+    char name[CHART_NAME_BYTES], p50[32], p99[32];
+    snprintf(name, sizeof name, "%s-latency", call);
+    snprintf(p50, sizeof p50, "%s_p50_ms", call);
+    snprintf(p99, sizeof p99, "%s_p99_ms", call);
+    struct chart chart;
+    chart_init(&chart, name, title);
+    time_charts_add(&chart, table, p50, "p50", TIME_HIGHEST);
+    time_charts_add(&chart, table, p99, "p99", TIME_HIGHEST);
+    if (!chart_has_data(&chart)) {
+        say_absent(maker, "No chart of %s latency over time: no %s ended.", call, call);
+        chart_fini(&chart);
+        return;
+    }
+    fit_latency(&chart, false);
+    note_merging(&chart, table, "the highest of them");
+    take_time_chart(maker, &chart);
+}
+
+static void add_sessions(const struct maker *maker)
+{
+    const struct csv_table *table = &maker->run->intervals;
+    struct chart chart;
+    chart_init(&chart, "sessions", "Sessions alive");
+    if (!has_some(table, "sessions_alive") ||
+        !time_charts_add(&chart, table, "sessions_alive", "alive", TIME_MEAN)) {
+        say_absent(maker,
+                   "No chart of sessions over time: at no end of an interval was one alive.");
+        chart_fini(&chart);
+        return;
+    }
+    if (has_some(table, "sessions_without_progress")) {
+        time_charts_add(&chart, table, "sessions_without_progress", "without progress",
+                        TIME_HIGHEST);
+    } else {
+        chart.series[0].is_filled = true;
+    }
+    fit_plain(&chart, "sessions");
+    take_time_chart(maker, &chart);
+}
+
+/* Only where something went wrong. */
+static void add_errors(const struct maker *maker)
+{
+    static const char *const columns[][2] = {{"errors", "errors"},
+                                             {"connections_lost", "connections lost"},
+                                             {"reconnects", "connected again"}};
+    const struct csv_table *table = &maker->run->intervals;
+    struct chart chart;
+    chart_init(&chart, "errors", "Errors");
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        if (has_some(table, columns[i][0])) {
+            time_charts_add(&chart, table, columns[i][0], columns[i][1], TIME_HIGHEST);
+        }
+    }
+    if (chart.series_count == 0) {
+        chart_fini(&chart);
+        return;
+    }
+    fit_plain(&chart, "number in an interval");
+    take_time_chart(maker, &chart);
+}
+
+/* Why the server's own figures are not there, in the run's words. */
+static void note_server(const struct maker *maker, struct chart *chart, bool has_server)
+{
+    const char *note = json_string_value(saved_run_json(maker->run, "resources.server_note"));
+    if (!has_server) {
+        const size_t left = sizeof chart->note - 60;
+        snprintf(chart->note, sizeof chart->note, "The server's own is not known%s%.*s.",
+                 note == NULL || note[0] == '\0' ? "" : ": ", (int)left, note == NULL ? "" : note);
+    }
+}
+
+static void add_cpu(const struct maker *maker)
+{
+    const struct csv_table *table = &maker->run->samples;
+    struct chart chart;
+    chart_init(&chart, "cpu", "CPU");
+    const bool has_server =
+        time_charts_add(&chart, table, "server_cpu_percent", "server", TIME_MEAN);
+    time_charts_add(&chart, table, "client_cpu_percent", "append", TIME_MEAN);
+    time_charts_add(&chart, table, "host_cpu_percent", "whole machine", TIME_MEAN);
+    if (!chart_has_data(&chart)) {
+        say_absent(maker, "No chart of CPU: no sample was taken.");
+        chart_fini(&chart);
+        return;
+    }
+    snprintf(chart.y.label, sizeof chart.y.label, "%% of all CPUs");
+    axis_fit_from_zero(&chart.y, 100);
+    chart.y.high = 105; /* a machine that is wholly busy is to be seen below the border */
+    note_server(maker, &chart, has_server);
+    take_time_chart(maker, &chart);
+}
+
+static void add_memory(const struct maker *maker)
+{
+    const struct csv_table *table = &maker->run->samples;
+    struct chart chart;
+    chart_init(&chart, "memory", "Memory");
+    const bool has_server =
+        time_charts_add(&chart, table, "server_memory_mib", "server", TIME_HIGHEST);
+    const char *source = json_string_value(saved_run_json(maker->run, "resources.memory_source"));
+    if (!has_server || source == NULL || strcmp(source, "self") != 0) {
+        time_charts_add(&chart, table, "client_memory_mib", "append", TIME_HIGHEST);
+    }
+    double low = 0, high = 0;
+    if (!chart_span_y(&chart, 0, &low, &high)) {
+        say_absent(maker, "No chart of memory: no sample has it.");
+        chart_fini(&chart);
+        return;
+    }
+    const bool is_large = high >= 10240;
+    chart_scale_y(&chart, is_large ? 1.0 / 1024 : 1);
+    fit_plain(&chart, is_large ? "memory, GiB" : "memory, MiB");
+    if (has_server && chart.series_count == 1) {
+        snprintf(chart.note, sizeof chart.note,
+                 "The database is part of append: the memory is that of both.");
+    }
+    note_server(maker, &chart, has_server);
+    take_time_chart(maker, &chart);
+}
+
+/* False: the histogram is empty or not understood. */
+static bool read_histogram(struct histogram *histogram, const json_t *json)
+{
+    histogram_clear(histogram);
+    size_t i;
+    json_t *pair;
+    json_array_foreach(json_object_get(json, "low_ns_count"), i, pair)
+    {
+        const json_int_t low = json_integer_value(json_array_get(pair, 0));
+        const json_int_t count = json_integer_value(json_array_get(pair, 1));
+        if (low < 0 || low >= HISTOGRAM_LIMIT_NS || count <= 0) {
+            return false;
+        }
+        histogram->counts[histogram_bucket(low)] += (uint64_t)count;
+        histogram->total += (uint64_t)count;
+    }
+    const json_int_t overflow = json_integer_value(json_object_get(json, "overflow"));
+    histogram->overflow = overflow > 0 ? (uint64_t)overflow : 0;
+    histogram->total += histogram->overflow;
+    histogram->max_ns = json_integer_value(json_object_get(json, "max_ns"));
+    return histogram->total > 0 && histogram->max_ns > 0;
+}
+
+static void add_percentiles(struct chart *chart, const struct histogram *histogram,
+                            const char *name)
+{
+    struct chart_series *series = chart_add_series(chart, name);
+    const double total = (double)histogram->total;
+    double seen = 0;
+    for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS && series != NULL; bucket++) {
+        if (histogram->counts[bucket] == 0) {
+            continue;
+        }
+        const int64_t high_ns = histogram_bucket_high_ns(bucket);
+        const double ms = (double)(high_ns < histogram->max_ns ? high_ns : histogram->max_ns) /
+                          (double)MONO_NS_PER_MS;
+        const double before = seen;
+        seen += (double)histogram->counts[bucket];
+        /* a step from the share that is below to that which is not above */
+        chart_add_point(chart, series, total / (total - before), ms);
+        chart_add_point(chart, series, seen < total ? total / (total - seen) : total, ms);
+    }
+    if (histogram->overflow > 0 && series != NULL) {
+        chart_add_point(chart, series, total, (double)histogram->max_ns / (double)MONO_NS_PER_MS);
+    }
+}
+
+static void add_latency_by_percentile(const struct maker *maker)
+{
+    static const char *const names[] = {"append", "count", "connect", "response", "recover"};
+    struct chart chart;
+    double most = 0;
+    chart_init(&chart, "latency-by-percentile", "Latency by percentile");
+    struct histogram *histogram = malloc(sizeof *histogram);
+    chart.has_failed = histogram == NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && histogram != NULL; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "histograms.%s", names[i]);
+        const json_t *json = saved_run_json(maker->run, path);
+        if (json != NULL && read_histogram(histogram, json)) {
+            add_percentiles(&chart, histogram, names[i]);
+            most = most > (double)histogram->total ? most : (double)histogram->total;
+        }
+    }
+    free(histogram);
+    double low, high;
+    if (!chart_span_y(&chart, 0, &low, &high)) {
+        say_absent(maker, "No chart of latency by percentile: nothing was measured.");
+        chart_fini(&chart);
+        return;
+    }
+    fit_latency(&chart, true);
+    snprintf(chart.x.label, sizeof chart.x.label, "share of calls that took no longer, %%");
+    axis_fit_percentile(&chart.x, most);
+    chart_list_take(maker->list, &chart);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows/s of the sessions, slowest first, as quantiles. */
+static void draw_pace(const struct maker *maker, const struct csv_table *table)
+{
+    const size_t column = csv_table_column(table, "rows_per_s");
+    double *paces = malloc((table->rows + 1) * sizeof *paces);
+    size_t count = 0;
+    for (size_t row = 0; row < table->rows && paces != NULL; row++) {
+        count += csv_table_number(table, row, column, &paces[count]) ? 1 : 0;
+    }
+    if (count >= 2) {
+        qsort(paces, count, sizeof *paces, compare_numbers);
+        struct chart chart;
+        chart_init(&chart, "pace", "Pace of the sessions, slowest first");
+        struct chart_series *series = chart_add_series(&chart, "rows/s of a session");
+        for (size_t i = 0; i <= PACE_POINTS; i++) {
+            chart_add_point(&chart, series, (double)i * 100 / PACE_POINTS,
+                            paces[i * (count - 1) / PACE_POINTS]);
+        }
+        series->is_filled = true;
+        snprintf(chart.x.label, sizeof chart.x.label, "share of the sessions, %%");
+        axis_fit_span(&chart.x, 0, 100);
+        fit_plain(&chart, "rows/s of a session");
+        chart_list_take(maker->list, &chart);
+    }
+    free(paces);
+}
+
+static void add_pace(const struct maker *maker)
+{
+    char path[SAVED_RUN_PATH_BYTES + 16];
+    struct csv_table table;
+    struct error error;
+    error_clear(&error);
+    snprintf(path, sizeof path, "%s/sessions.csv", maker->run->folder);
+    if (csv_table_read(&table, path, &error) != STATUS_OK) {
+        say_absent(maker, "No chart of the sessions' pace: %s.", error.text);
+        return;
+    }
+    draw_pace(maker, &table);
+    csv_table_free(&table);
+}
+
+void run_charts_add(struct chart_list *list, struct buffer *absent, const struct saved_run *run,
+                    const struct event_list *events)
+{
+    struct maker maker = {.list = list, .absent = absent, .run = run, .events = events};
+    if (!saved_run_figure(run, "elapsed_s", &maker.end_s) || maker.end_s <= 0) {
+        maker.end_s = 1;
+    }
+    add_rows(&maker);
+    add_latency(&maker, "append", "Append latency each second");
+    add_latency(&maker, "count", "Count latency each second");
+    add_latency_by_percentile(&maker);
+    add_sessions(&maker);
+    add_cpu(&maker);
+    add_memory(&maker);
+    add_pace(&maker);
+    add_errors(&maker);
+}

@@ -1,0 +1,127 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "chart/report_files.h"
+#include "chart/report_set.h"
+#include "chart/report_text.h"
+#include "chart/script.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "report/clean.h"
+
+/* Width for charts: the terminal's, COLUMNS, or 80. */
+static unsigned text_columns(void)
+{
+    struct winsize size;
+    uint64_t columns = 0;
+    const char *named = getenv("COLUMNS");
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        columns = size.ws_col;
+    } else if (named == NULL || !units_parse_count(named, REPORT_TEXT_COLUMNS_MAX, &columns)) {
+        columns = REPORT_TEXT_COLUMNS;
+    }
+    return columns < SCRIPT_COLUMNS_MIN        ? SCRIPT_COLUMNS_MIN
+           : columns > REPORT_TEXT_COLUMNS_MAX ? REPORT_TEXT_COLUMNS_MAX
+                                               : (unsigned)columns;
+}
+
+/* What is wrong with folders or the name of the page is usage; the rest is this machine's. */
+static enum exit_code fail(const struct error *error, bool is_reading)
+{
+    const bool is_usage = error->kind == ERROR_USAGE || (is_reading && error->kind != ERROR_MEMORY);
+    return command_fail(is_usage ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT, error);
+}
+
+static enum status print_text(const struct report_set *set, struct error *error)
+{
+    struct buffer text;
+    buffer_init(&text);
+    const enum status status = report_text_add(&text, set, text_columns(), error);
+    if (status == STATUS_OK) {
+        fputs(buffer_text(&text), stdout);
+    }
+    buffer_fini(&text);
+    return status;
+}
+
+static void print_path(const char *what, const char *path, const char *more)
+{
+    char clean[SAVED_RUN_PATH_BYTES];
+    clean_line(clean, sizeof clean, path, SAVED_RUN_PATH_BYTES);
+    printf("%-10s%s%s\n", what, clean, more);
+}
+
+/* In the folder of a run or sweep; with several, here. */
+static enum status page_path(const struct options *options, char *path, size_t bytes,
+                             struct error *error)
+{
+    if (options->config.out == NULL && options->folder_count == 1) {
+        return report_files_path(options->folders[0], path, bytes, error);
+    }
+    snprintf(path, bytes, "%s", options->config.out == NULL ? REPORT_FILE : options->config.out);
+    return STATUS_OK;
+}
+
+static enum status write_files(const struct report_set *set, const struct options *options,
+                               struct error *error)
+{
+    char path[2 * SAVED_RUN_PATH_BYTES];
+    if (page_path(options, path, sizeof path, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    if (!options->is_text_charts || options->config.out != NULL) {
+        size_t bytes;
+        char size[UNITS_TEXT_BYTES], more[UNITS_TEXT_BYTES + 32];
+        if (report_files_write_page(set, path, &bytes, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        }
+        snprintf(more, sizeof more, "  (%zu charts, %s)", set->charts.count,
+                 units_format_bytes(bytes, size));
+        print_path("Report", path, more);
+    }
+    if (options->is_png_charts) {
+        size_t count;
+        if (report_files_write_png(set, path, &count, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        }
+        const size_t length = strlen(path);
+        path[length - (length > 5 && strcmp(path + length - 5, ".html") == 0 ? 5 : 0)] = '\0';
+        char more[48];
+        snprintf(more, sizeof more, "-*.png  (%zu files)", count);
+        print_path("Charts", path, more);
+    }
+    return STATUS_OK;
+}
+
+enum exit_code command_report(int argc, char **argv)
+{
+    struct options options;
+    struct report_set set;
+    struct error error;
+    error_clear(&error);
+    if (options_parse(&options, COMMAND_REPORT, argc, argv, &error) != STATUS_OK) {
+        return command_fail(EXIT_CODE_USAGE, &error);
+    }
+    if (options.is_help) {
+        help_print(COMMAND_REPORT, stdout);
+        return command_finish_output();
+    }
+    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
+        STATUS_OK) {
+        return fail(&error, true);
+    }
+    enum status status = STATUS_OK;
+    if (options.is_text_charts) {
+        status = print_text(&set, &error);
+    }
+    if (status == STATUS_OK) {
+        status = write_files(&set, &options, &error);
+    }
+    report_set_free(&set);
+    return status == STATUS_OK ? command_finish_output() : fail(&error, false);
+}

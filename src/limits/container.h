@@ -1,0 +1,42 @@
+/*
+ * The container that a server runs in: from its name to its first process and its cgroup on this
+ * machine. Docker and Podman are asked by their command-line programs.
+ */
+#ifndef LIMITS_CONTAINER_H
+#define LIMITS_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "append/error.h"
+#include "limits/limits_text.h"
+#include "plan/plan.h"
+
+enum {
+    CONTAINER_ID_BYTES = 80,
+    CONTAINER_PATH_BYTES = 2 * LIMITS_PATH_BYTES
+};
+
+struct container {
+    char id[CONTAINER_ID_BYTES];
+    char state[32]; /* "running", "exited", … */
+    bool is_running;
+    pid_t pid;                         /* of its first process, as seen from this machine */
+    char cgroup[CONTAINER_PATH_BYTES]; /* folder that has its memory.stat; "" = not to be had: the
+                                          tree of the first process is measured instead */
+};
+
+/* What `docker inspect` and `podman inspect` print for one container: a JSON array of one object.
+ * False: it is nothing of the kind. Fills id, state, is_running and pid. */
+bool container_parse(const char *text, size_t length, struct container *container);
+
+/* Cuts the path of a cgroup behind the part that has the container's id: what is below it are
+ * groups that were made inside. False: no part has it. */
+bool container_cut_path(char *path, const char *id);
+
+/* With plan->container: finds it, and makes its process and cgroup those of the server. *container
+ * must live as long as the plan. REJECTED: *error says what would help. */
+enum status container_settle(struct container *container, struct plan *plan, struct error *error);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Expectations of a run (--expect): read by the names of summary.csv's columns, judged by what that
+ * file says of the run.
+ */
+#ifndef REPORT_EXPECTATIONS_H
+#define REPORT_EXPECTATIONS_H
+
+#include "measure/expectation.h"
+#include "measure/result.h"
+#include "plan/plan.h"
+
+enum {
+    EXPECTATIONS_TEXT_BYTES = 200 /* of one that was not met */
+};
+
+/* Adds the bounds of `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations.
+ * REJECTED: *error says which bound is wrong and what would be right. */
+enum status expectations_add(struct expectations *expectations, const char *text,
+                             struct error *error);
+
+/* Holds the figures of a run that was judged against what was expected of it. One that is not known
+ * is not met. */
+void expectations_judge(struct expectations *expectations, const struct plan *plan,
+                        const struct result *result);
+
+size_t expectations_count_missed(const struct expectations *expectations);
+
+/* "append_p99<=20ms: 35.2 ms", "max_memory<=2GiB: not known". Returns `text`. */
+const char *expectations_describe(const struct expectation *expectation,
+                                  char text[EXPECTATIONS_TEXT_BYTES]);
+
+/* Adds what was missed to the exit reason of a judged result. The exit code of a run that has none
+ * of its own becomes EXIT_CODE_EXPECTATION; any other stays: figures of a run that was short,
+ * stopped or client-bound say nothing about what was expected. */
+void expectations_conclude(const struct expectations *expectations, struct result *result);
+
+#endif

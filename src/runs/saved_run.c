@@ -1,0 +1,132 @@
+#include "runs/saved_run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum status path_of(const char *folder, const char *file, char *path, size_t bytes,
+                           struct error *error)
+{
+    if ((size_t)snprintf(path, bytes, "%s/%s", folder, file) < bytes) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
+    return STATUS_REJECTED;
+}
+
+bool saved_run_is_there(const char *folder)
+{
+    char path[SAVED_RUN_PATH_BYTES + 16];
+    return path_of(folder, "run.json", path, sizeof path, NULL) == STATUS_OK &&
+           access(path, F_OK) == 0;
+}
+
+static enum status read_json(struct saved_run *run, const char *path, struct error *error)
+{
+    json_error_t json_error;
+    run->json = json_load_file(path, JSON_REJECT_DUPLICATES, &json_error);
+    if (run->json == NULL) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s line %d: %s", path, json_error.line,
+                  json_error.text);
+        return STATUS_REJECTED;
+    }
+    const json_t *format = json_object_get(run->json, "format");
+    if (!json_is_integer(format) || json_integer_value(format) != SAVED_RUN_FORMAT) {
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "%s is not of format %d, which is the one understood here", path,
+                  SAVED_RUN_FORMAT);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_tables(struct saved_run *run, struct error *error)
+{
+    const struct {
+        const char *file;
+        struct csv_table *table;
+    } files[] = {{"summary.csv", &run->summary},
+                 {"intervals.csv", &run->intervals},
+                 {"samples.csv", &run->samples}};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == STATUS_OK; i++) {
+        char path[SAVED_RUN_PATH_BYTES + 16];
+        status = path_of(run->folder, files[i].file, path, sizeof path, error);
+        if (status == STATUS_OK) {
+            status = csv_table_read(files[i].table, path, error);
+        }
+    }
+    if (status == STATUS_OK && run->summary.rows != 1) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s/summary.csv has %zu rows, not one", run->folder,
+                  run->summary.rows);
+        status = STATUS_REJECTED;
+    }
+    return status;
+}
+
+enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error)
+{
+    *run = (struct saved_run){0};
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--;
+    }
+    if (length >= sizeof run->folder) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
+        return STATUS_REJECTED;
+    }
+    memcpy(run->folder, folder, length);
+    char path[SAVED_RUN_PATH_BYTES + 16];
+    enum status status = path_of(run->folder, "run.json", path, sizeof path, error);
+    if (status == STATUS_OK && access(path, R_OK) != 0) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "'%s' is no folder of a finished run: it has no run.json", folder);
+        status = STATUS_REJECTED;
+    }
+    if (status == STATUS_OK) {
+        status = read_json(run, path, error);
+    }
+    if (status == STATUS_OK) {
+        status = read_tables(run, error);
+    }
+    if (status != STATUS_OK) {
+        saved_run_free(run);
+    }
+    return status;
+}
+
+void saved_run_free(struct saved_run *run)
+{
+    json_decref(run->json);
+    csv_table_free(&run->summary);
+    csv_table_free(&run->intervals);
+    csv_table_free(&run->samples);
+    *run = (struct saved_run){0};
+}
+
+bool saved_run_figure(const struct saved_run *run, const char *name, double *value)
+{
+    return csv_table_number(&run->summary, 0, csv_table_column(&run->summary, name), value);
+}
+
+const char *saved_run_text(const struct saved_run *run, const char *name)
+{
+    return csv_table_text(&run->summary, 0, csv_table_column(&run->summary, name));
+}
+
+const json_t *saved_run_json(const struct saved_run *run, const char *path)
+{
+    const json_t *at = run->json;
+    while (at != NULL && *path != '\0') {
+        const size_t length = strcspn(path, ".");
+        char key[64];
+        if (length >= sizeof key) {
+            return NULL;
+        }
+        memcpy(key, path, length);
+        key[length] = '\0';
+        at = json_object_get(at, key);
+        path += length + (path[length] == '.' ? 1 : 0);
+    }
+    return json_is_null(at) ? NULL : at;
+}

@@ -1,0 +1,92 @@
+/* CSV files: what the reports write is read back, and what is torn or wrong is told. */
+#include "unit/unit.h"
+
+#include <string.h>
+
+#include "runs/csv_table.h"
+
+static enum status parse(struct csv_table *table, const char *text, struct error *error)
+{
+    error_clear(error);
+    return csv_table_parse(table, "x.csv", strdup(text), error);
+}
+
+static void test_cells(void **state)
+{
+    (void)state;
+    struct csv_table table;
+    struct error error;
+    assert_int_equal(
+        parse(&table, "a,b,\"c,1\"\r\n1,,\"x \"\"y\"\"\r\nz\"\n2.5,\"\",-3e2\r\n", &error),
+        STATUS_OK);
+    assert_int_equal(table.columns, 3);
+    assert_int_equal(table.rows, 2);
+    assert_int_equal(csv_table_column(&table, "c,1"), 2);
+    assert_int_equal(csv_table_column(&table, "d"), 3);
+    assert_string_equal(csv_table_text(&table, 0, 2), "x \"y\"\r\nz");
+    assert_string_equal(csv_table_text(&table, 0, 1), "");
+    assert_string_equal(csv_table_text(&table, 0, 3), "");
+    assert_string_equal(csv_table_text(&table, 2, 0), "");
+    double value;
+    assert_true(csv_table_number(&table, 1, 0, &value));
+    assert_true(value == 2.5);
+    assert_true(csv_table_number(&table, 1, 2, &value));
+    assert_true(value == -300);
+    assert_false(csv_table_number(&table, 1, 1, &value));
+    assert_false(csv_table_number(&table, 0, 2, &value));
+    assert_false(csv_table_number(&table, 0, 3, &value));
+    csv_table_free(&table);
+}
+
+/* What was written last when the power went. */
+static void test_torn_line(void **state)
+{
+    (void)state;
+    static const char *const torn[] = {"a,b\n1,2\n3", "a,b\n1,2\n3,4", "a,b\n1,2\n3,\"4",
+                                       "a,b\n1,2\n3,4\r", "a,b\n1,2\n\"3\""};
+    for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++) {
+        struct csv_table table;
+        struct error error;
+        assert_int_equal(parse(&table, torn[i], &error), STATUS_OK);
+        assert_int_equal(table.rows, 1);
+        assert_string_equal(csv_table_text(&table, 0, 1), "2");
+        csv_table_free(&table);
+    }
+}
+
+static void test_no_csv(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *why;
+    } bad[] = {{"", "line 1: there is no header"},
+               {"a,b", "line 1: there is no header"},
+               {"a,b\n1,2\n3\n", "line 3: it has not as many cells"},
+               {"a\n\"1\"x\n", "line 2: text follows a quoted cell"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct csv_table table;
+        struct error error;
+        assert_int_equal(parse(&table, bad[i].text, &error), STATUS_REJECTED);
+        assert_non_null(strstr(error.text, bad[i].why));
+        assert_null(table.text);
+    }
+    struct csv_table table;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(csv_table_read(&table, "/nonexistent/x.csv", &error), STATUS_REJECTED);
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    error_clear(&error);
+    assert_int_equal(csv_table_read(&table, "/dev/null", &error), STATUS_REJECTED);
+    assert_int_equal(error.kind, ERROR_DATA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_torn_line),
+        cmocka_unit_test(test_no_csv),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* events.csv: what users append, good and bad lines alike. */
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runs/events.h"
+
+/* 2026-01-31T12:00:00Z */
+#define STARTED_NS INT64_C(1769860800000000000)
+#define SECOND_NS INT64_C(1000000000)
+
+static void parse(struct event_list *list, const char *text)
+{
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    events_parse(list, copy, STARTED_NS);
+    free(copy);
+}
+
+static void check(const struct event_list *list, size_t place, int64_t at_ns, const char *text)
+{
+    assert_true(place < list->count);
+    assert_int_equal(list->entries[place].at_ns, at_ns);
+    assert_string_equal(list->entries[place].text, text);
+}
+
+static void test_good_lines(void **state)
+{
+    (void)state;
+    struct event_list list;
+    parse(&list, "time,text\r\n"
+                 "30.000,\"added \"\"b\"\", the second\"\r\n"
+                 "10,node a, then node b\n"
+                 "\n"
+                 "  2026-01-31T12:00:20Z , rebalance  \n"
+                 "2026-01-31T11:59:59Z,the second in which it began\n"
+                 "10,\n"
+                 "99999,long after the end");
+    assert_int_equal(list.bad_lines, 0);
+    assert_string_equal(list.note, "");
+    assert_int_equal(list.count, 6);
+    check(&list, 0, 0, "the second in which it began");
+    check(&list, 1, 10 * SECOND_NS, "node a, then node b");
+    check(&list, 2, 10 * SECOND_NS, "");
+    check(&list, 3, 20 * SECOND_NS, "rebalance");
+    check(&list, 4, 30 * SECOND_NS, "added \"b\", the second");
+    check(&list, 5, 99999 * SECOND_NS, "long after the end");
+    event_list_fini(&list);
+    assert_null(list.entries);
+}
+
+static void test_bad_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *why;
+    } bad[] = {
+        {"hello", "line 3: 'hello' is not TIME,TEXT"},
+        {"soon,x", "line 3: 'soon,x' does not begin with seconds"},
+        {"time,text", "line 3: 'time,text' does not begin"},
+        {"2026-01-31T11:00:00Z,x", "is before the start of the run"},
+        {"1,\"open", "quotes that are not closed"},
+        {"1,\"a\"b", "text behind them"},
+        {"1,\"a\",b", "text behind them"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "time,text\n1,first\n%s\n2,last\n", bad[i].line);
+        struct event_list list;
+        parse(&list, text);
+        assert_int_equal(list.bad_lines, 1);
+        if (strstr(list.note, bad[i].why) == NULL) {
+            fail_msg("%s", list.note);
+        }
+        assert_int_equal(list.count, 2);
+        check(&list, 0, SECOND_NS, "first");
+        check(&list, 1, 2 * SECOND_NS, "last");
+        event_list_fini(&list);
+    }
+    struct event_list list;
+    parse(&list, "time,text\nx\ny\nz\n");
+    assert_int_equal(list.bad_lines, 3);
+    assert_non_null(strstr(list.note, "line 2: 'x'"));
+    assert_non_null(strstr(list.note, "2 more lines are bad"));
+    event_list_fini(&list);
+    parse(&list, "");
+    assert_int_equal(list.count + list.bad_lines, 0);
+    event_list_fini(&list);
+}
+
+static void test_too_much(void **state)
+{
+    (void)state;
+    char *text = malloc(16 * (EVENTS_MAX + 2));
+    assert_non_null(text);
+    size_t used = 0;
+    for (int i = 0; i < EVENTS_MAX + 2; i++) {
+        used += (size_t)snprintf(text + used, 16, "%d,x\n", i);
+    }
+    struct event_list list;
+    events_parse(&list, text, STARTED_NS);
+    free(text);
+    assert_int_equal(list.count, EVENTS_MAX);
+    assert_int_equal(list.bad_lines, 2);
+    assert_non_null(strstr(list.note, "one event too many"));
+    event_list_fini(&list);
+
+    /* cut between characters: each takes two bytes, and the end falls into one */
+    char wide[2 * EVENT_TEXT_BYTES + 3] = "1,";
+    for (size_t i = 2; i + 2 < sizeof wide; i += 2) {
+        memcpy(wide + i, "\xc3\xa4", 2);
+    }
+    parse(&list, wide);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(strlen(list.entries[0].text) % 2, 0);
+    assert_int_equal(strlen(list.entries[0].text), (EVENT_TEXT_BYTES - 1) / 2 * 2);
+    event_list_fini(&list);
+}
+
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/append-events-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char path[64];
+    snprintf(path, sizeof path, "%s/" EVENTS_FILE, folder);
+    struct event_list list;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_OK);
+    assert_int_equal(list.count, 0);
+
+    static const char bytes[] = "1,a\n2,b\0c\n3,d\n";
+    write_file(path, bytes, sizeof bytes - 1);
+    assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_OK);
+    assert_int_equal(list.count, 3);
+    check(&list, 1, 2 * SECOND_NS, "b?c");
+    event_list_fini(&list);
+
+    struct saved_run run = {
+        .json = json_pack("{s:{s:s}}", "times", "started_utc", "2026-01-31T12:00:00.500Z")};
+    snprintf(run.folder, sizeof run.folder, "%s", folder);
+    static const char utc[] = "2026-01-31T12:00:10Z,x\n";
+    write_file(path, utc, sizeof utc - 1);
+    assert_int_equal(events_read_saved(&list, &run, &error), STATUS_OK);
+    check(&list, 0, SECOND_NS * 19 / 2, "x");
+    event_list_fini(&list);
+    json_decref(run.json);
+    run.json = json_object();
+    assert_int_equal(events_read_saved(&list, &run, &error), STATUS_OK);
+    assert_int_equal(list.count, 0);
+    assert_non_null(strstr(list.note, "when the run began is not known"));
+    event_list_fini(&list);
+    json_decref(run.json);
+
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0); /* must not be waited for */
+    assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_REJECTED);
+    assert_int_equal(error.kind, ERROR_DATA);
+    assert_int_equal(list.count, 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_lines),
+        cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* The folder of a sweep is read back: its runs, its figures, and what is no such folder. */
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runs/saved_sweep.h"
+
+static char folder[] = "/tmp/append-unit-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/append-unit-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "%s/sweep.json", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/sweep.csv", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+#define RUN(sessions, repeat, name, state, rest)                                                   \
+    "{\"sessions\":" sessions ",\"records\":100,\"repeat\":" repeat ",\"folder\":\"" name          \
+    "\",\"state\":\"" state "\"" rest "}"
+#define HEAD                                                                                       \
+    "{\"format\":1,\"state\":\"interrupted\",\"sessions\":[2,4],\"records\":[100],\"repeat\":2,"
+
+static const char good[] =
+    HEAD "\"runs\":[" RUN("2", "1", "2x100-1", "done", ",\"exit_code\":0,\"wall_s\":1.5") "," RUN(
+        "4", "1", "4x100-1", "failed",
+        ",\"exit_code\":4,\"reason\":\"no room\"") "," RUN("2", "2", "2x100-2", "done",
+                                                           "") "," RUN("4", "2", "4x100-2",
+                                                                       "pending", "") "]}";
+static const char table[] = "statistic,repeat,folder,state,elapsed_s,verdict\r\n"
+                            "run,1,2x100-1,done,3.5,VALID\r\n"
+                            "run,1,4x100-1,failed,9,DEGRADED\r\n"
+                            "run,2,2x100-2,done,1.5,VALID\r\n"
+                            "median,,,,2.5,VALID\r\n";
+
+static void test_a_sweep(void **state)
+{
+    (void)state;
+    write_file("sweep.json", good);
+    write_file("sweep.csv", table);
+    struct saved_sweep sweep;
+    struct error error;
+    error_clear(&error);
+    char name[64];
+    snprintf(name, sizeof name, "%s//", folder);
+    assert_true(saved_sweep_is_there(name));
+    assert_int_equal(saved_sweep_read(&sweep, name, &error), STATUS_OK);
+    assert_string_equal(sweep.folder, folder);
+    assert_int_equal(sweep.run_count, 4);
+    assert_int_equal(sweep.repeat, 2);
+    const struct saved_sweep_run *run = saved_sweep_run(&sweep, 1, 0, 1);
+    assert_int_equal(run->sessions, 4);
+    assert_int_equal(run->state, SAVED_FAILED);
+    assert_int_equal(run->exit_code, 4);
+    assert_string_equal(run->reason, "no room");
+    double value;
+    assert_true(saved_sweep_run_figure(&sweep, run, "elapsed_s", &value));
+    assert_true(value == 9);
+    struct spread figure;
+    assert_false(saved_sweep_figure(&sweep, 1, 0, "elapsed_s", &figure));
+    assert_true(saved_sweep_figure(&sweep, 0, 0, "elapsed_s", &figure));
+    assert_true(figure.median == 2.5 && figure.lowest == 1.5 && figure.highest == 3.5);
+    assert_int_equal(figure.count, 2);
+    assert_false(saved_sweep_figure(&sweep, 0, 0, "verdict", &figure));
+    assert_false(saved_sweep_figure(&sweep, 0, 0, "nothing", &figure));
+    assert_int_equal(saved_sweep_run(&sweep, 1, 0, 2)->state, SAVED_PENDING);
+    assert_false(
+        saved_sweep_run_figure(&sweep, saved_sweep_run(&sweep, 1, 0, 2), "elapsed_s", &value));
+    char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES], expected[64];
+    saved_sweep_run_folder(&sweep, run, path);
+    snprintf(expected, sizeof expected, "%s/4x100-1", folder);
+    assert_string_equal(path, expected);
+    saved_sweep_free(&sweep);
+}
+
+static void test_no_sweep(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        const char *why;
+    } cases[] = {
+        {NULL, "no folder of a sweep"},
+        {"{", "sweep.json"},
+        {"{\"format\":2}", "format 1"},
+        {"{\"format\":1}", "no lists"},
+        {"{\"format\":1,\"sessions\":[1,1],\"records\":[1],\"repeat\":1}", "no lists"},
+        {"{\"format\":1,\"sessions\":[0],\"records\":[1],\"repeat\":1}", "no lists"},
+        {"{\"format\":1,\"sessions\":[1],\"records\":[1],\"repeat\":101}", "no lists"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[]}", "its runs"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
+             "2", "1", "../x", "done", "") "]}",
+         "its runs"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
+             "3", "1", "x", "done", "") "]}",
+         "its runs"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
+             "2", "1", "x", "odd", "") "]}",
+         "its runs"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
+             "2", "1", "x", "done", "") "]}",
+         "sweep.csv"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].json != NULL) {
+            write_file("sweep.json", cases[i].json);
+        }
+        struct saved_sweep sweep;
+        struct error error;
+        error_clear(&error);
+        assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
+        if (strstr(error.text, cases[i].why) == NULL) {
+            fail_msg("case %zu: '%s' has no '%s'", i, error.text, cases[i].why);
+        }
+    }
+}
+
+static void test_spread(void **state)
+{
+    (void)state;
+    struct spread spread = spread_of(NULL, 0);
+    assert_int_equal(spread.count, 0);
+    spread = spread_of((double[]){7}, 1);
+    assert_true(spread.median == 7 && spread.lowest == 7 && spread.highest == 7);
+    spread = spread_of((double[]){9, 1, 4}, 3);
+    assert_true(spread.median == 4 && spread.lowest == 1 && spread.highest == 9);
+    spread = spread_of((double[]){10, 1, 4, 5}, 4);
+    assert_true(spread.median == 4.5 && spread.lowest == 1 && spread.highest == 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_sweep, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_no_sweep, make_folder, remove_folder),
+        cmocka_unit_test(test_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
