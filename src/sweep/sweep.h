@@ -39,7 +39,7 @@ struct sweep_run {
     char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder */
     enum saved_state state;
     enum exit_code exit_code;
-    char reason[SWEEP_REASON_BYTES]; /* why it failed, else "" */
+    char reason[SWEEP_REASON_BYTES]; /* why its exit code is not 0, else "" */
     double wall_s;                   /* how long the program ran; 0 = not known */
     struct csv_table summary;        /* its summary.csv, owned; without rows when it has none */
 };
@@ -83,7 +83,7 @@ const struct sweep_run *sweep_run_of(const struct sweep *sweep, size_t sessions,
 bool sweep_figure(const struct sweep *sweep, size_t sessions, size_t records, const char *column,
                   struct spread *figure);
 
-/* The failed run that decides the exit code; NULL: none failed. */
+/* The run that decides the exit code; NULL: all that are over ended with 0. */
 const struct sweep_run *sweep_worst(const struct sweep *sweep);
 
 /* The four figures, in the order of the tables. */

@@ -55,7 +55,7 @@ static bool has_note(const struct sweep_run *run)
 {
     const struct csv_table *summary = &run->summary;
     const char *verdict = csv_table_text(summary, 0, csv_table_column(summary, "verdict"));
-    return run->state == SAVED_FAILED ||
+    return run->state == SAVED_FAILED || run->reason[0] != '\0' ||
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
@@ -169,7 +169,7 @@ static void add_note(struct screen *screen, const struct sweep *sweep, const str
     }
     units_format_count(run->sessions, sessions);
     units_format_count(run->records, records);
-    if (run->state == SAVED_FAILED) {
+    if (run->reason[0] != '\0') {
         snprintf(text, sizeof text, "%s x %s%s, exit code %d: %s", sessions, records, repeat,
                  (int)run->exit_code, run->reason);
     } else {
