@@ -4,7 +4,6 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
-    src/base/child.c
     src/base/client_socket.c
     src/base/deadline.c
     src/base/error.c
@@ -20,6 +19,7 @@ set(base_sources
     src/base/row.c
     src/base/sql_script.c
     src/base/stack.c
+    src/base/subprocess.c
     src/base/units.c
     src/base/url_query.c
     src/base/value_text.c)

@@ -7,7 +7,7 @@
 
 const struct adapter adapter_machbase = {
     .name = "machbase",
-    .summary = "Machbase: append (client library loaded at run time)",
+    .summary = "Machbase: append (vendor's library)",
     .flags = ADAPTER_ONE_DATABASE,
     .default_port = 5656,
     .identifier_quote = '\0', /* quoted, a name keeps its case, and tables have upper-case names */

@@ -53,18 +53,18 @@ static void put_adapters(FILE *stream)
 
 struct writer {
     FILE *stream;
-    unsigned command; /* whose options are wanted */
+    enum command command; /* whose options are wanted */
 };
 
 static void bash_value(const struct option_entry *entry, const char *title, void *context)
 {
     const struct writer *writer = context;
     (void)title;
-    if (entry->argument == NULL || (entry->commands & writer->command) == 0) {
+    if (entry->argument == NULL || !option_is_of(entry, writer->command)) {
         return;
     }
     FILE *stream = writer->stream;
-    fprintf(stream, "    %u:--%s)", writer->command, entry->name);
+    fprintf(stream, "    %u:--%s)", (unsigned)writer->command, entry->name);
     switch (offer_of(entry)) {
     case OFFER_NOTHING:
         fputs(" return ;;\n", stream);
@@ -93,7 +93,7 @@ static void bash_name(const struct option_entry *entry, const char *title, void 
 {
     const struct writer *writer = context;
     (void)title;
-    if ((entry->commands & writer->command) != 0) {
+    if (option_is_of(entry, writer->command)) {
         fprintf(writer->stream, "--%s ", entry->name);
     }
 }
@@ -124,7 +124,7 @@ void docs_write_bash(FILE *stream)
           stream);
     for (size_t i = 0; i < command_table_size; i++) {
         struct writer writer = {stream, command_table[i].command};
-        fprintf(stream, "        %u:-*) words='", writer.command);
+        fprintf(stream, "        %u:-*) words='", (unsigned)writer.command);
         docs_visit_options(bash_name, &writer);
         fputs("' ;;\n", stream);
     }
@@ -165,7 +165,7 @@ static void zsh_option(const struct option_entry *entry, const char *title, void
     const struct writer *writer = context;
     FILE *stream = writer->stream;
     (void)title;
-    if ((entry->commands & writer->command) == 0) {
+    if (!option_is_of(entry, writer->command)) {
         return;
     }
     fprintf(stream, "            '*--%s[", entry->name);

@@ -9,7 +9,8 @@ enum {
     LINE_BYTES = 512
 };
 
-/* Text as it is to be read: what the language would take for its own is escaped. */
+/* Text as it is to be read: what the language would take for its own is escaped, and a sentence
+ * begins a line, as it asks for. */
 static void put_text(FILE *stream, const char *text, bool is_line_start)
 {
     for (const char *byte = text; *byte != '\0'; byte++) {
@@ -19,6 +20,9 @@ static void put_text(FILE *stream, const char *text, bool is_line_start)
         is_line_start = *byte == '\n';
         if (*byte == '\\') {
             fputs("\\e", stream);
+        } else if (byte[0] == '.' && byte[1] == ' ' && byte[2] >= 'A' && byte[2] <= 'Z') {
+            fputs(".\n", stream);
+            byte++;
         } else {
             fputc(*byte, stream);
         }
@@ -96,14 +100,14 @@ struct option_list {
 };
 
 /* "[append, find-max]", unless it is one of all commands that connect. */
-static void put_takers(FILE *stream, unsigned commands)
+static void put_takers(FILE *stream, const struct option_entry *entry)
 {
-    if ((commands & COMMANDS_ALL) == COMMANDS_ALL) {
+    if ((entry->commands & COMMANDS_ALL) == COMMANDS_ALL) {
         return;
     }
     const char *before = " [";
     for (size_t i = 0; i < command_table_size; i++) {
-        if ((commands & (unsigned)command_table[i].command) != 0) {
+        if (option_is_of(entry, command_table[i].command)) {
             fprintf(stream, "%s%s", before,
                     command_table[i].name == NULL ? "append" : command_table[i].name);
             before = ", ";
@@ -127,7 +131,7 @@ static void put_option(const struct option_entry *entry, const char *title, void
     }
     fputc('\n', stream);
     put_text(stream, entry->help, true);
-    put_takers(stream, entry->commands);
+    put_takers(stream, entry);
     fputc('\n', stream);
 }
 

@@ -187,6 +187,27 @@ static int run_methods(void)
     return failures;
 }
 
+static int run_suite(void)
+{
+    const struct adapter *adapter = suite.adapter;
+    samples_measure_bytes(suite.fixture->measures_bytes);
+    error_clear(&suite.error);
+    if ((adapter->load != NULL && adapter->load(suite.fixture->target.client_lib, &suite.library,
+                                                &suite.error) != STATUS_OK) ||
+        (adapter->init != NULL && adapter->init(&suite.error) != STATUS_OK)) {
+        fprintf(stderr, "contract: load, init: %s\n", suite.error.text);
+        return 1;
+    }
+    const int failures = run_methods();
+    if (adapter->fini != NULL) {
+        adapter->fini();
+    }
+    if (suite.library != NULL) {
+        adapter->unload(suite.library);
+    }
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -233,25 +254,7 @@ int main(int argc, char **argv)
         if (suite.fixture == NULL) {
             return EXIT_SKIPPED;
         }
-        samples_measure_bytes(suite.fixture->measures_bytes);
-        error_clear(&suite.error);
-        if (suite.adapter->load != NULL &&
-            suite.adapter->load(suite.fixture->target.client_lib, &suite.library, &suite.error) !=
-                STATUS_OK) {
-            fprintf(stderr, "contract: load: %s\n", suite.error.text);
-            return 1;
-        }
-        if (suite.adapter->init != NULL && suite.adapter->init(&suite.error) != STATUS_OK) {
-            fprintf(stderr, "contract: init: %s\n", suite.error.text);
-            return 1;
-        }
-        const int failures = run_methods();
-        if (suite.adapter->fini != NULL) {
-            suite.adapter->fini();
-        }
-        if (suite.library != NULL) {
-            suite.adapter->unload(suite.library);
-        }
+        const int failures = run_suite();
         if (fixtures[i].close != NULL) {
             fixtures[i].close();
         }
