@@ -316,6 +316,7 @@ static enum exit_code prepare(struct work *work, struct error *error)
         ask->plan.owned_path != NULL ? sweep->adapter : ask->plan.display_target;
     sweep->target = options->config.target == NULL ? NULL : ask->target;
     sweep->has_secret = ask->has_secret;
+    sweep->has_server = (ask->plan.adapter->flags & ADAPTER_EMBEDDED) == 0;
     sweep->words = (const char *const *)ask->words;
     sweep->word_count = ask->word_count;
     mono_format_utc(mono_wall_ns(), sweep->started_utc, sizeof sweep->started_utc);

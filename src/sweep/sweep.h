@@ -52,7 +52,8 @@ struct sweep {
     struct sweep_run *runs; /* owned */
     size_t run_count;
     enum sweep_table table;
-    bool has_begun; /* some run was started: the table of SWEEP_TABLE_MADE is the sweep's */
+    bool has_server; /* one that stays up between the runs */
+    bool has_begun;  /* some run was started: the table of SWEEP_TABLE_MADE is the sweep's */
 
     const char *adapter;        /* borrowed, as all texts below */
     const char *display_target; /* without password */

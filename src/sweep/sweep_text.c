@@ -212,6 +212,12 @@ void sweep_text_write(FILE *stream, const struct sweep *sweep)
     add_notes(&screen, sweep);
     screen_add_wrapped(&screen, "Target", NOTE_COLUMN, 2, sweep->display_target);
     screen_add_wrapped(&screen, "Table", NOTE_COLUMN, 2, sweep_table_phrase(sweep->table));
+    if (sweep->has_server) {
+        screen_add_wrapped(
+            &screen, "Memory", NOTE_COLUMN, 2,
+            "the server is not restarted between runs: it may keep what earlier ones "
+            "made it take");
+    }
     screen_add(&screen, "Runs      %zu of %zu done, %zu failed, %zu not run",
                sweep_count(sweep, SAVED_DONE), sweep->run_count, sweep_count(sweep, SAVED_FAILED),
                sweep_count(sweep, SAVED_PENDING));
