@@ -4,6 +4,8 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
+    src/base/client_socket.c
+    src/base/deadline.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
@@ -15,6 +17,7 @@ set(base_sources
     src/base/probe.c
     src/base/random.c
     src/base/row.c
+    src/base/sql_script.c
     src/base/stack.c
     src/base/subprocess.c
     src/base/units.c
@@ -139,6 +142,17 @@ set(runs_sources
     src/runs/saved_sweep.c
     src/runs/spread.c)
 
+set(compare_sources
+    src/compare/compare.c
+    src/compare/compare_bounds.c
+    src/compare/compare_json.c
+    src/compare/compare_runs.c
+    src/compare/compare_sweeps.c
+    src/compare/compare_text.c
+    src/compare/differences.c
+    src/compare/pace.c
+    src/compare/statistics.c)
+
 set(chart_sources
     src/chart/axis.c
     src/chart/chart.c
@@ -174,8 +188,10 @@ set(sweep_sources
 
 set(cli_sources
     src/cli/check.c
+    src/cli/client_library.c
     src/cli/command.c
     src/cli/command_table.c
+    src/cli/compare.c
     src/cli/find_max.c
     src/cli/help.c
     src/cli/job.c
@@ -247,13 +263,23 @@ set(append_odbc_sources
     src/adapters/odbc_inspect.c
     src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
-    src/adapters/odbc_script.c
     src/adapters/odbc_setup.c
-    src/adapters/odbc_socket.c
     src/adapters/odbc_string.c
     src/adapters/odbc_types.c)
+
+set(append_machbase_sources
+    src/adapters/machbase.c
+    src/adapters/machbase_append.c
+    src/adapters/machbase_connect.c
+    src/adapters/machbase_describe.c
+    src/adapters/machbase_encode.c
+    src/adapters/machbase_error.c
+    src/adapters/machbase_library.c
+    src/adapters/machbase_query.c
+    src/adapters/machbase_recognise.c
+    src/adapters/machbase_string.c)
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
     ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
-    ${cli_sources})
+    ${compare_sources} ${cli_sources})

@@ -70,12 +70,13 @@ const char *const page_style[] = {
     "vertical-align:top}\n",
     "tr:last-child>th,tr:last-child>td{border-bottom:0}\n",
     "thead th{color:var(--soft);font-weight:600;font-size:.84rem;vertical-align:bottom}\n",
-    "tbody th{font-weight:500}\n",
+    "tbody th{font-weight:500}.scroll tbody th{white-space:nowrap}\n",
     "th:last-child,td:last-child{padding-right:0}\n",
     "td.n,th.n{text-align:right;white-space:nowrap}\n",
     ".pairs th{color:var(--soft);width:11em;padding-right:14px}\n",
     ".pairs td,.words{overflow-wrap:anywhere}\n",
     ".part th{padding-left:18px;font-weight:400}\n",
+    "td.words{min-width:15em}\n",
     ".zero{color:var(--soft)}\n",
     ".bad td,.bad th{color:var(--invalid);font-weight:600}\n",
     ".stack{display:flex;height:8px;border-radius:4px;overflow:hidden;background:var(--line);"
@@ -92,7 +93,8 @@ const char *const page_style[] = {
     "details[open]>summary{margin-bottom:10px}\n",
     "footer{margin-top:48px;color:var(--soft);font-size:.86rem;overflow-wrap:anywhere}\n",
     "@media(max-width:760px){main{padding:18px 12px 32px}h1{font-size:1.4rem}"
-    ".tiles{grid-template-columns:repeat(2,1fr);gap:10px}.tile{padding:10px 12px}"
+    ".sub{font-size:.86rem}.tiles{grid-template-columns:repeat(2,1fr);gap:10px}.tile{padding:10px "
+    "12px}"
     ".tile .value{font-size:1.25rem}.tile p{font-size:.78rem}.tile small{font-size:.8rem}"
     "figure{padding:10px 6px 4px}figcaption,figure p{padding-left:6px}"
     ".pairs th{width:7.5em}.card{padding:12px}}\n",

@@ -1,5 +1,6 @@
 #include "chart/run_words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,16 @@ static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES]
     if (!json_is_number(duration) || !(seconds >= 0 && seconds < 1e9)) {
         return false;
     }
-    units_format_seconds((uint64_t)llround(seconds), text);
+    const uint64_t whole = (uint64_t)llround(seconds);
+    if (whole >= 60 && whole % 60 == 0) {
+        const bool is_hours = whole % 3600 == 0;
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " %s", whole / (is_hours ? 3600 : 60),
+                 is_hours ? "h" : "min");
+    } else if (whole >= 60) {
+        units_format_seconds(whole, text);
+    } else {
+        snprintf(text, UNITS_TEXT_BYTES, "%.3g s", seconds);
+    }
     return true;
 }
 

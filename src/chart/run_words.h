@@ -26,10 +26,10 @@ struct run_words_figure {
 
 extern const struct run_words_figure run_words_figures[RUN_WORDS_FIGURES];
 
-/* "200 × 400k", "200 × 10m00s". */
+/* "200 × 400k", "200 × 10 min". */
 const char *run_words_size(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
 
-/* "200 sessions, 400,000 rows" or "200 sessions for 10m00s". */
+/* "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *run_words_title(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
 
 /* A count in short: 950, 1k, 2.5k, 10M. */

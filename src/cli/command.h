@@ -12,6 +12,9 @@ enum exit_code command_run(int argc, char **argv);
 /* append check SESSIONS [TARGET] */
 enum exit_code command_check(int argc, char **argv);
 
+/* append compare A B */
+enum exit_code command_compare(int argc, char **argv);
+
 /* append find-max [TARGET] */
 enum exit_code command_find_max(int argc, char **argv);
 

@@ -64,10 +64,25 @@ const struct command_entry command_table[] = {
         .run = command_report,
     },
     {
+        .command = COMMAND_COMPARE,
+        .name = "compare",
+        .usage = "append compare A B",
+        .line = "two runs or sweeps side by side",
+        .about = "append compare holds B against A, folders of two finished runs or sweeps: what\n"
+                 "they differ in, the ratio of every figure, and whether B is slower or faster\n"
+                 "beyond what the figures vary by.\n",
+        .folders_least = 2,
+        .folders_most = 2,
+        .exits = "Exit: 0 compared, 2 usage, or a folder has no finished run or sweep, 3 out of\n"
+                 "memory or the report cannot be written, 5 a bound of --fail-if is crossed\n",
+        .example = "append compare before after --fail-if 'throughput<0.95'",
+        .run = command_compare,
+    },
+    {
         .command = COMMAND_SWEEP,
         .name = "sweep",
-        .usage = "append sweep [TARGET]",
-        .line = "a run for each of several sizes",
+        .usage = "append sweep --sessions N,N --records N,N [TARGET]",
+        .line = "a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
                  "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
         .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"

@@ -21,6 +21,10 @@
 #define SAMPLE_NS MONO_NS_PER_S
 #define SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
+enum {
+    USUAL_FIRST_SESSIONS = 10
+};
+
 /* A slow server may need longer than a hold for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
@@ -277,6 +281,7 @@ static enum exit_code report(struct find_max *find)
         snprintf(result->exit_reason, sizeof result->exit_reason, "files are short: %.200s",
                  shortage);
     }
+    interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
     if (plan->is_json) {
         report_write_search_json(stdout, plan, table, result, &find->search);
     } else {
@@ -315,7 +320,11 @@ static enum exit_code check(const struct config *config, struct error *error)
         return EXIT_CODE_USAGE;
     }
     if (config->hold_ns > config->max_time_ns) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--hold is longer than --max-time");
+        char hold[UNITS_TEXT_BYTES];
+        char most[UNITS_TEXT_BYTES];
+        error_set(error, ERROR_USAGE, 0, NULL, "--hold (%s) is longer than --max-time (%s)",
+                  units_format_ns(config->hold_ns, hold),
+                  units_format_ns(config->max_time_ns, most));
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;
@@ -325,6 +334,10 @@ static enum exit_code check(const struct config *config, struct error *error)
 static void complete(struct config *config)
 {
     config->sessions = config->max_sessions > 0 ? config->max_sessions : PLAN_SESSIONS_MAX;
+    if (config->first_sessions == 0) {
+        config->first_sessions =
+            config->sessions < USUAL_FIRST_SESSIONS ? config->sessions : USUAL_FIRST_SESSIONS;
+    }
     config->duration_ns = config->max_time_ns;
     config->is_unchecked = true; /* to run into limits is what a search is for */
     if (config->sample_interval_ns == 0) {

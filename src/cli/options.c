@@ -130,7 +130,7 @@ static enum status store_option(struct options *options, const struct option_ent
 enum status options_parse(struct options *options, enum command command, int argc, char **argv,
                           struct error *error)
 {
-    *options = (struct options){.command = command, .sweep_repeat = 1};
+    *options = (struct options){.command = command, .sweep_repeat = 1, .compare_threshold = 0.05};
     config_init(&options->config);
     options->config.default_password = getenv("APPEND_PASSWORD");
     if (command == COMMAND_FIND_MAX) {

@@ -60,8 +60,11 @@ struct options {
     bool is_text_charts; /* --text */
     bool is_png_charts;  /* --png */
     char password[256];
-    struct expectations expectations; /* of a run */
-    const char *junit;                /* file for the outcome as JUnit XML; NULL: none */
+    struct expectations expectations;       /* of a run */
+    const char *junit;                      /* file for the outcome as JUnit XML; NULL: none */
+    struct bound fail_if[EXPECTATIONS_MAX]; /* compare: on ratios; what holds is a failure */
+    size_t fail_if_count;
+    double compare_threshold; /* compare: a share of 1; what differs by less does not matter */
 };
 
 /* Reads the argv of a command into *options; argv[0] is not looked at. REJECTED: *error is the line

@@ -226,6 +226,7 @@ static enum exit_code report(struct run *run)
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "all rows were acknowledged, but files are short: %.200s", shortage);
     }
+    interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
     if (run->job.plan.is_json) {
         report_write_json(stdout, &run->job.plan, &run->job.setup.table, result);
     } else {

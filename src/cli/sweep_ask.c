@@ -206,8 +206,9 @@ static enum exit_code check_options(const struct options *options, struct error 
 }
 
 /* Without --out: the name that a run would have, with "sweep" for its sessions and records. */
-static void name_folder(struct sweep_ask *ask)
+static enum exit_code name_folder(struct sweep_ask *ask, struct error *error)
 {
+    const size_t room = sizeof ask->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
     const char *path = ask->plan.out_folder;
     const char *extent = strrchr(path, '-');
     if (ask->options.config.out != NULL || extent == NULL) {
@@ -215,6 +216,11 @@ static void name_folder(struct sweep_ask *ask)
     } else {
         snprintf(ask->folder, sizeof ask->folder, "%.*s-sweep", (int)(extent - path), path);
     }
+    if (strlen(ask->folder) >= room) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 1);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
 }
 
 /* A plan for every run, of which the first is kept. Who listens on a port is asked once. */
@@ -250,6 +256,12 @@ static enum exit_code settle_target(struct sweep_ask *ask, struct error *error)
     }
     ask->has_secret = target != NULL && strcmp(target, ask->target) != 0;
     const char *before = ask->request.target == NULL ? "" : ask->request.target;
+    const char *adapter = json_string_value(json_object_get(ask->saved.json, "adapter"));
+    if (ask->is_resumed && (adapter == NULL || strcmp(adapter, ask->plan.adapter->name) != 0)) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the sweep was begun on %.40s, this is %s",
+                  adapter == NULL ? "?" : adapter, ask->plan.adapter->name);
+        return EXIT_CODE_USAGE;
+    }
     if (ask->is_resumed && strcmp(before, ask->target) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "target %.80s is not that of the sweep (%.80s): leave it out", ask->target,
@@ -283,7 +295,7 @@ enum exit_code sweep_ask(struct sweep_ask *ask, struct error *error)
         code = settle_target(ask, error);
     }
     if (code == EXIT_CODE_OK && !ask->is_resumed) {
-        name_folder(ask);
+        code = name_folder(ask, error);
     }
     return code;
 }

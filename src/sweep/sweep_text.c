@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "report/clean.h"
 #include "report/screen.h"
 
@@ -17,15 +16,15 @@ enum {
 
 static const char corner[] = "sessions \\ rows";
 
-/* 98.6, 1,234, 0.057: three digits and more, as far as there are. */
-static void format_number(double value, char text[UNITS_TEXT_BYTES])
+const char *sweep_text_number(double value, char text[UNITS_TEXT_BYTES])
 {
     const double size = value < 0 ? -value : value;
     if (size >= 1000 && size < 1e18) {
         units_format_count((uint64_t)(size + 0.5), text);
     } else {
-        snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 10 ? 3 : size < 100 ? 2 : 1, value);
+        snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 1 ? 3 : size < 100 ? 2 : 1, value);
     }
+    return text;
 }
 
 /* Why a cell has no figures. */
@@ -83,9 +82,9 @@ static void format_cell(const struct sweep *sweep, size_t s, size_t r, const cha
                  done == 0 && failed == NULL ? "" : mark);
         return;
     }
-    format_number(figure.median, median);
-    format_number(figure.lowest, lowest);
-    format_number(figure.highest, highest);
+    sweep_text_number(figure.median, median);
+    sweep_text_number(figure.lowest, lowest);
+    sweep_text_number(figure.highest, highest);
     if (sweep->repeat == 1) {
         snprintf(text, CELL_BYTES, "%s%s", median, mark);
     } else {

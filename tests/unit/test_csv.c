@@ -74,7 +74,7 @@ static void test_unknown_is_empty(void **state)
     struct csv csv;
     csv_begin(&csv, memory.stream, false);
     csv_text(&csv, "a", NULL);
-    csv_text(&csv, "b", NULL);
+    csv_empty(&csv, "b");
     csv_decimal(&csv, "c", (double)NAN, 3);
     csv_decimal(&csv, "d", (double)INFINITY, 3);
     csv_decimal_if(&csv, "e", false, 1, 3);

@@ -1,0 +1,158 @@
+"""What is expected of a run: exit code 5, the bounds by name, the JUnit file."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import harness
+
+
+class Expect(harness.Case):
+    def test_all_met(self):
+        ended, run = self.run_append(
+            "2", "1000", "null:", "--expect", "throughput>0, append_p99<=1h, acknowledged==1k",
+            "--expect", "max_memory<=100GiB")
+        self.assertIn("Expected  all 4 met", ended.out)
+        self.assertEqual(len(run.json["expectations"]), 4)
+        for entry in run.json["expectations"]:
+            self.assertTrue(entry["is_met"], entry)
+        self.assertEqual(run.json["expectations"][1],
+                         {"bound": "append_p99<=1h", "figure": "append_p99_ms", "relation": "<=",
+                          "limit": 3.6e6, "is_met": True,
+                          "value": run.json["expectations"][1]["value"]})
+        # The figures are those of summary.csv.
+        self.assertEqual(run.json["expectations"][1]["value"],
+                         float(run.table("summary.csv")[0]["append_p99_ms"]))
+
+    def test_every_missed_bound_is_named(self):
+        ended, run = self.run_append(
+            "2", "1000", "null:", "--expect",
+            "elapsed<=1us,sessions_finished==2 , rows_acknowledged>=2k,dropped==0", code=5)
+        self.assertIn("2 of 4 expectations not met", ended.reason)
+        self.assertIn("elapsed<=1us: ", ended.reason)
+        self.assertIn("rows_acknowledged>=2k: 1000", ended.reason)
+        self.assertNotIn("dropped==0", ended.reason)
+        self.assertIn("2 of 4 NOT MET", ended.out)
+        self.assertEqual([entry["is_met"] for entry in run.json["expectations"]],
+                         [False, True, False, True])
+        self.assertEqual(run.table("summary.csv")[0]["exit_code"], "5")
+        self.assertEqual(run.json["outcome"]["exit_code"], 5)
+        self.assertEqual(run.json["outcome"]["verdict"], "VALID")
+
+    def test_what_is_not_known_is_not_met(self):
+        # null: keeps no rows to count, and has no response time without a rate.
+        ended, run = self.run_append("2", "1000", "null:", "--expect", "lost==0",
+                                     "--expect", "response_p99<1h", code=5)
+        self.assertIn("lost==0: not known, response_p99<1h: not known", ended.reason)
+        self.assertEqual([entry["value"] for entry in run.json["expectations"]], [None, None])
+
+    def test_nothing_expected(self):
+        ended, run = self.run_append("2", "10", "null:")
+        self.assertIsNone(run.json["expectations"])
+        self.assertNotIn("Expected", ended.out)
+
+    def test_json_on_stdout(self):
+        ended, run = self.run_append("2", "10", "null:", "--json", "--expect", "elapsed>1h", code=5)
+        self.assertEqual(json.loads(ended.out)["expectations"], run.json["expectations"])
+
+    def test_wrong_bounds_are_refused_before_the_run(self):
+        for text, pattern in (
+                ("thruput>=1", "no figure is called 'thruput'.*throughput_rows_per_s"),
+                ("throughput>=5ms", "wrong unit: throughput is rows/s"),
+                ("append_p99<=20", r"no unit: append_p99 is a time.*20ms"),
+                ("max_memory<=2GB", "wrong unit.*2GiB"),
+                ("throughput=5", "no relation.*>="),
+                ("throughput>=x", "no number"),
+                ("throughput>=50,000", "'000'"),
+                ("verdict==1", "no figure is called 'verdict'"),
+                ("exit_code==0", "follows from what is expected"),
+                ("lost==0,", "empty"),
+                ("", "empty")):
+            with self.subTest(text=text):
+                self.refused("2", "10", "null:", "--expect", text, code=2,
+                             pattern="append: --expect: .*" + pattern)
+
+
+class OwnExitCode(harness.Case):
+    """What the run itself ends with weighs more: its figures say nothing about what was expected."""
+
+    def test_a_short_run(self):
+        out = self.out()
+        process = self.start("2", "null:", "--duration", "1h", "--rate", "100", "--out", out,
+                             "--expect", "elapsed>=1h, throughput>1G")
+        self.interrupt_when_busy(process, out)
+        ended = self.end(process, 130)
+        self.assertRegex(ended.reason, "interrupted.*; also 2 of 2 expectations not met: "
+                                       "elapsed>=1h: .*throughput>1G: ")
+        run = self.check_run(out, 130)
+        self.assertEqual([entry["is_met"] for entry in run.json["expectations"]], [False, False])
+
+
+class Junit(harness.Case):
+    def read(self, path):
+        """The suite; what CI systems read of it must hold."""
+        root = ElementTree.parse(path).getroot()
+        self.assertEqual(root.tag, "testsuites")
+        suites = list(root)
+        self.assertEqual([suite.tag for suite in suites], ["testsuite"])
+        cases = suites[0].findall("testcase")
+        for element in (root, suites[0]):
+            self.assertEqual(int(element.get("tests")), len(cases))
+            for kind in ("failure", "error"):
+                self.assertEqual(int(element.get(kind + "s")),
+                                 sum(case.find(kind) is not None for case in cases))
+            float(element.get("time"))
+        for case in cases:
+            self.assertTrue(case.get("name") and case.get("classname"))
+            self.assertLessEqual(len(list(case)), 1)
+        names = [case.get("classname") + "/" + case.get("name") for case in cases]
+        self.assertEqual(len(set(names)), len(names))
+        return {case.get("name"): case for case in cases}
+
+    def test_a_case_for_each_bound(self):
+        junit = self.folder / "junit.xml"
+        junit.write_text("of an earlier run")
+        self.run_append("2", "1000", "null:", "--junit", junit, "--expect",
+                        "elapsed<=1us, rows_acknowledged==1000", code=5)
+        cases = self.read(junit)
+        self.assertEqual(list(cases), ["sessions", "rows", "outcome", "elapsed<=1us",
+                                       "rows_acknowledged==1000"])
+        self.assertRegex(cases["elapsed<=1us"].find("failure").get("message"),
+                         r"^elapsed<=1us: [0-9.]+ s$")
+        for name in ("sessions", "rows", "outcome", "rows_acknowledged==1000"):
+            self.assertIsNone(cases[name].find("failure"), name)
+
+    def test_in_the_folder_of_the_run(self):
+        out = self.out()
+        self.append("2", "10", "null:", "--out", out, "--junit", out / "junit.xml")
+        self.assertEqual(list(self.read(out / "junit.xml")), ["sessions", "rows", "outcome"])
+
+    def test_a_run_that_cannot_begin(self):
+        junit = self.folder / "junit.xml"
+        out = self.out()
+        out.mkdir()
+        ended = self.append("2", "10", "null:", "--out", out, "--junit", junit, code=2)
+        error = self.read(junit)["outcome"].find("error")
+        self.assertEqual(error.get("type"), "exit-code-2")
+        self.assertEqual("append: " + error.get("message"), ended.reason)
+
+    def test_an_interrupted_run(self):
+        out, junit = self.out(), self.folder / "junit.xml"
+        process = self.start("2", "null:", "--duration", "1h", "--rate", "100", "--out", out,
+                             "--junit", junit)
+        self.interrupt_when_busy(process, out)
+        self.end(process, 130)
+        cases = self.read(junit)
+        self.assertIn("interrupted", cases["outcome"].find("failure").get("message"))
+        self.assertIsNotNone(cases["sessions"].find("failure"))
+
+    def test_a_file_that_cannot_be_written(self):
+        self.refused("2", "10", "null:", "--junit", self.folder / "no" / "junit.xml", code=2,
+                     pattern="--junit .* cannot be written: No such file")
+        self.refused("2", "10", "null:", "--junit", self.folder, code=2,
+                     pattern="--junit .* cannot be written: Is a directory")
+        ended = self.append("2", "10", "null:", "--junit", "/dev/full", code=3)
+        self.assertIn("'/dev/full' could not be written: No space left", ended.reason)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,201 @@
+/* Expectations of a run: names that come from summary.csv, what is met, what the run ends with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "report/csv_files.h"
+#include "report/expectations.h"
+
+static const struct adapter adapter = {.name = "null"};
+static struct result *result;
+static struct plan *plan;
+static struct expectations expectations;
+
+static int set_up(void **state)
+{
+    (void)state;
+    result = calloc(1, sizeof *result);
+    plan = calloc(1, sizeof *plan);
+    assert_non_null(result);
+    assert_non_null(plan);
+    plan->adapter = &adapter;
+    result->elapsed_ns = INT64_C(2000000000);
+    result->throughput_rows_per_s = 49999.96; /* 50000.0 in summary.csv */
+    result->resources.max_server_memory_bytes = -1;
+    result->resources.max_host_cpu_percent = 80;
+    histogram_record(&result->totals.histograms[RECORDER_APPEND], 5000000);
+    result->verification = (struct verification){.state = VERIFICATION_DONE, .lost = 2};
+    memset(&expectations, 0, sizeof expectations);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(result);
+    free(plan);
+    return 0;
+}
+
+static void add(const char *text)
+{
+    struct error error;
+    error_clear(&error);
+    if (expectations_add(&expectations, text, &error) != STATUS_OK) {
+        fail_msg("%s", error.text);
+    }
+}
+
+static void judge(void)
+{
+    expectations_judge(&expectations, plan, result);
+    expectations_conclude(&expectations, result);
+}
+
+static void test_met(void **state)
+{
+    (void)state;
+    add("throughput>=50k, append_p99<=20ms ,elapsed_s==2");
+    add("max_cpu<90%");
+    judge();
+    assert_int_equal(expectations.count, 4);
+    assert_int_equal(expectations_count_missed(&expectations), 0);
+    assert_int_equal(result->exit_code, EXIT_CODE_OK);
+    assert_string_equal(result->exit_reason, "");
+}
+
+static void test_missed(void **state)
+{
+    (void)state;
+    add("throughput>=50001, append_p99<=20ms, lost==0, max_memory<=2GiB");
+    judge();
+    assert_int_equal(expectations_count_missed(&expectations), 3);
+    assert_true(expectations.entries[1].is_met);
+    assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
+    assert_string_equal(result->exit_reason,
+                        "3 of 4 expectations not met: throughput>=50001: 50000 rows/s, lost==0: 2, "
+                        "max_memory<=2GiB: not known");
+}
+
+/* A row that is read back tells more than a count. */
+static void test_lost_rows(void **state)
+{
+    (void)state;
+    add("lost==0, lost==2, lost==7");
+    judge();
+    assert_true(expectations.entries[1].is_met);
+    result->row_verification = (struct row_verification){.state = VERIFICATION_DONE, .lost = 7};
+    expectations_judge(&expectations, plan, result);
+    assert_false(expectations.entries[0].is_met);
+    assert_false(expectations.entries[1].is_met);
+    assert_true(expectations.entries[2].is_met);
+    result->verification.state = VERIFICATION_NONE;
+    result->row_verification.state = VERIFICATION_FAILED;
+    expectations_judge(&expectations, plan, result);
+    assert_int_equal(expectations_count_missed(&expectations), 3);
+}
+
+/* The run's own exit code stays; the bounds are named all the same. */
+static void test_own_exit_code(void **state)
+{
+    (void)state;
+    add("lost==0");
+    result->exit_code = EXIT_CODE_SHORT;
+    snprintf(result->exit_reason, sizeof result->exit_reason, "the ledger is short");
+    judge();
+    assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
+    assert_string_equal(result->exit_reason,
+                        "the ledger is short; also 1 of 1 expectations not met: lost==0: 2");
+}
+
+static void test_many_missed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < EXPECTATIONS_MAX; i++) {
+        add("verified_in_doubt_present == 1234567890");
+    }
+    judge();
+    assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
+    const size_t length = strlen(result->exit_reason);
+    assert_true(length < sizeof result->exit_reason);
+    assert_string_equal(result->exit_reason + length - 3, "...");
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(expectations_add(&expectations, "lost==0", &error), STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "32"));
+}
+
+/* So many that their values do not fit: the bounds themselves are still all there. */
+static void test_values_left_out(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 24; i++) {
+        add("throughput_rows_per_s>=900k");
+    }
+    judge();
+    assert_null(strstr(result->exit_reason, "50000"));
+    assert_null(strstr(result->exit_reason, "..."));
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"exit_code==0",       "verdict==0",      "target==1",
+                                        "nothing<1",          "throughput>=5ms", "lost==0,",
+                                        "lost==0,,elapsed<2s"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct error error;
+        error_clear(&error);
+        assert_int_equal(expectations_add(&expectations, wrong[i], &error), STATUS_REJECTED);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_true(error.text[0] != '\0');
+    }
+}
+
+static void take_name(void *context, const char *column, bool is_known, double value)
+{
+    (void)is_known;
+    (void)value;
+    figure_columns_add(context, column);
+}
+
+/* Every short word still means a column. */
+static void test_aliases(void **state)
+{
+    (void)state;
+    struct figure_columns columns = {0};
+    struct csv csv;
+    csv_visit(&csv, take_name, &columns);
+    csv_files_summary(&csv, plan, result);
+    assert_true(columns.count > 60);
+    assert_true(columns.count < FIGURE_COLUMNS_MAX);
+    for (size_t i = 0; i < figure_aliases_count; i++) {
+        for (size_t j = 0; j < FIGURE_CHOICES && figure_aliases[i].columns[j] != NULL; j++) {
+            if (!figure_columns_has(&columns, figure_aliases[i].columns[j])) {
+                fail_msg("no column %s", figure_aliases[i].columns[j]);
+            }
+        }
+    }
+    static const char *const words[] = {"throughput", "elapsed", "max_cpu", "max_memory"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct figure_choice choice;
+        assert_int_equal(figure_find(&columns, words[i], &choice, NULL), STATUS_OK);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_met, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lost_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_exit_code, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_missed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_values_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_aliases, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

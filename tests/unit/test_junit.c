@@ -1,0 +1,137 @@
+/* The JUnit file: its form, and texts that are no XML. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/memory_stream.h"
+
+#include "report/expectations.h"
+#include "report/junit.h"
+
+static void expect_escaped(const char *text, const char *expected)
+{
+    struct buffer buffer;
+    buffer_init(&buffer);
+    junit_add_escaped(&buffer, text);
+    assert_false(buffer_failed(&buffer));
+    assert_string_equal(buffer_text(&buffer), expected);
+    buffer_fini(&buffer);
+}
+
+static void test_escaping(void **state)
+{
+    (void)state;
+    expect_escaped("", "");
+    expect_escaped("a<b>&\"'", "a&lt;b&gt;&amp;&quot;&apos;");
+    expect_escaped("]]>", "]]&gt;");
+    expect_escaped("&amp;", "&amp;amp;");
+    expect_escaped("a\tb\nc\r", "a&#9;b&#10;c&#13;");
+    expect_escaped("\x1b[31m\x01", "\xef\xbf\xbd[31m\xef\xbf\xbd");
+    expect_escaped("\xc3\xa4\xff", "\xc3\xa4\xef\xbf\xbd");                 /* not UTF-8 */
+    expect_escaped("\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd\xef\xbf\xbd"); /* no characters */
+    expect_escaped("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
+}
+
+static const struct adapter adapter = {.name = "null"};
+
+static struct plan *make_plan(void)
+{
+    struct plan *plan = calloc(1, sizeof *plan);
+    assert_non_null(plan);
+    plan->adapter = &adapter;
+    plan->sessions = 2;
+    plan->records = 10;
+    snprintf(plan->display_target, sizeof plan->display_target, "null:<&>");
+    snprintf(plan->out_folder, sizeof plan->out_folder, "out");
+    return plan;
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    struct plan *plan = make_plan();
+    struct result *result = calloc(1, sizeof *result);
+    assert_non_null(result);
+    result->started_wall_ns = INT64_C(1769903999123000000);
+    result->elapsed_ns = INT64_C(1050000000);
+    result->sessions = (struct session_ledger){.requested = 2, .connected = 2, .finished = 2};
+    result->rows = (struct row_ledger){.planned = 10, .acknowledged = 9, .in_doubt = 1};
+    result->verdict = VERDICT_VALID;
+    snprintf(result->verdict_reason, sizeof result->verdict_reason, "fine");
+    struct expectations expectations = {0};
+    assert_int_equal(expectations_add(&expectations, "elapsed<2s, max_memory<1KiB", NULL),
+                     STATUS_OK);
+    result->resources.max_server_memory_bytes = -1;
+    expectations_judge(&expectations, plan, result);
+    expectations_conclude(&expectations, result);
+    result->expectations = &expectations;
+    struct memory memory;
+    memory_open(&memory);
+    assert_true(junit_write(memory.stream, plan, result));
+    memory_expect(
+        &memory,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuites name=\"append\" tests=\"5\" failures=\"2\" errors=\"0\" time=\"1.050\">\n"
+        "  <testsuite name=\"append null 2 sessions 10 rows\" tests=\"5\" failures=\"2\" "
+        "errors=\"0\" time=\"1.050\" skipped=\"0\" timestamp=\"2026-01-31T23:59:59\">\n"
+        "    <properties>\n"
+        "      <property name=\"target\" value=\"null:&lt;&amp;&gt;\"/>\n"
+        "      <property name=\"folder\" value=\"out\"/>\n"
+        "    </properties>\n"
+        "    <testcase classname=\"append.ledger\" name=\"sessions\" time=\"0\">\n"
+        "      <system-out>2 sessions: 2 finished, 0 refused, 0 timed out, 0 not started, 0 "
+        "stopped, 0 dropped</system-out>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"append.ledger\" name=\"rows\" time=\"0\">\n"
+        "      <failure type=\"ledger\" message=\"10 rows: 9 acknowledged, 0 rejected, 1 in "
+        "doubt, 0 not sent; not verified\"/>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"append\" name=\"outcome\" time=\"0\">\n"
+        "      <system-out>VALID: fine</system-out>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"append.expect\" name=\"elapsed&lt;2s\" time=\"0\">\n"
+        "      <system-out>elapsed&lt;2s: 1.05 s</system-out>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"append.expect\" name=\"max_memory&lt;1KiB\" time=\"0\">\n"
+        "      <failure type=\"expectation\" message=\"max_memory&lt;1KiB: not known\"/>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        "</testsuites>\n");
+    free(result);
+    free(plan);
+}
+
+static void test_run_that_did_not_begin(void **state)
+{
+    (void)state;
+    struct plan *plan = make_plan();
+    plan->duration_ns = INT64_C(5000000000);
+    struct memory memory;
+    memory_open(&memory);
+    assert_true(junit_write_error(memory.stream, plan, EXIT_CODE_SERVER, "nobody \"listens\""));
+    memory_expect(
+        &memory,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuites name=\"append\" tests=\"1\" failures=\"0\" errors=\"1\" time=\"0.000\">\n"
+        "  <testsuite name=\"append null 2 sessions 5000 ms\" tests=\"1\" failures=\"0\" "
+        "errors=\"1\" time=\"0.000\" skipped=\"0\">\n"
+        "    <properties>\n"
+        "      <property name=\"target\" value=\"null:&lt;&amp;&gt;\"/>\n"
+        "      <property name=\"folder\" value=\"out\"/>\n"
+        "    </properties>\n"
+        "    <testcase classname=\"append\" name=\"outcome\" time=\"0\">\n"
+        "      <error type=\"exit-code-4\" message=\"nobody &quot;listens&quot;\"/>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        "</testsuites>\n");
+    free(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_that_did_not_begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
