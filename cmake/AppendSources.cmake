@@ -176,8 +176,8 @@ set(chart_sources
     src/chart/time_charts.c)
 
 set(sweep_sources
-    src/sweep/child.c
     src/sweep/list.c
+    src/sweep/run_process.c
     src/sweep/sweep.c
     src/sweep/sweep_csv.c
     src/sweep/sweep_files.c

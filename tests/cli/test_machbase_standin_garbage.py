@@ -64,7 +64,8 @@ class Garbage(harness.Case):
         for data in (self.packet(8, b"", length=(1 << 30) - 1), self.packet(8, b"abc"),
                      self.packet(8, struct.pack("<IIQ", 0x40, 2, 2**64 - 1) + b"x"),
                      self.packet(8, struct.pack("<IIQ", 0x40, 2, 2**64 - 8) + bytes(16)),
-                     self.packet(8, self.text(0x40, b"sel") + struct.pack("<IIQ", 0, 2, 3) + b"abc"),
+                     self.packet(8, self.text(0x40, b"sel")
+                                 + struct.pack("<IIQ", 0, 2, 3) + b"a_b"),
                      self.packet(8, b"", part=2), self.packet(8, b"", part=1),
                      self.packet(12, struct.pack("<IIQ", 0x23, 3, 4) + bytes(8)),
                      self.packet(8, self.text(0x40, b"select" + b"(" * 9000))):
@@ -96,7 +97,8 @@ class Garbage(harness.Case):
         for why in wrong:
             self.assertIn(why.encode(), back)
         self.assertEqual(back.count(struct.pack("<I", 2446) + b"_MCr"), len(wrong) + 2)
-        self.assertTrue(back.endswith(struct.pack("<IIQIIQ", 0x61, 11, 1, 0x62, 11, len(wrong) + 2)))
+        counts = struct.pack("<IIQIIQ", 0x61, 11, 1, 0x62, 11, len(wrong) + 2)
+        self.assertTrue(back.endswith(counts), back)
         self.assertEqual(self.standin.count("t"), 1)
 
     def test_noise(self):
