@@ -60,6 +60,7 @@ class Interrupted(harness.Case, Sweeping):
 
     def test_sigterm(self):
         _, sweep = self.interrupt(NAMES[2], signal.SIGTERM)
+        self.assertEqual([run["state"] for run in sweep.runs], ["done"] * 2 + ["pending"] * 2)
         self.resume(sweep)
 
     def test_a_sweep_that_is_killed(self):
@@ -73,6 +74,16 @@ class Interrupted(harness.Case, Sweeping):
         harness.wait_until(lambda: not is_alive(child), "the end of the run")
         self.assertEqual(Sweep(out).json["state"], "running")
         self.resume(self.check_sweep(out))
+
+    def test_a_run_does_not_outlive_its_sweep(self):
+        out = self.out()
+        process = self.start("sweep", "--sessions", 1, "--records", "1M", "--rate", 1000, "null:",
+                             "--out", out)
+        self.wait_for_rows(process, out / "1x1000000")
+        child = child_of(process)
+        process.kill()
+        harness.wait_until(lambda: not is_alive(child), "the end of the run")
+        self.assertEqual(harness.Run(out / "1x1000000").json["outcome"]["exit_code"], 130)
 
     def test_a_second_signal(self):
         """Ends both at once, also when the run does not answer."""
