@@ -190,6 +190,20 @@ class Resumed(harness.Case, Sweeping):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)
 
+    def test_options_that_may_change(self):
+        """Where the password is, is not what was measured."""
+        (self.folder / "old").write_text("x")
+        (self.folder / "new").write_text("x")
+        _, sweep = self.sweep(*QUICK, "null:", "--password-file", "old", "--batch=50")
+        (self.folder / "old").unlink()
+        shutil.rmtree(sweep.folder / "2x1000")
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="--password-file old: No")
+        self.append("sweep", "--resume", sweep.folder, "--password-file", "new")
+        again = self.check_sweep(sweep.folder)
+        self.assertEqual({run["state"] for run in again.runs}, {"done"})
+        self.assertEqual(again.json["options"], ["--sessions=1,2", "--records=1k,3k",
+                                                 "--batch=50", "--password-file=new"])
+
     def test_no_folder_of_a_sweep(self):
         self.refused("sweep", "--resume", "nowhere", code=2, pattern="no folder of a sweep")
         _, run = self.run_append(1, 100, "null:")
