@@ -4,7 +4,8 @@ set(base_sources
     src/base/address.c
     src/base/bound.c
     src/base/buffer.c
-    src/base/child.c
+    src/base/client_socket.c
+    src/base/deadline.c
     src/base/error.c
     src/base/figure.c
     src/base/folder.c
@@ -16,7 +17,9 @@ set(base_sources
     src/base/probe.c
     src/base/random.c
     src/base/row.c
+    src/base/sql_script.c
     src/base/stack.c
+    src/base/subprocess.c
     src/base/units.c
     src/base/url_query.c
     src/base/value_text.c)
@@ -117,6 +120,10 @@ set(report_sources
     src/report/json_levels.c
     src/report/json_plan.c
     src/report/junit.c
+    src/report/metrics.c
+    src/report/metrics_http.c
+    src/report/metrics_request.c
+    src/report/metrics_text.c
     src/report/progress.c
     src/report/screen.c
     src/report/text.c
@@ -169,8 +176,8 @@ set(chart_sources
     src/chart/time_charts.c)
 
 set(sweep_sources
-    src/sweep/child.c
     src/sweep/list.c
+    src/sweep/run_process.c
     src/sweep/sweep.c
     src/sweep/sweep_csv.c
     src/sweep/sweep_files.c
@@ -181,6 +188,7 @@ set(sweep_sources
 
 set(cli_sources
     src/cli/check.c
+    src/cli/client_library.c
     src/cli/command.c
     src/cli/command_table.c
     src/cli/compare.c
@@ -202,9 +210,16 @@ set(cli_sources
     src/cli/options.c
     src/cli/preflight.c
     src/cli/report.c
+    src/cli/report_end.c
     src/cli/run.c
     src/cli/sweep.c
     src/cli/sweep_ask.c)
+
+# The program that makes the manual page and the completions of shells.
+set(append_docs_sources
+    src/docs/completion.c
+    src/docs/docs.c
+    src/docs/man.c)
 
 # Built when the adapter is: see AppendAdapters.cmake.
 set(append_sqlite_sources
@@ -248,14 +263,24 @@ set(append_odbc_sources
     src/adapters/odbc_inspect.c
     src/adapters/odbc_numbers.c
     src/adapters/odbc_query.c
-    src/adapters/odbc_script.c
     src/adapters/odbc_setup.c
-    src/adapters/odbc_socket.c
     src/adapters/odbc_string.c
     src/adapters/odbc_types.c)
+
+set(append_machbase_sources
+    src/adapters/machbase.c
+    src/adapters/machbase_append.c
+    src/adapters/machbase_connect.c
+    src/adapters/machbase_describe.c
+    src/adapters/machbase_encode.c
+    src/adapters/machbase_error.c
+    src/adapters/machbase_library.c
+    src/adapters/machbase_limits.c
+    src/adapters/machbase_query.c
+    src/adapters/machbase_recognise.c
+    src/adapters/machbase_string.c)
 
 set(append_core_sources
     ${base_sources} ${adapter_sources} ${plan_sources} ${measure_sources} ${limits_sources}
     ${load_sources} ${report_sources} ${runs_sources} ${sweep_sources} ${chart_sources}
-    ${compare_sources}
-    ${cli_sources})
+    ${compare_sources} ${cli_sources})

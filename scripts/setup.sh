@@ -5,10 +5,11 @@ set -eu
 
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsqlite3-dev
-    libmariadb-dev unixodbc-dev libjansson-dev'
+    libmariadb-dev unixodbc-dev libjansson-dev gnuplot-nox'
 test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
-    libclang-rt-dev cppcheck valgrind util-linux procps'
+    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
+    python3-pip'
 bench_packages='sysbench'
 
 case "${1:-run}" in
@@ -30,8 +31,10 @@ is_there_by_another_name() {
     case $1 in
     pkg-config) command -v pkg-config >/dev/null ;;
     mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
+    gnuplot-nox) command -v gnuplot >/dev/null ;;
     clang) command -v clang >/dev/null ;;
     libclang-rt-dev) can_fuzz ;;
+    python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     *) false ;;
     esac
 }
@@ -46,12 +49,12 @@ if command -v dpkg-query >/dev/null 2>&1; then
     done
 else
     # Not Debian: the programs and libraries themselves may still be there.
-    programs='cc cmake ninja pkg-config python3'
+    programs='cc cmake ninja pkg-config python3 gnuplot'
     libraries='jansson libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
         programs="$programs psql mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
-            cppcheck valgrind setpriv"
+            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
         ;;

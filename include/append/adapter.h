@@ -22,11 +22,14 @@
 
 /* What adapter.flags says. */
 enum adapter_flag {
-    ADAPTER_EMBEDDED = 1, /* the database runs inside this process: no server to sample */
-    ADAPTER_DISCARDS = 2, /* rows are thrown away: count(*) cannot be verified */
-    ADAPTER_FILE = 4,     /* the target is a path, not host and port */
-    ADAPTER_STRING = 8,   /* the target is a text for the client library: scheme:text */
+    ADAPTER_EMBEDDED = 1,      /* the database runs inside this process: no server to sample */
+    ADAPTER_DISCARDS = 2,      /* rows are thrown away: count(*) cannot be verified */
+    ADAPTER_FILE = 4,          /* the target is a path, not host and port */
+    ADAPTER_STRING = 8,        /* the target is a text for the client library: scheme:text */
+    ADAPTER_ONE_DATABASE = 16, /* a server has but one: the target names none */
 };
+
+struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
 
 /* Where to connect. Members that were not given are NULL or 0, and the client library's own
  * defaults and environment apply. Read-only, shared by all threads, outlives every connection. */
@@ -43,8 +46,10 @@ struct target {
     const char *query;  /* parameters of the URL, still encoded (base/url_query.h) */
     const char *method; /* one of adapter.methods, and no other will do; NULL = the first of them
                            that the server can do */
-    unsigned connect_timeout_s; /* at least 1 */
-    bool makes_nothing;         /* open does not make a database that is missing */
+    const char *client_lib; /* file or folder of the client library, for adapter.load */
+    const struct adapter_library *library; /* what adapter.load made; NULL without it */
+    unsigned connect_timeout_s;            /* at least 1 */
+    bool makes_nothing;                    /* open does not make a database that is missing */
 
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
      * ERROR_CANCELLED. Any thread. */
@@ -83,7 +88,7 @@ struct connection_info {
     char database[128];
     bool is_embedded;      /* the database runs inside this process, be the adapter for servers */
     char dialect[32];      /* of SQL, by the name of the database's own adapter */
-    char identifier_quote; /* '"' or '`' */
+    char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *method;    /* in use: one of adapter.methods; static */
     char note[240];        /* one line that a user should know about how this connection works */
 };
@@ -95,12 +100,20 @@ struct adapter {
     const char *summary; /* one line for --help */
     unsigned flags;      /* enum adapter_flag, or-ed */
     uint16_t default_port;
-    char identifier_quote;      /* '"' or '`'; see also inspect */
+    char identifier_quote;      /* '"' or '`'; 0: names are not quoted; see also inspect */
     const char *engine_clause;  /* what stands between CREATE TABLE (...) and the name of a storage
                                    engine; NULL = there are none to choose from */
     size_t stack_bytes;         /* stack that a session's thread needs with this client library */
     unsigned files_per_session; /* descriptors that one connection keeps open */
     const char *const *methods; /* NULL-terminated, first = default; NULL = one way only */
+
+    /* Optional. Loads the client library at run time; main thread, before init and before anything
+     * but client_version and recognise. `client_lib` is target.client_lib. On OK the caller owns
+     * *library, hands it to every open in target.library, and ends it with unload after the last
+     * close. FATAL: where it was looked for, or which symbol it lacks. Both or neither. */
+    enum status (*load)(const char *client_lib, struct adapter_library **library,
+                        struct error *error);
+    void (*unload)(struct adapter_library *library);
 
     /* Optional. Library-wide state of the client; main thread, once, before and after the rest. */
     enum status (*init)(struct error *error);

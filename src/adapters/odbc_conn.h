@@ -16,9 +16,9 @@
 #include <sql.h>
 #include <sqlext.h>
 
-#include "adapters/odbc_socket.h"
 #include "append/adapter.h"
 #include "base/buffer.h"
+#include "base/client_socket.h"
 
 /* A session sends few different batch sizes: the full one and those at the end of an append. */
 enum {
@@ -52,7 +52,7 @@ struct adapter_conn {
     bool is_connected;
     bool is_append_open;
     atomic_bool is_interrupted;
-    struct odbc_socket socket;
+    struct client_socket socket;
     enum odbc_method method;
     enum odbc_dialect dialect;
     char dialect_name[32];

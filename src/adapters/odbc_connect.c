@@ -85,11 +85,11 @@ static enum status connect_driver(struct adapter_conn *conn, const struct target
     SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
                       odbc_number(target->connect_timeout_s), 0);
     completed[0] = '\0';
-    odbc_socket_watch(&conn->socket);
+    client_socket_watch(&conn->socket);
     const SQLRETURN result =
         SQLDriverConnect(conn->connection, NULL, (SQLCHAR *)text.bytes, SQL_NTS,
                          (SQLCHAR *)completed, COMPLETED_BYTES, &length, SQL_DRIVER_NOPROMPT);
-    odbc_socket_unwatch(&conn->socket);
+    client_socket_unwatch();
     if (SQL_SUCCEEDED(result)) {
         conn->is_connected = true;
     } else {
@@ -123,7 +123,7 @@ enum status odbc_open(const struct target *target, struct adapter_conn **conn, s
     if (made == NULL) {
         return odbc_memory_error(error);
     }
-    made->socket.descriptor = -1;
+    client_socket_init(&made->socket);
     made->schema = target->schema;
     status = allocate(made, error);
     if (status == STATUS_OK) {
@@ -146,7 +146,7 @@ enum status odbc_open(const struct target *target, struct adapter_conn **conn, s
 void odbc_interrupt(struct adapter_conn *conn)
 {
     atomic_store(&conn->is_interrupted, true);
-    odbc_socket_shutdown(&conn->socket);
+    client_socket_shutdown(&conn->socket);
 }
 
 void odbc_close(struct adapter_conn *conn)
@@ -157,10 +157,10 @@ void odbc_close(struct adapter_conn *conn)
     if (conn->is_append_open) {
         /* The roll-back would wait for a server that may not answer. Nothing but an append leaves
          * something to be rolled back. */
-        odbc_socket_shutdown(&conn->socket);
+        client_socket_shutdown(&conn->socket);
         SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
-    odbc_socket_stop_reading(&conn->socket); /* whatever the driver does now, it does not wait */
+    client_socket_stop_reading(&conn->socket); /* whatever the driver does now, it does not wait */
     odbc_forget_inserts(conn);
     if (conn->is_connected) {
         SQLDisconnect(conn->connection);

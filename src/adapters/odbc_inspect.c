@@ -182,7 +182,7 @@ static void note_threading(struct adapter_conn *conn, struct buffer *note)
  * but nothing there waits for a server. */
 static void note_socket(const struct adapter_conn *conn, struct buffer *note)
 {
-    if (conn->socket.descriptor < 0 && conn->dialect != ODBC_SQLITE) {
+    if (!client_socket_is_known(&conn->socket) && conn->dialect != ODBC_SQLITE) {
         odbc_add_note(note, "a blocked call cannot be interrupted: press Ctrl-C twice");
     }
 }

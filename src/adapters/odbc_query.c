@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adapters/odbc_script.h"
 #include "base/buffer.h"
+#include "base/sql_script.h"
 
 enum status odbc_end(struct adapter_conn *conn, enum status status, struct error *error)
 {
@@ -133,25 +133,25 @@ static bool count_row(SQLHSTMT statement, void *context)
 static enum status run_script(struct adapter_conn *conn, const char *sql, uint64_t *rows,
                               struct error *error)
 {
-    struct odbc_script script;
+    struct sql_script script;
     enum status status = STATUS_OK;
     bool is_begun = false;
 
-    odbc_script_init(&script, sql);
-    while (status == STATUS_OK && odbc_script_next(&script)) {
+    sql_script_init(&script, sql);
+    while (status == STATUS_OK && sql_script_next(&script)) {
         switch (script.kind) {
-        case ODBC_SCRIPT_BEGIN:
+        case SQL_SCRIPT_BEGIN:
             is_begun = true;
             break;
-        case ODBC_SCRIPT_COMMIT:
+        case SQL_SCRIPT_COMMIT:
             is_begun = false;
             status = odbc_end(conn, STATUS_OK, error);
             break;
-        case ODBC_SCRIPT_ROLLBACK:
+        case SQL_SCRIPT_ROLLBACK:
             is_begun = false;
             odbc_end(conn, STATUS_REJECTED, NULL);
             break;
-        case ODBC_SCRIPT_OTHER:
+        case SQL_SCRIPT_OTHER:
             status = odbc_run(conn, buffer_text(&script.statement), NULL, count_row, rows, error);
             break;
         }
@@ -159,7 +159,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, uint64
             status = odbc_memory_error(error);
         }
     }
-    odbc_script_fini(&script);
+    sql_script_fini(&script);
     if (status == STATUS_OK && is_begun) {
         error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
         status = STATUS_FATAL;

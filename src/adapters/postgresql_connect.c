@@ -204,13 +204,16 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
     return STATUS_OK;
 }
 
-/* Before libpq has looked up a host nothing but the parameters can be wrong. */
+/* Before libpq has looked up a host nothing can be wrong but the parameters and its memory. */
 static enum status start_error(PGconn *connection, struct error *error)
 {
     const char *message = PQerrorMessage(connection);
     if (strstr(message, "could not translate host name") != NULL ||
         strstr(message, "connection to server ") != NULL) {
         return postgresql_connect_error(connection, false, error);
+    }
+    if (strncmp(message, "out of memory", 13) == 0) {
+        return postgresql_memory_error(error);
     }
     error_set(error, ERROR_USAGE, 0, NULL, "%.*s", (int)strcspn(message, "\n"), message);
     return STATUS_FATAL;

@@ -151,6 +151,9 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
     for (const char *at = strstr(line, start); at != NULL; at = strstr(at + 1, start)) {
         line = at;
     }
+    if (strstr(line, "out of memory") != NULL) {
+        return postgresql_memory_error(error);
+    }
     if (contains_any(line, full)) {
         kind = ERROR_LIMIT;
     } else if (contains_any(line, silence)) {

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "adapters/null.h"
+#if APPEND_HAVE_MACHBASE
+#include "adapters/machbase.h"
+#endif
 #if APPEND_HAVE_MARIADB
 #include "adapters/mariadb.h"
 #endif
@@ -22,6 +25,9 @@ const struct adapter *const registry_adapters[] = {
 #endif
 #if APPEND_HAVE_MARIADB
     &adapter_mariadb,
+#endif
+#if APPEND_HAVE_MACHBASE
+    &adapter_machbase,
 #endif
 #if APPEND_HAVE_SQLITE
     &adapter_sqlite,
@@ -69,6 +75,7 @@ enum status registry_check(const struct adapter *adapter, struct error *error)
         {"append_rows", adapter->append_rows != NULL},
         {"append_close", adapter->append_close != NULL},
         {"count", adapter->count != NULL},
+        {"unload", (adapter->load == NULL) == (adapter->unload == NULL)},
     };
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
         if (!required[i].is_there) {

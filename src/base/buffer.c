@@ -85,6 +85,10 @@ void buffer_add_format(struct buffer *buffer, const char *format, ...)
 
 void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
 {
+    if (quote == '\0') {
+        buffer_add_text(buffer, name);
+        return;
+    }
     buffer_add(buffer, &quote, 1);
     for (const char *c = name; *c != '\0'; c++) {
         if (*c == quote) {

@@ -28,7 +28,8 @@ void buffer_add_text(struct buffer *buffer, const char *text);
 void buffer_add_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds an identifier between `quote` characters, quotes inside doubled. */
+/* Adds an identifier between `quote` characters, quotes inside doubled; as it is when `quote` is 0.
+ */
 void buffer_add_identifier(struct buffer *buffer, const char *name, char quote);
 
 /* True when an allocation failed since init or clear: the content is incomplete. */

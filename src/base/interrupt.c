@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,18 +13,27 @@
 #define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
 
 static _Atomic int64_t first_signal_ns; /* 0 = none yet */
+static atomic_bool is_all_done;
+
+static _Noreturn void end_at_once(const char *words, size_t length)
+{
+    const ssize_t written = write(STDERR_FILENO, words, length);
+    (void)written;
+    _exit(EXIT_CODE_INTERRUPTED);
+}
 
 static void on_signal(int number)
 {
+    static const char second[] = "\nappend: ended at once by a second signal\n";
+    static const char printing[] = "\nappend: interrupted while the report was printed\n";
     (void)number;
     int64_t first_ns = 0;
     const int64_t now_ns = mono_now_ns();
-    if (!atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns) &&
-        now_ns - first_ns > SAME_REQUEST_NS) {
-        static const char words[] = "\nappend: ended at once by a second signal\n";
-        const ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
-        (void)written;
-        _exit(EXIT_CODE_INTERRUPTED);
+    const bool is_first = atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns);
+    if (is_first && atomic_load(&is_all_done)) {
+        end_at_once(printing, sizeof printing - 1);
+    } else if (!is_first && now_ns - first_ns > SAME_REQUEST_NS) {
+        end_at_once(second, sizeof second - 1);
     }
 }
 
@@ -54,4 +64,9 @@ void interrupt_install(void)
 bool interrupt_requested(void)
 {
     return atomic_load(&first_signal_ns) != 0;
+}
+
+void interrupt_end_at_once(void)
+{
+    atomic_store(&is_all_done, true);
 }

@@ -13,4 +13,7 @@
 void interrupt_install(void);
 bool interrupt_requested(void);
 
+/* From now on the first signal, too, ends the process at once with 130: what is to be kept is. */
+void interrupt_end_at_once(void);
+
 #endif

@@ -7,7 +7,8 @@
 #include "base/units.h"
 
 enum {
-    TICKS_WANTED = 5,
+    TICKS_UP = 4, /* wanted */
+    TICKS_ACROSS = 5,
     DECIMALS_MAX = 9
 };
 #define COUNT_MAX 1e15 /* beyond, digits say nothing */
@@ -26,12 +27,11 @@ const char *axis_format(double value, int decimals, char text[AXIS_NUMBER_BYTES]
 
 const char *axis_format_value(double value, char text[AXIS_NUMBER_BYTES])
 {
-    int decimals = 0;
-    if (value != 0 && fabs(value) < 100) {
-        decimals = 2 - (int)floor(log10(fabs(value)));
-        decimals = decimals < 0 ? 0 : decimals > DECIMALS_MAX ? DECIMALS_MAX : decimals;
+    if (value == 0 || fabs(value) >= 99.95) {
+        return axis_format(value, 0, text);
     }
-    return axis_format(value, decimals, text);
+    snprintf(text, AXIS_NUMBER_BYTES, fabs(value) >= 1 ? "%#.3g" : "%.3g", value);
+    return text;
 }
 
 void axis_add_tick(struct chart_axis *axis, double at, const char *label)
@@ -43,12 +43,12 @@ void axis_add_tick(struct chart_axis *axis, double at, const char *label)
     }
 }
 
-static double round_step(double span)
+static double round_step(double span, int ticks)
 {
-    const double rough = span / TICKS_WANTED;
+    const double rough = span / ticks;
     const double power = pow(10, floor(log10(rough)));
     const double lead = rough / power;
-    return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+    return power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
 }
 
 static void add_ticks(struct chart_axis *axis, double step)
@@ -66,7 +66,7 @@ static void add_ticks(struct chart_axis *axis, double step)
 void axis_fit_from_zero(struct chart_axis *axis, double high)
 {
     const double span = high > 0 ? high : 1;
-    const double step = round_step(span);
+    const double step = round_step(span, TICKS_UP);
     axis->scale = CHART_LINEAR;
     axis->low = 0;
     axis->high = step * ceil(span / step - 1e-9);
@@ -81,7 +81,7 @@ void axis_fit_span(struct chart_axis *axis, double low, double high)
     axis->scale = CHART_LINEAR;
     axis->low = low;
     axis->high = high > low ? high : low + 1;
-    add_ticks(axis, round_step(axis->high - axis->low));
+    add_ticks(axis, round_step(axis->high - axis->low, TICKS_ACROSS));
 }
 
 /* Ticks at 1, 2 and 5 times the powers of ten, or at those alone, or at every second of them. */
@@ -118,18 +118,37 @@ void axis_fit_log(struct chart_axis *axis, double low, double high)
     add_log_ticks(axis);
 }
 
+void axis_fit_log_time(struct chart_axis *axis, double low_ms, double high_ms)
+{
+    static const struct {
+        double ms;
+        const char *name;
+    } units[] = {{1000, "s"}, {1, "ms"}, {1e-3, "µs"}, {1e-6, "ns"}};
+    axis_fit_log(axis, low_ms, high_ms);
+    for (size_t i = 0; i < axis->tick_count; i++) {
+        struct chart_tick *tick = &axis->ticks[i];
+        size_t unit = 0;
+        while (unit < 3 && tick->at < units[unit].ms * 0.999) {
+            unit++;
+        }
+        snprintf(tick->label, sizeof tick->label, "%.4g %s", tick->at / units[unit].ms,
+                 units[unit].name);
+    }
+}
+
 void axis_fit_percentile(struct chart_axis *axis, double count)
 {
     axis->scale = CHART_PERCENTILE;
     axis->low = 1;
     axis->high = count < 10 ? 10 : count;
     axis->tick_count = 0;
-    axis_add_tick(axis, 2, "50 %");
-    axis_add_tick(axis, 10, "90 %");
+    axis_add_tick(axis, 2, "50");
+    axis_add_tick(axis, 10, "90");
+    const int every = axis->high >= 1e7 ? 2 : 1;
     for (int nines = 2; pow(10, nines) <= axis->high * (1 + 1e-9) && nines <= DECIMALS_MAX;
-         nines++) {
+         nines += every) {
         char label[AXIS_NUMBER_BYTES];
-        snprintf(label, sizeof label, "%.*f %%", nines - 2, 100 - pow(10, 2 - nines));
+        snprintf(label, sizeof label, "%.*f", nines - 2, 100 - pow(10, 2 - nines));
         axis_add_tick(axis, pow(10, nines), label);
     }
 }

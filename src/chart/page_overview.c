@@ -133,7 +133,8 @@ void page_add_sweep(struct page *page, const struct report_sweep *entry)
     struct buffer *html = page->html;
     const struct saved_sweep *sweep = &entry->sweep;
     const size_t pending = count_pending(sweep);
-    buffer_add_text(html, "<h2>Sweep</h2>\n<p class=\"sub\">");
+    buffer_add_text(html, page->set->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
+    buffer_add_text(html, "<p class=\"sub\">");
     html_add_text(html, sweep->folder);
     buffer_add_format(html, "</p>\n<p class=\"sub\">%zu × %zu cells", sweep->sessions_count,
                       sweep->records_count);
@@ -148,7 +149,7 @@ void page_add_sweep(struct page *page, const struct report_sweep *entry)
     }
     buffer_add_text(html, "</p>\n<h3>Against sessions</h3>\n");
     page_add_charts(page, entry->first_chart, entry->chart_count);
-    buffer_add_text(html, "<h3>Tables</h3>\n<div class=\"cards\">\n");
+    buffer_add_text(html, "<h3>Tables</h3>\n<div class=\"charts\">\n");
     for (size_t i = 0; i < RUN_WORDS_FIGURES; i++) {
         add_sweep_table(html, sweep, &run_words_figures[i]);
     }

@@ -52,9 +52,12 @@ static void tile_words(const struct report_run *run, const char *column, char *w
     words[0] = '\0';
     if (strcmp(column, "max_cpu_percent") == 0) {
         cpus = json_number_value(saved_run_json(&run->run, "resources.cpus"));
-        snprintf(words, bytes, "all %.0f CPUs: server %s %%, append %s %%", cpus,
-                 run_words_value(&run->run, "max_server_cpu_percent", a),
-                 run_words_value(&run->run, "max_client_cpu_percent", b));
+        double server;
+        const bool has_server = saved_run_figure(&run->run, "max_server_cpu_percent", &server);
+        snprintf(words, bytes, "all %.0f CPUs: %s%s%sappend %s %%", cpus,
+                 has_server ? "server " : "",
+                 has_server ? run_words_value(&run->run, "max_server_cpu_percent", a) : "",
+                 has_server ? " %, " : "", run_words_value(&run->run, "max_client_cpu_percent", b));
     } else if (strcmp(column, "max_memory_mib") == 0) {
         const char *name = text_of(run, "resources.server_name");
         const char *source = memory_words(saved_run_text(&run->run, "memory_source"));
@@ -64,10 +67,10 @@ static void tile_words(const struct report_run *run, const char *column, char *w
             snprintf(words, bytes, "%s", text_of(run, "resources.server_note"));
         }
     } else if (strcmp(column, "elapsed_s") == 0) {
-        snprintf(words, bytes, "connect %s, append %s, leave %s s",
-                 run_words_value(&run->run, "connect_s", a),
-                 run_words_value(&run->run, "append_s", b),
-                 run_words_value(&run->run, "disconnect_s", c));
+        snprintf(words, bytes, "connect %s, append %s, leave %s",
+                 run_words_s(saved_run_json(&run->run, "times.connect_s"), a),
+                 run_words_s(saved_run_json(&run->run, "times.append_s"), b),
+                 run_words_s(saved_run_json(&run->run, "times.disconnect_s"), c));
     } else {
         snprintf(words, bytes, "acknowledged rows / elapsed time");
     }
@@ -98,7 +101,8 @@ static void add_header(struct page *page, size_t index, int level)
     struct buffer *html = page->html;
     const struct report_run *run = &page->set->runs[index];
     char words[RUN_WORDS_BYTES];
-    buffer_add_format(html, "<section class=\"run\" id=\"run%zu\">\n<h%d>", index + 1, level);
+    buffer_add_format(html, "<section class=\"run%s\" id=\"run%zu\">\n<h%d>",
+                      level == 1 ? " only" : "", index + 1, level);
     html_add_text(html, run_words_title(&run->run, words));
     buffer_add_text(html, "</h");
     buffer_add_format(html, "%d>\n<p class=\"sub\">", level);
@@ -106,7 +110,7 @@ static void add_header(struct page *page, size_t index, int level)
     buffer_add_text(html, "</p>\n<p class=\"sub\">");
     const char *const parts[] = {
         text_of(run, "server.version"), saved_run_text(&run->run, "method"),
-        saved_run_text(&run->run, "engine"), saved_run_text(&run->run, "started_utc")};
+        saved_run_text(&run->run, "engine"), run_words_started(&run->run, words)};
     const char *separator = "";
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i][0] != '\0') {

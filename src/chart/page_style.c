@@ -31,7 +31,7 @@ const char *const page_style[] = {
     "margin:0 0 10px}\n",
     ".sub{color:var(--soft);margin:0;overflow-wrap:anywhere}\n",
     ".run{margin-top:56px;padding-top:32px;border-top:2px solid var(--line)}\n",
-    ".run:first-of-type{margin-top:0;padding-top:0;border-top:0}\n",
+    ".only{margin-top:0;padding-top:0;border-top:0}\n",
     ".verdict{display:flex;gap:12px;align-items:flex-start;margin:20px 0;padding:14px 18px;"
     "border-radius:10px;border-left:6px solid}\n",
     ".verdict b{font-size:1.05rem;letter-spacing:.03em}\n",
@@ -66,15 +66,17 @@ const char *const page_style[] = {
     ".card{padding:14px 16px;min-width:0}\n",
     ".scroll{overflow-x:auto;max-width:100%}\n",
     "table{border-collapse:collapse;width:100%;font-size:.92rem}\n",
-    "th,td{text-align:left;padding:6px 10px 6px 0;border-bottom:1px solid var(--line);"
+    "th,td{text-align:left;padding:6px 16px 6px 0;border-bottom:1px solid var(--line);"
     "vertical-align:top}\n",
     "tr:last-child>th,tr:last-child>td{border-bottom:0}\n",
     "thead th{color:var(--soft);font-weight:600;font-size:.84rem;vertical-align:bottom}\n",
-    "tbody th{font-weight:500}\n",
-    "td.n,th.n{text-align:right;white-space:nowrap;padding:6px 0 6px 14px}\n",
+    "tbody th{font-weight:500}.scroll tbody th{white-space:nowrap}\n",
+    "th:last-child,td:last-child{padding-right:0}\n",
+    "td.n,th.n{text-align:right;white-space:nowrap}\n",
     ".pairs th{color:var(--soft);width:11em;padding-right:14px}\n",
     ".pairs td,.words{overflow-wrap:anywhere}\n",
     ".part th{padding-left:18px;font-weight:400}\n",
+    "td.words{min-width:15em}\n",
     ".zero{color:var(--soft)}\n",
     ".bad td,.bad th{color:var(--invalid);font-weight:600}\n",
     ".stack{display:flex;height:8px;border-radius:4px;overflow:hidden;background:var(--line);"
@@ -83,7 +85,7 @@ const char *const page_style[] = {
     ".stack i.lost{background:var(--mark)}\n",
     ".stack i.soft{background:var(--s5)}\n",
     ".note{color:var(--soft);font-size:.9rem}\n",
-    "nav{margin:18px 0 0}\n",
+    "nav{margin:18px 0 28px}\n",
     "nav ol{columns:3 240px;margin:6px 0 0;padding-left:1.4em;font-size:.92rem}\n",
     "details{background:var(--card);border:1px solid var(--line);border-radius:10px;"
     "padding:12px 16px;margin-top:14px}\n",
@@ -91,13 +93,14 @@ const char *const page_style[] = {
     "details[open]>summary{margin-bottom:10px}\n",
     "footer{margin-top:48px;color:var(--soft);font-size:.86rem;overflow-wrap:anywhere}\n",
     "@media(max-width:760px){main{padding:18px 12px 32px}h1{font-size:1.4rem}"
-    ".tiles{grid-template-columns:repeat(2,1fr);gap:10px}.tile{padding:10px 12px}"
+    ".sub{font-size:.86rem}.tiles{grid-template-columns:repeat(2,1fr);gap:10px}.tile{padding:10px "
+    "12px}"
     ".tile .value{font-size:1.25rem}.tile p{font-size:.78rem}.tile small{font-size:.8rem}"
     "figure{padding:10px 6px 4px}figcaption,figure p{padding-left:6px}"
     ".pairs th{width:7.5em}.card{padding:12px}}\n",
     "@media print{@page{margin:14mm}:root{--bg:#fff}body{font-size:11px}main{max-width:none;"
     "padding:0}figure,.card,.tile,tr,.verdict{break-inside:avoid}h2,h3{break-after:avoid}"
-    ".run{break-before:page;border-top:0;margin:0;padding:0}.run:first-of-type{break-before:auto}"
+    ".run{break-before:page;border-top:0;margin:0;padding:0}.only{break-before:auto}"
     ".charts,.cards{grid-template-columns:1fr 1fr}.scroll{overflow:visible}nav{display:none}"
     ".verdict,.chip,.stack i,.tile{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n",
     NULL,

@@ -42,7 +42,7 @@ static void add_count_cell(struct buffer *html, double value)
 {
     char text[UNITS_TEXT_BYTES];
     buffer_add_format(html, "<td class=\"n\">%s</td>",
-                      units_format_count(value > 0 ? (uint64_t)value : 0, text));
+                      units_format_count(value > 0 && value < 1e18 ? (uint64_t)value : 0, text));
 }
 
 static void add_stack(struct buffer *html, const struct report_run *run,

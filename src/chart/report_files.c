@@ -47,8 +47,9 @@ static enum status write_whole(const char *path, const char *begin, const struct
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
         return STATUS_REJECTED;
     }
-    char temporary[PATH_BYTES + 16];
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.new", path) >= sizeof temporary) {
+    char temporary[PATH_BYTES + 32];
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.%ld.new", path, (long)getpid()) >=
+        sizeof temporary) {
         error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", path);
         return STATUS_REJECTED;
     }
@@ -137,16 +138,29 @@ enum status report_files_write_png(const struct report_set *set, const char *pag
     return STATUS_OK;
 }
 
-enum status report_files_write_run(char *folder, struct error *error)
+enum status report_files_path(const char *folder, char *path, size_t bytes, struct error *error)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--;
+    }
+    if ((size_t)snprintf(path, bytes, "%.*s/" REPORT_FILE, (int)length, folder) < bytes) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
+    return STATUS_REJECTED;
+}
+
+enum status report_files_write_folder(const char *folder, char *path, size_t bytes,
+                                      struct error *error)
 {
     struct report_set set;
-    char path[PATH_BYTES];
-    size_t bytes;
-    if (report_set_read(&set, &folder, 1, error) != STATUS_OK) {
+    size_t size;
+    if (report_files_path(folder, path, bytes, error) != STATUS_OK ||
+        report_set_read(&set, &folder, 1, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
-    snprintf(path, sizeof path, "%s/" REPORT_FILE, set.runs[0].run.folder);
-    const enum status status = report_files_write_page(&set, path, &bytes, error);
+    const enum status status = report_files_write_page(&set, path, &size, error);
     report_set_free(&set);
     return status;
 }

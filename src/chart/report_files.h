@@ -24,7 +24,11 @@ enum status report_files_write_page(const struct report_set *set, const char *pa
 enum status report_files_write_png(const struct report_set *set, const char *page, size_t *count,
                                    struct error *error);
 
-/* Reads the folder of one run and writes report.html into it. */
-enum status report_files_write_run(char *folder, struct error *error);
+/* The place of the page of a folder: its report.html. REJECTED: the path is too long. */
+enum status report_files_path(const char *folder, char *path, size_t bytes, struct error *error);
+
+/* Reads the folder of a run or sweep and writes its page; *path is where. */
+enum status report_files_write_folder(const char *folder, char *path, size_t bytes,
+                                      struct error *error);
 
 #endif

@@ -116,7 +116,7 @@ static enum status make_charts(struct report_set *set, struct error *error)
     return has_failed || set->charts.has_failed ? no_memory(error) : STATUS_OK;
 }
 
-enum status report_set_read(struct report_set *set, char *const *folders, size_t count,
+enum status report_set_read(struct report_set *set, const char *const *folders, size_t count,
                             struct error *error)
 {
     *set = (struct report_set){

@@ -52,7 +52,7 @@ struct report_set {
 
 /* Reads the folders and makes the charts. REJECTED: *error names the folder or file and what is
  * wrong; *set owns nothing. */
-enum status report_set_read(struct report_set *set, char *const *folders, size_t count,
+enum status report_set_read(struct report_set *set, const char *const *folders, size_t count,
                             struct error *error);
 void report_set_free(struct report_set *set);
 

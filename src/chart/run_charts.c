@@ -1,6 +1,7 @@
 #include "chart/run_charts.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,25 +24,35 @@ struct maker {
     double end_s;
 };
 
-static void say_absent(const struct maker *maker, const char *sentence)
+static void say_absent(const struct maker *maker, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say_absent(const struct maker *maker, const char *format, ...)
 {
+    char sentence[ERROR_TEXT_BYTES + 64];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(sentence, sizeof sentence, format, list);
+    va_end(list);
     buffer_add_format(maker->absent, "%s%s", maker->absent->length > 0 ? " " : "", sentence);
 }
 
-/* Milliseconds become the unit in which the highest has few digits. */
-static void fit_latency(struct chart *chart, const char *what)
+/* Times in ms: logarithmic when asked for or when the highest would hide the lowest, else in the
+ * unit in which the highest has few digits. */
+static void fit_latency(struct chart *chart, bool is_log)
 {
     double low = 0, high = 0;
     chart_span_y(chart, 0, &low, &high);
+    if (is_log || (low > 0 && high / low >= LOG_FROM_RATIO)) {
+        snprintf(chart->y.label, sizeof chart->y.label, "latency (log scale)");
+        axis_fit_log_time(&chart->y, low, high);
+        return;
+    }
     const char *unit = high >= 10000 ? "s" : high < 0.1 ? "µs" : "ms";
     const double factor = high >= 10000 ? 1e-3 : high < 0.1 ? 1e3 : 1;
     chart_scale_y(chart, factor);
-    snprintf(chart->y.label, sizeof chart->y.label, "%s, %s", what, unit);
-    if (low > 0 && high / low >= LOG_FROM_RATIO) {
-        axis_fit_log(&chart->y, low * factor, high * factor);
-    } else {
-        axis_fit_from_zero(&chart->y, high * factor);
-    }
+    snprintf(chart->y.label, sizeof chart->y.label, "latency, %s", unit);
+    axis_fit_from_zero(&chart->y, high * factor);
 }
 
 static void fit_plain(struct chart *chart, const char *label)
@@ -52,8 +63,14 @@ static void fit_plain(struct chart *chart, const char *label)
     axis_fit_from_zero(&chart->y, high);
 }
 
+/* Rows of no length, as those of a run below 1 ms, are no levels. */
 static void take_time_chart(const struct maker *maker, struct chart *chart)
 {
+    if (!chart_has_data(chart)) {
+        say_absent(maker, "No chart of %s: the run was too short.", chart->title);
+        chart_fini(chart);
+        return;
+    }
     time_charts_finish_x(chart, maker->end_s, maker->events);
     chart_list_take(maker->list, chart);
 }
@@ -66,13 +83,26 @@ static void note_merging(struct chart *chart, const struct csv_table *table, con
     }
 }
 
+static bool has_some(const struct csv_table *table, const char *column)
+{
+    const size_t place = csv_table_column(table, column);
+    for (size_t row = 0; row < table->rows; row++) {
+        double value;
+        if (csv_table_number(table, row, place, &value) && value > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_rows(const struct maker *maker)
 {
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "rows-per-second", "Rows acknowledged each second");
-    if (!time_charts_add(&chart, table, "rows_per_s", "rows/s", TIME_MEAN)) {
-        say_absent(maker, "No chart of rows over time: no interval was recorded.");
+    if (!has_some(table, "rows_per_s") ||
+        !time_charts_add(&chart, table, "rows_per_s", "rows/s", TIME_MEAN)) {
+        say_absent(maker, "No chart of rows over time: no row was acknowledged.");
         chart_fini(&chart);
         return;
     }
@@ -94,28 +124,13 @@ static void add_latency(const struct maker *maker, const char *call, const char 
     time_charts_add(&chart, table, p50, "p50", TIME_HIGHEST);
     time_charts_add(&chart, table, p99, "p99", TIME_HIGHEST);
     if (!chart_has_data(&chart)) {
-        char sentence[120];
-        snprintf(sentence, sizeof sentence, "No chart of %s latency over time: no %s ended.", call,
-                 call);
-        say_absent(maker, sentence);
+        say_absent(maker, "No chart of %s latency over time: no %s ended.", call, call);
         chart_fini(&chart);
         return;
     }
-    fit_latency(&chart, "latency");
+    fit_latency(&chart, false);
     note_merging(&chart, table, "the highest of them");
     take_time_chart(maker, &chart);
-}
-
-static bool has_some(const struct csv_table *table, const char *column)
-{
-    const size_t place = csv_table_column(table, column);
-    for (size_t row = 0; row < table->rows; row++) {
-        double value;
-        if (csv_table_number(table, row, place, &value) && value > 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void add_sessions(const struct maker *maker)
@@ -123,8 +138,10 @@ static void add_sessions(const struct maker *maker)
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "sessions", "Sessions alive");
-    if (!time_charts_add(&chart, table, "sessions_alive", "alive", TIME_MEAN)) {
-        say_absent(maker, "No chart of sessions over time: no interval was recorded.");
+    if (!has_some(table, "sessions_alive") ||
+        !time_charts_add(&chart, table, "sessions_alive", "alive", TIME_MEAN)) {
+        say_absent(maker,
+                   "No chart of sessions over time: at no end of an interval was one alive.");
         chart_fini(&chart);
         return;
     }
@@ -146,7 +163,7 @@ static void add_errors(const struct maker *maker)
                                              {"reconnects", "connected again"}};
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
-    chart_init(&chart, "errors", "Errors each second");
+    chart_init(&chart, "errors", "Errors");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         if (has_some(table, columns[i][0])) {
             time_charts_add(&chart, table, columns[i][0], columns[i][1], TIME_HIGHEST);
@@ -285,16 +302,13 @@ static void add_latency_by_percentile(const struct maker *maker)
         }
     }
     free(histogram);
-    double low = 0, high = 0;
+    double low, high;
     if (!chart_span_y(&chart, 0, &low, &high)) {
         say_absent(maker, "No chart of latency by percentile: nothing was measured.");
         chart_fini(&chart);
         return;
     }
-    const bool is_slow = high >= 10000;
-    chart_scale_y(&chart, is_slow ? 1e-3 : 1);
-    snprintf(chart.y.label, sizeof chart.y.label, "latency, %s", is_slow ? "s" : "ms");
-    axis_fit_log(&chart.y, low * (is_slow ? 1e-3 : 1), high * (is_slow ? 1e-3 : 1));
+    fit_latency(&chart, true);
     snprintf(chart.x.label, sizeof chart.x.label, "share of calls that took no longer, %%");
     axis_fit_percentile(&chart.x, most);
     chart_list_take(maker->list, &chart);
@@ -341,9 +355,7 @@ static void add_pace(const struct maker *maker)
     error_clear(&error);
     snprintf(path, sizeof path, "%s/sessions.csv", maker->run->folder);
     if (csv_table_read(&table, path, &error) != STATUS_OK) {
-        char sentence[ERROR_TEXT_BYTES + 64];
-        snprintf(sentence, sizeof sentence, "No chart of the sessions' pace: %s.", error.text);
-        say_absent(maker, sentence);
+        say_absent(maker, "No chart of the sessions' pace: %s.", error.text);
         return;
     }
     draw_pace(maker, &table);

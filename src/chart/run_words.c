@@ -1,7 +1,9 @@
 #include "chart/run_words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mono.h"
 #include "base/units.h"
@@ -11,8 +13,8 @@
 
 const struct run_words_figure run_words_figures[RUN_WORDS_FIGURES] = {
     {"max_cpu_percent", "Maximum CPU", "%", "% of all CPUs", "max-cpu"},
-    {"max_memory_mib", "Maximum memory", "MiB", "MiB", "max-memory"},
-    {"elapsed_s", "Elapsed time", "s", "s", "elapsed"},
+    {"max_memory_mib", "Maximum memory", "MiB", "memory, MiB", "max-memory"},
+    {"elapsed_s", "Elapsed time", "s", "elapsed time, s", "elapsed"},
     {"throughput_rows_per_s", "Throughput", "rows/s", "rows/s", "throughput"},
 };
 
@@ -35,7 +37,16 @@ static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES]
     if (!json_is_number(duration) || !(seconds >= 0 && seconds < 1e9)) {
         return false;
     }
-    units_format_seconds((uint64_t)llround(seconds), text);
+    const uint64_t whole = (uint64_t)llround(seconds);
+    if (whole >= 60 && whole % 60 == 0) {
+        const bool is_hours = whole % 3600 == 0;
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " %s", whole / (is_hours ? 3600 : 60),
+                 is_hours ? "h" : "min");
+    } else if (whole >= 60) {
+        units_format_seconds(whole, text);
+    } else {
+        snprintf(text, UNITS_TEXT_BYTES, "%.3g s", seconds);
+    }
     return true;
 }
 
@@ -78,13 +89,35 @@ const char *run_words_value(const struct saved_run *run, const char *column,
     return text;
 }
 
-const char *run_words_ms(const json_t *ms, char text[RUN_WORDS_BYTES])
+static const char *format_time(const json_t *value, double unit_ns, char text[RUN_WORDS_BYTES])
 {
-    const double ns = json_number_value(ms) * (double)MONO_NS_PER_MS;
+    const double ns = json_number_value(value) * unit_ns;
     char number[UNITS_TEXT_BYTES] = UNKNOWN;
-    if (json_is_number(ms) && ns >= 0 && ns < 9e18) {
+    if (json_is_number(value) && ns >= 0 && ns < 9e18) {
         units_format_ns((int64_t)llround(ns), number);
     }
     snprintf(text, RUN_WORDS_BYTES, "%s", number);
+    return text;
+}
+
+const char *run_words_ms(const json_t *ms, char text[RUN_WORDS_BYTES])
+{
+    return format_time(ms, (double)MONO_NS_PER_MS, text);
+}
+
+const char *run_words_s(const json_t *s, char text[RUN_WORDS_BYTES])
+{
+    return format_time(s, (double)MONO_NS_PER_S, text);
+}
+
+const char *run_words_started(const struct saved_run *run, char text[RUN_WORDS_BYTES])
+{
+    const char *utc = saved_run_text(run, "started_utc");
+    const size_t day = strcspn(utc, "T");
+    text[0] = '\0';
+    if (utc[day] == 'T') {
+        snprintf(text, RUN_WORDS_BYTES, "%.*s %.8s UTC", (int)(day < 12 ? day : 12), utc,
+                 utc + day + 1);
+    }
     return text;
 }

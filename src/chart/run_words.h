@@ -26,10 +26,10 @@ struct run_words_figure {
 
 extern const struct run_words_figure run_words_figures[RUN_WORDS_FIGURES];
 
-/* "200 × 400k", "200 × 10m00s". */
+/* "200 × 400k", "200 × 10 min". */
 const char *run_words_size(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
 
-/* "200 sessions, 400,000 rows" or "200 sessions for 10m00s". */
+/* "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *run_words_title(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
 
 /* A count in short: 950, 1k, 2.5k, 10M. */
@@ -41,5 +41,11 @@ const char *run_words_value(const struct saved_run *run, const char *column,
 
 /* A time in ms as "12.3 ms"; "–" when it is not known. */
 const char *run_words_ms(const json_t *ms, char text[RUN_WORDS_BYTES]);
+
+/* The same for one in s. */
+const char *run_words_s(const json_t *s, char text[RUN_WORDS_BYTES]);
+
+/* When it began: "2026-01-31 23:59:59 UTC"; "" when that is not known. */
+const char *run_words_started(const struct saved_run *run, char text[RUN_WORDS_BYTES]);
 
 #endif

@@ -7,8 +7,8 @@
 #include "chart/axis.h"
 
 enum {
-    SVG_WIDTH = 480,
-    SVG_HEIGHT = 260,
+    SVG_WIDTH = 460,
+    SVG_HEIGHT = 255,
     PNG_WIDTH = 1200,
     PNG_HEIGHT = 640,
     TEXT_LINES = 20,
@@ -157,6 +157,19 @@ static void add_axis(const struct pen *pen, const struct chart_axis *axis, char 
     }
 }
 
+/* Room for the half of the last label that stands beyond the axis, in characters. */
+static double right_margin(const struct chart_axis *axis)
+{
+    if (axis->tick_count == 0) {
+        return 1.6;
+    }
+    const struct chart_tick *last = &axis->ticks[axis->tick_count - 1];
+    const bool is_log = axis->scale == CHART_LOG || axis->scale == CHART_PERCENTILE;
+    const double share = is_log ? log(last->at / axis->low) / log(axis->high / axis->low)
+                                : (last->at - axis->low) / (axis->high - axis->low);
+    return share < 0.94 ? 1.6 : 1.2 + 0.5 * (double)strlen(last->label);
+}
+
 static void add_marks(const struct pen *pen)
 {
     struct buffer *script = pen->script;
@@ -167,9 +180,10 @@ static void add_marks(const struct pen *pen)
                           " lc",
                           mark->x, mark->x);
         add_color(pen, SCRIPT_INK_MARK);
-        buffer_add_format(script,
-                          "\nset label '%u' at %.10g, graph 0.955 offset character 0.4,0 tc",
-                          mark->number, mark->x);
+        /* above the lines where no key is in the way */
+        buffer_add_format(script, "\nset label '%u' at %.10g, graph %s tc", mark->number, mark->x,
+                          pen->terminal == TERMINAL_SVG ? "1 center offset character 0,0.6"
+                                                        : "0.955 offset character 0.4,0");
         add_color(pen, SCRIPT_INK_MARK);
         buffer_add_text(script, "\n");
     }
@@ -261,10 +275,15 @@ void script_add_chart(struct buffer *script, const struct chart *chart,
     add_color(&pen, SCRIPT_INK_TEXT);
     const bool has_key = chart->series_count > 1 && terminal != TERMINAL_SVG; /* the page has it */
     buffer_add_text(script, has_key ? "\n" : "\nset key off\n");
+    if (has_key && terminal == TERMINAL_TEXT) {
+        buffer_add_text(script, "set key width 2\n"); /* names next to lines of others else */
+    }
     if (terminal == TERMINAL_SVG) {
         /* room is dear on a phone */
         buffer_add_text(script, "set xtics offset 0,0.4\nset xlabel offset 0,0.8\n"
-                                "set ylabel offset 0.6,0\nset tmargin 0.8\nset rmargin 1.6\n");
+                                "set ylabel offset 0.6,0\n");
+        buffer_add_format(script, "set tmargin %.1f\nset rmargin %.1f\n",
+                          chart->mark_count > 0 ? 1.5 : 0.8, right_margin(&chart->x));
     }
     add_axis(&pen, &chart->x, 'x');
     add_axis(&pen, &chart->y, 'y');

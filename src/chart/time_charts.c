@@ -73,10 +73,14 @@ bool time_charts_add(struct chart *chart, const struct csv_table *table, const c
 
 void time_charts_finish_x(struct chart *chart, double end_s, const struct event_list *events)
 {
-    const double unit_s = end_s >= HOURS_FROM_S ? 3600 : end_s >= MINUTES_FROM_S ? 60 : 1;
+    const double unit_s = end_s >= HOURS_FROM_S     ? 3600
+                          : end_s >= MINUTES_FROM_S ? 60
+                          : end_s >= 1              ? 1
+                                                    : 1e-3;
     snprintf(chart->x.label, sizeof chart->x.label, "time since the start, %s",
              unit_s > 60  ? "h"
              : unit_s > 1 ? "min"
+             : unit_s < 1 ? "ms"
                           : "s");
     for (size_t i = 0; i < chart->series_count; i++) {
         for (size_t point = 0; point < chart->series[i].count; point++) {

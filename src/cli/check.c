@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/interrupt.h"
+#include "cli/client_library.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -162,15 +163,10 @@ static enum exit_code check_config(struct config *config)
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
     }
-    const bool has_init = plan.adapter->init != NULL;
-    if (has_init && plan.adapter->init(&error) != STATUS_OK) {
-        code = command_fail(EXIT_CODE_INTERNAL, &error);
-    } else {
-        code = check_target(&plan);
-        if (plan.adapter->fini != NULL) {
-            plan.adapter->fini();
-        }
-    }
+    struct client_library library = {0};
+    code = client_library_begin(&library, &plan, &error);
+    code = code == EXIT_CODE_OK ? check_target(&plan) : command_fail(code, &error);
+    client_library_end(&library);
     plan_fini(&plan);
     return code;
 }

@@ -81,8 +81,8 @@ const struct command_entry command_table[] = {
     {
         .command = COMMAND_SWEEP,
         .name = "sweep",
-        .usage = "append sweep [TARGET]",
-        .line = "a run for each of several sizes",
+        .usage = "append sweep --sessions N,N --records N,N [TARGET]",
+        .line = "a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
                  "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
         .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"

@@ -14,11 +14,16 @@
 #include "measure/search_verdict.h"
 #include "report/files.h"
 #include "report/json.h"
+#include "report/metrics.h"
 #include "report/text_levels.h"
 
 /* Every hold has a sample of its own when there are two in its time. */
 #define SAMPLE_NS MONO_NS_PER_S
 #define SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
+
+enum {
+    USUAL_FIRST_SESSIONS = 10
+};
 
 /* A slow server may need longer than a hold for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
@@ -33,6 +38,7 @@ struct find_max {
     struct search search;
     struct limits_question question;
     struct evidence *evidence; /* of one level */
+    struct metrics *metrics;   /* NULL: not asked for */
     bool has_begun;            /* sessions were started: the files stay */
 };
 
@@ -47,6 +53,12 @@ static void on_sample(void *context, const struct sample *sample)
     struct find_max *find = context;
     run_files_add_sample(find->files, sample);
     hold_samples_add(&find->samples, sample);
+}
+
+static void on_progress(void *context, const struct sampler_progress *now)
+{
+    struct find_max *find = context;
+    metrics_update(find->metrics, now);
 }
 
 /* Counters and processes as they are before the level: what an earlier one did is not its doing. */
@@ -108,6 +120,7 @@ static void release(struct find_max *find)
     search_fini(&find->search);
     evidence_end(find->evidence);
     hold_samples_fini(&find->samples);
+    metrics_end(find->metrics, !find->has_begun);
     run_files_destroy(find->files, !find->has_begun);
     job_release(&find->job);
 }
@@ -160,6 +173,9 @@ static enum exit_code prepare(struct find_max *find, struct error *error)
         code = job_begin(&find->job, error);
     }
     if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&find->metrics, &find->job.plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
         code = run_files_create(&find->files, &find->job.plan, error);
     }
     if (code == EXIT_CODE_OK) {
@@ -181,8 +197,10 @@ static enum exit_code climb(struct find_max *find, struct error *error)
 {
     struct result *result = find->result;
     const struct config *config = find->config;
-    const struct sampler_sink sink = {
-        .context = find, .on_interval = on_interval, .on_sample = on_sample};
+    const struct sampler_sink sink = {.context = find,
+                                      .on_interval = on_interval,
+                                      .on_sample = on_sample,
+                                      .on_progress = on_progress};
     find->sampler = job_start_sampler(&find->job, &sink, error);
     if (find->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -222,6 +240,9 @@ static enum exit_code climb(struct find_max *find, struct error *error)
     }
     find->has_begun = true;
     recorder_take_snapshot(find->job.recorder, &result->totals);
+    metrics_conclude(find->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(find->metrics));
     return EXIT_CODE_OK;
 }
 
@@ -260,6 +281,7 @@ static enum exit_code report(struct find_max *find)
         snprintf(result->exit_reason, sizeof result->exit_reason, "files are short: %.200s",
                  shortage);
     }
+    interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
     if (plan->is_json) {
         report_write_search_json(stdout, plan, table, result, &find->search);
     } else {
@@ -298,7 +320,11 @@ static enum exit_code check(const struct config *config, struct error *error)
         return EXIT_CODE_USAGE;
     }
     if (config->hold_ns > config->max_time_ns) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--hold is longer than --max-time");
+        char hold[UNITS_TEXT_BYTES];
+        char most[UNITS_TEXT_BYTES];
+        error_set(error, ERROR_USAGE, 0, NULL, "--hold (%s) is longer than --max-time (%s)",
+                  units_format_ns(config->hold_ns, hold),
+                  units_format_ns(config->max_time_ns, most));
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;
@@ -308,6 +334,10 @@ static enum exit_code check(const struct config *config, struct error *error)
 static void complete(struct config *config)
 {
     config->sessions = config->max_sessions > 0 ? config->max_sessions : PLAN_SESSIONS_MAX;
+    if (config->first_sessions == 0) {
+        config->first_sessions =
+            config->sessions < USUAL_FIRST_SESSIONS ? config->sessions : USUAL_FIRST_SESSIONS;
+    }
     config->duration_ns = config->max_time_ns;
     config->is_unchecked = true; /* to run into limits is what a search is for */
     if (config->sample_interval_ns == 0) {

@@ -15,15 +15,25 @@ static const char *target_form(const struct adapter *adapter)
     if ((adapter->flags & ADAPTER_FILE) != 0) {
         return "path";
     }
+    if ((adapter->flags & ADAPTER_ONE_DATABASE) != 0) {
+        return "//user@host:port";
+    }
     return (adapter->flags & ADAPTER_EMBEDDED) != 0 ? "" : "//user@host:port/database";
 }
 
-/* Every way to call the program, for the command that needs no name. */
+/* Every way to call the program, for the command that needs no name. What a command does stands
+ * below a call that is too long to have it beside. */
 static void print_commands(FILE *stream)
 {
+    enum {
+        CALL_WIDTH = 33
+    };
     fputs("       append SESSIONS [TARGET] --duration T [options]\n", stream);
     for (size_t i = 1; i < command_table_size; i++) {
-        fprintf(stream, "       %-33s %s\n", command_table[i].usage, command_table[i].line);
+        const char *usage = command_table[i].usage;
+        const bool is_long = strlen(usage) > CALL_WIDTH;
+        fprintf(stream, "       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
+                is_long ? CALL_WIDTH : 0, "", command_table[i].line);
     }
 }
 

@@ -12,7 +12,6 @@ enum {
 
 enum exit_code job_begin(struct job *job, struct error *error)
 {
-    const struct adapter *adapter = job->plan.adapter;
     const enum exit_code code = preflight_client(&job->plan, error);
     if (code != EXIT_CODE_OK) {
         return code;
@@ -20,11 +19,7 @@ enum exit_code job_begin(struct job *job, struct error *error)
     if (container_settle(&job->container, &job->plan, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (adapter->init != NULL && adapter->init(error) != STATUS_OK) {
-        return EXIT_CODE_INTERNAL;
-    }
-    job->is_adapter_ready = true;
-    return EXIT_CODE_OK;
+    return client_library_begin(&job->library, &job->plan, error);
 }
 
 enum exit_code job_set_up(struct job *job, struct error *error)
@@ -78,8 +73,6 @@ void job_release(struct job *job)
     recorder_destroy(job->recorder);
     generator_destroy(job->generator);
     setup_fini(&job->setup);
-    if (job->is_adapter_ready && job->plan.adapter->fini != NULL) {
-        job->plan.adapter->fini();
-    }
+    client_library_end(&job->library);
     plan_fini(&job->plan);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/exit_code.h"
+#include "cli/client_library.h"
 #include "limits/container.h"
 #include "load/generator.h"
 #include "load/setup.h"
@@ -18,8 +19,8 @@
 /* All zero but the plan at first; ended by job_release, however far it came. */
 struct job {
     struct plan plan; /* owned */
-    bool is_adapter_ready;
     struct container container; /* of the server, when the plan names one */
+    struct client_library library;
     struct setup setup;
     struct generator *generator;
     struct recorder *recorder;

@@ -62,6 +62,11 @@ STORE(store_schema)
     return option_store_text("schema", value, &options->config.schema, error);
 }
 
+STORE(store_client_lib)
+{
+    return option_store_text("client-lib", value, &options->config.client_lib, error);
+}
+
 STORE(store_connect_concurrency)
 {
     return option_store_count("connect-concurrency", value, PLAN_SESSIONS_MAX,
@@ -91,6 +96,8 @@ static const struct option_entry entries[] = {
      store_password_file},
     {COMMANDS_ALL, "database", "NAME", "database to connect to", store_database},
     {COMMANDS_LOAD, "schema", "NAME", "schema in which the table lives", store_schema},
+    {COMMANDS_ALL, "client-lib", "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
+     store_client_lib},
     {COMMANDS_ALL, "connect-concurrency", "N", "sessions that connect at a time (64)",
      store_connect_concurrency},
     {COMMANDS_ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",

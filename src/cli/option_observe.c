@@ -1,7 +1,9 @@
 #include <string.h>
 
 #include "base/moment.h"
+#include "base/units.h"
 #include "cli/option_group.h"
+#include "plan/plan.h"
 
 enum {
     CONTAINER_NAME_MAX = 100
@@ -32,6 +34,37 @@ STORE(store_mark)
     return STATUS_OK;
 }
 
+/* PORT, HOST:PORT or [ADDRESS]:PORT */
+STORE(store_metrics)
+{
+    struct config *config = &options->config;
+    const char *colon = strrchr(value, ':');
+    const char *host = colon == NULL ? "127.0.0.1" : value;
+    size_t length = colon == NULL ? strlen(host) : (size_t)(colon - value);
+    const bool is_bracketed = length >= 2 && host[0] == '[' && host[length - 1] == ']';
+    host += is_bracketed ? 1 : 0;
+    length -= is_bracketed ? 2 : 0;
+    uint64_t port;
+    if (length == 0 || length >= sizeof config->metrics_host ||
+        (!is_bracketed && memchr(host, ':', length) != NULL) ||
+        !units_parse_count(colon == NULL ? value : colon + 1, UINT16_MAX, &port) || port == 0) {
+        return option_refuse(error, "metrics", value,
+                             "PORT or HOST:PORT (9464, 0.0.0.0:9464, [::1]:9464)");
+    }
+    memcpy(config->metrics_host, host, length);
+    config->metrics_host[length] = '\0';
+    config->metrics_port = (uint16_t)port;
+    return STATUS_OK;
+}
+
+STORE(store_metrics_file)
+{
+    if (strlen(value) >= PLAN_PATH_BYTES) {
+        return option_refuse(error, "metrics-file", value, "a path that is short enough");
+    }
+    return option_store_text("metrics-file", value, &options->config.metrics_file, error);
+}
+
 /* As Docker and Podman have names and ids: it becomes a word of their command line. */
 STORE(store_container)
 {
@@ -47,6 +80,10 @@ STORE(store_container)
 
 static const struct option_entry entries[] = {
     {COMMANDS_ALL, "container", "NAME", "server's container, of docker or podman", store_container},
+    {COMMANDS_LOAD, "metrics", "[HOST:]PORT", "serve /metrics for Prometheus meanwhile",
+     store_metrics},
+    {COMMANDS_LOAD, "metrics-file", "FILE", "the same into a file, for node_exporter",
+     store_metrics_file},
     {COMMAND_RUN, "mark", "TIME=TEXT", "line in the charts; more: the run's events.csv",
      store_mark},
 };

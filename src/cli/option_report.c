@@ -38,7 +38,8 @@ STORE(store_help)
 }
 
 static const struct option_entry entries[] = {
-    {COMMAND_RUN, "report", NULL, "write report.html with charts at the end", store_report},
+    {COMMAND_RUN | COMMAND_RUN_ALONE | COMMAND_SWEEP, "report", NULL,
+     "write report.html with charts at the end", store_report},
     {COMMAND_REPORT, "out", "FILE", "the page (report.html)", store_out},
     {COMMAND_REPORT, "text", NULL, "charts as text on standard output, and no page", store_text},
     {COMMAND_REPORT, "png", NULL, "each chart as a PNG file beside the page, too", store_png},

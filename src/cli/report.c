@@ -57,26 +57,23 @@ static void print_path(const char *what, const char *path, const char *more)
 }
 
 /* In the folder of a run or sweep; with several, here. */
-static void page_path(const struct options *options, char *path, size_t bytes)
+static enum status page_path(const struct options *options, char *path, size_t bytes,
+                             struct error *error)
 {
-    if (options->config.out != NULL) {
-        snprintf(path, bytes, "%s", options->config.out);
-    } else if (options->folder_count > 1) {
-        snprintf(path, bytes, REPORT_FILE);
-    } else {
-        size_t length = strlen(options->folders[0]);
-        while (length > 1 && options->folders[0][length - 1] == '/') {
-            length--;
-        }
-        snprintf(path, bytes, "%.*s/" REPORT_FILE, (int)length, options->folders[0]);
+    if (options->config.out == NULL && options->folder_count == 1) {
+        return report_files_path(options->folders[0], path, bytes, error);
     }
+    snprintf(path, bytes, "%s", options->config.out == NULL ? REPORT_FILE : options->config.out);
+    return STATUS_OK;
 }
 
 static enum status write_files(const struct report_set *set, const struct options *options,
                                struct error *error)
 {
     char path[2 * SAVED_RUN_PATH_BYTES];
-    page_path(options, path, sizeof path);
+    if (page_path(options, path, sizeof path, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
     if (!options->is_text_charts || options->config.out != NULL) {
         size_t bytes;
         char size[UNITS_TEXT_BYTES], more[UNITS_TEXT_BYTES + 32];
@@ -114,7 +111,8 @@ enum exit_code command_report(int argc, char **argv)
         help_print(COMMAND_REPORT, stdout);
         return command_finish_output();
     }
-    if (report_set_read(&set, options.folders, options.folder_count, &error) != STATUS_OK) {
+    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
+        STATUS_OK) {
         return fail(&error, true);
     }
     enum status status = STATUS_OK;

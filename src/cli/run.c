@@ -10,6 +10,7 @@
 #include "cli/job.h"
 #include "cli/junit_file.h"
 #include "cli/options.h"
+#include "cli/report_end.h"
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
@@ -17,6 +18,7 @@
 #include "report/expectations.h"
 #include "report/files.h"
 #include "report/json.h"
+#include "report/metrics.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "runs/events.h"
@@ -29,8 +31,10 @@ struct run {
     struct limits_question question;
     struct evidence *evidence;
     struct progress progress;
+    struct metrics *metrics;           /* NULL: not asked for */
     struct expectations *expectations; /* borrowed */
     struct junit_file junit;
+    bool is_report; /* report.html is written at the end */
     bool has_begun; /* sessions were started: the files stay */
 };
 
@@ -49,6 +53,7 @@ static void on_sample(void *context, const struct sample *sample)
 static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct run *run = context;
+    metrics_update(run->metrics, now);
     if (!run->job.plan.is_quiet) {
         progress_show(&run->progress, now);
     }
@@ -69,6 +74,7 @@ static void run_release(struct run *run)
     evidence_end(run->evidence);
     free(run->result);
     junit_file_close(&run->junit);
+    metrics_end(run->metrics, !run->has_begun);
     run_files_destroy(run->files, !run->has_begun);
     job_release(&run->job);
 }
@@ -77,6 +83,9 @@ static void run_release(struct run *run)
 static enum exit_code prepare(struct run *run, struct error *error)
 {
     enum exit_code code = job_begin(&run->job, error);
+    if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&run->metrics, &run->job.plan, error);
+    }
     if (code == EXIT_CODE_OK) {
         code = run_files_create(&run->files, &run->job.plan, error);
     }
@@ -134,6 +143,9 @@ static enum exit_code load(struct run *run, struct error *error)
     }
     run->has_begun = true;
     recorder_take_snapshot(run->job.recorder, &result->totals);
+    metrics_conclude(run->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(run->metrics));
     return EXIT_CODE_OK;
 }
 
@@ -187,6 +199,21 @@ static void read_events(const struct run *run)
     }
 }
 
+static void add_report(const struct run *run)
+{
+    struct result *result = run->result;
+    struct error error;
+    error_clear(&error);
+    const struct plan *plan = &run->job.plan;
+    if (run->is_report &&
+        report_end_write(plan->out_folder, plan->is_json, &error) != EXIT_CODE_OK &&
+        result->exit_code == EXIT_CODE_OK) {
+        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
+        snprintf(result->exit_reason, sizeof result->exit_reason,
+                 "all rows were acknowledged, but there is no report: %.200s", error.text);
+    }
+}
+
 /* Writes the files and the report. */
 static enum exit_code report(struct run *run)
 {
@@ -199,11 +226,13 @@ static enum exit_code report(struct run *run)
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "all rows were acknowledged, but files are short: %.200s", shortage);
     }
+    interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
     if (run->job.plan.is_json) {
         report_write_json(stdout, &run->job.plan, &run->job.setup.table, result);
     } else {
         report_write_text(stdout, &run->job.plan, result, shortage);
     }
+    add_report(run);
     if ((fflush(stdout) != 0 || ferror(stdout)) && result->exit_code == EXIT_CODE_OK) {
         result->exit_code = EXIT_CODE_CLIENT_LIMIT;
         snprintf(result->exit_reason, sizeof result->exit_reason,
@@ -220,7 +249,10 @@ static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = junit_file_open(&run->junit, true, &error);
+    enum exit_code code = report_end_check(run->is_report, &error);
+    if (code == EXIT_CODE_OK) {
+        code = junit_file_open(&run->junit, true, &error);
+    }
     if (code == EXIT_CODE_OK) {
         code = prepare(run, &error);
     }
@@ -266,7 +298,9 @@ enum exit_code command_run(int argc, char **argv)
         return command_finish_output();
     }
     interrupt_install();
-    struct run run = {.expectations = &options.expectations, .junit = {.path = options.junit}};
+    struct run run = {.expectations = &options.expectations,
+                      .junit = {.path = options.junit},
+                      .is_report = options.is_report};
     enum exit_code code = plan_make(&run.job.plan, &options.config, &error);
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);

@@ -26,7 +26,7 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* What is said to this program only, each time anew. */
-static const char *const of_this_call[] = {"out", "quiet", "json", "resume", NULL};
+static const char *const of_this_call[] = {"out", "quiet", "json", "report", "resume", NULL};
 /* What the sweep itself does; --recreate is passed on where it is due. */
 static const char *const of_the_sweep[] = {"sessions",  "records",  "repeat",
                                            "keep-rows", "recreate", NULL};
@@ -139,6 +139,28 @@ static enum exit_code go_back(struct sweep_ask *ask, struct error *error)
     return EXIT_CODE_OK;
 }
 
+/* The command line of then, for getopt, which wants texts of its own. 0: out of memory. */
+static int copy_command_line(struct sweep_ask *ask, const char *target)
+{
+    const struct sweep_request *request = &ask->request;
+    const size_t texts = request->word_count + 2;
+    ask->argv = calloc(texts + 1, sizeof *ask->argv);
+    int count = 0;
+    for (size_t i = 0; i < texts && ask->argv != NULL; i++) {
+        const char *text = i == 0                     ? "sweep"
+                           : i <= request->word_count ? request->words[i - 1]
+                                                      : target;
+        if (text == NULL) {
+            break; /* no target */
+        }
+        ask->argv[count] = strdup(text);
+        if (ask->argv[count++] == NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
 /* Reads the command line of then into ask->options. */
 static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
 {
@@ -165,23 +187,16 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    ask->argv = calloc(request->word_count + 3, sizeof *ask->argv);
-    if (ask->argv == NULL) {
+    const int count = copy_command_line(ask, target);
+    if (count == 0) {
         return out_of_memory(error);
-    }
-    int count = 0;
-    ask->argv[count++] = (char *)(uintptr_t) "sweep";
-    for (size_t i = 0; i < request->word_count; i++) {
-        ask->argv[count++] = (char *)(uintptr_t)request->words[i];
-    }
-    if (target != NULL) {
-        ask->argv[count++] = (char *)(uintptr_t)target;
     }
     if (options_parse(&ask->options, COMMAND_SWEEP, count, ask->argv, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
     ask->options.config.is_quiet = given.config.is_quiet;
     ask->options.config.is_json = given.config.is_json;
+    ask->options.is_report = given.is_report;
     return EXIT_CODE_OK;
 }
 
@@ -205,8 +220,9 @@ static enum exit_code check_options(const struct options *options, struct error 
 }
 
 /* Without --out: the name that a run would have, with "sweep" for its sessions and records. */
-static void name_folder(struct sweep_ask *ask)
+static enum exit_code name_folder(struct sweep_ask *ask, struct error *error)
 {
+    const size_t room = sizeof ask->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
     const char *path = ask->plan.out_folder;
     const char *extent = strrchr(path, '-');
     if (ask->options.config.out != NULL || extent == NULL) {
@@ -214,6 +230,11 @@ static void name_folder(struct sweep_ask *ask)
     } else {
         snprintf(ask->folder, sizeof ask->folder, "%.*s-sweep", (int)(extent - path), path);
     }
+    if (strlen(ask->folder) >= room) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 1);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
 }
 
 /* A plan for every run, of which the first is kept. Who listens on a port is asked once. */
@@ -249,6 +270,12 @@ static enum exit_code settle_target(struct sweep_ask *ask, struct error *error)
     }
     ask->has_secret = target != NULL && strcmp(target, ask->target) != 0;
     const char *before = ask->request.target == NULL ? "" : ask->request.target;
+    const char *adapter = json_string_value(json_object_get(ask->saved.json, "adapter"));
+    if (ask->is_resumed && (adapter == NULL || strcmp(adapter, ask->plan.adapter->name) != 0)) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the sweep was begun on %.40s, this is %s",
+                  adapter == NULL ? "?" : adapter, ask->plan.adapter->name);
+        return EXIT_CODE_USAGE;
+    }
     if (ask->is_resumed && strcmp(before, ask->target) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "target %.80s is not that of the sweep (%.80s): leave it out", ask->target,
@@ -282,7 +309,7 @@ enum exit_code sweep_ask(struct sweep_ask *ask, struct error *error)
         code = settle_target(ask, error);
     }
     if (code == EXIT_CODE_OK && !ask->is_resumed) {
-        name_folder(ask);
+        code = name_folder(ask, error);
     }
     return code;
 }
@@ -293,6 +320,9 @@ void sweep_ask_fini(struct sweep_ask *ask)
         free(ask->words[i]);
     }
     plan_fini(&ask->plan);
+    for (size_t i = 0; ask->argv != NULL && ask->argv[i] != NULL; i++) {
+        free(ask->argv[i]);
+    }
     free(ask->argv);
     free(ask->request.words);
     saved_sweep_free(&ask->saved);

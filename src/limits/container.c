@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/mono.h"
+#include "base/subprocess.h"
 #include "measure/proc_file.h"
 
 enum {
@@ -77,21 +77,22 @@ static void last_line(const char *text, char *line, size_t bytes)
     }
 }
 
-static enum answer understand(const char *program, const struct child *child, enum child_end end,
-                              struct container *container, struct error *error)
+static enum answer understand(const char *program, const struct subprocess *child,
+                              enum subprocess_end end, struct container *container,
+                              struct error *error)
 {
     char line[120];
     last_line(buffer_text(&child->err), line, sizeof line);
-    if (end == CHILD_NOT_FOUND) {
+    if (end == SUBPROCESS_NOT_FOUND) {
         return ANSWER_NOT_INSTALLED;
     }
-    if (end == CHILD_TIMED_OUT) {
+    if (end == SUBPROCESS_TIMED_OUT) {
         error_set(error, ERROR_TIMEOUT, 0, NULL, "%s inspect gave no answer within %d s", program,
                   (int)(INSPECT_TIMEOUT_NS / MONO_NS_PER_S));
-    } else if (end == CHILD_FAILED) {
+    } else if (end == SUBPROCESS_FAILED) {
         error_set(error, ERROR_SYSTEM, errno, NULL, "%s cannot be run: %s", program,
                   strerror(errno));
-    } else if (end != CHILD_EXITED || child->exit_status != 0) {
+    } else if (end != SUBPROCESS_EXITED || child->exit_status != 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "%s: %s", program,
                   line[0] == '\0' ? "it failed without a word" : line);
     } else if (!container_parse(buffer_text(&child->out), child->out.length, container)) {
@@ -112,10 +113,10 @@ static enum answer ask(const char *program, const char *name, struct container *
         snprintf(words[i], sizeof words[i], "%s", given[i]);
         argv[i] = words[i];
     }
-    struct child child;
-    const enum child_end end = child_run(&child, argv, INSPECT_TIMEOUT_NS);
+    struct subprocess child;
+    const enum subprocess_end end = subprocess_run(&child, argv, INSPECT_TIMEOUT_NS);
     const enum answer answer = understand(program, &child, end, container, error);
-    child_fini(&child);
+    subprocess_fini(&child);
     return answer;
 }
 

@@ -36,8 +36,10 @@ void database_fill_fix(char *fix, size_t size, const char *text, uint64_t sessio
             text += length - 1;
             continue;
         }
-        if (quote != '\0' ? *text == quote : strchr("'\"`", *text) != NULL) {
-            quote = quote == '\0' ? *text : '\0';
+        if (quote == '\0' && strchr("'\"`", *text) != NULL) {
+            quote = *text;
+        } else if (*text == quote) {
+            quote = '\0';
         }
         fix[used++] = *text;
         fix[used] = '\0';

@@ -26,6 +26,10 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
     if (is_embedded) {
         question->other_files += LIMITS_EMBEDDED_FILES;
     }
+    if (plan->metrics_port > 0) {
+        question->other_files += LIMITS_METRICS_FILES;
+        question->other_threads += connection == NULL ? 1 : 0;
+    }
     if (connection == NULL) {
         /* intended starts, and so responses, are measured with a rate only */
         question->other_files += LIMITS_RUN_FILES - (plan->rate_rows_per_s == 0 ? 1U : 0U);

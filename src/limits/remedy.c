@@ -85,6 +85,12 @@ void remedy_rlimit(char *fix, size_t size, const struct place *place,
         snprintf(fix, size, "ulimit -S%s %" PRIu64, known[k].option, scaled);
         return;
     }
+    if (place->kind == PLACE_CONTAINER && k == 2) {
+        /* docker knows no such limit: somebody set it in the container */
+        snprintf(fix, size, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
+                 rlimit->value);
+        return;
+    }
     switch (place->kind) {
     case PLACE_CONTAINER:
         snprintf(fix, size, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", rlimit->item,

@@ -58,6 +58,7 @@ struct result {
     struct recorder_snapshot totals;
     struct causes causes;
     struct event_list events; /* owned: event_list_fini */
+    char metrics_note[200];   /* why --metrics-file is not up to date; "" when it is */
     struct findings findings; /* the limits that were hit */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned: session_list_free; NULL before the

@@ -16,7 +16,6 @@ void config_init(struct config *config)
         .sample_interval_ns = 3 * MONO_NS_PER_S,
         .drop_policy = DROP_CONTINUE,
         .reconnect_tries = 20,
-        .first_sessions = 10,
         .hold_ns = 5 * MONO_NS_PER_S,
         .max_time_ns = 600 * MONO_NS_PER_S,
     };

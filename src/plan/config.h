@@ -36,7 +36,8 @@ enum verify_mode {
 };
 
 enum {
-    CONFIG_MARKS_MAX = 64
+    CONFIG_MARKS_MAX = 64,
+    CONFIG_HOST_BYTES = 256
 };
 
 /* An event that is known beforehand. */
@@ -60,6 +61,7 @@ struct config {
     const char *schema_file;
     const char *engine;
     const char *method;
+    const char *client_lib; /* of an adapter that loads its client library */
     bool is_recreate;
     uint64_t batch_rows;
     enum read_mode read_mode;
@@ -85,7 +87,7 @@ struct config {
     unsigned min_percent;      /* the same as a share of the sessions; 0 = not given */
     bool is_unchecked;         /* go on although a limit is certain to be hit */
     bool is_search;            /* find-max: `sessions` is the most there may be */
-    uint64_t first_sessions;   /* find-max: lowest level */
+    uint64_t first_sessions;   /* find-max: lowest level; 0: what is usual */
     uint64_t max_sessions;     /* find-max: never more; 0 = what this machine allows */
     int64_t hold_ns;           /* find-max: how long a level is held */
     int64_t max_time_ns;       /* find-max: the search ends then */
@@ -93,6 +95,9 @@ struct config {
     int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
     struct mark marks[CONFIG_MARKS_MAX];
     size_t mark_count;
+    const char *metrics_file;
+    char metrics_host[CONFIG_HOST_BYTES]; /* on which metrics are served */
+    uint16_t metrics_port;                /* 0 = they are not */
     const char *out;
     bool is_quiet;
     bool is_json;

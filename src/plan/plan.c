@@ -126,6 +126,19 @@ static enum exit_code check_options(const struct plan *plan, const struct config
     return EXIT_CODE_OK;
 }
 
+static enum exit_code check_client_lib(const struct plan *plan, const struct config *config,
+                                       struct error *error)
+{
+    if (config->client_lib == NULL || plan->adapter->load != NULL) {
+        return EXIT_CODE_OK;
+    }
+    error_set(
+        error, ERROR_USAGE, 0, NULL,
+        "--client-lib is for adapters that load their client library at run time: %s does not",
+        plan->adapter->name);
+    return EXIT_CODE_USAGE;
+}
+
 static enum exit_code choose_method(struct plan *plan, const struct config *config,
                                     struct error *error)
 {
@@ -304,6 +317,9 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->is_search = config->is_search;
     memcpy(plan->marks, config->marks, sizeof plan->marks);
     plan->mark_count = config->mark_count;
+    plan->metrics_file = config->metrics_file;
+    memcpy(plan->metrics_host, config->metrics_host, sizeof plan->metrics_host);
+    plan->metrics_port = config->metrics_port;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }
@@ -331,6 +347,9 @@ enum exit_code plan_make(struct plan *plan, const struct config *config, struct 
     }
     if (code == EXIT_CODE_OK) {
         code = check_options(plan, config, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = check_client_lib(plan, config, error);
     }
     if (code == EXIT_CODE_OK) {
         code = choose_method(plan, config, error);

@@ -63,6 +63,9 @@ struct plan {
 
     struct mark marks[CONFIG_MARKS_MAX]; /* events that are known beforehand */
     size_t mark_count;
+    const char *metrics_file; /* NULL = none */
+    char metrics_host[CONFIG_HOST_BYTES];
+    uint16_t metrics_port; /* 0 = metrics are not served */
 
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
     bool is_quiet;

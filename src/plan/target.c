@@ -40,14 +40,16 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
     return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
-/* Asks every adapter that can tell, the names of those that could not going to *tried. */
-static enum exit_code ask_adapters(struct plan *plan, struct buffer *tried, struct error *error)
+/* Asks the adapters that can tell: those whose port it usually is, or the others. The names of
+ * those that could not tell go to *tried. */
+static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buffer *tried,
+                                   struct error *error)
 {
     const struct target *target = &plan->target;
     const unsigned timeout_s =
         target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        if ((*a)->recognise == NULL) {
+        if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != is_usual) {
             continue;
         }
         struct error reason;
@@ -74,10 +76,13 @@ static enum exit_code ask_adapters(struct plan *plan, struct buffer *tried, stru
     if (error_is_set(error)) {
         return EXIT_CODE_SERVER;
     }
-    error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-              "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "
-              "URL or --adapter",
-              target->host, target->port, buffer_text(tried));
+    if (!is_usual) {
+        error_set(
+            error, ERROR_UNSUPPORTED, 0, NULL,
+            "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "
+            "URL or --adapter",
+            target->host, target->port, buffer_text(tried));
+    }
     return EXIT_CODE_SERVER;
 }
 
@@ -85,7 +90,11 @@ static enum exit_code recognise(struct plan *plan, struct error *error)
 {
     struct buffer tried;
     buffer_init(&tried);
-    const enum exit_code code = ask_adapters(plan, &tried, error);
+    /* some servers wait for more of a greeting that is not theirs: then the others are late */
+    enum exit_code code = ask_adapters(plan, true, &tried, error);
+    if (code == EXIT_CODE_SERVER && (!error_is_set(error) || plan->target.host[0] == '/')) {
+        code = ask_adapters(plan, false, &tried, error);
+    }
     buffer_fini(&tried);
     return code;
 }
@@ -178,6 +187,7 @@ static void apply_options(struct target *target, const struct config *config)
         target->database = config->database;
     }
     target->schema = config->schema;
+    target->client_lib = config->client_lib;
 }
 
 static void write_place(struct plan *plan, const struct connection_info *place)

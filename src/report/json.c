@@ -340,6 +340,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_causes(root, result);
     json_findings_add(root, &result->findings);
     add_events(root, &result->events);
+    tree_text(root, "metrics_note", result->metrics_note);
     add_histograms(root, plan, result);
 }
 

@@ -407,6 +407,9 @@ static void build(struct screen *screen, const struct plan *plan, const struct r
     if (result->events.note[0] != '\0') {
         screen_add_wrapped(screen, "Events", SCREEN_LABEL_COLUMNS, 3, result->events.note);
     }
+    if (result->metrics_note[0] != '\0') {
+        screen_add_wrapped(screen, "Metrics", SCREEN_LABEL_COLUMNS, 2, result->metrics_note);
+    }
     if (shortage != NULL && shortage[0] != '\0') {
         screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
     }

@@ -307,6 +307,9 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     if (shortage[0] != '\0') {
         screen_add_wrapped(&screen, "SHORT", LABEL, 3, shortage);
     }
+    if (result->metrics_note[0] != '\0') {
+        screen_add_wrapped(&screen, "Metrics", LABEL, 2, result->metrics_note);
+    }
     screen_add_wrapped(&screen, verdict_name(result->verdict), LABEL, 4, result->verdict_reason);
     screen_write(&screen, stream);
     char clean[PLAN_PATH_BYTES];

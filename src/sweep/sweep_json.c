@@ -4,6 +4,10 @@
 
 #include "report/tree.h"
 
+enum {
+    REAL_DIGITS = 15 /* 95238.1 stays 95238.1 */
+};
+
 bool sweep_json_can_keep(const char *text)
 {
     json_t *json = json_string(text);
@@ -96,7 +100,8 @@ bool sweep_json_write(FILE *stream, const struct sweep *sweep, const char *state
     build((struct tree){json, &has_failed}, sweep, state);
     if (has_failed) {
         errno = ENOMEM;
-    } else if (json_dumpf(json, stream, JSON_INDENT(2)) != 0 || fputc('\n', stream) == EOF) {
+    } else if (json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) != 0 ||
+               fputc('\n', stream) == EOF) {
         has_failed = true;
     }
     json_decref(json);

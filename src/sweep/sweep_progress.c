@@ -1,6 +1,6 @@
 #include "sweep/sweep_progress.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,6 +9,7 @@
 #include "base/mono.h"
 #include "base/units.h"
 #include "report/clean.h"
+#include "sweep/sweep_text.h"
 
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
 
@@ -50,16 +51,20 @@ static void print_line(struct sweep_progress *progress, const char *text)
     fflush(progress->stream);
 }
 
-static void format_run(const struct sweep *sweep, size_t index, char *text, size_t size)
+static const char *plural(uint64_t count)
 {
-    const struct sweep_run *run = &sweep->runs[index];
+    return count == 1 ? "" : "s";
+}
+
+static void format_size(const struct sweep *sweep, const struct sweep_run *run, char *text,
+                        size_t size)
+{
     char sessions[UNITS_TEXT_BYTES], records[UNITS_TEXT_BYTES];
-    int length = snprintf(text, size, "run %zu of %zu: %s sessions x %s rows", index + 1,
-                          sweep->run_count, units_format_count(run->sessions, sessions),
-                          units_format_count(run->records, records));
+    const int length = snprintf(text, size, "%s session%s x %s row%s",
+                                units_format_count(run->sessions, sessions), plural(run->sessions),
+                                units_format_count(run->records, records), plural(run->records));
     if (sweep->repeat > 1 && length > 0 && (size_t)length < size) {
-        snprintf(text + length, size - (size_t)length, ", repeat %u of %u", run->repeat,
-                 sweep->repeat);
+        snprintf(text + length, size - (size_t)length, " (%u of %u)", run->repeat, sweep->repeat);
     }
 }
 
@@ -91,14 +96,16 @@ bool sweep_progress_left(const struct sweep *sweep, size_t index, uint64_t rows,
     return rows_done > 0;
 }
 
-/* Rows that the run has acknowledged, by the intervals it has written. */
-static uint64_t rows_so_far(const struct sweep *sweep, const struct sweep_run *run)
+/* Rows that the run has acknowledged, by the intervals it has written, and when the last of them
+ * ended. */
+static uint64_t rows_so_far(const struct sweep *sweep, const struct sweep_run *run, double *end_s)
 {
     char path[SWEEP_PATH_BYTES + 16];
     snprintf(path, sizeof path, "%s/%s/intervals.csv", sweep->folder, run->name);
     struct csv_table table;
     struct error ignored;
     error_clear(&ignored);
+    *end_s = 0;
     if (csv_table_read(&table, path, &ignored) != STATUS_OK) {
         return 0; /* it is connecting, or has not begun */
     }
@@ -107,9 +114,32 @@ static uint64_t rows_so_far(const struct sweep *sweep, const struct sweep_run *r
     for (size_t row = 0; row < table.rows; row++) {
         double rows = 0;
         sum += csv_table_number(&table, row, column, &rows) ? rows : 0;
+        csv_table_number(&table, row, csv_table_column(&table, "end_s"), end_s);
     }
     csv_table_free(&table);
     return (uint64_t)sum;
+}
+
+/* Of a run that is going on: its rows are known up to `end_s`. */
+struct so_far {
+    size_t index;
+    uint64_t rows;
+    double end_s;
+    double elapsed_s;
+};
+
+/* "about 4m05s left" */
+static void format_left(const struct sweep *sweep, const struct so_far *now, char *text,
+                        size_t size)
+{
+    double left_s;
+    if (!sweep_progress_left(sweep, now->index, now->rows, now->end_s, &left_s)) {
+        snprintf(text, size, "time left not known yet");
+        return;
+    }
+    char seconds[UNITS_TEXT_BYTES];
+    format_seconds(left_s - (now->rows > 0 ? now->elapsed_s - now->end_s : 0), seconds);
+    snprintf(text, size, "about %s left", seconds);
 }
 
 void sweep_progress_begin(struct sweep_progress *progress)
@@ -120,6 +150,10 @@ void sweep_progress_begin(struct sweep_progress *progress)
     const struct sweep *sweep = progress->sweep;
     char rows[UNITS_TEXT_BYTES], line[LINE_BYTES];
     const size_t left = sweep_count(sweep, SAVED_PENDING);
+    if (left == 0) {
+        print_line(progress, "sweep: all runs are over, nothing is left to do");
+        return;
+    }
     snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
              sweep->run_count, units_format_count(sweep_rows(sweep), rows), left,
              sweep_table_phrase(sweep->table));
@@ -136,25 +170,20 @@ void sweep_progress_show(struct sweep_progress *progress, size_t index, int64_t 
     progress->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct sweep *sweep = progress->sweep;
     const struct sweep_run *run = &sweep->runs[index];
-    const uint64_t rows = is_first ? 0 : rows_so_far(sweep, run);
+    double end_s = 0;
+    const uint64_t rows = is_first ? 0 : rows_so_far(sweep, run, &end_s);
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    char what[LINE_BYTES / 2], elapsed[UNITS_TEXT_BYTES], left[UNITS_TEXT_BYTES + 16];
-    format_run(sweep, index, what, sizeof what);
+    char what[LINE_BYTES / 4], left[2 * UNITS_TEXT_BYTES], elapsed[UNITS_TEXT_BYTES];
+    char text[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
+    format_size(sweep, run, what, sizeof what);
+    format_left(sweep, &(struct so_far){index, rows, end_s, elapsed_s}, left, sizeof left);
     format_seconds(elapsed_s, elapsed);
-    double left_s;
-    snprintf(left, sizeof left, "time left not known yet");
-    if (sweep_progress_left(sweep, index, rows, elapsed_s, &left_s)) {
-        char text[UNITS_TEXT_BYTES];
-        format_seconds(left_s, text);
-        snprintf(left, sizeof left, "about %s left", text);
+    if (!is_first) {
+        snprintf(done, sizeof done, ", %.1f%% after %s",
+                 floor(1000 * (double)rows / (double)run->records) / 10, elapsed);
     }
-    char text[LINE_BYTES];
-    if (is_first) {
-        snprintf(text, sizeof text, "%s; %s", what, left);
-    } else {
-        snprintf(text, sizeof text, "%s: %.1f%% %s; %s", what,
-                 100 * (double)rows / (double)run->records, elapsed, left);
-    }
+    snprintf(text, sizeof text, "run %zu of %zu, %s: %s%s", index + 1, sweep->run_count, left, what,
+             done);
     if (!progress->is_terminal) {
         print_line(progress, text);
         return;
@@ -173,11 +202,9 @@ static void add_figure(const struct sweep_run *run, const char *column, const ch
     const size_t used = strlen(text);
     double value;
     if (csv_table_number(summary, 0, csv_table_column(summary, column), &value)) {
-        snprintf(text + used, size - used, "%s%.*f %s", used > 0 ? ", " : "",
-                 value < 10    ? 2
-                 : value < 100 ? 1
-                               : 0,
-                 value, unit);
+        char number[UNITS_TEXT_BYTES];
+        snprintf(text + used, size - used, "%s%s %s", used > 0 ? ", " : "",
+                 sweep_text_number(value, number), unit);
     }
 }
 
@@ -188,15 +215,13 @@ void sweep_progress_ended(struct sweep_progress *progress, size_t index)
         return;
     }
     char what[LINE_BYTES / 4], figures[LINE_BYTES / 4] = "", text[LINE_BYTES];
-    format_run(progress->sweep, index, what, sizeof what);
+    format_size(progress->sweep, run, what, sizeof what);
     add_figure(run, "elapsed_s", "s", figures, sizeof figures);
     add_figure(run, "throughput_rows_per_s", "rows/s", figures, sizeof figures);
-    if (run->state == SAVED_DONE) {
-        snprintf(text, sizeof text, "%s: %s", what, figures);
-    } else if (run->state == SAVED_FAILED) {
-        snprintf(text, sizeof text, "%s: FAILED: %s", what, run->reason);
-    } else {
-        snprintf(text, sizeof text, "%s: interrupted", what);
-    }
+    snprintf(text, sizeof text, "run %zu of %zu: %s: %s%s", index + 1, progress->sweep->run_count,
+             what, run->state == SAVED_FAILED ? "FAILED: " : "",
+             run->state == SAVED_DONE     ? figures
+             : run->state == SAVED_FAILED ? run->reason
+                                          : "interrupted");
     print_line(progress, text);
 }

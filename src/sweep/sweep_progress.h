@@ -33,7 +33,8 @@ void sweep_progress_show(struct sweep_progress *progress, size_t index, int64_t 
 void sweep_progress_ended(struct sweep_progress *progress, size_t index);
 
 /* About how long the rest takes, from the time that the rows so far took. `rows` and `elapsed_s`
- * are those of run `index`, which is going on. False: nothing is known yet. */
+ * are those of run `index`, which is going on: so many rows took so long. False: nothing is known
+ * yet. */
 bool sweep_progress_left(const struct sweep *sweep, size_t index, uint64_t rows, double elapsed_s,
                          double *left_s);
 

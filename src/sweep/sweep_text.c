@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "report/clean.h"
 #include "report/screen.h"
 
@@ -17,15 +16,15 @@ enum {
 
 static const char corner[] = "sessions \\ rows";
 
-/* 98.6, 1,234, 0.057: three digits and more, as far as there are. */
-static void format_number(double value, char text[UNITS_TEXT_BYTES])
+const char *sweep_text_number(double value, char text[UNITS_TEXT_BYTES])
 {
     const double size = value < 0 ? -value : value;
     if (size >= 1000 && size < 1e18) {
         units_format_count((uint64_t)(size + 0.5), text);
     } else {
-        snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 10 ? 3 : size < 100 ? 2 : 1, value);
+        snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 1 ? 3 : size < 100 ? 2 : 1, value);
     }
+    return text;
 }
 
 /* Why a cell has no figures. */
@@ -56,7 +55,7 @@ static bool has_note(const struct sweep_run *run)
 {
     const struct csv_table *summary = &run->summary;
     const char *verdict = csv_table_text(summary, 0, csv_table_column(summary, "verdict"));
-    return run->state == SAVED_FAILED ||
+    return run->state == SAVED_FAILED || run->reason[0] != '\0' ||
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
@@ -83,9 +82,9 @@ static void format_cell(const struct sweep *sweep, size_t s, size_t r, const cha
                  done == 0 && failed == NULL ? "" : mark);
         return;
     }
-    format_number(figure.median, median);
-    format_number(figure.lowest, lowest);
-    format_number(figure.highest, highest);
+    sweep_text_number(figure.median, median);
+    sweep_text_number(figure.lowest, lowest);
+    sweep_text_number(figure.highest, highest);
     if (sweep->repeat == 1) {
         snprintf(text, CELL_BYTES, "%s%s", median, mark);
     } else {
@@ -170,7 +169,7 @@ static void add_note(struct screen *screen, const struct sweep *sweep, const str
     }
     units_format_count(run->sessions, sessions);
     units_format_count(run->records, records);
-    if (run->state == SAVED_FAILED) {
+    if (run->reason[0] != '\0') {
         snprintf(text, sizeof text, "%s x %s%s, exit code %d: %s", sessions, records, repeat,
                  (int)run->exit_code, run->reason);
     } else {
@@ -213,6 +212,12 @@ void sweep_text_write(FILE *stream, const struct sweep *sweep)
     add_notes(&screen, sweep);
     screen_add_wrapped(&screen, "Target", NOTE_COLUMN, 2, sweep->display_target);
     screen_add_wrapped(&screen, "Table", NOTE_COLUMN, 2, sweep_table_phrase(sweep->table));
+    if (sweep->has_server) {
+        screen_add_wrapped(
+            &screen, "Memory", NOTE_COLUMN, 2,
+            "the server is not restarted between runs: it may keep what earlier ones "
+            "made it take");
+    }
     screen_add(&screen, "Runs      %zu of %zu done, %zu failed, %zu not run",
                sweep_count(sweep, SAVED_DONE), sweep->run_count, sweep_count(sweep, SAVED_FAILED),
                sweep_count(sweep, SAVED_PENDING));

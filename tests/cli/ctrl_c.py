@@ -1,4 +1,4 @@
-"""Ctrl-C (or SIGTERM) at a server that stands still, in every phase: a mixin of test cases.
+"""Ctrl-C (or SIGTERM) at a server that stands still, in every phase: mixins of test cases.
 
 Each ends soon, with exit code 130 and whole files. A frozen server takes connections, as the
 kernel does that for it, and answers nothing.
@@ -75,16 +75,8 @@ class CtrlC(Searching):
         self.assertIn("interrupted", ended.reason)
         return ended, self.check_run(out, 130)
 
-    def test_check(self):
-        server = self.serve()
-        self.freeze(server)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            process = self.start("check", 10, server.url)
-            self.wait_for_sockets(process, 1)
-            process.send_signal(number)
-            ended = self.end(process, 130, timeout_s=SOON_S)
-            self.assertRegex(ended.reason, "interrupted before the server had answered")
 
+class OfRuns(CtrlC):
     def test_before_the_first_session(self):
         server = self.serve()
         self.freeze(server)
@@ -125,6 +117,18 @@ class CtrlC(Searching):
             self.wait_for_sockets(process, 10)
             _, run = self.interrupted(process, out)
         self.assertEqual(run.sessions["dropped"], 10)
+
+
+class OfSearches(CtrlC):
+    def test_check(self):
+        server = self.serve()
+        self.freeze(server)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("check", 10, server.url)
+            self.wait_for_sockets(process, 1)
+            process.send_signal(number)
+            ended = self.end(process, 130, timeout_s=SOON_S)
+            self.assertRegex(ended.reason, "interrupted before the server had answered")
 
     def test_find_max_hold(self):
         server = self.serve()

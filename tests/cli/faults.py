@@ -23,17 +23,6 @@ class Faults:
         self.wait_for_rows(process, out)
         return process, out
 
-    def wait_for_interval(self, process, out, claim, what):
-        """Waits for a row of intervals.csv, as numbers where they are, for which claim(row) holds."""
-        def has_row():
-            if process.poll() is not None:
-                raise AssertionError(f"ended too early: {process.communicate()}")
-            lines = (out / "intervals.csv").read_bytes().decode().split("\r\n")[:-1]
-            head = lines[0].split(",")
-            return any(claim(dict(zip(head, line.split(",")))) for line in lines[1:])
-
-        harness.wait_until(has_row, what)
-
     def check_rows(self, server, run):
         """What the table has is what was acknowledged, and of the rows in doubt what arrived."""
         self.assertEqual(run.verification["lost"], 0)

@@ -253,6 +253,17 @@ class Case(unittest.TestCase):
 
         wait_until(has_rows, f"the first row of {name}")
 
+    def wait_for_interval(self, process, out, claim, what):
+        """Waits for a row of intervals.csv, texts by their columns, for which claim(row) holds."""
+        def has_row():
+            if process.poll() is not None:
+                raise AssertionError(f"ended too early: {process.communicate()}")
+            lines = (pathlib.Path(out) / "intervals.csv").read_bytes().decode().split("\r\n")[:-1]
+            head = lines[0].split(",")
+            return any(claim(dict(zip(head, line.split(",")))) for line in lines[1:])
+
+        wait_until(has_row, what)
+
 
 class OnServer(Case):
     """A test with a database of its own on a shared server. Subclasses say which, and how."""

@@ -95,7 +95,7 @@ class Low(Confined):
         command = self.command("nproc=50")
         predicted, _ = self.predict(command, 100, "null:")
         _, run = self.run_append(100, 1000, "null:", "--no-check", program=command, code=3)
-        # a thread that was joined counts for a moment longer
+        # A thread that was joined counts for a moment longer, and ThreadSanitizer starts one.
         self.assertIn(run.sessions["connected"], (predicted, predicted - 1))
 
     def test_fewer_sessions_will_do(self):

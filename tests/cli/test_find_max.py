@@ -22,6 +22,10 @@ class Bounds(harness.Case, Searching):
         self.assertRegex(ended.out, r"(?m)^Stopped +by --max-sessions 20, not by the server")
         self.assertRegex(ended.err, r"(?m)^3 sessions held: [\d,]+ rows/s, append p99 ")
 
+    def test_fewer_sessions_than_the_usual_first_level(self):
+        _, search = self.find_max("null:", *HOLD, "--max-sessions", 3)
+        self.assertEqual([level["sessions"] for level in search.levels], [3])
+
     def test_time(self):
         ended, search = self.find_max("null:", "--hold", "1s", "--max-time", "2500ms")
         self.assertEqual(search.search["end"], "time")
@@ -45,7 +49,7 @@ class Bounds(harness.Case, Searching):
                                                 "sessions_over": None})
         self.assertRegex(ended.out, r"stayed within .* at every level")
         ended, search = self.find_max("null:", *HOLD, "--first", 2, "--max-sessions", 4,
-                                      "--p99", "1ms", "--batch", "1M", "--data", "varied")
+                                      "--p99", "1ms", "--batch", "200k")
         self.assertEqual(search.search["p99"]["sessions_over"], 2)
         self.assertIsNone(search.search["p99"]["sessions_within"])
         self.assertRegex(ended.out, r"p99 passed 1.00 ms with 2 sessions")
@@ -88,11 +92,16 @@ class Client(Confined, Searching):
     def test_limit_on_tasks(self):
         """It is known before: the search goes up to it, and says whose it is."""
         ended, search = self.find_max("null:", *HOLD, program=self.command("nproc=60"))
-        self.assertEqual(search.search["end"], "bound")
         bound = search.search["bound"]
         self.assertEqual((bound["by"], bound["limit"]), ("client", "RLIMIT_NPROC"))
-        self.assertEqual(search.search["held"], bound["sessions"])
         self.assertTrue(50 <= bound["sessions"] < 60, bound)
+        if harness.SLOW > 1 and search.search["end"] == "found":
+            # ThreadSanitizer starts a thread of its own with the first other one
+            self.assertEqual(search.search["held"], bound["sessions"] - 1)
+            self.check_named(ended, search, "user_tasks", "client", "RLIMIT_NPROC")
+            return
+        self.assertEqual(search.search["end"], "bound")
+        self.assertEqual(search.search["held"], bound["sessions"])
         self.assertRegex(ended.out.replace("\n", " "),
                          r"Stopped +by this machine's RLIMIT_NPROC, which allows \d+ sessions, "
                          r"not by the +server")
@@ -119,7 +128,9 @@ class Refused(harness.Case):
     def test_usage(self):
         for arguments, pattern in (
                 (["--first", "5", "--max-sessions", "4"], "--first 5 is more than --max-sessions 4"),
-                (["--hold", "20", "--max-time", "10"], "--hold is longer than --max-time"),
+                (["--hold", "20", "--max-time", "10"],
+                 r"--hold \(20\.0 s\) is longer than --max-time \(10\.0 s\)"),
+                (["--max-time", "4"], r"--hold \(5\.00 s\) is longer than --max-time \(4\.00 s\)"),
                 (["--first", "0"], "--first"),
                 (["--rate", "5"], "unknown option '--rate'"),
                 (["10", "20"], "too many operands")):

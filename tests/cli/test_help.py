@@ -11,7 +11,7 @@ OPTIONS = (
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
     " --json --stack-size --help --version --plan"
 ).split()
-COMMANDS = ("check", "find-max")
+COMMANDS = ("check", "find-max", "sweep")
 
 
 class Help(harness.Case):
@@ -30,8 +30,8 @@ class Help(harness.Case):
                    for line in self.append(*command, "--help").out.splitlines()
                    if line.startswith("  --")}
         self.assertGreater(len(options), 40)
-        for option in options:
-            self.assertRegex(text, rf"`{option}\b")
+        missing = [option for option in options if not re.search(rf"`{option}\b", text)]
+        self.assertEqual(missing, [])
 
     def test_every_command_is_listed(self):
         for name in COMMANDS:

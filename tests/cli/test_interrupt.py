@@ -1,9 +1,14 @@
 """Ctrl-C: the run ends in good order, its files are whole; twice: it ends at once."""
 
+import fcntl
 import os
+import pathlib
 import signal
+import subprocess
 
 import harness
+
+F_SETPIPE_SZ = 1031  # fcntl has a name for it from Python 3.10 on
 
 
 class Interrupt(harness.Case):
@@ -11,6 +16,8 @@ class Interrupt(harness.Case):
         out = self.out()
         process = self.start("4", target, "--duration", "10m", "--out", out, *options)
         self.wait_for_rows(process, out)
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 4
+                               and int(row["rows"]) > 0, "all sessions at work")
         process.send_signal(signal_number)
         ended = self.end(process, 130)
         return ended, self.check_run(out, 130)
@@ -76,6 +83,35 @@ class Interrupt(harness.Case):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20 * harness.SLOW)
         self.assertEqual(process.returncode, 130)
+
+    def test_nobody_reads_the_report(self):
+        """A full pipe blocks the report for ever: the files are there, and one signal will do."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+        # larger than the pipe, whatever the report has
+        os.set_blocking(writer, False)
+        os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        out = self.out()
+        process = subprocess.Popen([harness.BINARY, "2", "100", "null:", "-q", "--out", str(out)],
+                                   stdout=writer, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        os.close(writer)
+        harness.wait_until(lambda: self.waits_with_all_written(process, out), "the report")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
+        self.assertIn("interrupted while the report was printed", process.stderr.read())
+        self.check_run(out, 0)
+
+    @staticmethod
+    def waits_with_all_written(process, out):
+        """Its only thread sleeps, and the file that is written last has something."""
+        path = out / "run.json"
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        return (path.is_file() and path.stat().st_size > 0 and "\nThreads:\t1\n" in status
+                and "\nState:\tS" in status)
 
     def test_standard_output_is_closed(self):
         """A reader that goes away (| head) is not a crash."""

@@ -1,5 +1,5 @@
-"""The stand-in for a Machbase server: each of its switches does what it says, and what it keeps of a
-row is the row that the vendor's client library was given."""
+"""The stand-in for a Machbase server: each of its switches does what it says, and what it keeps of
+a row is the row that the vendor's client library was given."""
 
 import random
 import struct
@@ -83,8 +83,8 @@ class Rows(OnStandin):
         back, _ = self.check_back(
             (0, -32767, -2**31 + 1, -2**63 + 1, -3.4e38, -1.79e308, b"h" * 128, b"m" * 512,
              "0.0.0.0", "::"),
-            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 3.4e38, 1.79e308, b"\xc3\xa4", b'a,"b"\n\'c',
-             "255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 1e38 / 3, 1e308 / 3, b"\xc3\xa4",
+             b'a,"b"\n\'c', "255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
             (1, 0, 0, 0, 1e-38, 5e-324, b"0", b" ", "1.2.3.4", "::ffff:1.2.3.4"))
         self.assertEqual(back[0][:4], ["0", "-32767", "-2147483647", "-9223372036854775807"])
         self.assertEqual(back[0][6:], ["h" * 128, "m" * 512, "0.0.0.0", "::"])
@@ -92,7 +92,8 @@ class Rows(OnStandin):
                                        "9223372036854775807"])
         self.assertEqual(back[1][6:], ["\u00e4", 'a,"b"\n\'c', "255.255.255.255",
                                        "ffff:" * 7 + "ffff"])
-        for row, floats, doubles in zip(back, (-3.4e38, 3.4e38, 1e-38), (-1.79e308, 1.79e308, 5e-324)):
+        for row, floats, doubles in zip(back, (-3.4e38, 1e38 / 3, 1e-38),
+                                        (-1.79e308, 1e308 / 3, 5e-324)):
             self.assertEqual(struct.pack("<f", float(row[4])), struct.pack("<f", floats))
             self.assertEqual(float(row[5]), doubles)
 
@@ -107,6 +108,9 @@ class Rows(OnStandin):
         result = client.execute("select n1, n2, n3, n4, n5, host, msg, ip4, ip6 from syslog_table "
                                 "where n1 is null and n2 is null")
         self.assertEqual(result, [[None] * 9])
+        result = client.execute("select coalesce(n2, -1), nvl(n3, 7) from syslog_table where n2 is "
+                                "null")
+        self.assertEqual(result, [["-1", "4"], ["-1", "7"]])
 
     def test_wrong_place_is_found(self):
         """What one byte in a wrong place becomes is no longer the value."""
@@ -120,6 +124,19 @@ class Rows(OnStandin):
             row.buffer[place] = before
             self.assertNotEqual(self.standin.dump()[-1][name],
                                 {"N3": "4", "IP4": "1.2.3.4", "IP6": "::5"}[name])
+
+    def test_handle_that_is_used_again(self):
+        """The library then sends more NULL bytes than a row has; that is not taken for a row."""
+        client = self.connect_with_table()
+        statement, row = client.statement(), numbered(0, 0, 1)[0]
+        for expected in ((1, 0), (0, 1)):
+            counts = machbase_client.LONG(-1), machbase_client.LONG(-1)
+            self.library.SQLAppendOpen(statement, b"syslog_table", 0)
+            self.library.SQLAppendDataV2(statement, row.buffer)
+            self.library.SQLAppendClose(statement, *map(machbase_client.ctypes.byref, counts))
+            self.assertEqual(tuple(count.value for count in counts), expected)
+        self.library.SQLFreeStmt(statement, machbase_client.DROP)
+        self.assertEqual(self.standin.status()["rows_malformed"], 1)
 
     def test_many_sizes_of_text(self):
         maker = random.Random(5)
@@ -171,9 +188,11 @@ class Statements(OnStandin):
         for sql, rows in (
                 ("select count(*) from SYSLOG_TABLE where N2 = 4", [["5"]]),
                 ("select distinct n2 from syslog_table where n1 is not null", [["3"], ["4"]]),
-                ("select n2, n3 from syslog_table where n2 = 4 and n3 >= 3", [["4", "3"], ["4", "4"]]),
+                ("select n2, n3 from syslog_table where n2 = 4 and n3 >= 3",
+                 [["4", "3"], ["4", "4"]]),
                 ("select \"N3\" from syslog_table limit 2", [["0"], ["1"]]),
-                ("select coalesce(n1, -1), nvl(n3, 0) from syslog_table where n3 > 8", [["5", "9"]]),
+                ("select coalesce(n1, -1), nvl(n3, 0) from syslog_table where n3 > 8",
+                 [["5", "9"]]),
                 ("select n3 from syslog_table where host <> 'host'", [])):
             for is_prepared in (False, True):
                 self.assertEqual(self.client.execute(sql, is_prepared), rows, sql)
@@ -358,6 +377,60 @@ class Faults(OnStandin):
         self.assertEqual([int(row.split(",")[3]) for _, _, row in told], list(range(9, 100, 10)))
         self.assertEqual(client.count(), 90)
         self.assertEqual(self.standin.status()["rows_refused"], 10)
+
+    def test_error_at_each_step(self):
+        calls = {"execute": lambda client: client.execute("drop table other"),
+                 "count": lambda client: client.count(),
+                 "fetch": lambda client: client.execute("select n1 from syslog_table"),
+                 "open": lambda client: client.append(numbered(0, 0, 1))}
+        self.start_standin("error=login@1:2085:not now")
+        self.fails(self.connect, code=2085, text="not now")
+        client = self.connect_with_table()
+        for step, call in calls.items():
+            with self.subTest(step=step):
+                self.standin.rule(f"error={step}:7000:{step} is refused")
+                self.fails(call, client, code=7000, text=f"{step} is refused")
+                self.standin.no_rules()
+        self.standin.rule("error=close:7000:close is refused")
+        # what the library makes of that is its own; the connection lives on
+        self.fails(client.append, numbered(0, 0, 1), code=0, text="Cannot read column meta")
+        self.assertEqual(client.count(), 1)
+
+    def test_refused_packet(self):
+        self.start_standin("error=data@2:2446:this packet")
+        client = self.connect_with_table()
+        accepted, refused, told = client.append(numbered(0, 0, 1000))
+        self.assertGreater(refused, 100)
+        self.assertEqual((accepted + refused, len(told)), (1000, refused))
+        self.assertEqual(client.count(), accepted)
+
+    def test_end_of_a_connection(self):
+        for action in ("drop", "reset", "partial", "error"):
+            for step in ("free", "disconnect"):
+                self.start_standin(f"{action}={step}")
+                client = self.connect()
+                client.execute("select count(*) from v$session", is_prepared=True)
+                client.close()
+                self.standin.wait_for("sessions", 0)
+                self.standin.stop()
+
+    def test_server_that_stops_reading(self):
+        self.start_standin("stall=data@1")
+        client = self.connect_with_table()
+        waiter = threading.Thread(
+            target=lambda: self.fails(client.append, 600 * numbered(0, 0, 100)))
+        waiter.start()
+        self.standin.wait_for("faults", 1)
+        self.standin.kick()
+        waiter.join(harness.GUARD_S)
+        self.assertFalse(waiter.is_alive())
+
+    def test_server_that_is_killed(self):
+        self.start_standin()
+        client = self.connect_with_table()
+        self.standin.kill()
+        self.fails(client.count)
+        self.fails(self.connect)
 
     def test_lost_and_doubled_rows(self):
         self.start_standin("lose=row@5", "double=row@7")

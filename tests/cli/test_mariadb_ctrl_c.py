@@ -1,10 +1,10 @@
-"""Ctrl-C in every phase of a run, a search and a check on MariaDB."""
+"""Ctrl-C in every phase of a run on MariaDB."""
 
 import harness
-from ctrl_c import CtrlC
+from ctrl_c import OfRuns
 
 
-class Mariadb(harness.Case, CtrlC):
+class Mariadb(harness.Case, OfRuns):
     SERVER = harness.PrivateMariadb
     SLOW_CONNECTS = {"init_connect": "do sleep(0.3)"}
 

@@ -76,8 +76,10 @@ void contract_make_syslog(struct contract *contract, struct table *table)
 
 void contract_make_keyed(struct contract *contract, struct table *table)
 {
-    contract_make_table(contract, "keyed", "create table keyed (id int primary key, v varchar(60))",
-                        table);
+    const char *own = contract->fixture->keyed_sql;
+    contract_make_table(
+        contract, "keyed",
+        own != NULL ? own : "create table keyed (id int primary key, v varchar(60))", table);
 }
 
 uint64_t contract_count(struct contract *contract, const struct table *table)
@@ -147,6 +149,7 @@ static int run_method(const char *method)
     }
     suite.target = suite.fixture->target;
     suite.target.method = method;
+    suite.target.library = suite.library;
     snprintf(name, sizeof name, "contract %s %s", suite.adapter->name,
              method != NULL ? method : "");
     return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
@@ -184,6 +187,27 @@ static int run_methods(void)
     return failures;
 }
 
+static int run_suite(void)
+{
+    const struct adapter *adapter = suite.adapter;
+    samples_measure_bytes(suite.fixture->measures_bytes);
+    error_clear(&suite.error);
+    if ((adapter->load != NULL && adapter->load(suite.fixture->target.client_lib, &suite.library,
+                                                &suite.error) != STATUS_OK) ||
+        (adapter->init != NULL && adapter->init(&suite.error) != STATUS_OK)) {
+        fprintf(stderr, "contract: load, init: %s\n", suite.error.text);
+        return 1;
+    }
+    const int failures = run_methods();
+    if (adapter->fini != NULL) {
+        adapter->fini();
+    }
+    if (suite.library != NULL) {
+        adapter->unload(suite.library);
+    }
+    return failures;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -200,6 +224,9 @@ int main(int argc, char **argv)
 #endif
 #if APPEND_HAVE_MARIADB
         {"mariadb", fixture_mariadb_open, fixture_mariadb_close},
+#endif
+#if APPEND_HAVE_MACHBASE
+        {"machbase", fixture_machbase_open, fixture_machbase_close},
 #endif
 #if APPEND_HAVE_ODBC && APPEND_HAVE_POSTGRESQL
         {"odbc-postgresql", fixture_odbc_postgresql_open, fixture_odbc_postgresql_close},
@@ -227,15 +254,7 @@ int main(int argc, char **argv)
         if (suite.fixture == NULL) {
             return EXIT_SKIPPED;
         }
-        error_clear(&suite.error);
-        if (suite.adapter->init != NULL && suite.adapter->init(&suite.error) != STATUS_OK) {
-            fprintf(stderr, "contract: init: %s\n", suite.error.text);
-            return 1;
-        }
-        const int failures = run_methods();
-        if (suite.adapter->fini != NULL) {
-            suite.adapter->fini();
-        }
+        const int failures = run_suite();
         if (fixtures[i].close != NULL) {
             fixtures[i].close();
         }

@@ -17,9 +17,10 @@
 struct contract {
     const struct adapter *adapter;
     const struct fixture *fixture;
-    struct target target;      /* the fixture's, with the method under test */
-    struct adapter_conn *conn; /* open; may be replaced or closed and set to NULL */
-    struct error error;        /* cleared before each test */
+    struct adapter_library *library; /* owned by main; NULL: the adapter loads none */
+    struct target target;            /* the fixture's, with the method under test */
+    struct adapter_conn *conn;       /* open; may be replaced or closed and set to NULL */
+    struct error error;              /* cleared before each test */
 };
 
 /* Fails the test when `status` is not what is wanted, or its error is not one line. */

@@ -53,12 +53,24 @@ struct fixture {
     const char *duplicate_sqlstate; /* of a second row with the same key; NULL: not looked at */
     const char *endless_sql;        /* a query that runs for a minute */
     const char *port_sql;           /* asks the server for its port; NULL: it has none */
-    const char *indexes_sql;  /* create table indexed (a, b, c, d, e), of which only e is unique by
-                                 itself; NULL: as the others do */
+    const char *indexes_sql;   /* create table indexed (a, b, c, d, e), of which only e is unique by
+                                  itself; NULL: as the others do */
+    const char *session_limit; /* name of the server's first; NULL: max_connections */
+    const char *keyed_sql;   /* create table keyed (id int, v varchar(60)), where there are no keys;
+                                NULL:   with a primary key */
+    const char *one_row_sql; /* a query of one row, where it needs a table; NULL: select 1 */
+    const char *usable_sql;  /* 11 and -12, where it needs a table; NULL: select 11, -12 */
+    /* Makes the server refuse the next rows, 1 to 9, and keep those that follow. NULL: it refuses a
+     * whole append. */
+    bool (*refuse_rows)(unsigned rows);
     bool sends_small_batches; /* less than ROW_BATCH_MAX rows are in before append_close */
     bool holds_results;       /* the client library has a whole result before its first row */
     bool opens_silently;      /* append_open asks the server nothing */
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
+    bool has_no_rules; /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
+    bool has_no_rollback; /* rows that were sent stay */
+    bool folds_names;     /* names of columns are in upper case */
+    bool measures_bytes;  /* the size of a column of text is one of bytes */
 };
 
 /* NULL: this database cannot be tested here; the reason was printed. */
@@ -66,12 +78,14 @@ const struct fixture *fixture_null_open(void);
 const struct fixture *fixture_sqlite_open(void);
 const struct fixture *fixture_postgresql_open(void);
 const struct fixture *fixture_mariadb_open(void);
+const struct fixture *fixture_machbase_open(void);
 const struct fixture *fixture_odbc_postgresql_open(void);
 const struct fixture *fixture_odbc_mariadb_open(void);
 const struct fixture *fixture_odbc_sqlite_open(void);
 void fixture_sqlite_close(void);
 void fixture_postgresql_close(void);
 void fixture_mariadb_close(void);
+void fixture_machbase_close(void);
 void fixture_odbc_postgresql_close(void);
 void fixture_odbc_mariadb_close(void);
 void fixture_odbc_sqlite_close(void);

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     LONG_TEXT_BYTES = 9001
@@ -15,6 +16,8 @@ struct samples {
     char *long_bytes;
     char *long_json;
 };
+
+static bool measures_bytes;
 
 static const int16_t int16_samples[] = {1234, INT16_MIN, INT16_MAX, 0};
 static const int32_t int32_samples[] = {123456, INT32_MIN, INT32_MAX, -1};
@@ -85,7 +88,7 @@ static struct text_value text_sample(const struct samples *samples, const struct
         text = column->type == COLUMN_BYTES ? samples->long_bytes : samples->long_text;
         /* Two bytes a character: the limit is one of characters. */
         length = column->size == 0 || column->size > LONG_TEXT_BYTES / 2 ? LONG_TEXT_BYTES - 1
-                 : column->type == COLUMN_BYTES                          ? column->size
+                 : column->type == COLUMN_BYTES || measures_bytes        ? column->size
                                                                          : column->size * 2U;
     } else if (sample != SAMPLE_SMALLEST) {
         text = sample == SAMPLE_ODD ? odd : ordinary;
@@ -115,7 +118,7 @@ static void *make_values(const struct samples *samples, const struct column *col
         break;
     case COLUMN_INT32:
         CYCLE(int32_samples, int32_t);
-        for (size_t r = 0; r < rows && strcmp(column->name, "id") == 0; r++) {
+        for (size_t r = 0; r < rows && strcasecmp(column->name, "id") == 0; r++) {
             ((int32_t *)values)[r] = first_id + (int32_t)r;
         }
         break;
@@ -157,6 +160,11 @@ static void *make_values(const struct samples *samples, const struct column *col
         }
     }
     return values;
+}
+
+void samples_measure_bytes(bool is_wanted)
+{
+    measures_bytes = is_wanted;
 }
 
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,

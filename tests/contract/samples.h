@@ -17,6 +17,9 @@ struct samples; /* owns a batch and its values */
 
 /* `row_count` rows for `table`, row r holding sample r modulo SAMPLE_COUNT. A column named id
  * counts up from `first_id`. NULLs: every nullable column but id. Never NULL (aborts). */
+/* Sizes of columns of text are ones of bytes, not of characters. Before any samples are made. */
+void samples_measure_bytes(bool is_wanted);
+
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
                                bool has_nulls);
 void samples_destroy(struct samples *samples);

@@ -95,7 +95,8 @@ static void test_broken_at_each_step(void **state)
             contract, contract->adapter->open(&contract->target, &contract->conn, &contract->error),
             STATUS_OK);
     }
-    assert_int_equal(contract_count(contract, &table), 10);
+    const uint64_t rows = contract_count(contract, &table);
+    assert_true(rows == 10 || (contract->fixture->has_no_rollback && rows > 10));
     table_fini(&table);
 }
 

@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static size_t column_index(const struct table *table, const char *name)
 {
     size_t i = 0;
-    while (i < table->column_count && strcmp(table->columns[i].name, name) != 0) {
+    while (i < table->column_count && strcasecmp(table->columns[i].name, name) != 0) {
         i++;
     }
     assert_true(i < table->column_count);

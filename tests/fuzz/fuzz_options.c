@@ -11,10 +11,12 @@
 
 /* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
  * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line
- * is the name of an option, and what follows it up to the first NUL its value. */
+ * is the name of an option, and what follows it up to the first NUL its value. An 's' chooses
+ * sweep. */
 enum {
     WAY_VALUE = 3,
     WAYS = 4,
+    SWEEP_BYTE = 's', /* beside the ways, which other inputs go by */
     WORDS_MAX = 48
 };
 
@@ -66,7 +68,7 @@ static void check_ranges(const struct config *config)
     check_range(config->churn_batches, 0, UINT32_MAX);
     check_range(config->min_sessions, 0, PLAN_SESSIONS_MAX);
     check_range(config->min_percent, 0, 100);
-    check_range(config->first_sessions, 1, PLAN_SESSIONS_MAX);
+    check_range(config->first_sessions, 0, PLAN_SESSIONS_MAX);
     check_range(config->max_sessions, 0, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->hold_ns, 1, (uint64_t)day);
     check_range((uint64_t)config->max_time_ns, 1, (uint64_t)(30 * day));
@@ -116,6 +118,17 @@ static void check_text(const char *text, int count, char *const *words)
     fuzz_require(is_given, "a text of the plan is one of the command line");
 }
 
+static void check_list(const struct sweep_list *list, uint64_t most)
+{
+    fuzz_require(list->count <= SWEEP_LIST_MAX, "a list has its room");
+    for (size_t i = 0; i < list->count; i++) {
+        check_range(list->values[i], 1, most);
+        for (size_t j = 0; j < i; j++) {
+            fuzz_require(list->values[j] != list->values[i], "a list has each number once");
+        }
+    }
+}
+
 static void check_accepted(const struct options *options, int count, char *const *words)
 {
     const struct config *config = &options->config;
@@ -134,8 +147,13 @@ static void check_accepted(const struct options *options, int count, char *const
     }
     fuzz_require(config->sample_interval_ns > 0 || options->command == COMMAND_FIND_MAX,
                  "only a search chooses its interval");
-    fuzz_require((config->sessions > 0) == (options->command != COMMAND_FIND_MAX),
+    fuzz_require((config->sessions > 0) ==
+                     (options->command != COMMAND_FIND_MAX && options->command != COMMAND_SWEEP),
                  "sessions are given where they are not searched for");
+    check_list(&options->sweep_sessions, PLAN_SESSIONS_MAX);
+    check_list(&options->sweep_records, PLAN_RECORDS_MAX);
+    check_range(options->sweep_repeat, 1, SWEEP_LIST_MAX);
+    check_text(options->resume, count, words);
     fuzz_require((config->records > 0) ==
                      (options->command == COMMAND_RUN && config->duration_ns == 0),
                  "a run has rows or a duration");
@@ -253,12 +271,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(file_content != NULL, "there is memory for the file");
         memcpy(file_content, nul + 1, file_size);
     }
-    if (way == WAY_VALUE) {
+    if (way == WAY_VALUE && data[0] != SWEEP_BYTE) {
         char *name = fuzz_text(data + 1, size - 1);
         run_value(name);
         free(name);
     } else {
-        split_words(commands[way], data + 1, size - 1);
+        split_words(data[0] == SWEEP_BYTE ? COMMAND_SWEEP : commands[way], data + 1, size - 1);
     }
     free(file_content);
     file_content = NULL;

@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
             "chart", "sweep", "compare"},
+    "docs": {"append", "base", "adapters", "cli"},
     "main.c": {"base", "cli"},
     "append": set(),
 }

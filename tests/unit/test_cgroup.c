@@ -19,7 +19,7 @@ enum {
     SESSIONS = 50
 };
 
-static char root[] = "/tmp/append-cgroup-XXXXXX";
+static char root[32];
 static struct limits_question question;
 static struct limit_list list;
 static struct reading reading;
@@ -73,7 +73,7 @@ static void put_tasks(const char *folder, const char *max, const char *current)
 static int set_up(void **state)
 {
     (void)state;
-    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
+    snprintf(root, sizeof root, "/tmp/append-cgroup-XXXXXX");
     if (mkdtemp(root) == NULL) {
         return -1;
     }
@@ -214,7 +214,7 @@ static void test_memory(void **state)
 static void test_a_named_folder(void **state)
 {
     (void)state;
-    char folder[64];
+    static char folder[64];
     static const struct server_limits server = {.tasks_per_session = 1};
     put_tasks("named", "20\n", "15\n");
     snprintf(folder, sizeof folder, "%s/named", root);

@@ -222,6 +222,10 @@ static void test_remedies(void **state)
     assert_int_equal(place.kind, PLACE_CONTAINER);
     remedy_rlimit(fix, sizeof fix, &place, &files);
     assert_string_equal(fix, "docker run --ulimit nofile=5000:5000 ...");
+    /* docker takes no such option */
+    const struct remedy_rlimit space = {.item = "as", .user = "ann", .value = 5000, .hard = 9};
+    remedy_rlimit(fix, sizeof fix, &place, &space);
+    assert_string_equal(fix, "as root of the machine: prlimit --as=5000 --pid PID");
     remedy_cgroup(fix, sizeof fix, &place, &tasks);
     assert_string_equal(fix, "docker update --pids-limit 70 CONTAINER");
     const struct remedy_cgroup memory = {.file = "/m/memory.max", .is_memory = true, .value = 9};

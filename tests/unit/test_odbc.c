@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "adapters/odbc_script.h"
 #include "adapters/odbc_string.h"
+#include "base/sql_script.h"
 
 struct lookup {
     const char *text;
@@ -164,18 +164,18 @@ static void test_split(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct odbc_script script;
+        struct sql_script script;
         size_t count = 0;
-        odbc_script_init(&script, cases[i].sql);
+        sql_script_init(&script, cases[i].sql);
         print_message("%s\n", cases[i].sql);
-        while (odbc_script_next(&script)) {
+        while (sql_script_next(&script)) {
             assert_true(count < STATEMENTS_MAX);
             assert_non_null(cases[i].statements[count]);
             assert_string_equal(buffer_text(&script.statement), cases[i].statements[count]);
             count++;
         }
         assert_true(count == STATEMENTS_MAX || cases[i].statements[count] == NULL);
-        odbc_script_fini(&script);
+        sql_script_fini(&script);
     }
 }
 
@@ -183,32 +183,32 @@ static void test_kinds(void **state)
 {
     static const struct {
         const char *sql;
-        enum odbc_script_kind kind;
+        enum sql_script_kind kind;
     } cases[] = {
-        {"begin", ODBC_SCRIPT_BEGIN},
-        {"BEGIN transaction isolation level serializable", ODBC_SCRIPT_BEGIN},
-        {"/* now */ Start\nTransaction", ODBC_SCRIPT_BEGIN},
-        {"start slave", ODBC_SCRIPT_OTHER},
-        {"beginning", ODBC_SCRIPT_OTHER},
-        {"commit", ODBC_SCRIPT_COMMIT},
-        {"commit work", ODBC_SCRIPT_COMMIT},
-        {"end", ODBC_SCRIPT_COMMIT},
-        {"rollback", ODBC_SCRIPT_ROLLBACK},
-        {"ROLLBACK work", ODBC_SCRIPT_ROLLBACK},
-        {"rollback to a", ODBC_SCRIPT_OTHER},
-        {"rollback work to savepoint a", ODBC_SCRIPT_OTHER},
-        {"select 'commit'", ODBC_SCRIPT_OTHER},
-        {"insert into t values (1)", ODBC_SCRIPT_OTHER},
+        {"begin", SQL_SCRIPT_BEGIN},
+        {"BEGIN transaction isolation level serializable", SQL_SCRIPT_BEGIN},
+        {"/* now */ Start\nTransaction", SQL_SCRIPT_BEGIN},
+        {"start slave", SQL_SCRIPT_OTHER},
+        {"beginning", SQL_SCRIPT_OTHER},
+        {"commit", SQL_SCRIPT_COMMIT},
+        {"commit work", SQL_SCRIPT_COMMIT},
+        {"end", SQL_SCRIPT_COMMIT},
+        {"rollback", SQL_SCRIPT_ROLLBACK},
+        {"ROLLBACK work", SQL_SCRIPT_ROLLBACK},
+        {"rollback to a", SQL_SCRIPT_OTHER},
+        {"rollback work to savepoint a", SQL_SCRIPT_OTHER},
+        {"select 'commit'", SQL_SCRIPT_OTHER},
+        {"insert into t values (1)", SQL_SCRIPT_OTHER},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct odbc_script script;
-        odbc_script_init(&script, cases[i].sql);
+        struct sql_script script;
+        sql_script_init(&script, cases[i].sql);
         print_message("%s\n", cases[i].sql);
-        assert_true(odbc_script_next(&script));
+        assert_true(sql_script_next(&script));
         assert_int_equal(script.kind, cases[i].kind);
-        assert_false(odbc_script_next(&script));
-        odbc_script_fini(&script);
+        assert_false(sql_script_next(&script));
+        sql_script_fini(&script);
     }
 }
 

@@ -11,7 +11,6 @@ struct type_name {
     enum row_type type;
 };
 
-/* The first name of a type is the one that is written. */
 static const struct type_name type_names[] = {
     {"SHORT", ROW_INT16},   {"INT16", ROW_INT16},       {"USHORT", ROW_UINT16},
     {"UINT16", ROW_UINT16}, {"INTEGER", ROW_INT32},     {"INT", ROW_INT32},
@@ -33,16 +32,6 @@ bool row_type_of(const char *name, enum row_type *type)
         }
     }
     return false;
-}
-
-const char *row_type_name(enum row_type type)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
-        if (type_names[i].type == type) {
-            return type_names[i].name;
-        }
-    }
-    return "?";
 }
 
 bool row_type_is_variable(enum row_type type)

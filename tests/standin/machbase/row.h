@@ -1,12 +1,15 @@
 /*
  * Machbase's column types, and rows as APPEND_DATA carries them.
  *
- * A row [run]: u32 n, n NULL bytes, then the columns in order, all little endian. n = columns / 8
- * + 1. Column 0 is the arrival time, a datetime, 0 unless the client gives one [run]. NULL bit of
- * column c: byte c / 8, mask 0x80 >> c % 8; a NULL column has no bytes. Fixed types have their own
- * width; datetime is i64 nanoseconds since 1970-01-01 UTC; varchar, text and the like: u32 length,
- * bytes; ipv4: 4, 4 bytes; ipv6: 6, 16 bytes. The client library sends a NULL ipv6 as 17 zero bytes
- * without a NULL bit.
+ * A row, all little endian [run]:
+ *
+ *     u32 n, n NULL bytes, then the columns in order; n = columns / 8 + 1
+ *
+ * Column 0 is the arrival time, a datetime, 0 unless the client gives one. NULL bit of column c:
+ * byte c / 8, mask 0x80 >> c % 8; a NULL column has no bytes. Fixed types have their own width,
+ * datetime is i64 nanoseconds since 1970-01-01 UTC. Varchar, text and the like: u32 length, bytes.
+ * Addresses: u8 4 and 4 bytes, u8 6 and 16 bytes; the client library sends a NULL ipv6 as 17 zero
+ * bytes without a NULL bit.
  */
 #ifndef MACHBASE_STANDIN_ROW_H
 #define MACHBASE_STANDIN_ROW_H
@@ -69,9 +72,6 @@ struct row_reader {
 
 /* Type of a name in SQL, upper case; false = there is none such. */
 bool row_type_of(const char *name, enum row_type *type);
-
-/* Name in SQL of a type. */
-const char *row_type_name(enum row_type type);
 
 /* Is it one of the types with a length? */
 bool row_type_is_variable(enum row_type type);

@@ -13,10 +13,14 @@
  *         double   keeps the row twice
  *         lie      says at the end of an append that NUMBER rows fewer are kept than are
  * STEP    accept handshake login execute count fetch free open data row close disconnect
- *         (execute = any statement but count(*); data = a packet of rows; row = one row, error
- * only) WHEN    N = the N-th time, counted over all connections since the rule was made; N+ = from
- * then on; %N = each N-th time. Every time, when it is left out.
+ *         execute is any statement but count(*), data a packet of rows, row one row
+ * WHEN    N   the N-th time, counted over all connections since the rule was made
+ *         N+  from then on
+ *         %N  each N-th time
+ *         every time, when it is left out
  *
+ * What goes together: lose and double with row, lie with close, error with all but accept and
+ * handshake, partial, garbage and chop with all but accept and row, the others with all but row.
  * The first rule that applies wins; each counts its own steps. Any thread.
  */
 #ifndef MACHBASE_STANDIN_RULES_H

@@ -300,9 +300,8 @@ bool sql_parse(struct sql_statement *statement, const char *sql, const char **ne
         parse_create(&p, statement);
     } else if (accept(&p, "SELECT")) {
         parse_select(&p, statement);
-    } else if (is_at(&p, "DROP") || is_at(&p, "TRUNCATE")) {
-        statement->kind = is_at(&p, "DROP") ? SQL_DROP : SQL_TRUNCATE;
-        advance(&p);
+    } else if (accept(&p, "DROP")) {
+        statement->kind = SQL_DROP;
         expect(&p, "TABLE");
         take_table(&p, statement);
     } else {

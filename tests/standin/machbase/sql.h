@@ -2,7 +2,7 @@
  * The little SQL that the stand-in takes. Names are without regard to case, as in Machbase.
  *
  *     create [tag | log | volatile | lookup] table T (column type [(size)] [words …], …) [words …]
- *     drop table T        truncate table T
+ *     drop table T
  *     select [distinct] items from T [where condition [and condition] …] [limit N]
  *
  * items: *, or columns, numbers, texts, count(*), coalesce(column, number), nvl(column, number).
@@ -27,7 +27,6 @@ enum {
 enum sql_kind {
     SQL_CREATE,
     SQL_DROP,
-    SQL_TRUNCATE,
     SQL_SELECT,
 };
 

@@ -7,11 +7,23 @@
  *
  * Both sides greet with 9 bytes, WIRE_HELLO and WIRE_READY [run]; the last byte of WIRE_HELLO tells
  * the client's byte order, '0' = little endian. The client library takes a greeting that does not
- * come in one piece for a failure [run]; of messages it reads any pieces. Then messages follow. A
- * message is one packet or several, whose bodies are joined: u8 0, u16 adds, u8 protocol, u32 part
- * << 30 | length of the body, u32 statement, u32 0 all big endian [run]. The body is a row of units
- * with headers in little endian [run]: u32 id, u32 type, then a fixed value in 8 bytes, or u64
- * length, bytes, zeroes up to 8 bytes
+ * come in one piece for a failure; of messages it reads any pieces [run].
+ *
+ * Then messages follow, in packets whose bodies are joined. A packet, all big endian [run]:
+ *
+ *     u8 0, u16 adds, u8 protocol, u32 part << 30 | length of the body, u32 statement, u32 0
+ *
+ * The joined body is a row of units, all little endian [run]:
+ *
+ *     u32 id, u32 type, then a value in 8 bytes, or u64 length, bytes, zeroes up to 8 bytes
+ *
+ * Every request has one reply, but for APPEND_DATA, which has one for each row that is refused
+ * [run]. A reply begins with WIRE_RESULT. Where that is no WIRE_OK a WIRE_MESSAGE follows, and the
+ * request has failed; as the reply to APPEND_CLOSE the client library takes that for a lost link,
+ * "Cannot read column meta." [run].
+ *
+ * A server does not hang up right after a reply: the client library looks for the end of the
+ * connection before it believes what it has read [run].
  */
 #ifndef MACHBASE_STANDIN_WIRE_H
 #define MACHBASE_STANDIN_WIRE_H

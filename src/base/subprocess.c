@@ -1,4 +1,4 @@
-#include "base/child.h"
+#include "base/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,6 @@ enum {
     OUTPUT_BYTES_MAX = 4 << 20,
     WAIT_STEP_NS = 5 * 1000 * 1000
 };
-
-extern char **environ;
 
 struct pipes {
     int out[2]; /* read, write; -1 = closed */
@@ -104,7 +102,7 @@ static bool take(int *end, struct buffer *buffer)
 }
 
 /* Until both pipes are closed. False: errno, ETIMEDOUT when that is why. */
-static bool read_all(struct child *child, struct pipes *pipes, int64_t deadline_ns)
+static bool read_all(struct subprocess *child, struct pipes *pipes, int64_t deadline_ns)
 {
     while (pipes->out[0] >= 0 || pipes->err[0] >= 0) {
         const int64_t left_ns = deadline_ns - mono_now_ns();
@@ -141,9 +139,9 @@ static bool wait_for(pid_t pid, int *wait_status, int64_t deadline_ns)
     }
 }
 
-enum child_end child_run(struct child *child, char *const argv[], int64_t timeout_ns)
+enum subprocess_end subprocess_run(struct subprocess *child, char *const argv[], int64_t timeout_ns)
 {
-    *child = (struct child){.exit_status = -1};
+    *child = (struct subprocess){.exit_status = -1};
     buffer_init(&child->out);
     buffer_init(&child->err);
     const int64_t deadline_ns = mono_now_ns() + timeout_ns;
@@ -156,7 +154,7 @@ enum child_end child_run(struct child *child, char *const argv[], int64_t timeou
     if (reason != 0) {
         close_pipes(&pipes);
         errno = reason;
-        return reason == ENOENT ? CHILD_NOT_FOUND : CHILD_FAILED;
+        return reason == ENOENT ? SUBPROCESS_NOT_FOUND : SUBPROCESS_FAILED;
     }
     close_end(&pipes.out[1]);
     close_end(&pipes.err[1]);
@@ -169,16 +167,16 @@ enum child_end child_run(struct child *child, char *const argv[], int64_t timeou
         while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
         }
         errno = reason;
-        return is_read || reason == ETIMEDOUT ? CHILD_TIMED_OUT : CHILD_FAILED;
+        return is_read || reason == ETIMEDOUT ? SUBPROCESS_TIMED_OUT : SUBPROCESS_FAILED;
     }
     if (!WIFEXITED(wait_status)) {
-        return CHILD_KILLED;
+        return SUBPROCESS_KILLED;
     }
     child->exit_status = WEXITSTATUS(wait_status);
-    return CHILD_EXITED;
+    return SUBPROCESS_EXITED;
 }
 
-void child_fini(struct child *child)
+void subprocess_fini(struct subprocess *child)
 {
     buffer_fini(&child->out);
     buffer_fini(&child->err);

@@ -1,16 +1,16 @@
 /* SQL of the user's, split into statements: pieces of the text, one behind the other. */
 #include "fuzz/fuzz.h"
 
-#include "adapters/odbc_script.h"
+#include "base/sql_script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *sql = fuzz_text(data, size);
     const size_t length = strlen(sql);
     size_t used = 0;
-    struct odbc_script script;
-    odbc_script_init(&script, sql);
-    while (odbc_script_next(&script)) {
+    struct sql_script script;
+    sql_script_init(&script, sql);
+    while (sql_script_next(&script)) {
         fuzz_require(!buffer_failed(&script.statement), "there is memory for a statement");
         const char *statement = buffer_text(&script.statement);
         fuzz_require(*statement != '\0', "a statement is not empty");
@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          memcmp(script.rest - taken, statement, taken) == 0,
                      "a statement is what stands before the rest");
         used = (size_t)(script.rest - sql);
-        fuzz_require(script.kind <= ODBC_SCRIPT_ROLLBACK, "a statement is of a known kind");
+        fuzz_require(script.kind <= SQL_SCRIPT_ROLLBACK, "a statement is of a known kind");
     }
-    odbc_script_fini(&script);
+    sql_script_fini(&script);
     free(sql);
     return 0;
 }

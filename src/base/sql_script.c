@@ -1,4 +1,4 @@
-#include "adapters/odbc_script.h"
+#include "base/sql_script.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -150,40 +150,40 @@ static size_t read_words(const char *at, const char *end, char words[3][WORD_BYT
     return count;
 }
 
-static enum odbc_script_kind kind_of(const char *at, const char *end)
+static enum sql_script_kind kind_of(const char *at, const char *end)
 {
     char words[3][WORD_BYTES];
     const size_t count = read_words(at, end, words);
 
     if (count > 0 && strcmp(words[0], "begin") == 0) {
-        return ODBC_SCRIPT_BEGIN;
+        return SQL_SCRIPT_BEGIN;
     }
     if (count > 1 && strcmp(words[0], "start") == 0 && strcmp(words[1], "transaction") == 0) {
-        return ODBC_SCRIPT_BEGIN;
+        return SQL_SCRIPT_BEGIN;
     }
     if (count > 0 && (strcmp(words[0], "commit") == 0 || strcmp(words[0], "end") == 0)) {
-        return ODBC_SCRIPT_COMMIT;
+        return SQL_SCRIPT_COMMIT;
     }
     if (count > 0 && strcmp(words[0], "rollback") == 0 && strcmp(words[1], "to") != 0 &&
         strcmp(words[2], "to") != 0) {
-        return ODBC_SCRIPT_ROLLBACK;
+        return SQL_SCRIPT_ROLLBACK;
     }
-    return ODBC_SCRIPT_OTHER;
+    return SQL_SCRIPT_OTHER;
 }
 
-void odbc_script_init(struct odbc_script *script, const char *sql)
+void sql_script_init(struct sql_script *script, const char *sql)
 {
     script->rest = sql;
-    script->kind = ODBC_SCRIPT_OTHER;
+    script->kind = SQL_SCRIPT_OTHER;
     buffer_init(&script->statement);
 }
 
-void odbc_script_fini(struct odbc_script *script)
+void sql_script_fini(struct sql_script *script)
 {
     buffer_fini(&script->statement);
 }
 
-bool odbc_script_next(struct odbc_script *script)
+bool sql_script_next(struct sql_script *script)
 {
     const char *start = skip_blanks(script->rest);
     if (*start == '\0') {

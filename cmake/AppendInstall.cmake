@@ -1,0 +1,84 @@
+# What is installed, and the packages: cmake --install, cpack (a .deb and a tarball).
+#
+# The manual page and the completions of shells are made by a program of the build from the same
+# tables that --help prints.
+
+add_executable(append_docs ${append_docs_sources})
+target_link_libraries(append_docs PRIVATE append_core)
+
+set(docs_dir ${CMAKE_CURRENT_BINARY_DIR}/docs)
+set(man_page ${docs_dir}/append.1)
+set(bash_completion ${docs_dir}/append.bash)
+set(zsh_completion ${docs_dir}/_append)
+file(MAKE_DIRECTORY ${docs_dir})
+
+# append_make_doc(<output> <argument of append_docs>…)
+function(append_make_doc output)
+    add_custom_command(
+        OUTPUT ${output}
+        COMMAND append_docs ${ARGN} > ${output}.new
+        COMMAND ${CMAKE_COMMAND} -E rename ${output}.new ${output}
+        DEPENDS append_docs docs/append.1.in
+        COMMENT "Writing ${output}"
+        VERBATIM)
+endfunction()
+append_make_doc(${man_page} man ${CMAKE_CURRENT_SOURCE_DIR}/docs/append.1.in)
+append_make_doc(${bash_completion} bash)
+append_make_doc(${zsh_completion} zsh)
+
+# Debian wants these compressed, without a time in them.
+find_program(GZIP gzip)
+set(news ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md)
+set(changelog ${docs_dir}/changelog)
+configure_file(docs/debian-changelog.in ${changelog} @ONLY)
+set(installed_man ${man_page})
+set(installed_texts ${news} ${changelog})
+if(GZIP)
+    set(installed_man ${docs_dir}/append.1.gz)
+    set(installed_texts ${docs_dir}/NEWS.md.gz ${docs_dir}/changelog.gz)
+    add_custom_command(
+        OUTPUT ${installed_man} ${installed_texts}
+        COMMAND ${GZIP} -9nc ${man_page} > ${installed_man}
+        COMMAND ${GZIP} -9nc ${news} > ${docs_dir}/NEWS.md.gz
+        COMMAND ${GZIP} -9nc ${changelog} > ${docs_dir}/changelog.gz
+        DEPENDS ${man_page} ${news} ${changelog}
+        VERBATIM)
+endif()
+add_custom_target(docs ALL
+    DEPENDS ${man_page} ${bash_completion} ${zsh_completion} ${installed_man} ${installed_texts})
+
+set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/append)
+install(TARGETS append RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(FILES ${installed_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${bash_completion} RENAME append COMPONENT program
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+install(FILES ${zsh_completion} COMPONENT program
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions)
+install(FILES ${installed_texts} DESTINATION ${doc_dir} COMPONENT program)
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/docs/copyright DESTINATION ${doc_dir} COMPONENT program)
+install(DIRECTORY include/append DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT headers
+        FILES_MATCHING PATTERN "*.h")
+
+# The packages have the program, not the headers of the adapter contract.
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME append)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "append maintainers <maintainers@append.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "load generator that finds how many sessions a database holds")
+set(CPACK_PACKAGE_DESCRIPTION
+"Opens sessions to a database that all append rows through its bulk path and
+count them, and reports what that costs and which limit stops them. For
+PostgreSQL, MariaDB, MySQL, SQLite and whatever an ODBC driver reaches.")
+set(CPACK_PACKAGE_FILE_NAME append-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION database)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/PackageOptions.cmake)
+include(CPack)

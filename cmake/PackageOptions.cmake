@@ -1,0 +1,5 @@
+# Read by cpack for each package that it makes: a tarball has one folder, with bin and share in it.
+if(CPACK_GENERATOR STREQUAL TGZ)
+    set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+    set(CPACK_PACKAGING_INSTALL_PREFIX "/")
+endif()

@@ -1,0 +1,158 @@
+"""Sweeps, and what holds for the files of every one of them."""
+
+import csv
+import json
+import pathlib
+
+import harness
+
+TABLES = {"max_cpu.csv": "max_cpu_percent", "max_memory.csv": "max_memory_mib",
+          "elapsed.csv": "elapsed_s", "throughput.csv": "throughput_rows_per_s"}
+FILES = {"sweep.json", "sweep.csv", *TABLES}
+
+# Runs of a moment, and some that last for over a second: they have an interval before their end.
+QUICK = ("--sessions", "1,2", "--records", "1k,3k")
+SLOW = ("--sessions", "1,2", "--records", "3k,4k", "--rate", "2000", "null:")
+NAMES = ("1x3000", "2x3000", "1x4000", "2x4000")
+
+
+def child_of(process):
+    """The pid of the run that goes on; 0 = none."""
+    pid = process.pid
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(text[0]) if text else 0
+
+
+def is_alive(pid):
+    try:
+        return "\nState:\tZ" not in pathlib.Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def read_csv(path):
+    """Header and rows; every row has every cell."""
+    data = path.read_bytes().decode()
+    assert data.endswith("\r\n"), path
+    rows = list(csv.reader(data.splitlines(keepends=True), strict=True))
+    assert all(len(row) == len(rows[0]) for row in rows), path
+    return rows[0], rows[1:]
+
+
+class Sweep:
+    """The files of a sweep."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.json = json.loads((self.folder / "sweep.json").read_text())
+        self.header, rows = read_csv(self.folder / "sweep.csv")
+        self.rows = [dict(zip(self.header, row)) for row in rows]
+
+    @property
+    def runs(self):
+        return self.json["runs"]
+
+    def rows_of(self, statistic):
+        return [row for row in self.rows if row["statistic"] == statistic]
+
+    def table(self, name):
+        """{(sessions, records): text}"""
+        header, rows = read_csv(self.folder / name)
+        assert header[0] == "sessions", header
+        return {(int(row[0]), int(records)): cell
+                for row in rows for records, cell in zip(header[1:], row[1:])}
+
+    def shape(self):
+        """All that two sweeps with the same options have in common, whatever was measured."""
+        tables = {name: read_csv(self.folder / name) for name in TABLES}
+        return {
+            "names": sorted(str(path.relative_to(self.folder))
+                            for path in self.folder.rglob("*")),
+            "header": self.header,
+            "rows": [[row[column] for column in ("statistic", "repeat", "folder", "state",
+                                                 "reason", "sessions", "records", "exit_code")]
+                     for row in self.rows],
+            "filled": [[bool(cell) for column, cell in row.items() if "cpu_percent" not in column]
+                       for row in self.rows_of("run")],
+            "tables": {name: (header, [row[0] for row in rows],
+                              [[bool(cell) for cell in row] for row in rows])
+                       for name, (header, rows) in tables.items() if name != "max_cpu.csv"},
+            "runs": [{key: run[key] for key in run if key != "wall_s"} for run in self.runs],
+            "state": self.json["state"],
+            "asked": {key: self.json[key] for key in (
+                "sessions", "records", "repeat", "table", "options", "target_given")},
+        }
+
+
+class Sweeping:
+    """For a harness.Case."""
+
+    def sweep(self, *arguments, code=0, **options):
+        """A whole sweep with its files checked: (Ended, Sweep)."""
+        out = self.out()
+        ended = self.append("sweep", *arguments, "--out", out, code=code, **options)
+        return ended, self.check_sweep(out)
+
+    def check_sweep(self, folder):
+        sweep = Sweep(folder)
+        sizes = [(s, r) for r in sweep.json["records"] for s in sweep.json["sessions"]]
+        repeat = sweep.json["repeat"]
+        self.assertEqual([(run["sessions"], run["records"], run["repeat"]) for run in sweep.runs],
+                         [(*size, n + 1) for n in range(repeat) for size in sizes])
+        ended = [run for run in sweep.runs if run["state"] != "pending"]
+        self.assertEqual([row["folder"] for row in sweep.rows_of("run")],
+                         [run["folder"] for run in ended])
+        for run, row in zip(ended, sweep.rows_of("run")):
+            self.check_run_of(sweep, run, row)
+        folders = {run["folder"] for run in sweep.runs}
+        logs = {name + ".log" for name in folders}
+        self.assertLessEqual({path.name for path in sweep.folder.iterdir()},
+                             FILES | folders | logs)
+        self.assertLessEqual(FILES, {path.name for path in sweep.folder.iterdir()})
+        for name, column in TABLES.items():
+            self.check_table(sweep, name, column, sizes)
+        for path in sweep.folder.iterdir():
+            if path.is_file():
+                self.assertNotIn(harness.SECRET.encode(), path.read_bytes(), path)
+        return sweep
+
+    def check_run_of(self, sweep, run, row):
+        for key in ("sessions", "records", "repeat", "state", "exit_code"):
+            self.assertEqual(row[key], str(run[key]), run)
+        self.assertEqual(run["state"] == "done", run["exit_code"] in (0, 5), run)
+        self.assertEqual(run["exit_code"] != 0, run["reason"] is not None, run)
+        folder = sweep.folder / run["folder"]
+        # A run that was killed leaves its files empty.
+        if (folder / "run.json").exists() and (folder / "run.json").stat().st_size > 0:
+            own = self.check_run(folder, run["exit_code"]).table("summary.csv")[0]
+            self.assertEqual({key: row[key] for key in own}, own)
+            self.assertEqual(own["sessions"], str(run["sessions"]))
+            self.assertEqual(own["rows_planned"], str(run["records"]))
+        else:
+            self.assertEqual(run["state"], "failed")
+
+    def check_table(self, sweep, name, column, sizes):
+        table = sweep.table(name)
+        self.assertEqual(sorted(table), sorted(sizes))
+        for size in sizes:
+            values = sorted(float(row[column]) for row in sweep.rows_of("run")
+                            if (int(row["sessions"]), int(row["records"])) == size
+                            and row["state"] == "done" and row[column])
+            if not values:
+                self.assertEqual(table[size], "", (name, size))
+                continue
+            middle = len(values) // 2
+            median = values[middle] if len(values) % 2 else sum(values[middle - 1:middle + 1]) / 2
+            self.assertAlmostEqual(float(table[size]), median, delta=0.06)
+
+    def check_report(self, ended, sweep):
+        """The four tables, in at most 80 columns where a column fits."""
+        for title in ("Maximum CPU, %", "Maximum memory, MiB", "Elapsed time, s",
+                      "Throughput, rows/s"):
+            self.assertIn(title, ended.out)
+        for line in ended.out.splitlines():
+            if not line.startswith("Files"):
+                self.assertLessEqual(len(line), 80, line)
+        for sessions in sweep.json["sessions"]:
+            self.assertEqual(len([line for line in ended.out.splitlines()
+                                  if line.split()[:1] == [f"{sessions:,}"]]) % 4, 0, ended)

@@ -1,0 +1,328 @@
+"""Whole runs through Machbase's own client library, against a stand-in for the server. What they say
+is that append uses the library rightly; they say nothing about a real server."""
+
+import json
+import pathlib
+import signal
+import socket
+
+import harness
+import machbase
+
+
+class MachbaseCase(harness.Case):
+    """No client library but the one that a test names."""
+
+    def environment(self, **more):
+        env = super().environment(**more)
+        for name in ("MACHBASE_HOME", "MACHBASE_PORT_NO", "LD_LIBRARY_PATH"):
+            if name not in more:
+                env.pop(name, None)
+        return env
+
+
+class WithoutLibrary(MachbaseCase):
+    """What needs no client library."""
+
+    def test_no_library(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        text = self.folder / "text.so"
+        text.write_text("this is no library")
+        for options, env, pattern in (
+                ((), {}, r"neither libmachbasecli_dll\.so nor .* give --client-lib FILE"),
+                ((), {"MACHBASE_HOME": str(empty)}, r"give --client-lib FILE"),
+                (("--client-lib", "/nonexistent/x.so"), {}, r"/nonexistent/x\.so: no such file"),
+                (("--client-lib", empty), {}, r"neither libmachbasecli_dll\.so nor .* is there"),
+                (("--client-lib", text), {}, r"cannot be loaded: .*text\.so")):
+            for command in ((), ("check",)):
+                numbers = ("2",) if command else ("2", "10")
+                self.append(*command, *numbers, "machbase://127.0.0.1:1", *options, env=env,
+                            code=2)
+                ended = self.append(*command, *numbers, "machbase://127.0.0.1:1", *options,
+                                    env=env, code=2)
+                self.assertRegex(ended.reason, pattern)
+                self.assertEqual(ended.out, "")
+
+    def test_a_library_that_is_another_one(self):
+        """One that every machine has, and that has none of the functions."""
+        libraries = sorted(pathlib.Path("/lib").glob("*/libm.so.6")) or sorted(
+            pathlib.Path("/lib64").glob("libm.so.6"))
+        ended = self.append("2", "10", "machbase://127.0.0.1:1", "--client-lib", libraries[0],
+                            code=2)
+        self.assertRegex(ended.reason, r"libm\.so\.6 is not Machbase's .* it has no SQLAllocEnv")
+
+    def test_adapters_that_load_none(self):
+        self.refused("2", "10", "null:", "--client-lib", "/tmp", code=2,
+                     pattern=r"--client-lib is for adapters that load .*: null does not")
+
+    def test_version(self):
+        self.assertRegex(self.append("--version").out,
+                         r"machbase +client library loaded at run time: \S+")
+
+
+class OnStandin(MachbaseCase):
+    """Runs against a stand-in, through the vendor's library."""
+
+    SEED = 77
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.library = machbase.library()
+
+    def stand_in(self, *rules, **options):
+        self.standin = machbase.Standin(self, *rules, **options)
+        return self.standin
+
+    def load(self, sessions, rows, *options, code=0, target=None, **more):
+        return self.run_append(sessions, rows, target or self.standin.url, "--client-lib",
+                               self.library, "--seed", self.SEED, *options, code=code, **more)
+
+    def check_exact(self, run, sessions, rows):
+        self.assertEqual(run.rows["acknowledged"], rows)
+        self.assertEqual(run.sessions["finished"], sessions)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(self.standin.count(), rows)
+        found = self.standin.expected()
+        self.assertEqual((found["rows"], found["distinct"]), (rows, rows), found)
+        self.assertEqual((found["wrong"], found["foreign"], found["duplicates"]), (0, 0, 0), found)
+
+    def check_bounds(self, run):
+        """No row is invented or lost: what is there lies between what was acknowledged and what was
+        acknowledged or in doubt."""
+        there = self.standin.count()
+        self.assertLessEqual(run.rows["acknowledged"], there)
+        self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
+        self.assertEqual(run.verification["lost"] or 0, 0)
+
+
+class Runs(OnStandin):
+    def test_every_row_once_and_right(self):
+        for sessions, rows, options in ((20, 20000, ()), (3, 1001, ("--batch", "7")), (1, 1, ()),
+                                        (2, 9000, ("--batch", "4500")), (5, 8, ())):
+            self.stand_in(expect=(self.SEED, sessions))
+            ended, run = self.load(sessions, rows, *options)
+            self.check_exact(run, sessions, rows)
+            self.assertRegex(run.json["connection"]["note"], r"append set TCP_NODELAY")
+            self.assertEqual(self.standin.status()["rows_malformed"], 0)
+            self.assertNotIn("[INFO]", ended.out + ended.err)
+
+    def test_a_table_that_is_there(self):
+        self.stand_in()
+        for rows in (100, 200):
+            _, run = self.load(2, 100)
+            self.assertEqual(run.verification["rows_after"], rows)
+        _, run = self.load(2, 100, "--recreate", "--verify", "rows")
+        self.assertEqual(self.standin.count(), 100)
+        self.assertEqual(run.verification["rows_after"], 100)
+
+    def test_other_types(self):
+        self.stand_in()
+        path = self.folder / "own.sql"
+        path.write_text("create table own (b ushort, c uinteger, d ulong, e text, f binary,"
+                        " g json, h datetime, i varchar(5), j ipv4, k ipv6); ")
+        _, run = self.load(2, 400, "--table", "own", "--schema-file", path)
+        self.assertEqual(run.rows["acknowledged"], 400)
+        rows = self.standin.dump("own")
+        self.assertEqual(len(rows), 400)
+        for row in rows:
+            self.assertGreaterEqual(int(row["B"]), 0)
+            self.assertLessEqual(len(row["I"]), 5)
+            json.loads(row["G"])
+            self.assertEqual(row["K"].count(":") >= 2, True)
+
+    def test_a_port_alone(self):
+        """Recognised by its handshake; the library is found by MACHBASE_HOME."""
+        (self.folder / "home" / "lib").mkdir(parents=True)
+        (self.folder / "home" / "lib" / "libmachbasecli_dll.so").symlink_to(self.library)
+        self.stand_in()
+        out = self.out()
+        self.append("2", "100", self.standin.port, "--out", out,
+                    env={"MACHBASE_HOME": str(self.folder / "home")})
+        run = self.check_run(out, 0)
+        self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertRegex(run.json["connection"]["note"], r"libmachbasecli_dll\.so")
+
+    def test_json_alone_on_standard_output(self):
+        self.stand_in()
+        ended, _ = self.load(2, 100, "--json")
+        self.assertEqual(json.loads(ended.out)["rows"]["acknowledged"], 100)
+
+    def test_queries(self):
+        self.stand_in()
+        _, run = self.load(2, 400, "--read", "select n2 from syslog_table where n2 = 1")
+        self.assertEqual(run.rows["acknowledged"], 400)
+        ended = self.append(2, 10, self.standin.url, "--client-lib", self.library, "--read",
+                            "select nonsense from", "--out", self.out(), code=4)
+        self.assertRegex(ended.reason, r"Syntax error")
+
+    def test_users(self):
+        self.stand_in(user="ME", password="it's-{mine}")
+        url = f"machbase://ME@127.0.0.1:{self.standin.port}"
+        path = self.folder / "password"
+        path.write_text("it's-{mine}\n")
+        self.load(1, 10, "--password-file", path, target=url)
+        self.load(1, 10, target=url, env={"APPEND_PASSWORD": "it's-{mine}"})
+        for env in ({}, {"APPEND_PASSWORD": "other"}):
+            ended = self.append(1, 10, url, "--client-lib", self.library, code=4, env=env)
+            self.assertRegex(ended.reason, r"Invalid username/password")
+        ended = self.append(1, 10, url, "--client-lib", self.library, code=2,
+                            env={"APPEND_PASSWORD": "a b"})
+        self.assertRegex(ended.reason, r"no password that is empty or has a blank")
+
+    def test_alternative_servers(self):
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            port = closed.getsockname()[1]
+            self.stand_in()
+            target = (f"machbase://127.0.0.1:{port}?alternative_servers="
+                      f"127.0.0.1:{self.standin.port}&nodelay=0")
+            _, run = self.load(2, 100, target=target)
+        self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertRegex(run.json["connection"]["note"], r"no TCP_NODELAY")
+
+    def test_check(self):
+        self.stand_in()
+        ended = self.append("check", "50", self.standin.url, "--client-lib", self.library, "--json")
+        self.assertEqual(json.loads(ended.out)["sessions"], 50)
+        self.standin.allow_sessions(20)
+        ended = self.append("check", "50", self.standin.url, "--client-lib", self.library, code=4)
+        self.assertRegex(ended.reason, r"MAX_SESSION_COUNT")
+        self.assertRegex(ended.out, r"MAX_SESSION_COUNT = N in")
+
+
+class Refusals(OnStandin):
+    def test_rows(self):
+        """One kind of refusal now and then, another one once: both are told."""
+        self.stand_in("error=row@150:2341:SUMMARIZED value exceeded upper limit.",
+                      "error=row@%10:1003:Duplicate primary key.")
+        _, run = self.load(4, 4000, code=1)
+        status = self.standin.status()
+        self.assertGreater(status["rows_refused"], 390)
+        self.assertEqual(run.rows["rejected"], status["rows_refused"])
+        self.assertEqual(run.rows["acknowledged"], status["rows_kept"])
+        self.assertEqual(run.rows["rejected"] + run.rows["acknowledged"], 4000)
+        self.assertEqual(run.sessions["finished"], 4)
+        codes = {cause["native_code"]: cause for cause in run.causes}
+        self.assertIn(1003, codes)
+        self.assertRegex(codes[1003]["text"], r"^Duplicate primary key\.; row: .* of 100 rows refused")
+        self.assertEqual(codes[1003]["kind"], "data")
+
+    def test_all_rows(self):
+        """More refusals than any buffer between the two holds."""
+        self.stand_in("error=row:1003:Duplicate primary key. " + "x" * 150)
+        rows = harness.fewer(60000)
+        _, run = self.load(1, rows, "--batch", rows, code=1)
+        self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (rows, 0))
+
+    def test_the_append_itself(self):
+        self.stand_in()
+        self.load(1, 10)
+        self.standin.rule("error=open@5:2999:made up")
+        _, run = self.load(2, 1000, code=1)
+        self.assertEqual((run.rows["not_sent"], run.rows["acknowledged"]), (100, 900))
+        self.assertEqual([cause["native_code"] for cause in run.causes], [2999])
+        self.standin.no_rules()
+        self.standin.rule("error=close@5:2999:made up")
+        _, run = self.load(2, 1000, code=1)
+        self.assertEqual(run.rows["in_doubt"], 100)
+        self.assertEqual(run.sessions["dropped"], 1)
+
+    def test_count(self):
+        self.stand_in()
+        self.load(1, 10)
+        self.standin.rule("error=count@4:2999:made up")
+        _, run = self.load(2, 1000, code=1)
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        self.assertIn(2999, [cause["native_code"] for cause in run.causes])
+
+    def test_sessions(self):
+        self.stand_in(max_sessions=3)
+        self.append(6, 600, self.standin.url, "--client-lib", self.library, code=4)
+        _, run = self.load(6, 600, "--no-check", code=4)
+        self.assertGreaterEqual(run.sessions["refused"], 1)
+        self.assertEqual(run.sessions["connected"] + run.sessions["refused"], 6)
+        self.check_bounds(run)
+
+
+class Losses(OnStandin):
+    def lose(self, rule, *options, code=1):
+        """A run in which a step goes wrong, with the table there already."""
+        self.stand_in()
+        self.append(1, 10, self.standin.url, "--client-lib", self.library, "--out", self.out())
+        before = self.standin.count()
+        self.standin.rule(rule)
+        _, run = self.load(4, 4000, *options, code=code)
+        there = self.standin.count() - before
+        with self.subTest(rule=rule):
+            self.assertLessEqual(run.rows["acknowledged"], there)
+            self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
+            self.assertEqual(run.verification["lost"] or 0, 0)
+        return run
+
+    def test_hang_ups(self):
+        for step in ("open", "data", "close", "count", "fetch", "free"):
+            for action in ("drop", "reset", "partial"):
+                if (action, step) == ("partial", "data"):
+                    continue  # there is no reply to cut
+                run = self.lose(f"{action}={step}@8")
+                self.assertEqual(run.sessions["dropped"], 1, f"{action}={step}")
+                self.assertEqual({cause["kind"] for cause in run.causes}, {"connection"})
+                self.assertIn(run.rows["in_doubt"], (0, 100))
+
+    def test_hang_ups_before_there_is_a_session(self):
+        for step in ("accept", "handshake", "login"):
+            for action in ("drop", "reset"):
+                run = self.lose(f"{action}={step}@3", code=4)
+                self.assertEqual(run.sessions["refused"], 1, f"{action}={step}")
+
+    def test_pieces(self):
+        """Replies that come byte by byte."""
+        for step in ("handshake", "login", "open", "close", "count"):
+            run = self.lose(f"chop={step}@3", code=0)
+            self.assertEqual(run.rows["acknowledged"], 4000, step)
+
+    def test_silence_while_connecting(self):
+        for step in ("accept", "handshake", "login"):
+            run = self.lose(f"stall={step}@3", "--connect-timeout", "2", code=4)
+            self.assertEqual(run.sessions["timed_out"], 1, step)
+            self.assertEqual(run.sessions["finished"], 3, step)
+
+    def test_nonsense_while_connecting(self):
+        for step in ("handshake", "login"):
+            run = self.lose(f"garbage={step}@3", "--connect-timeout", "2", code=4)
+            self.assertEqual(run.sessions["finished"], 3, step)
+
+    def test_reconnect(self):
+        run = self.lose("drop=close@%9", "--on-drop", "reconnect")
+        self.assertEqual(run.sessions["dropped"], 0)
+        self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"], 4000)
+        self.assertGreaterEqual(run.rows["in_doubt"], 100)
+
+    def test_silence_in_an_append(self):
+        """Nobody but the user ends it, and then soon."""
+        self.stand_in("stall=close@9")
+        out = self.out()
+        process = self.start(4, 4000, self.standin.url, "--client-lib", self.library, "--out", out)
+        harness.wait_until(lambda: self.standin.status()["faults"] >= 1, "the stand-in is silent")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.check_bounds(run)
+        self.assertEqual(run.rows["in_doubt"], 100)
+
+    def test_the_server_dies(self):
+        self.stand_in("delay=count@40+:20")
+        out = self.out()
+        process = self.start(4, 400000, self.standin.url, "--client-lib", self.library, "--out", out)
+        harness.wait_until(lambda: self.standin.status()["rows_kept"] > 2000, "rows are coming")
+        self.standin.kill()
+        self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 4)
+        self.assertGreater(run.rows["acknowledged"], 1000)
+
+
+if __name__ == "__main__":
+    harness.main()

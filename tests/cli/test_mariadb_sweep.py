@@ -1,0 +1,106 @@
+"""Sweeps on a MariaDB server."""
+
+import re
+
+import harness
+from sweep import Sweeping
+
+SIZES = ("--sessions", "2,4,8", "--records", "2k,5k")
+
+
+class Grid(harness.Mariadb, Sweeping):
+    def test_three_by_two(self):
+        ended, sweep = self.sweep(*SIZES, self.url)
+        self.check_report(ended, sweep)
+        self.assertEqual(len(sweep.runs), 6)
+        self.assertEqual({run["state"] for run in sweep.runs}, {"done"})
+        self.assertEqual(sweep.json["table"], "made")
+        for row in sweep.rows:
+            self.assertEqual((row["rows_before"], row["rows_after"], row["rows_lost"]),
+                             ("0", row["records"], "0"))
+        self.assertEqual(self.count(), 5000)
+        # Left behind by the first sweep, the table is no longer a new one's to drop.
+        self.refused("sweep", *SIZES, self.url, code=2, pattern="'syslog_table' is there already")
+        self.assertEqual(self.count(), 5000)
+
+    def test_port_and_options_of_a_connection(self):
+        port = re.search(r":(\d+)/", self.url).group(1)
+        _, sweep = self.sweep("--sessions", 2, "--records", "1k", port, "--user", "append",
+                              "--database", self.database, "--engine", "MyISAM", "--keep-rows")
+        self.assertEqual((sweep.json["adapter"], sweep.rows[0]["engine"]), ("mariadb", "MyISAM"))
+        self.assertEqual(self.count(), 1000)
+
+    def interrupted(self, options, target, env=None):
+        out = self.out()
+        process = self.start("sweep", *options, target, "--out", out, env=env)
+        self.wait_for_rows(process, out / "4x3000")
+        process.send_signal(harness.signal.SIGINT)
+        self.end(process, 130)
+        return self.check_sweep(out)
+
+    def test_resumed(self):
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000, "--recreate")
+        _, whole = self.sweep(*options, self.url)
+        sweep = self.interrupted(options, self.url)
+        self.append("sweep", "--resume", sweep.folder)
+        resumed = self.check_sweep(sweep.folder)
+        self.assertEqual(resumed.shape(), whole.shape())
+        self.assertEqual({row["rows_before"] for row in resumed.rows}, {"0"})
+        self.assertEqual(self.count(), 3000)
+
+    def test_password_of_the_environment(self):
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000)
+        target = self.in_database(self.PASSWORD_URL)
+        env = {"APPEND_PASSWORD": harness.SECRET}
+        self.refused("sweep", *options, target, code=4, pattern="(?i)access denied")
+        sweep = self.interrupted(options, target, env)
+        self.refused("sweep", "--resume", sweep.folder, code=4, pattern="(?i)access denied")
+        self.append("sweep", "--resume", sweep.folder, env=env)
+        self.check_sweep(sweep.folder)
+
+    def test_password_of_the_url(self):
+        """It is not kept: the target has to be given again, and be the same place."""
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000)
+        plain = self.in_database(self.PASSWORD_URL)
+        target = plain.replace("append_pw@", "append_pw:append%20secret@")
+        sweep = self.interrupted(options, target)
+        self.assertNotIn("append%20secret", (sweep.folder / "sweep.json").read_text())
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="give TARGET again")
+        self.refused("sweep", "--resume", sweep.folder, target.replace("append_pw:", "append:"),
+                     code=2, pattern="is not that of the sweep")
+        self.refused("sweep", "--resume", sweep.folder, plain, code=4,
+                     pattern="(?i)access denied")
+        self.append("sweep", "--resume", sweep.folder, target)
+        self.check_sweep(sweep.folder)
+
+
+class Limits(harness.Case, Sweeping):
+    def test_too_many_sessions_for_the_server(self):
+        server = harness.PrivateMariadb(self, max_connections=12)
+        ended, sweep = self.sweep("--sessions", "4,40,8", "--records", "1k,2k", server.url, code=4)
+        self.check_report(ended, sweep)
+        self.assertEqual([run["state"] for run in sweep.runs], ["done", "failed", "done"] * 2)
+        for run in sweep.runs:
+            if run["sessions"] == 40:
+                self.assertIn("max_connections", run["reason"])
+        self.assertEqual(sweep.table("throughput.csv")[40, 1000], "")
+        self.assertEqual(len(re.findall(r"(?m)^ +40 +server\* +server\*$", ended.out)), 4)
+        self.assertRegex(ended.reason, r"2 of 6 runs failed: 40x1000: .*max_connections")
+
+    def test_a_server_that_goes(self):
+        """Runs after it fail with the reason, and a new sweep does not begin."""
+        server = harness.PrivateMariadb(self)
+        options = ("--sessions", "2,4", "--records", "4k", "--rate", 2000, server.url)
+        out = self.out()
+        process = self.start("sweep", *options, "--out", out)
+        self.wait_for_rows(process, out / "2x4000")
+        server.kill()
+        self.end(process, None)
+        sweep = self.check_sweep(out)
+        self.assertEqual([run["state"] for run in sweep.runs], ["failed", "failed"])
+        self.assertEqual(sweep.runs[1]["exit_code"], 4)
+        self.refused("sweep", *options, code=4, pattern="(?i)connect|listens")
+
+
+if __name__ == "__main__":
+    harness.main()

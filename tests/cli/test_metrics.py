@@ -1,0 +1,167 @@
+"""--metrics and --metrics-file: what Prometheus gets to read while a run goes on."""
+
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+import harness
+
+SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (\S+)')
+
+
+def parse(case, text):
+    """{name with labels: value}, checked by the rules of the format."""
+    case.assertTrue(text.endswith("\n"))
+    kinds, values, ended = {}, {}, set()
+    name = None
+    for line in text.splitlines():
+        if line.startswith("# "):
+            _, word, own, _ = line.split(" ", 3)
+            if word == "TYPE":
+                case.assertEqual(own, name, line)
+                kinds[own] = line.split()[-1]
+            else:
+                case.assertEqual(word, "HELP")
+                case.assertNotIn(own, kinds, "metrics of a name stand together")
+                name = own
+            continue
+        match = SAMPLE.fullmatch(line)
+        case.assertIsNotNone(match, line)
+        base = match[1]
+        if kinds.get(name) == "histogram":
+            base = re.sub(r"_(bucket|sum|count)$", "", base)
+        case.assertEqual(base, name, line)
+        case.assertNotIn(match[1] + (match[2] or ""), values, line)
+        case.assertEqual(kinds[name] == "counter", name.endswith("_total"), line)
+        values[match[1] + (match[2] or "")] = float(match[3])
+        ended.add(name)
+    case.assertEqual(ended, set(kinds))
+    for name in (name for name, kind in kinds.items() if kind == "histogram"):
+        buckets = [value for key, value in values.items() if key.startswith(name + "_bucket")]
+        case.assertEqual(buckets, sorted(buckets), name)
+        case.assertEqual(buckets[-1], values[name + "_count"], name)
+    if shutil.which("promtool"):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                 capture_output=True, timeout=60)
+        case.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+    return values
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Metrics(harness.Case):
+    def get(self, port, path="/metrics", host="127.0.0.1", method="GET"):
+        request = urllib.request.Request(f"http://{host}:{port}{path}", method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.read().decode()
+
+    def begin(self, *options):
+        out = self.out()
+        process = self.start("3", "null:", "--duration", "5", "--rate", "3000", "--idle", "1",
+                             "--out", out, *options)
+        self.wait_for_rows(process, out)
+        return process, out
+
+    def test_served_while_it_runs(self):
+        port = free_port()
+        process, out = self.begin("--metrics", port)
+        with socket.create_connection(("127.0.0.1", port)) as silent, \
+                socket.create_connection(("127.0.0.1", port)) as garbage:
+            silent.sendall(b"GET ")
+            garbage.sendall(b"\x16\x03\x01\x00\xff\r\n")
+            first = parse(self, self.get(port))
+            self.assertEqual(first["append_running"], 1)
+            self.assertEqual(first["append_sessions_requested"], 4)
+            self.assertEqual(first["append_sessions"], 4)
+            rows = 'append_rows_total{outcome="acknowledged"}'
+            self.assertGreater(first[rows], 0)
+            harness.wait_until(lambda: parse(self, self.get(port))[rows] > first[rows],
+                               "more rows in the metrics")
+        for path, method, code in (("/x", "GET", 404), ("/metrics", "POST", 405)):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.get(port, path, method=method)
+            self.assertEqual(refused.exception.code, code)
+            refused.exception.close()
+        self.assertIn("/metrics", self.get(port, "/"))
+        self.end(process, 0)
+        self.check_run(out, 0)
+        with self.assertRaises(OSError):
+            self.get(port)
+
+    def test_only_on_loopback(self):
+        port = free_port()
+        process, _ = self.begin("--metrics", port)
+        listeners = [line.split()[1] for name in ("tcp", "tcp6")
+                     for line in open(f"/proc/net/{name}", encoding="ascii")
+                     if line.split()[3] == "0A" and line.split()[1].endswith(f":{port:04X}")]
+        self.assertEqual(listeners, [f"0100007F:{port:04X}"])
+        self.end(process, 0)
+
+    def test_on_another_address(self):
+        port = free_port()
+        process, _ = self.begin("--metrics", f"127.0.0.2:{port}")
+        self.assertIn("append_info", self.get(port, host="127.0.0.2"))
+        with self.assertRaises(OSError):
+            self.get(port)
+        self.end(process, 0)
+
+    def test_file(self):
+        path = self.folder / "append.prom"
+        process, out = self.begin("--metrics-file", path)
+        during = parse(self, path.read_text())
+        self.assertEqual(during["append_running"], 1)
+        self.end(process, 0)
+        run = self.check_run(out, 0)
+        after = parse(self, path.read_text())
+        self.assertEqual(after["append_running"], 0)
+        self.assertEqual(after["append_sessions"], 0)
+        self.assertEqual(after['append_rows_total{outcome="acknowledged"}'],
+                         run.rows["acknowledged"])
+        self.assertEqual(after["append_batch_duration_seconds_count"],
+                         run.json["latencies"]["append"]["count"])
+        self.assertEqual(after["append_response_duration_seconds_count"],
+                         run.json["latencies"]["response"]["count"])
+        self.assertIsNone(run.json["metrics_note"])
+        self.assertEqual([file.name for file in self.folder.glob("append.prom*")], ["append.prom"])
+
+    def test_a_file_that_cannot_be_replaced_any_more(self):
+        folder = self.folder / "textfile"
+        folder.mkdir()
+        process, out = self.begin("--metrics-file", folder / "append.prom")
+        shutil.rmtree(folder)
+        ended = self.end(process, 0)
+        self.assertIn("No such file", self.check_run(out, 0).json["metrics_note"])
+        self.assertRegex(ended.out, r"(?m)^Metrics +--metrics-file: No such file")
+
+    def test_find_max(self):
+        path = self.folder / "append.prom"
+        self.append("find-max", "null:", "--max-sessions", "20", "--hold", "1.5", "--out", self.out(),
+                    "--metrics-file", path)
+        values = parse(self, path.read_text())
+        self.assertEqual(values["append_sessions_connected_total"], 20)
+        self.assertNotIn("append_sessions_requested", values)
+
+    def test_refused(self):
+        for value in ("0", "x", "70000", ":9464", "::1:9464", "[]:9464", "host:", "9464x"):
+            self.refused("2", "100", "null:", "--metrics", value, code=2,
+                         pattern=r"--metrics .* is not PORT or HOST:PORT")
+        self.refused("2", "100", "null:", "--metrics", "no.such.host.invalid:9464", code=2,
+                     pattern="is not known")
+        self.refused("2", "100", "null:", "--metrics-file", self.folder / "none" / "x.prom", code=2,
+                     pattern="--metrics-file .*none.* cannot be written: No such file")
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            self.refused("2", "100", "null:", "--metrics", taken.getsockname()[1], code=2,
+                         pattern="cannot listen on 127.0.0.1 port .*in use")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,170 @@
+"""The manual page, the completions of shells and the packages, as the build made them."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+
+import harness
+
+BUILD = pathlib.Path(os.environ["APPEND_BUILD"])
+DOCS = BUILD / "docs"
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=harness.GUARD_S, stdin=subprocess.DEVNULL, **options)
+
+
+class Generated(harness.Case):
+    def need(self, program):
+        if shutil.which(program) is None:
+            self.skipTest(f"no {program} here")
+
+    def options_of(self, command):
+        """The options of a command, as --help has them."""
+        words = [command, "--help"] if command else ["--help"]
+        return set(re.findall(r"(?m)^  (--[\w-]+)", self.append(*words).out))
+
+    def commands(self):
+        names = re.findall(r"(?m)^ +append ([a-z][\w-]*)", self.append("--help").out)
+        self.assertIn("check", names)
+        return names
+
+    def test_the_page_is_clean(self):
+        self.need("mandoc")
+        ended = run("mandoc", "-T", "lint", DOCS / "append.1")
+        self.assertEqual((ended.returncode, ended.stdout + ended.stderr), (0, ""))
+
+    def test_man_shows_everything(self):
+        self.need("man")
+        ended = run("man", "--warnings", "-l", DOCS / "append.1",
+                    env=dict(os.environ, MANWIDTH="120", LC_ALL="C.UTF-8"))
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        for option in self.options_of(""):
+            self.assertRegex(ended.stdout, rf"(?m)^ +{option}\b")
+        for name in self.commands():
+            self.assertIn(f"append {name} ", ended.stdout)
+            for option in self.options_of(name):
+                self.assertRegex(ended.stdout, rf"(?m)^ +{option}\b")
+        for word in ("SYNOPSIS", "append SESSIONS RECORDS [TARGET]", "EXIT STATUS", "FILES"):
+            self.assertIn(word, ended.stdout)
+        self.assertNotIn("@", ended.stdout)
+
+    def complete(self, *words):
+        """What bash offers for the last of the words."""
+        script = ('. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; };'
+                  '_append; printf "%s\\n" "${COMPREPLY[@]}"')
+        ended = run("bash", "--norc", "-c", script, DOCS / "append.bash", "append", *words,
+                    cwd=self.folder)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        return ended.stdout.split()
+
+    def test_bash(self):
+        self.assertEqual(set(self.complete("")), set(self.commands()))
+        self.assertEqual(self.complete("find-m"), ["find-max"])
+        for name in self.commands():
+            self.assertEqual(set(self.complete(name, "--")), self.options_of(name), name)
+        self.assertEqual(set(self.complete("5", "100", "--")), self.options_of(""))
+        self.assertEqual(self.complete("5", "100", "--on-d"), ["--on-drop"])
+        self.assertEqual(self.complete("5", "100", "--on-drop", "r"), ["reconnect"])
+        self.assertEqual(self.complete("5", "100", "--verify", ""), ["count", "rows"])
+        self.assertEqual(self.complete("5", "100", "--batch", ""), [])
+        self.assertIn("null", self.complete("5", "100", "--adapter", ""))
+        (self.folder / "pass word").touch()
+        (self.folder / "folder").mkdir()
+        self.assertIn("folder", self.complete("5", "100", "--password-file", "f"))
+        self.assertEqual(self.complete("5", "100", "--out", ""), ["folder"])
+
+    def test_zsh(self):
+        self.need("zsh")
+        ended = run("zsh", "-n", DOCS / "_append")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        # The specifications as zsh has them, of the command that the words name.
+        script = ("_arguments() { print -l -- $options }; _files() { };"
+                  "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
+        offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout
+        self.assertEqual(set(re.findall(r"(?m)^\*(--[\w-]+)\[", offered)), self.options_of("check"))
+        offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "").stdout
+        self.assertEqual(set(re.findall(r"(?m)^([\w-]+):", offered)), set(self.commands()))
+
+
+class Packages(harness.Case):
+    FILES = {"usr/bin/append", "usr/share/man/man1/append.1.gz",
+             "usr/share/bash-completion/completions/append",
+             "usr/share/zsh/vendor-completions/_append", "usr/share/doc/append/copyright",
+             "usr/share/doc/append/changelog.gz", "usr/share/doc/append/NEWS.md.gz"}
+
+    def pack(self, generator, pattern):
+        ended = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", generator, "-B",
+                    self.folder / "packages", cwd=self.folder)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        return next((self.folder / "packages").glob(pattern))
+
+    def runs(self, program):
+        """As its user would: 50 sessions, 100,000 rows, nothing else."""
+        process = self.start("50", 100_000 // harness.SLOW, program=str(program))
+        ended = self.end(process, 0)
+        self.assertRegex(ended.out, r"(?m)^(VALID|DEGRADED)")
+
+    def test_tarball(self):
+        path = self.pack("TGZ", "append-*.tar.gz")
+        with tarfile.open(path) as archive:
+            top = path.name.removesuffix(".tar.gz")
+            names = {member.name for member in archive if member.isfile()}
+            self.assertEqual(names, {f"{top}/{name.removeprefix('usr/')}" for name in self.FILES})
+            archive.extractall(self.folder / "unpacked")
+        self.runs(self.folder / "unpacked" / top / "bin/append")
+
+    def test_deb(self):
+        if shutil.which("dpkg-shlibdeps") is None:
+            self.skipTest("no dpkg-shlibdeps here")
+        path = self.pack("DEB", "append_*.deb")
+        root = self.folder / "root"
+        (root / "var/lib/dpkg/updates").mkdir(parents=True)
+        (root / "var/lib/dpkg/info").mkdir()
+        (root / "var/lib/dpkg/status").touch()
+        # A system of its own, without the libraries that the package asks for.
+        dpkg = ("dpkg", f"--root={root}", "--force-not-root", "--force-script-chrootless",
+                "--log=/dev/null")
+        refused = run(*dpkg, "--install", path)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("depends on libc6", refused.stderr)
+        ended = run(*dpkg, "--force-depends", "--install", path)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        listed = {name.lstrip("/") for name in run(*dpkg, "--listfiles", "append").stdout.split()}
+        self.assertEqual({name for name in listed if (root / name).is_file()}, self.FILES)
+        depends = run("dpkg-deb", "--field", path, "Depends").stdout
+        for library in ("libc6", "libjansson4"):
+            self.assertIn(library, depends)
+        version = self.append("--version").out.split()[1]
+        self.assertEqual(run("dpkg-deb", "--field", path, "Version").stdout.strip(), version)
+        self.runs(root / "usr/bin/append")
+        ended = run(*dpkg, "--purge", "append")
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        self.assertFalse((root / "usr/bin/append").exists())
+
+
+class Install(harness.Case):
+    def test_headers_are_installed_too(self):
+        ended = run("cmake", "--install", BUILD, "--prefix", self.folder / "prefix")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        for name in ("bin/append", "include/append/adapter.h"):
+            self.assertTrue((self.folder / "prefix" / name).is_file(), name)
+
+
+class Version(harness.Case):
+    def test_libraries(self):
+        """--version has the version of the client library of every adapter that is built."""
+        lines = self.append("--version").out.splitlines()
+        self.assertGreater(len(lines), 1)
+        for line in lines[1:]:
+            name = line.split()[0]
+            if name != "null":
+                self.assertRegex(line, r"\d+\.\d+", line)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,159 @@
+"""What a job in CI uses: the smoke script, the example, and what other programs read of a run."""
+
+import json
+import os
+import re
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import harness
+
+SCRIPT = harness.ROOT / "scripts/ci-smoke.sh"
+
+
+class Smoke(harness.Postgresql):
+    def start_smoke(self, *words, **settings):
+        env = self.environment(APPEND=harness.BINARY, OUT=str(self.folder / "smoke"),
+                               SESSIONS="4", RECORDS="1000", **settings)
+        process = subprocess.Popen([SCRIPT, *map(str, words)], cwd=self.folder, env=env, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(self.reap, process)
+        return process
+
+    def smoke(self, *words, code, **settings):
+        process = self.start_smoke(*words, **settings)
+        out, err = process.communicate(timeout=harness.GUARD_S)
+        self.assertEqual(process.returncode, code, out + err)
+        return out, err
+
+    def check_kept(self, code):
+        kept = self.folder / "smoke"
+        run = self.check_run(kept / "run", code)
+        self.assertIn("Throughput", (kept / "run.txt").read_text())
+        suite = xml.etree.ElementTree.parse(kept / "junit.xml").getroot()
+        return run, suite
+
+    def test_all_is_well(self):
+        out, _ = self.smoke(self.url, "--read", "none", "--batch=50", "--no-check", code=0)
+        self.assertIn("Throughput", out)
+        run, suite = self.check_kept(0)
+        self.assertEqual(run.json["plan"]["batch_rows"], 50)
+        self.assertEqual(len(list(suite.iter("failure"))), 0)
+        _, err = self.smoke(self.url, code=2)
+        self.assertIn("exists already", err)
+
+    def test_a_bound_is_missed(self):
+        self.smoke(self.url, code=5, EXPECT="throughput>=100G")
+        _, suite = self.check_kept(5)
+        self.assertEqual(len(list(suite.iter("failure"))), 1)
+
+    def test_a_server_that_comes_later(self):
+        server = harness.PrivateServer(self)
+        server.stop()
+        process = self.start_smoke(server.url)
+        time.sleep(2)
+        self.assertIsNone(process.poll(), "it does not wait for the server")
+        server.restart()
+        out, err = process.communicate(timeout=harness.GUARD_S)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.check_kept(0)
+
+    def test_a_server_that_never_comes(self):
+        _, err = self.smoke("postgresql://append@127.0.0.1:1/append", code=4, WAIT="2")
+        self.assertRegex(err, r"was not ready within 2 s\n$")
+        self.assertIn("Connection refused", err)
+
+    def test_usage(self):
+        for words, settings in (((), {}), (("--read", "none"), {}), ((self.url,), {"WAIT": "soon"}),
+                                (("nothing://x",), {}), ((self.url, "--nothing"), {})):
+            with self.subTest(words=words, settings=settings):
+                self.smoke(*words, code=2, **settings)
+
+
+class Read(harness.Case):
+    """Files that other programs read, while the run goes on or after it."""
+
+    def test_intervals_stream(self):
+        """tail -f: every second a whole line more."""
+        out = self.out()
+        process = self.start("2", "null:", "--duration", "6", "--rate", "1000", "--out", out)
+        path = out / "intervals.csv"
+        harness.wait_until(path.is_file, "intervals.csv")
+        seen = []
+        while process.poll() is None:
+            text = path.read_bytes()
+            if text:
+                self.assertTrue(text.endswith(b"\r\n"), text[-80:])
+                seen.append(text.count(b"\n"))
+            time.sleep(0.1)
+        self.assertGreaterEqual(len(set(seen)), 4, seen)
+        self.end(process, 0)
+        self.assertEqual(seen, sorted(seen))
+        self.assertTrue((path.read_bytes()).startswith(text))
+
+    def test_hgrm_as_the_plotter_reads_it(self):
+        """HdrHistogram's plotFiles.html takes lines of four numbers that do not begin with #."""
+        _, run = self.run_append("4", "20000", "null:")
+        for name in ("append", "connect", "count"):
+            points = []
+            for line in (run.folder / f"{name}.hgrm").read_text().split("\n"):
+                values = re.split(" +", line.strip())
+                if not line.strip().startswith("#") and len(values) == 4:
+                    try:
+                        points.append((float(values[3]), float(values[0])))
+                    except ValueError:
+                        pass
+            self.assertGreaterEqual(len(points), 2, name)
+            self.assertEqual(points, sorted(points), name)
+            self.assertEqual(points[0][0], 1.0)
+            latency = run.json["latencies"][name]
+            self.assertLessEqual(points[-1][1], latency["max_ms"] + 1e-6)
+
+    def test_json_on_standard_output(self):
+        """One object and nothing else, of every command that has --json; each says so in --help."""
+        commands = {"": ("2", "100", "null:", "--out", self.out()),
+                    "check": ("2",),
+                    "find-max": ("null:", "--first", "2", "--max-sessions", "4", "--hold", "0.2",
+                                 "--out", self.out()),
+                    "sweep": ("null:", "--sessions", "1,2", "--records", "100", "--out", self.out())}
+        finished = self.folder / "run-1"
+        commands["compare"] = (finished, finished)
+        has_json = set()
+        names = re.findall(r"(?m)^ +append ([a-z][\w-]*)", self.append("--help").out)
+        for name in ("", *names):
+            words = (name,) if name else ()
+            if "--json" in self.append(*words, "--help").out:
+                has_json.add(name)
+                ended = self.append(*words, *commands[name], "--json")
+                self.assertIsInstance(json.loads(ended.out), dict, name)
+        self.assertLessEqual({"", "check", "find-max", "sweep"} & {"", *names}, has_json)
+
+
+class Compose(harness.Case):
+    def test_services(self):
+        """As far as can be told without Docker: it is YAML, and has what the example says."""
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("no yaml module")
+        compose = yaml.safe_load((harness.ROOT / "compose.yaml").read_text())
+        self.assertEqual(set(compose["services"]), {"postgresql", "mariadb"})
+        for name, service in compose["services"].items():
+            self.assertIn("test", service["healthcheck"], name)
+            self.assertGreaterEqual(service["ulimits"]["nofile"]["soft"], 65536, name)
+            for port in service["ports"]:
+                self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$")
+        text = (harness.ROOT / "docs/ci.md").read_text()
+        example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, flags=re.S)[1])
+        steps = [step.get("run", "") for step in example["jobs"]["smoke"]["steps"]]
+        for word in " ".join(steps).split():
+            if word.startswith("scripts/"):
+                self.assertTrue(os.access(harness.ROOT / word, os.X_OK), word)
+        for url in re.findall(r"\w+://append@127\.0\.0\.1:(\d+)/append", text):
+            self.assertIn(url, (harness.ROOT / "compose.yaml").read_text())
+
+
+if __name__ == "__main__":
+    harness.main()

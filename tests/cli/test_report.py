@@ -1,0 +1,272 @@
+"""append report: a page, text and pictures of the folders of runs and sweeps."""
+
+import html.parser
+import json
+import os
+import re
+import shutil
+import stat
+import xml.etree.ElementTree
+
+import harness
+
+CHARTS = ("Rows acknowledged each second", "Append latency each second", "Count latency each second",
+          "Latency by percentile", "Sessions alive", "CPU", "Memory", "Pace of the sessions")
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(html.parser.HTMLParser):
+    """A page whose elements are closed in the order in which they were opened."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.attributes, self.text, self.ids, self.names = [], [], "", [], {}
+        self.feed(text)
+        self.close()
+        if self.open:
+            raise AssertionError(f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        self.names[tag] = self.names.get(tag, 0) + 1
+        self.attributes += attrs
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> at {self.getpos()} closes nothing")
+
+    def handle_data(self, data):
+        self.text += data
+
+
+class Report(harness.Case):
+    def run_null(self, *arguments):
+        """A run of about two seconds, so that all charts have something to show."""
+        return self.run_append("4", "null:", "--duration", "2", "--rate", "2000", *arguments)[1]
+
+    def check_page(self, path):
+        text = path.read_text()
+        page = Page(text)
+        self.assertNotRegex(text, r"https?://", "a page fetches nothing")
+        self.assertNotIn("<script", text)
+        self.assertNotRegex(text, r"url\(|@import|<link|<img|<iframe")
+        self.assertIn("default-src 'none'", text)
+        self.assertIn("@media screen and (prefers-color-scheme:dark)", text)
+        self.assertIn("@media print", text)
+        self.assertEqual(len(page.ids), len(set(page.ids)), "an id is there twice")
+        for name, value in page.attributes:
+            if name == "href" and value.startswith("#"):
+                self.assertIn(value[1:], page.ids)
+        drawings = re.findall(r"<svg viewBox.*?</svg>", text, flags=re.S)
+        self.assertEqual(len(drawings), page.names["figure"])
+        for drawing in drawings:
+            tree = xml.etree.ElementTree.fromstring(drawing)
+            strokes = [element.get("stroke", "") for element in tree.iter("path")]
+            self.assertTrue(any(re.fullmatch(r"var\(--s\d\)", stroke) for stroke in strokes)
+                            or "polygon" in drawing, "a chart without a curve")
+            self.assertNotRegex(drawing, r"rgb\(|#[0-9a-f]{6}", "a colour that fits one mode only")
+        return text, page
+
+    def test_page(self):
+        run = self.run_null("--mark", "1=a <mark> & 'more'")
+        ended = self.append("report", run.folder)
+        path = run.folder / "report.html"
+        self.assertRegex(ended.out, r"^Report +\S+/report\.html  \(8 charts, [\d.]+ KiB\)\n$")
+        text, page = self.check_page(path)
+        for title in CHARTS:
+            self.assertIn(title, page.text)
+        self.assertIn(f"{run.json['outcome']['verdict']}", page.text)
+        self.assertIn(run.json["outcome"]["verdict_reason"], page.text)
+        self.assertIn(f"{run.rows['acknowledged']:,}", page.text)
+        self.assertIn(run.json["environment"]["kernel"], page.text)
+        self.assertIn("a &lt;mark&gt; &amp; &#39;more&#39;", text)
+        self.assertIn("var(--mark)", text)
+        self.assertEqual(self.append("report", run.folder).out, ended.out)
+        self.assertEqual(path.read_text(), text, "the same input gives the same page")
+
+    def test_texts_of_others(self):
+        """What a server or user wrote is text, never a part of the page."""
+        run = self.run_null()
+        evil = "</title><script>alert(1)</script>\"'`id` \x1b[2J"
+        changed = run.json
+        changed["outcome"]["verdict_reason"] = evil
+        changed["causes"] = [{"phase": "append", "kind": "server", "text": evil, "count": 3,
+                              "first_s": 0.1, "last_s": 0.2}]
+        changed["findings"] = [{"limit": "x", "side": "server", "name": evil, "sessions": 2,
+                                "evidence": evil, "fix": evil}]
+        changed["resources"]["server_note"] = evil
+        (run.folder / "run.json").write_text(json.dumps(changed))
+        with (run.folder / "events.csv").open("a") as events:
+            events.write(f"1,{evil}\n")
+        summary = (run.folder / "summary.csv").read_text().replace("null:", f'"{evil}"'.replace('"\'', "'"))
+        (run.folder / "summary.csv").write_text(summary)
+        folder = run.folder.parent / "it's `id` <b>"
+        run.folder.rename(folder)
+        self.append("report", folder)
+        text, page = self.check_page(folder / "report.html")
+        self.assertIn("<script>alert(1)</script>", page.text)
+        self.assertNotIn("uid=", text)
+        self.assertNotIn("\x1b", text)
+        shown = self.append("report", folder, "--text").out
+        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("uid=", shown)
+
+    def test_text(self):
+        run = self.run_null("--mark", "1=" + "long " * 30)
+        for columns in (60, 80, 120):
+            ended = self.append("report", run.folder, "--text", env={"COLUMNS": str(columns)})
+            self.assertLessEqual(max(map(len, ended.out.splitlines())), columns)
+            for title in CHARTS:
+                self.assertIn(title, ended.out)
+            for unit in ("rows/s", "latency, ", "% of all CPUs", "MiB", "time since the start, s"):
+                self.assertIn(unit, ended.out)
+        self.assertFalse((run.folder / "report.html").exists())
+        self.append("report", run.folder, "--text", "--out", self.folder / "x.html")
+        self.check_page(self.folder / "x.html")
+
+    def test_pictures(self):
+        run = self.run_null()
+        page = self.folder / "page.html"
+        ended = self.append("report", run.folder, "--png", "--out", page)
+        self.assertIn("(8 files)", ended.out)
+        pictures = sorted(self.folder.glob("page-*.png"))
+        self.assertEqual(len(pictures), 8)
+        for picture in pictures:
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n", picture)
+            self.assertGreater(picture.stat().st_size, 2000)
+        self.check_page(page)
+
+    def test_several_runs(self):
+        folders = [self.run_null().folder,
+                   self.run_append("3", "1000", "null:", "--read", "none")[1].folder]
+        ended = self.append("report", *folders)
+        self.assertRegex(ended.out, r"^Report +report\.html ")
+        text, page = self.check_page(self.folder / "report.html")
+        self.assertEqual(text.count("<section"), 2)
+        self.assertIn("Beside each other", page.text)
+        self.assertIn("No chart of count latency over time: no count ended.", page.text)
+        self.assertIn("3 × 1k", page.text)
+
+    def test_runs_alike(self):
+        """Runs of one size are told apart by their folders."""
+        run = self.run_null()
+        shutil.copytree(run.folder, self.folder / "the other")
+        self.append("report", run.folder, self.folder / "the other")
+        _, page = self.check_page(self.folder / "report.html")
+        self.assertIn("2 the other", page.text)
+
+    def test_sweep(self):
+        out = self.folder / "sweep"
+        ended = self.append("sweep", "--sessions", "1,2,4", "--records", "1k,2k", "null:",
+                            "--out", out, "--report")
+        self.assertRegex(ended.out, r"(?m)^Report +\S+/sweep/report\.html$")
+        text, page = self.check_page(out / "report.html")
+        self.assertIn("Sweep of 6 runs", page.text)
+        for figure in ("Maximum CPU", "Maximum memory", "Elapsed time", "Throughput"):
+            self.assertIn(f"{figure} against sessions", page.text)
+        self.assertEqual(text.count("<section"), 6)
+        self.assertFalse((out / "1x1000" / "report.html").exists())
+        shown = self.append("report", out, "--text").out
+        self.assertIn("Throughput against sessions: rows/s", shown)
+
+    def test_at_the_end_of_a_run(self):
+        ended, run = self.run_append("4", "2000", "null:", "--report")
+        self.assertRegex(ended.out, r"(?m)^Report +\S+/report\.html$")
+        self.check_page(run.folder / "report.html")
+        ended, run = self.run_append("4", "2000", "null:", "--report", "--json")
+        json.loads(ended.out)
+        self.check_page(run.folder / "report.html")
+
+    def test_bad_folders(self):
+        run = self.run_null()
+        self.refused("report", code=2, pattern="too few operands: use append report DIR")
+        self.refused("report", self.folder / "nothing", code=2, pattern="it has no run.json")
+        self.refused("report", run.folder, self.folder, code=2, pattern="it has no run.json")
+        for name, text, pattern in (("run.json", "{", "run.json line 1"),
+                                    ("run.json", "{\"format\": 1}", "not of format 2"),
+                                    ("summary.csv", "a,b\r\n", "has 0 rows"),
+                                    ("intervals.csv", "a,b\r\n1\r\n", "intervals.csv line 2"),
+                                    ("samples.csv", None, "samples.csv: No such file")):
+            torn = self.folder / "torn"
+            shutil.copytree(run.folder, torn)
+            (torn / name).unlink()
+            if text is not None:
+                (torn / name).write_text(text)
+            self.refused("report", torn, code=2, pattern=pattern)
+            shutil.rmtree(torn)
+
+    def test_torn_but_readable(self):
+        """Files that a killed machine left: what is there is shown, the rest is told."""
+        run = self.run_null()
+        (run.folder / "sessions.csv").unlink()
+        (run.folder / "events.csv").unlink()
+        intervals = (run.folder / "intervals.csv").read_bytes()
+        (run.folder / "intervals.csv").write_bytes(intervals[:intervals.index(b"\n") + 1])
+        self.append("report", run.folder)
+        _, page = self.check_page(run.folder / "report.html")
+        self.assertIn("No chart of rows over time", page.text)
+        self.assertIn("No chart of the sessions' pace", page.text)
+
+    def test_files_of_others(self):
+        """A file that is no report is never written over."""
+        run = self.run_null()
+        for name in ("run.json", "summary.csv"):
+            before = (run.folder / name).read_bytes()
+            self.refused("report", run.folder, "--out", run.folder / name, code=2,
+                         pattern="was not made by append report")
+            self.assertEqual((run.folder / name).read_bytes(), before)
+        self.refused("report", run.folder, "--out", self.folder / "no" / "page.html", code=3,
+                     pattern="cannot be written: No such file or directory")
+        self.assertEqual(list(run.folder.glob("*.new")), [])
+
+    def fake_gnuplot(self, script):
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        path = folder / "gnuplot"
+        path.write_text(script)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+    def test_no_gnuplot(self):
+        run = self.run_null()
+        empty = self.folder / "empty"
+        empty.mkdir()
+        env = {"PATH": str(empty)}
+        pattern = r"charts are drawn by gnuplot, which is not installed \(package gnuplot-nox\)"
+        self.refused("report", run.folder, code=3, pattern=pattern, env=env)
+        self.refused("report", run.folder, "--text", code=3, pattern=pattern, env=env)
+        # Known before the run begins.
+        self.refused("2", "100", "null:", "--report", "--out", self.out(), code=3,
+                     pattern=pattern, env=env)
+        self.refused("sweep", "--sessions", "1", "--records", "1k", "null:", "--report", "--out",
+                     self.out(), code=3, pattern=pattern, env=env)
+
+    def test_gnuplot_fails(self):
+        run = self.run_null()
+        for script, pattern in (("#!/bin/sh\necho no such terminal >&2\nexit 1\n",
+                                 "gnuplot failed: no such terminal"),
+                                ("#!/bin/sh\nkill -SEGV $$\n", "gnuplot was ended by signal 11"),
+                                ("#!/bin/sh\ntrue\n", "gnuplot drew 0 of 8 charts"),
+                                ("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do printf '\\036x'; done\n",
+                                 "something that is no SVG")):
+            self.refused("report", run.folder, code=3, pattern=pattern,
+                         env=self.fake_gnuplot(script))
+            self.assertFalse((run.folder / "report.html").exists())
+
+    def test_a_run_whose_report_fails(self):
+        """The rows are in, and the run says that the page is missing."""
+        env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
+        out = self.out()
+        ended = self.append("4", "2000", "null:", "--report", "--out", out, code=3, env=env)
+        self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
+        self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
+
+
+if __name__ == "__main__":
+    harness.main()

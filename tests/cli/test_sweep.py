@@ -1,0 +1,285 @@
+"""Sweeps without a server: SQLite and null."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import unittest
+
+import harness
+from sweep import NAMES, QUICK, SLOW, Sweep, Sweeping, child_of
+
+
+class Tables(harness.Case, Sweeping):
+    def test_three_by_two_on_sqlite(self):
+        ended, sweep = self.sweep("--sessions", "1,2,4", "--records", "1k,2k")
+        self.check_report(ended, sweep)
+        self.assertEqual({run["state"] for run in sweep.runs}, {"done"})
+        self.assertEqual((sweep.json["state"], sweep.json["table"]), ("finished", "own"))
+        self.assertIn("new database in its own folder", ended.out)
+        for row in sweep.rows:
+            self.assertEqual((row["rows_before"], row["rows_after"]), ("0", row["records"]))
+        self.assertRegex(ended.err, r"(?m)^run 1 of 6, time left not known yet: 1 session x "
+                                    r"1,000 rows$")
+        self.assertRegex(ended.err, r"(?m)^run 6 of 6, about \w+ left: 4 sessions x 2,000 rows$")
+        self.assertRegex(ended.err, r"(?m)^run 6 of 6: .* rows/s$")
+        self.assertEqual([path.name for path in sweep.folder.glob("*.log")], [])
+
+    def test_repeats(self):
+        ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "--repeat", 3, "null:")
+        self.check_report(ended, sweep)
+        self.assertEqual(len(sweep.rows_of("run")), 6)
+        for statistic in ("median", "lowest", "highest"):
+            rows = sweep.rows_of(statistic)
+            self.assertEqual([row["sessions"] for row in rows], ["1", "2"])
+            pick = {"median": lambda v: v[1], "lowest": min, "highest": max}[statistic]
+            for row in rows:
+                for column in ("elapsed_s", "append_p99_ms", "client_cpu_s"):
+                    values = sorted(float(run[column]) for run in sweep.rows_of("run")
+                                    if run["sessions"] == row["sessions"])
+                    self.assertAlmostEqual(float(row[column]), pick(values), places=5)
+                self.assertEqual((row["adapter"], row["rows_planned"], row["folder"]),
+                                 ("null", "1000", ""))
+                self.assertEqual(row["started_utc"], "", "no quantity, and never the same")
+        self.assertIn("Elapsed time, s: median (lowest-highest)", ended.out)
+        self.assertRegex(ended.out, r"(?m)^ +1 +\S+ \(\S+-\S+\)\*?$")
+
+    def test_wide_tables_go_on_below(self):
+        records = ",".join(str(1000 + n) for n in range(12))
+        ended, sweep = self.sweep("--sessions", "1", "--records", records, "null:")
+        self.check_report(ended, sweep)
+        self.assertEqual(ended.out.count("sessions \\ rows"), 8)
+
+    def test_json(self):
+        ended, sweep = self.sweep(*QUICK, "null:", "--json", "--quiet")
+        self.assertEqual(json.loads(ended.out), sweep.json)
+        self.assertEqual(ended.err, "")
+        cells = {(cell["sessions"], cell["records"]): cell for cell in sweep.json["cells"]}
+        for size, text in sweep.table("elapsed.csv").items():
+            self.assertEqual(cells[size]["elapsed_s"],
+                             {"median": float(text), "lowest": float(text),
+                              "highest": float(text), "runs": 1})
+
+    def test_options_of_a_run(self):
+        _, sweep = self.sweep("--sessions", "2", "--records", "1k", "--batch", 50, "--read=none",
+                              "--seed", 7, "--idle", 1, "null:")
+        run = harness.Run(sweep.folder / "2x1000")
+        self.assertEqual((run.json["plan"]["batch_rows"], run.json["plan"]["seed"]), (50, "7"))
+        self.assertEqual(sweep.rows[0]["idle_sessions"], "1")
+        self.assertEqual(sweep.json["options"],
+                         ["--sessions=2", "--records=1k", "--batch=50", "--read=none", "--seed=7",
+                          "--idle=1"])
+
+    def test_name_of_the_folder(self):
+        self.append("sweep", *QUICK, "null:")
+        folders = list((self.folder / "append-runs").iterdir())
+        self.assertEqual(len(folders), 1)
+        self.assertRegex(folders[0].name, r"^\d{8}T\d{9}Z-null-sweep$")
+
+    def test_terminal(self):
+        main, child = pty.openpty()
+        process = subprocess.Popen([harness.BINARY, "sweep", *SLOW, "--out", "s"], stderr=child,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   cwd=self.folder, env=self.environment(TERM="xterm"))
+        os.close(child)
+        shown = b""
+        while True:
+            try:
+                data = os.read(main, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+        os.close(main)
+        self.assertEqual(process.wait(harness.GUARD_S), 0, shown)
+        text = shown.decode()
+        self.assertRegex(text, r"\rrun 3 of 4, about \w+ left: 1 session x 4,000 rows, "
+                               r"\d+\.\d% after 1s\x1b\[K")
+        last = [piece for piece in text.replace("\r\n", "\n").split("\n") if piece]
+        self.assertRegex(last[-1].rsplit("\x1b[K", 1)[-1], r"^run 4 of 4: .* rows/s$")
+
+
+class States(harness.Case, Sweeping):
+    """Which rows a run finds, and that no table of the user is touched unasked."""
+
+    def database(self):
+        return f"sqlite:{self.folder}/x.db"
+
+    def rows_before(self, sweep):
+        return [int(row["rows_before"]) for row in sweep.rows_of("run")]
+
+    def count(self):
+        return int(subprocess.run(["python3", "-c", f"""
+import sqlite3
+print(sqlite3.connect({str(self.folder / 'x.db')!r})
+      .execute('select count(*) from syslog_table').fetchone()[0])"""],
+                                  check=True, capture_output=True, text=True).stdout)
+
+    def test_made_by_the_sweep(self):
+        ended, sweep = self.sweep(*QUICK, self.database())
+        self.assertEqual(sweep.json["table"], "made")
+        self.assertEqual(self.rows_before(sweep), [0, 0, 0, 0])
+        self.assertRegex(ended.out, r"(?m)^Table +made by the first run")
+
+    def test_a_table_that_is_there(self):
+        self.append(1, 100, self.database())
+        self.refused("sweep", *QUICK, self.database(), code=2,
+                     pattern="'syslog_table' is there already: --recreate .*--keep-rows")
+        self.assertEqual(self.count(), 100)
+        _, sweep = self.sweep(*QUICK, self.database(), "--keep-rows")
+        self.assertEqual(sweep.json["table"], "kept")
+        self.assertEqual(self.rows_before(sweep), [100, 1100, 2100, 5100])
+        _, sweep = self.sweep(*QUICK, self.database(), "--recreate")
+        self.assertEqual(sweep.json["table"], "recreated")
+        self.assertEqual(self.rows_before(sweep), [0, 0, 0, 0])
+
+    def test_a_table_of_ones_own(self):
+        self.refused("sweep", *QUICK, self.database(), "--table", "mine", code=4,
+                     pattern="no table 'mine'")
+        schema = self.folder / "mine.sql"
+        schema.write_text("create table mine (n1 smallint, n3 bigint, msg varchar(64))")
+        _, sweep = self.sweep(*QUICK, self.database(), "--table", "mine", "--schema-file", schema)
+        self.assertEqual(self.rows_before(sweep), [0, 0, 0, 0])
+        self.refused("sweep", *QUICK, self.database(), "--table", "mine", code=2,
+                     pattern="'mine' is there already: --keep-rows")
+
+
+class Refusals(harness.Case, Sweeping):
+    def test_what_is_wrong(self):
+        for arguments, pattern in (
+                ([], "needs --sessions N,N,... and --records"),
+                (["--sessions", "1"], "needs --sessions N,N,... and --records"),
+                (["--sessions", "1,0", "--records", "5"], "--sessions: '0' is not"),
+                (["--sessions", "1,,2", "--records", "5"], "--sessions: '' is not"),
+                (["--sessions", "1", "--records", "5k,x"], "--records: 'x' is not"),
+                (["--sessions", "1k,1000", "--records", "5k"], "--sessions has 1,000 twice"),
+                (["--sessions", "2000000", "--records", "5M"], "1 to 1,000,000"),
+                (["--sessions", "1,10", "--records", "5,50"], "5 records are fewer than 10"),
+                (["--sessions", "1", "--records", "5", "--repeat", "0"], "--repeat"),
+                (["--sessions", "1", "--records", "5", "--batch", "0"], "--batch"),
+                (["--sessions", "1", "--records", "5", "--duration", "5"], "--duration"),
+                (["--sessions", "1", "--records", "5", "--method", "x", "sqlite:x.db"], "method"),
+                (["--sessions", "1", "--records", "5", "--min-sessions", "2"], "--min-sessions"),
+                (["--sessions", "1", "--records", "5", "oracle:x"], "unknown adapter"),
+                (["--sessions", "1", "--records", "5", "null:", "x"], "too many operands"),
+                (["--sessions", "1", "--records", "5", "--keep-rows"], "--keep-rows does not"),
+                (["--sessions", "1", "--records", "5", "--keep-rows", "--recreate"],
+                 "--keep-rows contradicts"),
+                (["--sessions", "1", "--records", "5", "--keep-rows", "--seed", "1", "--verify",
+                  "rows", "sqlite:x.db"], "leave --seed out")):
+            with self.subTest(arguments=arguments):
+                self.refused("sweep", *arguments, code=2, pattern=re.escape(pattern))
+
+    def test_server_that_is_not_there(self):
+        self.refused("sweep", *QUICK, "postgresql://append@127.0.0.1:1/append", code=4,
+                     pattern="(?i)refused|connect")
+
+    def test_folders(self):
+        (self.folder / "there").mkdir()
+        self.refused("sweep", *QUICK, "null:", "--out", "there", code=2, pattern="exists already")
+        self.refused("sweep", *QUICK, "null:", "--out", "x" * 900, code=2,
+                     pattern="--out must be a path of 1 to 895 bytes")
+        (self.folder / "file").write_text("")
+        self.refused("sweep", *QUICK, "null:", "--out", "file/x", code=2,
+                     pattern="Not a directory")
+
+    def test_an_output_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            ended = subprocess.run([harness.BINARY, "sweep", *QUICK, "null:", "--out", "s"],
+                                   stdout=full, stderr=subprocess.PIPE, text=True,
+                                   cwd=self.folder, timeout=harness.GUARD_S)
+        self.assertEqual(ended.returncode, 3)
+        self.assertIn("standard output cannot be written", ended.stderr)
+
+
+class Failures(harness.Case, Sweeping):
+    def test_a_run_that_fails(self):
+        """More sessions than open files: the reason stays with the cell, the others go on."""
+        ended, sweep = self.sweep("--sessions", "2,400,4", "--records", "1k", "--read=none",
+                                  code=3, preexec_fn=lambda: __import__("resource").setrlimit(
+                                      __import__("resource").RLIMIT_NOFILE, (100, 100)))
+        self.check_report(ended, sweep)
+        self.assertEqual([run["state"] for run in sweep.runs], ["done", "failed", "done"])
+        self.assertIn("RLIMIT_NOFILE", sweep.runs[1]["reason"])
+        self.assertEqual(sweep.rows[1]["reason"], sweep.runs[1]["reason"])
+        self.assertRegex(ended.out, r"(?m)^ +400 +client\*$")
+        self.assertRegex(ended.out, r"(?m)^\* Failed  400 x 1,000, exit code 3: ")
+        self.assertRegex(ended.reason, r"1 of 3 runs failed: 400x1000: .*RLIMIT_NOFILE")
+        self.assertIn("RLIMIT_NOFILE", (sweep.folder / "400x1000.log").read_text())
+        self.assertRegex(ended.err, r"(?m)^run 2 of 3: .*: FAILED: ")
+
+    def test_an_expectation_that_is_missed(self):
+        """The figures count, and the exit code says what they are not."""
+        ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "null:", "--expect",
+                                  "sessions_finished>=2", code=5)
+        self.check_report(ended, sweep)
+        self.assertEqual([(run["state"], run["exit_code"]) for run in sweep.runs],
+                         [("done", 5), ("done", 0)])
+        self.assertRegex(ended.out, r"(?m)^ +1 +[\d.,]+\*$")
+        self.assertRegex(ended.out, r"(?m)^\* Note    1 x 1,000, exit code 5: ")
+        self.assertRegex(ended.reason, "1x1000 missed an expectation: .*sessions_finished>=2")
+
+    def test_a_run_that_is_killed(self):
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[2])
+        os.kill(child_of(process), signal.SIGKILL)
+        ended = self.end(process, 3)
+        sweep = self.check_sweep(out)
+        self.assertEqual([run["state"] for run in sweep.runs], ["done", "done", "failed", "done"])
+        self.assertRegex(sweep.runs[2]["reason"], r"ended by signal 9 \(Killed\)")
+        self.assertRegex(ended.reason, "signal 9")
+
+    def test_the_worst_decides(self):
+        """A lost ledger weighs more than a limit; here a crash more than either."""
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        for name, number in ((NAMES[1], signal.SIGKILL), (NAMES[3], signal.SIGABRT)):
+            self.wait_for_rows(process, out / name)
+            os.kill(child_of(process), number)
+        ended = self.end(process, 70)
+        self.assertRegex(ended.reason, "2 of 4 runs failed: 2x4000: .*signal 6")
+        self.check_sweep(out)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root may mount a file system")
+class Disk(harness.Case, Sweeping):
+    def test_a_disk_that_fills_up(self):
+        place = self.folder / "disk"
+        place.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "append-test", place],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no file system may be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", place])
+        out = place / "sweep"
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[1])
+        fill = os.open(place / "fill", os.O_WRONLY | os.O_CREAT)
+        with self.assertRaisesRegex(OSError, "No space left"):
+            while True:
+                os.write(fill, b"x" * 4096)
+        os.close(fill)
+        ended = self.end(process, 3)
+        self.assertRegex(ended.reason, r"No space left on device; then go on with: append sweep "
+                                       r"--resume ")
+        Sweep(out)  # the files are those of before, and whole
+        (place / "fill").unlink()
+        self.append("sweep", "--resume", out)
+        self.assertEqual([run["state"] for run in self.check_sweep(out).runs], ["done"] * 4)
+
+    def test_a_full_disk(self):
+        place = self.folder / "disk"
+        place.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "append-test", place],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no file system may be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", place])
+        self.refused("sweep", *QUICK, "null:", "--out", place / "sweep", code=3,
+                     pattern="No space left")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,210 @@
+"""Sweeps that are interrupted, and go on."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import harness
+from sweep import NAMES, QUICK, SLOW, Sweep, Sweeping, child_of, is_alive
+
+
+class Interrupted(harness.Case, Sweeping):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.whole = None
+
+    def uninterrupted(self):
+        if Interrupted.whole is None:
+            _, sweep = self.sweep(*SLOW)
+            Interrupted.whole = sweep.shape()
+        return Interrupted.whole
+
+    def interrupt(self, name, number=signal.SIGINT):
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / name)
+        process.send_signal(number)
+        ended = self.end(process, 130)
+        self.assertRegex(ended.reason, r"interrupted: \d of 4 runs are over; go on with: append "
+                                       r"sweep --resume ")
+        return ended, self.check_sweep(out)
+
+    def resume(self, sweep):
+        ended = self.append("sweep", "--resume", sweep.folder)
+        resumed = self.check_sweep(sweep.folder)
+        self.check_report(ended, resumed)
+        self.assertEqual(resumed.shape(), self.uninterrupted())
+        return ended
+
+    def test_at_every_run(self):
+        for place, name in enumerate(NAMES):
+            with self.subTest(name=name):
+                ended, sweep = self.interrupt(name)
+                self.assertEqual(sweep.json["state"], "interrupted")
+                self.assertEqual([run["state"] for run in sweep.runs],
+                                 ["done"] * place + ["pending"] * (4 - place))
+                self.assertIn("not run", ended.out)
+                before = {path: path.stat().st_mtime_ns
+                          for path in sweep.folder.glob("*/summary.csv")
+                          if path.parent.name in NAMES[:place]}
+                self.assertEqual(len(before), place)
+                ended = self.resume(sweep)
+                self.assertIn(f"{name}: begun before and not over: its folder is removed",
+                              ended.err)
+                for path, time in before.items():
+                    self.assertEqual(path.stat().st_mtime_ns, time, "a run that is done stays")
+
+    def test_sigterm(self):
+        _, sweep = self.interrupt(NAMES[2], signal.SIGTERM)
+        self.resume(sweep)
+
+    def test_a_sweep_that_is_killed(self):
+        """Its run ends by itself, and the sweep goes on where it was."""
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[2])
+        child = child_of(process)
+        process.kill()
+        process.wait()
+        harness.wait_until(lambda: not is_alive(child), "the end of the run")
+        self.assertEqual(Sweep(out).json["state"], "running")
+        self.resume(self.check_sweep(out))
+
+    def test_a_second_signal(self):
+        """Ends both at once, also when the run does not answer."""
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[0])
+        child = child_of(process)
+        os.kill(child, signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(harness.GUARD_S), 130)
+        os.kill(child, signal.SIGCONT)
+        harness.wait_until(lambda: not is_alive(child), "the end of the run")
+        self.resume(self.check_sweep(out))
+
+    def test_ctrl_z(self):
+        out = self.out()
+        process = self.start("sweep", "--sessions", 1, "--records", 4000, "--rate", 1000, "null:",
+                             "--out", out)
+        self.wait_for_rows(process, out / "1x4000")
+        child = child_of(process)
+
+        def state(pid):
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+        process.send_signal(signal.SIGTSTP)
+        harness.wait_until(lambda: (state(process.pid), state(child)) == ("T", "T"), "both stop")
+        process.send_signal(signal.SIGCONT)
+        harness.wait_until(lambda: state(child) != "T", "the run goes on")
+        self.end(process, None)
+
+    def test_twice_interrupted_with_repeats(self):
+        options = ("--sessions", "1,2", "--records", "3k", "--repeat", 2, "--rate", 2000, "null:")
+        _, whole = self.sweep(*options)
+        out = self.out()
+        process = self.start("sweep", *options, "--out", out)
+        for name in ("2x3000-1", "1x3000-2"):
+            self.wait_for_rows(process, out / name)
+            process.send_signal(signal.SIGINT)
+            self.end(process, 130)
+            self.check_sweep(out)
+            process = self.start("sweep", "--resume", out)
+        self.end(process, 0)
+        self.assertEqual(self.check_sweep(out).shape(), whole.shape())
+
+    def test_from_another_folder(self):
+        """Paths of the options begin where the sweep was begun; the sweep may have moved."""
+        out = self.folder / "a" / "sweep"
+        out.parent.mkdir()
+        options = ("--sessions", "1,2", "--records", "3k", "--rate", 2000, "sqlite:x.db")
+        process = self.start("sweep", *options, "--out", "sweep", cwd=out.parent)
+        self.wait_for_rows(process, out / "2x3000")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        moved = self.folder / "moved"
+        out.rename(moved)
+        self.append("sweep", "--resume", "moved")
+        sweep = self.check_sweep(moved)
+        self.assertEqual([row["rows_before"] for row in sweep.rows], ["0", "0"])
+        self.assertEqual(sweep.json["table"], "made")
+        self.assertTrue((self.folder / "a" / "x.db").exists())
+        self.assertFalse((self.folder / "x.db").exists())
+
+
+class Resumed(harness.Case, Sweeping):
+    def test_a_finished_sweep(self):
+        ended, sweep = self.sweep(*QUICK, "null:")
+        before = sweep.shape()
+        again = self.append("sweep", "--resume", f"{sweep.folder}//")
+        self.assertEqual(again.out, ended.out)
+        self.assertIn("nothing is left to do", again.err)
+        self.assertEqual(self.check_sweep(sweep.folder).shape(), before)
+
+    def test_failed_runs_stay_failed(self):
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[2])
+        os.kill(child_of(process), signal.SIGKILL)
+        self.end(process, 3)
+        ended = self.append("sweep", "--resume", out, code=3)
+        self.assertRegex(ended.reason, "1 of 4 runs failed: 1x4000")
+        self.check_sweep(out)
+
+    def test_a_run_whose_folder_is_gone(self):
+        _, sweep = self.sweep(*QUICK, "null:")
+        shutil.rmtree(sweep.folder / "2x1000")
+        self.append("sweep", "--resume", sweep.folder)
+        self.assertEqual(self.check_sweep(sweep.folder).shape(), sweep.shape())
+
+    def test_options(self):
+        _, sweep = self.sweep(*QUICK, "--batch", 50, "null:")
+        ended = self.append("sweep", "--resume", sweep.folder, "--batch=50", "--records=1k,3k",
+                            "null:", "--json", "--quiet")
+        self.assertEqual(json.loads(ended.out)["state"], "finished")
+        for arguments, pattern in (
+                (["--batch", "20"], r"--batch=20 is not .* \(--batch=50\): leave it out"),
+                (["--sessions", "1"], r"--sessions=1 is not .* \(--sessions=1,2\)"),
+                (["--recreate"], r"--recreate is not .* \(no such option\)"),
+                (["--out", "x"], "--out does not go with --resume"),
+                (["sqlite:x.db"], "begun on null, this is sqlite")):
+            with self.subTest(arguments=arguments):
+                self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
+                             pattern=pattern)
+
+    def test_no_folder_of_a_sweep(self):
+        self.refused("sweep", "--resume", "nowhere", code=2, pattern="no folder of a sweep")
+        _, run = self.run_append(1, 100, "null:")
+        self.refused("sweep", "--resume", run.folder, code=2, pattern="no folder of a sweep")
+        _, sweep = self.sweep(*QUICK, "null:")
+        path = sweep.folder / "sweep.json"
+        text = path.read_text()
+        for changed, pattern in (
+                (text[:100], "sweep.json"),
+                (text.replace('"append_version": "', '"append_version": "9'), "two versions"),
+                (text.replace("1x3000", "../3000"), "its runs are not those"),
+                (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
+                (text.replace(str(self.folder), "/nowhere"), "begun in '/nowhere'")):
+            with self.subTest(pattern=pattern):
+                self.assertNotEqual(changed, text)
+                path.write_text(changed)
+                self.refused("sweep", "--resume", sweep.folder, code=2, pattern=pattern)
+
+    def test_a_sweep_that_is_at_work(self):
+        out = self.out()
+        process = self.start("sweep", *SLOW, "--out", out)
+        self.wait_for_rows(process, out / NAMES[0])
+        ended = self.append("sweep", "--resume", out, code=2)
+        self.assertIn("another append sweep is at work", ended.reason)
+        self.end(process, 0)
+
+
+if __name__ == "__main__":
+    harness.main()

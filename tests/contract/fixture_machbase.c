@@ -1,0 +1,309 @@
+/*
+ * The stand-in for a Machbase server (tests/standin/machbase), reached through the vendor's client
+ * library. APPEND_TEST_MACHBASE_LIB names the library, APPEND_MACHBASE_STANDIN the program; without
+ * them the test is skipped. What arrived is read from the stand-in's own list of its rows.
+ */
+#include "fixture.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LINE_BYTES = 512,
+    COLUMNS_MAX = 32,
+};
+
+static pid_t standin;
+static FILE *commands;
+static FILE *answers;
+static char port[16];
+static char dump_path[] = "/tmp/append_contract_XXXXXX";
+
+/* Sends a command and reads the answer up to its last line. */
+static bool ask(const char *command)
+{
+    char line[LINE_BYTES];
+    fprintf(commands, "%s\n", command);
+    fflush(commands);
+    while (fgets(line, sizeof line, answers) != NULL) {
+        if (strcmp(line, "ok\n") == 0) {
+            return true;
+        }
+        if (strncmp(line, "error", 5) == 0) {
+            break;
+        }
+    }
+    fprintf(stderr, "contract: %s: %s", command, line);
+    return false;
+}
+
+static bool start(const char *program)
+{
+    int to[2];
+    int from[2];
+    if (pipe(to) != 0 || pipe(from) != 0) {
+        return false;
+    }
+    standin = fork();
+    if (standin == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        for (int i = 0; i < 2; i++) {
+            close(to[i]);
+            close(from[i]);
+        }
+        execl(program, program, "--control", "--max-sessions", "1000", (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    commands = fdopen(to[1], "w");
+    answers = fdopen(from[0], "r");
+    return standin > 0 && commands != NULL && answers != NULL &&
+           fgets(port, sizeof port, answers) != NULL && strtoul(port, NULL, 10) > 0;
+}
+
+/* Reads one field of a file of comma-separated values; false: it was the last of its line. Longer
+ * ones than `size` are cut; a field without anything is NULL. */
+static bool read_field(FILE *file, char *text, size_t size, bool *is_null)
+{
+    size_t used = 0;
+    bool is_quoted = false;
+    int c = getc(file);
+    *is_null = c != '"';
+    for (; c != EOF; c = getc(file)) {
+        if (c == '"') {
+            const int next = is_quoted ? getc(file) : '\0';
+            if (is_quoted && next != '"') {
+                ungetc(next, file);
+                is_quoted = false;
+                continue;
+            }
+            if (!is_quoted) {
+                is_quoted = true;
+                continue;
+            }
+        } else if (!is_quoted && (c == ',' || c == '\n')) {
+            break;
+        }
+        *is_null = false;
+        if (used + 1 < size) {
+            text[used++] = (char)c;
+        }
+    }
+    text[used] = '\0';
+    return c == ',';
+}
+
+/* What is looked for in a table: a column of the row with an id, or how often it is not NULL. */
+struct search {
+    char column[64];
+    char table[64];
+    char id[16]; /* "": of all rows */
+    unsigned not_null;
+    bool is_found;
+};
+
+static bool parse(struct search *search, const char *sql)
+{
+    *search = (struct search){.not_null = 0};
+    return sscanf(sql, "select count(%63[A-Za-z0-9_*]) from %63s", search->column, search->table) ==
+               2 ||
+           sscanf(sql, "select %63s from %63s where id = %15s", search->column, search->table,
+                  search->id) == 3;
+}
+
+static void search_rows(struct search *search, FILE *file, char *text)
+{
+    static char field[FIXTURE_TEXT_BYTES];
+    static char wanted[FIXTURE_TEXT_BYTES];
+    size_t id = COLUMNS_MAX;
+    size_t column = COLUMNS_MAX;
+    bool is_null = false;
+    bool has_more = true;
+    for (size_t i = 0; has_more; i++) {
+        has_more = read_field(file, field, sizeof field, &is_null);
+        id = strcasecmp(field, "id") == 0 ? i : id;
+        column = strcasecmp(field, search->column) == 0 ? i : column;
+    }
+    while (!search->is_found && !feof(file)) {
+        bool is_row = false;
+        bool is_wanted_null = true;
+        has_more = true;
+        for (size_t i = 0; has_more; i++) {
+            has_more = read_field(file, field, sizeof field, &is_null);
+            is_row = is_row || (i == id && strcmp(field, search->id) == 0);
+            if (i == column) {
+                is_wanted_null = is_null;
+                memcpy(wanted, field, sizeof field);
+            }
+        }
+        search->not_null += is_wanted_null ? 0 : 1;
+        search->is_found = search->id[0] != '\0' && is_row;
+        if (search->is_found) {
+            snprintf(text, FIXTURE_TEXT_BYTES, "%s", is_wanted_null ? "(null)" : wanted);
+        }
+    }
+}
+
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    char command[LINE_BYTES];
+    struct search search;
+    if (strcmp(sql, "port") == 0) {
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", port);
+        return true;
+    }
+    if (!parse(&search, sql)) {
+        return false;
+    }
+    snprintf(command, sizeof command, "dump %s %s", search.table, dump_path);
+    FILE *file = ask(command) ? fopen(dump_path, "r") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    search_rows(&search, file, text);
+    fclose(file);
+    if (search.id[0] == '\0') {
+        snprintf(text, FIXTURE_TEXT_BYTES, "%u", search.not_null);
+        return true;
+    }
+    return search.is_found;
+}
+
+static bool break_connections(void)
+{
+    return ask("kick");
+}
+
+/* The first `rows` of those to come. */
+static bool refuse_rows(unsigned rows)
+{
+    char command[LINE_BYTES];
+    bool is_done = ask("norules");
+    for (unsigned i = 1; is_done && i <= rows && i <= 9; i++) {
+        snprintf(command, sizeof command, "rule error=row@%u:1003:Duplicate primary key.", i);
+        is_done = ask(command);
+    }
+    return is_done;
+}
+
+static const struct value_case cases[] = {
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "(null)", "32767", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "(null)", "2147483647", "-1"}},
+    {"c_int64", COLUMN_INT64, "c_int64", {"1234567890123", "(null)", "9223372036854775807", "-1"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.40282347e+38", "(null)", "0.100000001"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "c_float64",
+     {"0.10000000000000001", "-1.7976931348623157e+308", "(null)", "-2.5"}},
+    {"c_varchar", COLUMN_TEXT, "c_varchar", {NULL, "(null)", NULL, NULL}},
+    {"c_text", COLUMN_TEXT, "c_text", {NULL, "(null)", NULL, NULL}},
+    {"c_binary", COLUMN_BYTES, "c_binary", {NULL, "(null)", NULL, NULL}},
+    {"c_json", COLUMN_JSON, "c_json", {0}},
+    {"c_datetime",
+     COLUMN_TIMESTAMP,
+     "c_datetime",
+     {"1709210096789012345", "-9223372036854775808", "9223372036854775807", "(null)"}},
+    {"c_ip4", COLUMN_IP4, "c_ip4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_ip6",
+     COLUMN_IP6,
+     "c_ip6",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+};
+
+static struct bad_target bad_targets[] = {
+    {"port",
+     {.host = "127.0.0.1", .port = 1, .connect_timeout_s = 2},
+     STATUS_LOST,
+     ERROR_UNREACHABLE,
+     "08001"},
+    {"host",
+     {.host = "no-such-host.invalid", .port = 5656, .connect_timeout_s = 2},
+     STATUS_LOST,
+     ERROR_UNREACHABLE,
+     NULL},
+    {"user",
+     {.host = "127.0.0.1", .user = "NOBODY", .connect_timeout_s = 2},
+     STATUS_FATAL,
+     ERROR_AUTH,
+     NULL},
+    {"password",
+     {.host = "127.0.0.1", .password = "wrong", .connect_timeout_s = 2},
+     STATUS_FATAL,
+     ERROR_AUTH,
+     NULL},
+    {"password that the library cannot send",
+     {.host = "127.0.0.1", .password = "a;b", .connect_timeout_s = 2},
+     STATUS_FATAL,
+     ERROR_USAGE,
+     NULL},
+    {"database", {.database = "x", .connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"parameter", {.query = "nonsense=1", .connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
+};
+
+static struct fixture fixture = {
+    .target = {.scheme = "machbase", .host = "127.0.0.1", .connect_timeout_s = 5},
+    .bad_targets = bad_targets,
+    .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
+    .every_type_sql =
+        "create table every_type (id int, c_int16 short, c_int32 integer, c_int64 long,"
+        " c_float32 float, c_float64 double, c_varchar varchar(40), c_text text,"
+        " c_binary binary, c_json json, c_datetime datetime, c_ip4 ipv4, c_ip6 ipv6)",
+    .cases = cases,
+    .case_count = sizeof cases / sizeof cases[0],
+    .read_text = read_text,
+    .break_connections = break_connections,
+    .port_sql = "port",
+    .session_limit = "MAX_SESSION_COUNT",
+    .keyed_sql = "create table keyed (id int, v varchar(60))",
+    .one_row_sql = "select value from v$property where name = 'MAX_SESSION_COUNT'",
+    .usable_sql = "select 11, -12 from v$property where name = 'MAX_SESSION_COUNT'",
+    .refuse_rows = refuse_rows,
+    .has_no_deferred = true,
+    .has_no_rules = true,
+    .has_no_rollback = true,
+    .folds_names = true,
+    .measures_bytes = true,
+};
+
+const struct fixture *fixture_machbase_open(void)
+{
+    const char *library = getenv("APPEND_TEST_MACHBASE_LIB");
+    const char *program = getenv("APPEND_MACHBASE_STANDIN");
+    if (library == NULL || library[0] == '\0' || program == NULL) {
+        fprintf(stderr, "contract: APPEND_TEST_MACHBASE_LIB does not name the client library\n");
+        return NULL;
+    }
+    const int file = mkstemp(dump_path);
+    if (file < 0) {
+        return NULL;
+    }
+    close(file);
+    if (!start(program)) {
+        fprintf(stderr, "contract: %s does not start\n", program);
+        return NULL;
+    }
+    fixture.target.client_lib = library;
+    fixture.target.port = (uint16_t)strtoul(port, NULL, 10);
+    for (size_t i = 0; i < fixture.bad_target_count; i++) {
+        if (bad_targets[i].target.port == 0) {
+            bad_targets[i].target.port = fixture.target.port;
+        }
+    }
+    return &fixture;
+}
+
+void fixture_machbase_close(void)
+{
+    fclose(commands); /* which ends it */
+    waitpid(standin, NULL, 0);
+    fclose(answers);
+    unlink(dump_path);
+}
