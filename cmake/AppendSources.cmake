@@ -176,8 +176,8 @@ set(chart_sources
     src/chart/time_charts.c)
 
 set(sweep_sources
-    src/sweep/child.c
     src/sweep/list.c
+    src/sweep/run_process.c
     src/sweep/sweep.c
     src/sweep/sweep_csv.c
     src/sweep/sweep_files.c
@@ -275,6 +275,7 @@ set(append_machbase_sources
     src/adapters/machbase_encode.c
     src/adapters/machbase_error.c
     src/adapters/machbase_library.c
+    src/adapters/machbase_limits.c
     src/adapters/machbase_query.c
     src/adapters/machbase_recognise.c
     src/adapters/machbase_string.c)

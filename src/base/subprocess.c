@@ -17,8 +17,6 @@ enum {
     WAIT_STEP_NS = 5 * 1000 * 1000
 };
 
-extern char **environ;
-
 struct pipes {
     int out[2]; /* read, write; -1 = closed */
     int err[2];

@@ -139,6 +139,28 @@ static enum exit_code go_back(struct sweep_ask *ask, struct error *error)
     return EXIT_CODE_OK;
 }
 
+/* The command line of then, for getopt, which wants texts of its own. 0: out of memory. */
+static int copy_command_line(struct sweep_ask *ask, const char *target)
+{
+    const struct sweep_request *request = &ask->request;
+    const size_t texts = request->word_count + 2;
+    ask->argv = calloc(texts + 1, sizeof *ask->argv);
+    int count = 0;
+    for (size_t i = 0; i < texts && ask->argv != NULL; i++) {
+        const char *text = i == 0                     ? "sweep"
+                           : i <= request->word_count ? request->words[i - 1]
+                                                      : target;
+        if (text == NULL) {
+            break; /* no target */
+        }
+        ask->argv[count] = strdup(text);
+        if (ask->argv[count++] == NULL) {
+            return 0;
+        }
+    }
+    return count;
+}
+
 /* Reads the command line of then into ask->options. */
 static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
 {
@@ -165,17 +187,9 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    ask->argv = calloc(request->word_count + 3, sizeof *ask->argv);
-    if (ask->argv == NULL) {
+    const int count = copy_command_line(ask, target);
+    if (count == 0) {
         return out_of_memory(error);
-    }
-    int count = 0;
-    ask->argv[count++] = (char *)(uintptr_t) "sweep";
-    for (size_t i = 0; i < request->word_count; i++) {
-        ask->argv[count++] = (char *)(uintptr_t)request->words[i];
-    }
-    if (target != NULL) {
-        ask->argv[count++] = (char *)(uintptr_t)target;
     }
     if (options_parse(&ask->options, COMMAND_SWEEP, count, ask->argv, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
@@ -306,6 +320,9 @@ void sweep_ask_fini(struct sweep_ask *ask)
         free(ask->words[i]);
     }
     plan_fini(&ask->plan);
+    for (size_t i = 0; ask->argv != NULL && ask->argv[i] != NULL; i++) {
+        free(ask->argv[i]);
+    }
     free(ask->argv);
     free(ask->request.words);
     saved_sweep_free(&ask->saved);

@@ -23,7 +23,7 @@ struct sweep_ask {
     bool is_resumed;
     struct saved_sweep saved; /* of a sweep that goes on; owned */
     struct sweep_request request;
-    char **argv; /* the command line it was begun with; owned, the words are borrowed */
+    char **argv; /* the command line it was begun with; owned */
 };
 
 /* Completes *ask, all zero but for the options read from the command line. With --resume it reads

@@ -22,9 +22,10 @@
  * "records": [...], "repeat", "table" (which rows a run finds), "options": ["--batch=50", ...],
  * "runs": [{"sessions", "records", "repeat", "folder", "state", "exit_code", "reason",
  * "wall_s"}], ...}.
- * A run's state: "pending" (not run yet, or interrupted: it is run anew), "done" (exit code 0: its
- * figures count), "failed" (another exit code: its figures, if it has any, are in sweep.csv but
- * in no median and no table; "reason" is the line it said).
+ * A run's state: "pending" (not run yet, or interrupted: it is run anew), "done" (exit code 0, or
+ * 5 with an expectation missed: its figures count), "failed" (another exit code: its figures, if
+ * it has any, are in sweep.csv but in no median and no table). "reason" is the line it said when it
+ * did not end with 0.
  *
  * sweep.csv: statistic,repeat,folder,state,reason, then the columns of a run's summary.csv.
  * statistic is "run" (a row of a run), or with --repeat "median", "lowest" or "highest" over the
@@ -65,7 +66,7 @@ struct saved_sweep_run {
     char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder, in the sweep's; there may be none yet */
     enum saved_state state;
     int exit_code;      /* of a run that has ended */
-    const char *reason; /* why it failed, else "": borrowed from the json */
+    const char *reason; /* why its exit code is not 0, else "": borrowed from the json */
     double wall_s;      /* how long the program ran; 0 = not known */
 };
 

@@ -130,7 +130,7 @@ const struct sweep_run *sweep_worst(const struct sweep *sweep)
     const struct sweep_run *worst = NULL;
     for (size_t i = 0; i < sweep->run_count; i++) {
         const struct sweep_run *run = &sweep->runs[i];
-        if (run->state == SAVED_FAILED &&
+        if (run->state != SAVED_PENDING && run->exit_code != EXIT_CODE_OK &&
             (worst == NULL || rank(run->exit_code) < rank(worst->exit_code))) {
             worst = run;
         }

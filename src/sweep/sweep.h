@@ -39,7 +39,7 @@ struct sweep_run {
     char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder */
     enum saved_state state;
     enum exit_code exit_code;
-    char reason[SWEEP_REASON_BYTES]; /* why it failed, else "" */
+    char reason[SWEEP_REASON_BYTES]; /* why its exit code is not 0, else "" */
     double wall_s;                   /* how long the program ran; 0 = not known */
     struct csv_table summary;        /* its summary.csv, owned; without rows when it has none */
 };
@@ -52,7 +52,8 @@ struct sweep {
     struct sweep_run *runs; /* owned */
     size_t run_count;
     enum sweep_table table;
-    bool has_begun; /* some run was started: the table of SWEEP_TABLE_MADE is the sweep's */
+    bool has_server; /* one that stays up between the runs */
+    bool has_begun;  /* some run was started: the table of SWEEP_TABLE_MADE is the sweep's */
 
     const char *adapter;        /* borrowed, as all texts below */
     const char *display_target; /* without password */
@@ -83,7 +84,7 @@ const struct sweep_run *sweep_run_of(const struct sweep *sweep, size_t sessions,
 bool sweep_figure(const struct sweep *sweep, size_t sessions, size_t records, const char *column,
                   struct spread *figure);
 
-/* The failed run that decides the exit code; NULL: none failed. */
+/* The run that decides the exit code; NULL: all that are over ended with 0. */
 const struct sweep_run *sweep_worst(const struct sweep *sweep);
 
 /* The four figures, in the order of the tables. */

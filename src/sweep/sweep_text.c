@@ -55,7 +55,7 @@ static bool has_note(const struct sweep_run *run)
 {
     const struct csv_table *summary = &run->summary;
     const char *verdict = csv_table_text(summary, 0, csv_table_column(summary, "verdict"));
-    return run->state == SAVED_FAILED ||
+    return run->state == SAVED_FAILED || run->reason[0] != '\0' ||
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
@@ -169,7 +169,7 @@ static void add_note(struct screen *screen, const struct sweep *sweep, const str
     }
     units_format_count(run->sessions, sessions);
     units_format_count(run->records, records);
-    if (run->state == SAVED_FAILED) {
+    if (run->reason[0] != '\0') {
         snprintf(text, sizeof text, "%s x %s%s, exit code %d: %s", sessions, records, repeat,
                  (int)run->exit_code, run->reason);
     } else {
@@ -212,6 +212,12 @@ void sweep_text_write(FILE *stream, const struct sweep *sweep)
     add_notes(&screen, sweep);
     screen_add_wrapped(&screen, "Target", NOTE_COLUMN, 2, sweep->display_target);
     screen_add_wrapped(&screen, "Table", NOTE_COLUMN, 2, sweep_table_phrase(sweep->table));
+    if (sweep->has_server) {
+        screen_add_wrapped(
+            &screen, "Memory", NOTE_COLUMN, 2,
+            "the server is not restarted between runs: it may keep what earlier ones "
+            "made it take");
+    }
     screen_add(&screen, "Runs      %zu of %zu done, %zu failed, %zu not run",
                sweep_count(sweep, SAVED_DONE), sweep->run_count, sweep_count(sweep, SAVED_FAILED),
                sweep_count(sweep, SAVED_PENDING));

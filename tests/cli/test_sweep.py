@@ -211,6 +211,17 @@ class Failures(harness.Case, Sweeping):
         self.assertIn("RLIMIT_NOFILE", (sweep.folder / "400x1000.log").read_text())
         self.assertRegex(ended.err, r"(?m)^run 2 of 3: .*: FAILED: ")
 
+    def test_an_expectation_that_is_missed(self):
+        """The figures count, and the exit code says what they are not."""
+        ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "null:", "--expect",
+                                  "sessions_finished>=2", code=5)
+        self.check_report(ended, sweep)
+        self.assertEqual([(run["state"], run["exit_code"]) for run in sweep.runs],
+                         [("done", 5), ("done", 0)])
+        self.assertRegex(ended.out, r"(?m)^ +1 +[\d.,]+\*$")
+        self.assertRegex(ended.out, r"(?m)^\* Note    1 x 1,000, exit code 5: ")
+        self.assertRegex(ended.reason, "1x1000 missed an expectation: .*sessions_finished>=2")
+
     def test_a_run_that_is_killed(self):
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)

@@ -174,7 +174,7 @@ class Resumed(harness.Case, Sweeping):
                 (["--sessions", "1"], r"--sessions=1 is not .* \(--sessions=1,2\)"),
                 (["--recreate"], r"--recreate is not .* \(no such option\)"),
                 (["--out", "x"], "--out does not go with --resume"),
-                (["sqlite:x.db"], "target sqlite:x.db is not that of the sweep")):
+                (["sqlite:x.db"], "begun on null, this is sqlite")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)

@@ -68,7 +68,7 @@ static void check_ranges(const struct config *config)
     check_range(config->churn_batches, 0, UINT32_MAX);
     check_range(config->min_sessions, 0, PLAN_SESSIONS_MAX);
     check_range(config->min_percent, 0, 100);
-    check_range(config->first_sessions, 1, PLAN_SESSIONS_MAX);
+    check_range(config->first_sessions, 0, PLAN_SESSIONS_MAX);
     check_range(config->max_sessions, 0, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->hold_ns, 1, (uint64_t)day);
     check_range((uint64_t)config->max_time_ns, 1, (uint64_t)(30 * day));

@@ -199,6 +199,7 @@ static void test_text(void **state)
     struct memory memory;
     make(&sweep, 1);
     snprintf(sweep.folder, sizeof sweep.folder, "x");
+    sweep.has_server = true;
     finish(&sweep.runs[0], "1105.123", "VALID");
     fail_run(&sweep.runs[1], EXIT_CODE_SERVER, "no room");
     finish(&sweep.runs[2], "9.5", "DEGRADED");
@@ -213,12 +214,15 @@ static void test_text(void **state)
                             "          2,000     server*     not run\n"
                             "\n";
     assert_memory_equal(elapsed, expected, strlen(expected));
-    const char notes[] = "* Failed  2,000 x 10,000,000, exit code 4: no room\n"
-                         "* Note    1,000 x 50,000,000: DEGRADED: because, so\n"
-                         "Target    null:\n"
-                         "Table     the adapter keeps no rows\n"
-                         "Runs      2 of 4 done, 1 failed, 1 not run\n"
-                         "Files     x\n";
+    const char notes[] =
+        "* Failed  2,000 x 10,000,000, exit code 4: no room\n"
+        "* Note    1,000 x 50,000,000: DEGRADED: because, so\n"
+        "Target    null:\n"
+        "Table     the adapter keeps no rows\n"
+        "Memory    the server is not restarted between runs: it may keep what earlier\n"
+        "          ones made it take\n"
+        "Runs      2 of 4 done, 1 failed, 1 not run\n"
+        "Files     x\n";
     assert_non_null(strstr(memory.text, notes));
     fclose(memory.stream);
     free(memory.text);

@@ -6,8 +6,8 @@
  * once; a terminal's Ctrl-Z stops both. It is told to end when the sweep is killed. Its stdout is
  * dropped, its stderr goes to a file. One child at a time, by the main thread.
  */
-#ifndef SWEEP_CHILD_H
-#define SWEEP_CHILD_H
+#ifndef SWEEP_RUN_PROCESS_H
+#define SWEEP_RUN_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,22 +15,23 @@
 
 #include "append/error.h"
 
-struct child_end {
+struct run_process_end {
     int signal; /* that ended it; 0 = none */
     int code;   /* its exit code */
 };
 
-/* From now on a child that ends wakes child_wait, and Ctrl-Z stops it too. Once, at first. */
-void child_prepare(void);
+/* From now on a child that ends wakes run_process_wait, and Ctrl-Z stops it too. Once, at first. */
+void run_process_prepare(void);
 
 /* Starts this program with argv (ended by NULL). */
-enum status child_start(pid_t *pid, char *const argv[], const char *log_path, struct error *error);
+enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path,
+                              struct error *error);
 
 /* Waits for its end, but no longer than the time given or until a signal comes. True: it has ended.
  */
-bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end);
+bool run_process_wait(pid_t pid, int64_t timeout_ns, struct run_process_end *end);
 
 /* Asks it to end as Ctrl-C does. */
-void child_interrupt(pid_t pid);
+void run_process_interrupt(pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-#include "sweep/child.h"
+#include "sweep/run_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static void on_stop(int number)
     errno = number_before;
 }
 
-void child_prepare(void)
+void run_process_prepare(void)
 {
     sigset_t ended;
     sigemptyset(&ended);
@@ -47,7 +47,7 @@ void child_prepare(void)
 }
 
 /* In the child: only calls that are safe after a fork. Never returns. */
-static void become(char *const argv[], int log, int report, pid_t parent)
+static void become(const char *const argv[], int log, int report, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -58,7 +58,9 @@ static void become(char *const argv[], int log, int report, pid_t parent)
         if (getppid() != parent) {
             _exit(EXIT_FAILURE); /* the sweep was killed before the request to be told of it */
         }
-        execv(program, argv);
+        char *const *texts; /* which execv does not change, whatever its type says */
+        memcpy(&texts, &argv, sizeof texts);
+        execv(program, texts);
     }
     const int number = errno;
     const ssize_t written = write(report, &number, sizeof number);
@@ -83,7 +85,8 @@ static int read_report(int report)
     return length == (ssize_t)sizeof number ? number : 0;
 }
 
-enum status child_start(pid_t *pid, char *const argv[], const char *log_path, struct error *error)
+enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path,
+                              struct error *error)
 {
     int report[2];
     const int log =
@@ -118,7 +121,7 @@ enum status child_start(pid_t *pid, char *const argv[], const char *log_path, st
     return fail(number, "cannot start a run", error);
 }
 
-bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end)
+bool run_process_wait(pid_t pid, int64_t timeout_ns, struct run_process_end *end)
 {
     sigset_t ended;
     sigemptyset(&ended);
@@ -135,14 +138,14 @@ bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end)
         return false;
     }
     atomic_store(&running, 0);
-    *end = (struct child_end){
+    *end = (struct run_process_end){
         .signal = found > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         .code = found > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0,
     };
     return true;
 }
 
-void child_interrupt(pid_t pid)
+void run_process_interrupt(pid_t pid)
 {
     kill(pid, SIGINT);
 }
