@@ -1,11 +1,18 @@
 #include "chart/html.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "report/clean.h"
 
 void html_add_short(struct buffer *page, const char *text, unsigned columns)
 {
-    char clean[HTML_TEXT_BYTES];
-    clean_line(clean, sizeof clean, text == NULL ? "" : text, columns);
+    char copy[HTML_TEXT_BYTES], clean[HTML_TEXT_BYTES];
+    snprintf(copy, sizeof copy, "%s", text == NULL ? "" : text);
+    for (char *at = strpbrk(copy, "\t\r\n"); at != NULL; at = strpbrk(at, "\t\r\n")) {
+        *at = ' '; /* a query may have lines */
+    }
+    clean_line(clean, sizeof clean, copy, columns);
     for (const char *at = clean; *at != '\0'; at++) {
         switch (*at) {
         case '&':

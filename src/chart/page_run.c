@@ -54,8 +54,8 @@ static void tile_words(const struct report_run *run, const char *column, char *w
         cpus = json_number_value(saved_run_json(&run->run, "resources.cpus"));
         double server;
         const bool has_server = saved_run_figure(&run->run, "max_server_cpu_percent", &server);
-        snprintf(words, bytes, "all %.0f CPUs: %s%s%sappend %s %%", cpus,
-                 has_server ? "server " : "",
+        snprintf(words, bytes, "%s%.0f CPU%s: %s%s%sappend %s %%", cpus > 1 ? "all " : "", cpus,
+                 cpus > 1 ? "s" : "", has_server ? "server " : "",
                  has_server ? run_words_value(&run->run, "max_server_cpu_percent", a) : "",
                  has_server ? " %, " : "", run_words_value(&run->run, "max_client_cpu_percent", b));
     } else if (strcmp(column, "max_memory_mib") == 0) {

@@ -67,28 +67,45 @@ static bool are_labels_unique(const struct report_set *set)
     return true;
 }
 
-/* The shortest way to tell the runs apart: by their size, by adapter and size, by their folders. */
+enum {
+    BY_SIZE,
+    BY_ADAPTER_AND_SIZE,
+    BY_FOLDER,
+    BY_NUMBER_AND_FOLDER,
+    LABEL_WAYS
+};
+
+static void label_run(struct report_run *run, size_t number, int way)
+{
+    char words[RUN_WORDS_BYTES], text[2 * REPORT_LABEL_BYTES];
+    const char *slash = strrchr(run->run.folder, '/');
+    const char *folder = slash == NULL ? run->run.folder : slash + 1;
+    switch (way) {
+    case BY_SIZE:
+        snprintf(text, sizeof text, "%s", run_words_size(&run->run, words));
+        break;
+    case BY_ADAPTER_AND_SIZE:
+        snprintf(text, sizeof text, "%.30s %s", saved_run_text(&run->run, "adapter"),
+                 run_words_size(&run->run, words));
+        break;
+    case BY_FOLDER:
+        snprintf(text, sizeof text, "%.100s", folder);
+        break;
+    default:
+        snprintf(text, sizeof text, "%zu %.100s", number, folder);
+    }
+    clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
+}
+
+/* The shortest way that tells all of them apart. */
 static void label_runs(struct report_set *set)
 {
-    for (int way = 0; way < 3; way++) {
+    bool is_unique = false;
+    for (int way = 0; way < LABEL_WAYS && !is_unique; way++) {
         for (size_t i = 0; i < set->run_count; i++) {
-            struct report_run *run = &set->runs[i];
-            char size[REPORT_LABEL_BYTES], text[2 * REPORT_LABEL_BYTES];
-            run_words_size(&run->run, size);
-            if (way < 2) {
-                snprintf(text, sizeof text, "%.30s%s%s",
-                         way == 0 ? "" : saved_run_text(&run->run, "adapter"), way == 0 ? "" : " ",
-                         size);
-            } else {
-                const char *slash = strrchr(run->run.folder, '/');
-                snprintf(text, sizeof text, "%zu %.100s", i + 1,
-                         slash == NULL ? run->run.folder : slash + 1);
-            }
-            clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
+            label_run(&set->runs[i], i + 1, way);
         }
-        if (are_labels_unique(set)) {
-            return;
-        }
+        is_unique = are_labels_unique(set);
     }
 }
 

@@ -84,11 +84,13 @@ static const struct option_entry entries[] = {
     {COMMANDS_ALL, "server-cgroup", "DIR", "server's cgroup folder, for its memory",
      store_server_cgroup},
     {COMMANDS_LOAD, "out", "DIR", "folder of the files (append-runs/...)", store_out},
+    {COMMAND_REPORT, "out", "FILE", "the page (report.html)", store_out},
     {COMMANDS_ALL, "quiet", NULL, "no progress (also -q)", store_quiet},
     {COMMANDS_ALL | COMMAND_COMPARE, "json", NULL, "report as JSON on standard output", store_json},
     {COMMAND_RUN | COMMAND_RUN_ALONE, "plan", NULL, "print the plan and end", store_plan},
     {COMMAND_RUN | COMMAND_RUN_ALONE, "version", NULL, "print versions and end", store_version},
-    {COMMANDS_ALL | COMMAND_COMPARE, "help", NULL, "print this text (also -h)", store_help},
+    {COMMANDS_ALL | COMMAND_COMPARE | COMMAND_REPORT, "help", NULL, "print this text (also -h)",
+     store_help},
 };
 
 const struct option_group option_group_measuring = {"Measuring and reporting", entries,

@@ -24,26 +24,11 @@ STORE(store_png)
     return STATUS_OK;
 }
 
-STORE(store_out)
-{
-    return option_store_text("out", value, &options->config.out, error);
-}
-
-STORE(store_help)
-{
-    (void)value;
-    (void)error;
-    options->is_help = true;
-    return STATUS_OK;
-}
-
 static const struct option_entry entries[] = {
     {COMMAND_RUN | COMMAND_RUN_ALONE | COMMAND_SWEEP, "report", NULL,
      "write report.html with charts at the end", store_report},
-    {COMMAND_REPORT, "out", "FILE", "the page (report.html)", store_out},
     {COMMAND_REPORT, "text", NULL, "charts as text on standard output, and no page", store_text},
     {COMMAND_REPORT, "png", NULL, "each chart as a PNG file beside the page, too", store_png},
-    {COMMAND_REPORT, "help", NULL, "print this text (also -h)", store_help},
 };
 
 const struct option_group option_group_report = {"Charts and report", entries,

@@ -158,8 +158,12 @@ class Report(harness.Case):
         run = self.run_null()
         shutil.copytree(run.folder, self.folder / "the other")
         self.append("report", run.folder, self.folder / "the other")
-        _, page = self.check_page(self.folder / "report.html")
-        self.assertIn("2 the other", page.text)
+        text, _ = self.check_page(self.folder / "report.html")
+        self.assertIn('<a href="#run2">the other</a>', text)
+        self.append("report", run.folder, run.folder)
+        text, _ = self.check_page(self.folder / "report.html")
+        for number in (1, 2):
+            self.assertIn(f'<a href="#run{number}">{number} {run.folder.name}</a>', text)
 
     def test_sweep(self):
         out = self.folder / "sweep"

@@ -182,7 +182,7 @@ static void test_html(void **state)
     buffer_init(&page);
     html_add_text(&page, "<b a=\"1\" b='2'> & \x1b[31m \xff\n");
     assert_string_equal(buffer_text(&page),
-                        "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt; &amp; ?[31m ??");
+                        "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt; &amp; ?[31m ? ");
     buffer_clear(&page);
     html_add_text(&page, NULL);
     assert_string_equal(buffer_text(&page), "");
