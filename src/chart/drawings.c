@@ -8,9 +8,9 @@
 /* A separator stands before each. */
 static enum status split(struct drawings *drawings, size_t wanted, struct error *error)
 {
-    const char *at = drawings->output.bytes;
-    const char *const end = at + drawings->output.length;
-    at = wanted == 0 ? NULL : memchr(at, SCRIPT_SEPARATOR, drawings->output.length);
+    const char *const text = buffer_text(&drawings->output);
+    const char *const end = text + drawings->output.length;
+    const char *at = memchr(text, SCRIPT_SEPARATOR, drawings->output.length);
     while (at != NULL && drawings->count < wanted) {
         at++;
         const char *next = memchr(at, SCRIPT_SEPARATOR, (size_t)(end - at));

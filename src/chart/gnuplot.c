@@ -15,8 +15,6 @@ enum {
     READ_BYTES = 65536
 };
 
-extern char **environ;
-
 /* Its three streams, files without a name: it never waits for this program to read. */
 struct streams {
     FILE *in, *out, *err;
@@ -37,7 +35,7 @@ static enum status open_streams(struct streams *streams, const struct buffer *sc
     if (streams->in == NULL || streams->out == NULL || streams->err == NULL) {
         return refuse(error, "no temporary file for gnuplot");
     }
-    if (fwrite(script->bytes, 1, script->length, streams->in) != script->length ||
+    if (fwrite(buffer_text(script), 1, script->length, streams->in) != script->length ||
         fflush(streams->in) != 0 || fseek(streams->in, 0, SEEK_SET) != 0) {
         return refuse(error, "the script for gnuplot cannot be written");
     }
@@ -90,8 +88,8 @@ static void read_words(FILE *err, char *words, size_t bytes)
         length--;
     }
     words[length] = '\0';
-    for (char *at = words; *at != '\0'; at++) {
-        *at = *at == '\n' || *at == '\r' ? ' ' : *at;
+    for (char *at = strpbrk(words, "\r\n"); at != NULL; at = strpbrk(at, "\r\n")) {
+        *at = ' ';
     }
 }
 

@@ -13,6 +13,6 @@
 #define PAGE_BEGIN "<!DOCTYPE html>\n<html lang=\"en\" data-made-by=\"append\">\n"
 
 /* Draws the charts and adds the page. REJECTED: *error says why. */
-enum status page_add(struct buffer *page, const struct report_set *set, struct error *error);
+enum status page_add(struct buffer *html, const struct report_set *set, struct error *error);
 
 #endif

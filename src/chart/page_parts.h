@@ -25,7 +25,7 @@ const char *page_verdict_class(const char *verdict);
 void page_add_charts(struct page *page, size_t first, size_t count);
 
 /* A run's own section; `level` is that of its heading, 1 or 2. */
-void page_add_run(struct page *page, size_t run, int level);
+void page_add_run(struct page *page, size_t index, int level);
 
 /* Ledgers, latencies, errors, limits, events. */
 void page_add_run_tables(struct page *page, const struct report_run *run);
@@ -34,7 +34,7 @@ void page_add_run_tables(struct page *page, const struct report_run *run);
 void page_add_run_environment(struct page *page, const struct report_run *run);
 
 /* The four tables of a sweep and its curves. */
-void page_add_sweep(struct page *page, const struct report_sweep *sweep);
+void page_add_sweep(struct page *page, const struct report_sweep *entry);
 
 /* All runs, a row each. */
 void page_add_overview(struct page *page);

@@ -47,8 +47,9 @@ static enum status write_whole(const char *path, const char *begin, const struct
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
         return STATUS_REJECTED;
     }
-    char temporary[PATH_BYTES + 16];
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.new", path) >= sizeof temporary) {
+    char temporary[PATH_BYTES + 32];
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.%ld.new", path, (long)getpid()) >=
+        sizeof temporary) {
         error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", path);
         return STATUS_REJECTED;
     }

@@ -1,10 +1,15 @@
 #include "chart/svg.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "chart/html.h"
 #include "chart/script.h"
+
+enum {
+    COLOR_BYTES = 32 /* more than rgb(255, 255, 255) */
+};
 
 /* A part of the drawing that is looked at: [at, end). */
 struct reader {
@@ -26,7 +31,7 @@ static bool begins(const struct reader *reader, const char *what)
 }
 
 /* The page's name of a colour; NULL: it is none of the script's. */
-static const char *ink_name(unsigned blue, char name[16])
+static const char *ink_name(unsigned long blue, char name[16])
 {
     static const char *const names[] = {
         [SCRIPT_INK_TEXT] = "--ink",
@@ -40,24 +45,36 @@ static const char *ink_name(unsigned blue, char name[16])
     if (blue < SCRIPT_INK_SERIES || blue >= SCRIPT_INK_SERIES + CHART_SERIES_MAX) {
         return NULL;
     }
-    snprintf(name, 16, "--s%u", blue - SCRIPT_INK_SERIES + 1);
+    snprintf(name, 16, "--s%lu", blue - SCRIPT_INK_SERIES + 1);
     return name;
 }
 
 /* rgb(0, 0, N) of the script becomes a colour of the page. False: there is none here. */
 static bool add_color(struct reader *reader)
 {
-    unsigned red, green, blue;
-    int length = 0;
-    char text[32], name[16];
-    const size_t left = (size_t)(reader->end - reader->at);
-    snprintf(text, sizeof text, "%.*s", (int)(left < 31 ? left : 31), reader->at);
-    if (sscanf(text, "rgb(%3u,%3u,%3u)%n", &red, &green, &blue, &length) != 3 || length == 0 ||
-        red != 0 || green != 0 || ink_name(blue, name) == NULL) {
+    unsigned long parts[3] = {0};
+    char text[COLOR_BYTES], name[16];
+    if (!begins(reader, "rgb(")) {
         return false;
     }
-    buffer_add_format(reader->page, "var(%s)", ink_name(blue, name));
-    reader->at += length;
+    const size_t left = (size_t)(reader->end - reader->at);
+    snprintf(text, sizeof text, "%.*s", (int)(left < sizeof text ? left : sizeof text - 1),
+             reader->at);
+    char *at = text + strlen("rgb(");
+    for (size_t i = 0; i < 3; i++) {
+        char *end;
+        parts[i] = strtoul(at, &end, 10);
+        if (end == at || *end != (i < 2 ? ',' : ')')) {
+            return false;
+        }
+        at = end + 1;
+    }
+    const char *ink = parts[0] == 0 && parts[1] == 0 ? ink_name(parts[2], name) : NULL;
+    if (ink == NULL) {
+        return false;
+    }
+    buffer_add_format(reader->page, "var(%s)", ink);
+    reader->at += at - text;
     return true;
 }
 
