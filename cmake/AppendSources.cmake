@@ -275,6 +275,7 @@ set(append_machbase_sources
     src/adapters/machbase_encode.c
     src/adapters/machbase_error.c
     src/adapters/machbase_library.c
+    src/adapters/machbase_limits.c
     src/adapters/machbase_query.c
     src/adapters/machbase_recognise.c
     src/adapters/machbase_string.c)

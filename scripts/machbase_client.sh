@@ -24,8 +24,8 @@ if [ ! -f "$folder/$library" ]; then
     mkdir -p "${folder%/*}"
     temp=$(mktemp -d "$folder.XXXXXX")
     trap 'rm -rf "$temp"' EXIT
-    timeout 120 python3 -m pip --disable-pip-version-check download --quiet --no-deps --no-cache-dir \
-        --retries 1 --dest "$temp" "$name==$version" </dev/null >&2 ||
+    timeout 120 python3 -m pip --disable-pip-version-check download --quiet --no-deps \
+        --no-cache-dir --retries 1 --dest "$temp" "$name==$version" </dev/null >&2 ||
         { echo "machbase_client.sh: pip cannot fetch $name==$version" >&2; exit 1; }
     echo "$sha256  $temp/$wheel" | sha256sum --check --status ||
         { echo "machbase_client.sh: $wheel is not the file that it was" >&2; exit 1; }

@@ -8,7 +8,8 @@ run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsq
     libmariadb-dev unixodbc-dev libjansson-dev gnuplot-nox'
 test_packages='git postgresql postgresql-client mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
-    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml'
+    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
+    python3-pip'
 bench_packages='sysbench'
 
 case "${1:-run}" in
@@ -33,6 +34,7 @@ is_there_by_another_name() {
     gnuplot-nox) command -v gnuplot >/dev/null ;;
     clang) command -v clang >/dev/null ;;
     libclang-rt-dev) can_fuzz ;;
+    python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     *) false ;;
     esac
 }

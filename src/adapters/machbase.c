@@ -29,4 +29,5 @@ const struct adapter adapter_machbase = {
     .count = machbase_count,
     .query = machbase_query,
     .read_numbers = machbase_read_numbers,
+    .server_limits = machbase_server_limits,
 };

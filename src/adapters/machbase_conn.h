@@ -107,6 +107,10 @@ enum status machbase_append_close(struct adapter_conn *conn, uint64_t *accepted,
 
 /* machbase_query.c */
 
+/* Reads the first column of the first row as text; "" when there is none. */
+enum status machbase_read_text(struct adapter_conn *conn, const char *sql, char *text, size_t size,
+                               struct error *error);
+
 enum status machbase_execute(struct adapter_conn *conn, const char *sql, struct error *error);
 enum status machbase_query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
                            struct error *error);
@@ -115,5 +119,10 @@ enum status machbase_count(struct adapter_conn *conn, const struct table *table,
 enum status machbase_read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
                                   bool (*take)(void *context, const int64_t *values), void *context,
                                   struct error *error);
+
+/* machbase_limits.c */
+
+enum status machbase_server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                   struct error *error);
 
 #endif

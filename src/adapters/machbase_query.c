@@ -192,6 +192,30 @@ static enum status read_cells(const struct cell *cells, size_t columns, int64_t 
     return STATUS_OK;
 }
 
+enum status machbase_read_text(struct adapter_conn *conn, const char *sql, char *text, size_t size,
+                               struct error *error)
+{
+    machbase_handle statement = NULL;
+    long length = MACHBASE_NULL_DATA;
+    enum status status = start(conn, sql, &statement, error);
+    text[0] = '\0';
+    if (status == STATUS_OK) {
+        machbase_result result =
+            conn->call->SQLBindCol(statement, 1, MACHBASE_C_CHAR, text, (long)size, &length);
+        if (machbase_succeeded(result)) {
+            result = conn->call->SQLFetch(statement);
+        }
+        if (!machbase_succeeded(result) && result != MACHBASE_NO_DATA) {
+            status = machbase_call_error(conn, statement, error);
+        }
+        if (result == MACHBASE_NO_DATA || length == MACHBASE_NULL_DATA) {
+            text[0] = '\0';
+        }
+    }
+    end(conn, statement);
+    return status;
+}
+
 /* What is done with the rows of a query of numbers. */
 struct reading {
     size_t columns;
@@ -256,7 +280,7 @@ enum status machbase_count(struct adapter_conn *conn, const struct table *table,
                            struct error *error)
 {
     struct counted counted = {0, false};
-    struct cell cell;
+    struct cell cell = {.length = MACHBASE_NULL_DATA};
     int64_t value = 0;
     const struct reading reading = {1, &cell, &value, take_count, &counted};
     struct buffer sql;

@@ -9,6 +9,9 @@
 #include "runs/saved_run.h"
 #include "runs/saved_sweep.h"
 
+/* An interval with ends so far apart is not worth its figures. */
+#define VAGUE 3
+
 static const char *const finding_names[] = {
     [COMPARE_NOT_TESTED] = "not tested",
     [COMPARE_UNSURE] = "unsure",
@@ -45,10 +48,14 @@ void compare_judge(struct compare_test *test, double threshold)
         test->finding = COMPARE_MORE;
     } else if (ratio->low >= 1 - threshold && ratio->high <= 1 + threshold) {
         test->finding = COMPARE_ALIKE;
+    } else if (ratio->high > VAGUE * ratio->low) {
+        test->finding = COMPARE_UNSURE;
+        snprintf(test->why, sizeof test->why, "it varies too much within A or B to tell anything");
     } else {
         test->finding = COMPARE_UNSURE;
         snprintf(test->why, sizeof test->why,
-                 "B may have from %.1f %% less to %.1f %% more: longer or steadier runs tell more",
+                 "B may have from %.1f %% less to %.1f %% more: longer, steadier or more runs tell "
+                 "more",
                  fmax(0, 100 * (1 - ratio->low)), fmax(0, 100 * (ratio->high - 1)));
     }
 }

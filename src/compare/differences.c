@@ -10,6 +10,9 @@
 /* Shares of other programs that differ by no more are alike: percent of all CPUs. */
 #define OTHERS_ALIKE 5
 
+/* Above this, programs wait for CPUs. */
+#define BUSY_PERCENT 90
+
 enum {
     NAME_BYTES = 128
 };
@@ -177,18 +180,44 @@ static bool add_outcome(json_t *list, const char *side, const struct saved_run *
                                  text_of(run, "outcome.exit_reason"));
 }
 
-/* Share of the CPUs that neither the server nor append used; NAN: not known. */
-static double others_percent(const struct saved_run *run)
+struct load {
+    bool is_known;
+    double host;   /* percent of all CPUs of this machine, while sessions worked */
+    double others; /* of these, neither the server's nor append's */
+};
+
+static struct load load_of(const struct saved_run *run)
 {
     const json_t *host = saved_run_json(run, "resources.mean_host_cpu_percent");
     const json_t *client = saved_run_json(run, "resources.mean_client_cpu_percent");
     const json_t *server = saved_run_json(run, "resources.mean_server_cpu_percent");
-    if (host == NULL || client == NULL) {
-        return (double)NAN;
-    }
     const double others =
         json_number_value(host) - json_number_value(client) - json_number_value(server);
-    return others > 0 ? others : 0;
+    return (struct load){.is_known = host != NULL && client != NULL,
+                         .host = json_number_value(host),
+                         .others = others > 0 ? others : 0};
+}
+
+/* CPUs were short, and most of what they did was for other programs. */
+static bool is_disturbed(const struct load *load)
+{
+    return load->is_known && load->host >= BUSY_PERCENT && load->others >= load->host / 2;
+}
+
+static bool add_load(json_t *list, const struct saved_run *a, const struct saved_run *b,
+                     bool *is_clouded)
+{
+    const struct load first = load_of(a), second = load_of(b);
+    const bool is_moved =
+        first.is_known && second.is_known && fabs(first.others - second.others) > OTHERS_ALIKE;
+    if (!is_moved && !is_disturbed(&first) && !is_disturbed(&second)) {
+        return true;
+    }
+    *is_clouded = true;
+    return add_line(list,
+                    "other programs used %.0f %% of this machine's CPUs in A and %.0f %% in B: a "
+                    "difference may be theirs",
+                    first.others, second.others);
 }
 
 bool differences_add_cautions(json_t *list, const struct saved_run *a, const struct saved_run *b,
@@ -203,13 +232,5 @@ bool differences_add_cautions(json_t *list, const struct saved_run *a, const str
         !add_line(list, "the pace follows --rate, which is not the same in both")) {
         return false;
     }
-    const double first = others_percent(a), second = others_percent(b);
-    if (!(fabs(first - second) > OTHERS_ALIKE)) {
-        return true; /* also when one is not known */
-    }
-    *is_clouded = true;
-    return add_line(list,
-                    "other programs used %.0f %% of this machine's CPUs in A and %.0f %% in B: a "
-                    "difference may be theirs",
-                    first, second);
+    return add_load(list, a, b, is_clouded);
 }

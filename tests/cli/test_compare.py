@@ -28,7 +28,7 @@ class Compare(harness.Case):
             csv.writer(file).writerows(rows)
 
     def made_up(self, name, pace, noise=0.05, seed=1, seconds=SECONDS, course=0.0, others=0.0,
-                **plan):
+                own=50, **plan):
         """A run that appended for so many seconds at so many rows/s, with noise and a course."""
         folder = self.folder / name
         shutil.copytree(self.model, folder)
@@ -66,7 +66,7 @@ class Compare(harness.Case):
         value = json.loads(path.read_text())
         value["plan"].update(plan, out_folder=str(folder))
         value["outcome"].update(verdict="VALID", exit_code=0)
-        value["resources"].update(mean_host_cpu_percent=50 + others, mean_client_cpu_percent=50,
+        value["resources"].update(mean_host_cpu_percent=own + others, mean_client_cpu_percent=own,
                                   mean_server_cpu_percent=None)
         path.write_text(json.dumps(value))
         return folder
@@ -132,6 +132,14 @@ class Compare(harness.Case):
         self.assertFalse(self.pace(compared)["is_regression"])
         self.assertTrue(compared["is_clouded"])
         self.assertIn("0 % of this machine's CPUs in A and 40 % in B", compared["cautions"][0])
+
+    def test_a_machine_that_is_busy_with_others(self):
+        a = self.made_up("a", 20000, own=10, others=85)
+        b = self.made_up("b", 15000, own=10, others=85, seed=2)
+        compared = self.compare(a, b)
+        self.assertEqual(self.pace(compared)["finding"], "less")
+        self.assertFalse(self.pace(compared)["is_regression"])
+        self.assertIn("85 % of this machine's CPUs in A", compared["cautions"][0])
 
     def test_differences_come_first(self):
         a = self.made_up("a", 20000)

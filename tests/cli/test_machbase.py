@@ -186,6 +186,10 @@ class Runs(OnStandin):
         self.stand_in()
         ended = self.append("check", "50", self.standin.url, "--client-lib", self.library, "--json")
         self.assertEqual(json.loads(ended.out)["sessions"], 50)
+        self.standin.allow_sessions(20)
+        ended = self.append("check", "50", self.standin.url, "--client-lib", self.library, code=4)
+        self.assertRegex(ended.reason, r"MAX_SESSION_COUNT")
+        self.assertRegex(ended.out, r"MAX_SESSION_COUNT = N in")
 
 
 class Refusals(OnStandin):
@@ -235,7 +239,8 @@ class Refusals(OnStandin):
 
     def test_sessions(self):
         self.stand_in(max_sessions=3)
-        _, run = self.load(6, 600, code=4)
+        self.append(6, 600, self.standin.url, "--client-lib", self.library, code=4)
+        _, run = self.load(6, 600, "--no-check", code=4)
         self.assertGreaterEqual(run.sessions["refused"], 1)
         self.assertEqual(run.sessions["connected"] + run.sessions["refused"], 6)
         self.check_bounds(run)

@@ -1,5 +1,5 @@
-"""The stand-in for a Machbase server: each of its switches does what it says, and what it keeps of a
-row is the row that the vendor's client library was given."""
+"""The stand-in for a Machbase server: each of its switches does what it says, and what it keeps of
+a row is the row that the vendor's client library was given."""
 
 import random
 import struct
@@ -83,8 +83,8 @@ class Rows(OnStandin):
         back, _ = self.check_back(
             (0, -32767, -2**31 + 1, -2**63 + 1, -3.4e38, -1.79e308, b"h" * 128, b"m" * 512,
              "0.0.0.0", "::"),
-            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 1e38 / 3, 1e308 / 3, b"\xc3\xa4", b'a,"b"\n\'c',
-             "255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+            (2**63 - 1, 32767, 2**31 - 1, 2**63 - 1, 1e38 / 3, 1e308 / 3, b"\xc3\xa4",
+             b'a,"b"\n\'c', "255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
             (1, 0, 0, 0, 1e-38, 5e-324, b"0", b" ", "1.2.3.4", "::ffff:1.2.3.4"))
         self.assertEqual(back[0][:4], ["0", "-32767", "-2147483647", "-9223372036854775807"])
         self.assertEqual(back[0][6:], ["h" * 128, "m" * 512, "0.0.0.0", "::"])
@@ -108,6 +108,9 @@ class Rows(OnStandin):
         result = client.execute("select n1, n2, n3, n4, n5, host, msg, ip4, ip6 from syslog_table "
                                 "where n1 is null and n2 is null")
         self.assertEqual(result, [[None] * 9])
+        result = client.execute("select coalesce(n2, -1), nvl(n3, 7) from syslog_table where n2 is "
+                                "null")
+        self.assertEqual(result, [["-1", "4"], ["-1", "7"]])
 
     def test_wrong_place_is_found(self):
         """What one byte in a wrong place becomes is no longer the value."""
@@ -185,9 +188,11 @@ class Statements(OnStandin):
         for sql, rows in (
                 ("select count(*) from SYSLOG_TABLE where N2 = 4", [["5"]]),
                 ("select distinct n2 from syslog_table where n1 is not null", [["3"], ["4"]]),
-                ("select n2, n3 from syslog_table where n2 = 4 and n3 >= 3", [["4", "3"], ["4", "4"]]),
+                ("select n2, n3 from syslog_table where n2 = 4 and n3 >= 3",
+                 [["4", "3"], ["4", "4"]]),
                 ("select \"N3\" from syslog_table limit 2", [["0"], ["1"]]),
-                ("select coalesce(n1, -1), nvl(n3, 0) from syslog_table where n3 > 8", [["5", "9"]]),
+                ("select coalesce(n1, -1), nvl(n3, 0) from syslog_table where n3 > 8",
+                 [["5", "9"]]),
                 ("select n3 from syslog_table where host <> 'host'", [])):
             for is_prepared in (False, True):
                 self.assertEqual(self.client.execute(sql, is_prepared), rows, sql)

@@ -64,27 +64,50 @@ class Garbage(harness.Case):
         for data in (self.packet(8, b"", length=(1 << 30) - 1), self.packet(8, b"abc"),
                      self.packet(8, struct.pack("<IIQ", 0x40, 2, 2**64 - 1) + b"x"),
                      self.packet(8, struct.pack("<IIQ", 0x40, 2, 2**64 - 8) + bytes(16)),
+                     self.packet(8, self.text(0x40, b"sel")
+                                 + struct.pack("<IIQ", 0, 2, 3) + b"a_b"),
                      self.packet(8, b"", part=2), self.packet(8, b"", part=1),
                      self.packet(12, struct.pack("<IIQ", 0x23, 3, 4) + bytes(8)),
                      self.packet(8, self.text(0x40, b"select" + b"(" * 9000))):
             self.talk(self.login() + data)
         self.assertEqual(self.standin.status()["sessions"], 0)
 
+    ROW = (b"\0" + struct.pack("<I", 1) + b"\0" + bytes(8) + struct.pack("<iI", 7, 2) + b"xy"
+           + b"\x06" + bytes(16))
+
+    def append(self, *rows):
+        """Messages that append to a new table t."""
+        units = b"".join(struct.pack("<IIQ", 0x23, 3, len(row)) + row + bytes(-len(row) % 8)
+                         for row in rows)
+        return (self.packet(8, self.text(0x40, b"create table t (a int, b varchar(9), c ipv6)")
+                            + struct.pack("<IIQ", 0x22, 11, 0))
+                + self.packet(11, struct.pack("<IIQ", 0x22, 11, 1) + self.text(0x25, b"t"))
+                + self.packet(12, units, 1)
+                + self.packet(13, struct.pack("<IIQ", 0x22, 11, 1)))
+
+    def test_rows_that_are_none(self):
+        wrong = {"is compressed": b"\1" + self.ROW[1:],
+                 "ends too early": self.ROW[:-1],
+                 "more bytes than its columns": self.ROW + b"\0",
+                 "another number of NULL bytes": self.ROW[:1] + b"\2" + self.ROW[2:],
+                 "longer than its column": self.ROW[:18] + b"\x0a" + self.ROW[19:22] + b"x" * 10
+                                           + self.ROW[24:],
+                 "of neither family": self.ROW[:-17] + b"\4" + self.ROW[-16:]}
+        back = self.talk(self.login() + self.append(*wrong.values(), b"", b"\0", self.ROW))
+        for why in wrong:
+            self.assertIn(why.encode(), back)
+        self.assertEqual(back.count(struct.pack("<I", 2446) + b"_MCr"), len(wrong) + 2)
+        counts = struct.pack("<IIQIIQ", 0x61, 11, 1, 0x62, 11, len(wrong) + 2)
+        self.assertTrue(back.endswith(counts), back)
+        self.assertEqual(self.standin.count("t"), 1)
+
     def test_noise(self):
         """Messages that are right but for some bytes: it may refuse them all, and lives."""
         maker = random.Random(20)
-        table = self.packet(8, self.text(0x40, b"create table t (a int, b varchar(9), c ipv6)")
-                            + struct.pack("<IIQ", 0x22, 11, 0))
-        opened = self.packet(11, struct.pack("<IIQ", 0x22, 11, 1) + self.text(0x25, b"t"))
-        row = b"\0" + struct.pack("<I", 1) + b"\0" + bytes(8) + struct.pack("<iI", 7, 2) + b"xy" \
-            + b"\x06" + bytes(16)
-        data = self.packet(12, struct.pack("<IIQ", 0x23, 3, len(row)) + row
-                           + bytes(-len(row) % 8), 1)
-        closed = self.packet(13, struct.pack("<IIQ", 0x22, 11, 1))
         query = self.packet(8, self.text(0x40, b"select a, b from t where a = 7")
                             + struct.pack("<IIQ", 0x22, 11, 2))
         fetched = self.packet(9, struct.pack("<IIQ", 0x50, 9, 2) + struct.pack("<IIQ", 0x51, 10, 9))
-        right = table + opened + data + closed + query + fetched
+        right = self.append(self.ROW) + query + fetched
         back = self.talk(self.login() + right)
         self.assertIn(b"\0\0\0\7\0\0\0\2xy", back)
         for _ in range(harness.fewer(1500)):
@@ -117,6 +140,11 @@ class Program(harness.Case):
         socket.create_connection(("127.0.0.1", port)).close()
         process.terminate()
         self.assertEqual(process.wait(harness.GUARD_S), 0)
+
+    def test_loopback_only(self):
+        port = int(self.start_program().stdout.readline())
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port))
 
     def test_port_in_use(self):
         first = self.start_program()

@@ -53,8 +53,9 @@ struct fixture {
     const char *duplicate_sqlstate; /* of a second row with the same key; NULL: not looked at */
     const char *endless_sql;        /* a query that runs for a minute */
     const char *port_sql;           /* asks the server for its port; NULL: it has none */
-    const char *indexes_sql; /* create table indexed (a, b, c, d, e), of which only e is unique by
-                                itself; NULL: as the others do */
+    const char *indexes_sql;   /* create table indexed (a, b, c, d, e), of which only e is unique by
+                                  itself; NULL: as the others do */
+    const char *session_limit; /* name of the server's first; NULL: max_connections */
     const char *keyed_sql;   /* create table keyed (id int, v varchar(60)), where there are no keys;
                                 NULL:   with a primary key */
     const char *one_row_sql; /* a query of one row, where it needs a table; NULL: select 1 */

@@ -58,7 +58,7 @@ static bool start(const char *program)
             close(to[i]);
             close(from[i]);
         }
-        execl(program, program, "--control", (char *)NULL);
+        execl(program, program, "--control", "--max-sessions", "1000", (char *)NULL);
         _exit(127);
     }
     close(to[0]);
@@ -261,6 +261,7 @@ static struct fixture fixture = {
     .read_text = read_text,
     .break_connections = break_connections,
     .port_sql = "port",
+    .session_limit = "MAX_SESSION_COUNT",
     .keyed_sql = "create table keyed (id int, v varchar(60))",
     .one_row_sql = "select value from v$property where name = 'MAX_SESSION_COUNT'",
     .usable_sql = "select 11, -12 from v$property where name = 'MAX_SESSION_COUNT'",

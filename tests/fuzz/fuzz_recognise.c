@@ -4,6 +4,9 @@
 #if APPEND_HAVE_POSTGRESQL
 #include "adapters/postgresql_recognise.h"
 #endif
+#if APPEND_HAVE_MACHBASE
+#include "adapters/machbase_recognise.h"
+#endif
 #if APPEND_HAVE_MARIADB
 #include "adapters/mariadb_recognise.h"
 #endif
@@ -17,6 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #endif
 #if APPEND_HAVE_MARIADB
     claims += mariadb_is_greeting(data, size) ? 1 : 0;
+#endif
+#if APPEND_HAVE_MACHBASE
+    claims += machbase_is_answer(data, size) ? 1 : 0;
 #endif
     fuzz_require(size > 0 || claims == 0, "silence is no answer");
     fuzz_require(claims < 2, "one answer is of one database");
