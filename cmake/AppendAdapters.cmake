@@ -39,10 +39,14 @@ function(append_find_adapter name module)
 endfunction()
 
 # append_load_adapter(<name>): an adapter that loads its client library at run time. It needs nothing
-# to build, so it is ON or OFF.
+# to build, so it is ON or OFF. The libraries are for 64-bit systems.
 function(append_load_adapter name)
     string(TOUPPER ${name} upper)
-    option(APPEND_ADAPTER_${upper} "Build the ${name} adapter" ON)
+    set(default OFF)
+    if(CMAKE_SIZEOF_VOID_P EQUAL 8)
+        set(default ON)
+    endif()
+    option(APPEND_ADAPTER_${upper} "Build the ${name} adapter" ${default})
     if(APPEND_ADAPTER_${upper})
         set(is_built 1)
         set(line "built (loads its client library at run time)")

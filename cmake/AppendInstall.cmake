@@ -68,7 +68,8 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "load generator that finds how many sessio
 set(CPACK_PACKAGE_DESCRIPTION
 "Opens sessions to a database that all append rows through its bulk path and
 count them, and reports what that costs and which limit stops them. For
-PostgreSQL, MariaDB, MySQL, SQLite and whatever an ODBC driver reaches.")
+PostgreSQL, MariaDB, MySQL, SQLite, Machbase and whatever an ODBC driver
+reaches.")
 set(CPACK_PACKAGE_FILE_NAME append-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -17,7 +17,7 @@ set -euo pipefail
 
 fail() { echo "ci-smoke.sh: $1" >&2; exit "$2"; }
 
-[ $# -ge 1 ] && [ "${1#-}" = "$1" ] || fail 'usage: scripts/ci-smoke.sh TARGET [option of append …]' 2
+case ${1:--} in -*) fail 'usage: scripts/ci-smoke.sh TARGET [option of append …]' 2 ;; esac
 target=$1
 shift
 sessions=${SESSIONS:-20} records=${RECORDS:-20000} wait=${WAIT:-60} out=${OUT:-append-smoke}

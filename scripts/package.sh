@@ -32,6 +32,7 @@ echo "package.sh: $deb" "$build"/append-*.tar.gz
 
 [ "$(id -u)" -eq 0 ] || fail 'try needs root'
 command -v debootstrap >/dev/null || fail 'try needs debootstrap'
+# shellcheck disable=SC1091 # a file of the system
 suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 root=$(mktemp -d)
 finish() {

@@ -46,3 +46,10 @@ int folder_remove(const char *path)
     }
     return errno == ENOENT ? 0 : errno;
 }
+
+bool folder_is_special(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode) &&
+           !S_ISDIR(about.st_mode);
+}

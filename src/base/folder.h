@@ -2,8 +2,14 @@
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
+#include <stdbool.h>
+
 /* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
 int folder_make_parents(const char *path);
+
+/* True: there is a device, pipe or socket at `path`, which a rename of a file onto it would take
+ * away. */
+bool folder_is_special(const char *path);
 
 /* Removes a folder with all that is in it, without following links out of it. Returns 0, also when
  * there is none, or errno. */

@@ -14,6 +14,7 @@
 
 enum {
     OUTPUT_BYTES_MAX = 4 << 20,
+    NOT_STARTED_STATUS = 127,
     WAIT_STEP_NS = 5 * 1000 * 1000
 };
 
@@ -173,7 +174,10 @@ enum subprocess_end subprocess_run(struct subprocess *child, char *const argv[],
         return SUBPROCESS_KILLED;
     }
     child->exit_status = WEXITSTATUS(wait_status);
-    return SUBPROCESS_EXITED;
+    /* how posix_spawn may tell it where the two share no memory */
+    const bool is_missing = child->exit_status == NOT_STARTED_STATUS && child->out.length == 0 &&
+                            child->err.length == 0;
+    return is_missing ? SUBPROCESS_NOT_FOUND : SUBPROCESS_EXITED;
 }
 
 void subprocess_fini(struct subprocess *child)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "chart/gnuplot.h"
 #include "chart/page.h"
 #include "chart/script.h"
@@ -26,6 +27,11 @@ static enum status check_old(const char *path, const char *begin, struct error *
 {
     char bytes[128];
     const size_t wanted = strlen(begin);
+    if (folder_is_special(path)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s is a device or a pipe: give the name of a file with --out", path);
+        return STATUS_REJECTED;
+    }
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return errno == ENOENT ? STATUS_OK : refuse(error, path);

@@ -18,7 +18,7 @@
 
 /* All zero but the plan at first; ended by job_release, however far it came. */
 struct job {
-    struct plan plan; /* owned */
+    struct plan plan;           /* owned */
     struct container container; /* of the server, when the plan names one */
     struct client_library library;
     struct setup setup;

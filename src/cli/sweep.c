@@ -227,7 +227,7 @@ static enum exit_code run_one(struct work *work, size_t index, struct error *err
     if (argv == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a run");
     } else {
-        status = run_process_start(&pid, argv, log_path, error);
+        status = run_process_start(&pid, argv, log_path, work->files.folder, error);
     }
     free(argv);
     if (status != STATUS_OK) {

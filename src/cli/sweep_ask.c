@@ -31,6 +31,10 @@ static const char *const of_this_call[] = {"out", "quiet", "json", "report", "re
 static const char *const of_the_sweep[] = {"sessions",  "records",  "repeat",
                                            "keep-rows", "recreate", NULL};
 
+/* What may be another when a sweep goes on: where things are, not what is measured. */
+static const char *const of_the_place[] = {"server-pid", "server-cgroup", "password-file",
+                                           "metrics",    "metrics-file",  NULL};
+
 /* "--batch=50"; NULL: out of memory. */
 static char *word_of(const struct given_option *option)
 {
@@ -91,7 +95,7 @@ static enum exit_code compare_options(const struct sweep_request *request,
                       "--out does not go with --resume: the sweep stays in its folder");
             return EXIT_CODE_USAGE;
         }
-        if (is_one_of(option->name, of_this_call)) {
+        if (is_one_of(option->name, of_this_call) || is_one_of(option->name, of_the_place)) {
             continue;
         }
         char *word = word_of(option);
@@ -139,24 +143,44 @@ static enum exit_code go_back(struct sweep_ask *ask, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* The command line of then, for getopt, which wants texts of its own. 0: out of memory. */
-static int copy_command_line(struct sweep_ask *ask, const char *target)
+/* True when `word` is of an option that was given again, and may be. */
+static bool is_replaced(const char *word, const struct options *given)
+{
+    const size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < given->given_count; i++) {
+        const char *name = given->given[i].name;
+        if (is_one_of(name, of_the_place) && strlen(name) + 2 == length &&
+            strncmp(word + 2, name, length - 2) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The command line of then, with what was given in place of it now, for getopt, which wants texts
+ * of its own. 0: out of memory. */
+static int copy_command_line(struct sweep_ask *ask, const struct options *given, const char *target)
 {
     const struct sweep_request *request = &ask->request;
-    const size_t texts = request->word_count + 2;
-    ask->argv = calloc(texts + 1, sizeof *ask->argv);
-    int count = 0;
-    for (size_t i = 0; i < texts && ask->argv != NULL; i++) {
-        const char *text = i == 0                     ? "sweep"
-                           : i <= request->word_count ? request->words[i - 1]
-                                                      : target;
-        if (text == NULL) {
-            break; /* no target */
-        }
-        ask->argv[count] = strdup(text);
-        if (ask->argv[count++] == NULL) {
+    ask->argv = calloc(request->word_count + given->given_count + 3, sizeof *ask->argv);
+    if (ask->argv == NULL || (ask->argv[0] = strdup("sweep")) == NULL) {
+        return 0;
+    }
+    int count = 1;
+    for (size_t i = 0; i < request->word_count; i++) {
+        if (!is_replaced(request->words[i], given) &&
+            (ask->argv[count++] = strdup(request->words[i])) == NULL) {
             return 0;
         }
+    }
+    for (size_t i = 0; i < given->given_count; i++) {
+        if (is_one_of(given->given[i].name, of_the_place) &&
+            (ask->argv[count++] = word_of(&given->given[i])) == NULL) {
+            return 0;
+        }
+    }
+    if (target != NULL && (ask->argv[count++] = strdup(target)) == NULL) {
+        return 0;
     }
     return count;
 }
@@ -187,7 +211,7 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    const int count = copy_command_line(ask, target);
+    const int count = copy_command_line(ask, &given, target);
     if (count == 0) {
         return out_of_memory(error);
     }

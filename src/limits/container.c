@@ -141,7 +141,7 @@ static enum status find(const char *name, struct container *container, const cha
                   "or --server-cgroup",
                   name);
     } else {
-        error_set(error, errors[0].kind, 0, NULL, "--container %s: %.100s%s%.80s", name,
+        error_set(error, errors[0].kind, 0, NULL, "--container %s: %.110s%s%.80s", name,
                   errors[0].text, failed > 1 ? "; " : "", failed > 1 ? errors[1].text : "");
     }
     return STATUS_REJECTED;

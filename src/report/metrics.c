@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mono.h"
 #include "report/metrics_http.h"
 #include "report/metrics_text.h"
@@ -88,6 +89,12 @@ static void note(struct metrics *metrics, int reason)
 /* Before the first session: all counts are 0. */
 static enum exit_code tell_first(struct metrics *metrics, struct error *error)
 {
+    const char *path = metrics->plan->metrics_file;
+    if (path != NULL && folder_is_special(path)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--metrics-file '%.120s' is a device or a pipe: give the name of a file", path);
+        return EXIT_CODE_USAGE;
+    }
     struct recorder_snapshot *nothing = calloc(1, sizeof *nothing);
     if (nothing == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the metrics");
@@ -97,7 +104,7 @@ static enum exit_code tell_first(struct metrics *metrics, struct error *error)
     free(nothing);
     if (reason != 0) {
         error_set(error, ERROR_USAGE, reason, NULL, "--metrics-file '%.120s' cannot be written: %s",
-                  metrics->plan->metrics_file, strerror(reason));
+                  path, strerror(reason));
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;

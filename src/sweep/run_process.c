@@ -47,13 +47,13 @@ void run_process_prepare(void)
 }
 
 /* In the child: only calls that are safe after a fork. Never returns. */
-static void become(const char *const argv[], int log, int report, pid_t parent)
+static void become(const char *const argv[], int log, int lock, int report, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
-        dup2(log, STDERR_FILENO) >= 0 && setpgid(0, 0) == 0 &&
+        dup2(log, STDERR_FILENO) >= 0 && fcntl(lock, F_SETFD, 0) == 0 && setpgid(0, 0) == 0 &&
         prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
         if (getppid() != parent) {
             _exit(EXIT_FAILURE); /* the sweep was killed before the request to be told of it */
@@ -85,7 +85,7 @@ static int read_report(int report)
     return length == (ssize_t)sizeof number ? number : 0;
 }
 
-enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path,
+enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path, int lock,
                               struct error *error)
 {
     int report[2];
@@ -102,7 +102,7 @@ enum status run_process_start(pid_t *pid, const char *const argv[], const char *
     const pid_t parent = getpid();
     *pid = fork();
     if (*pid == 0) {
-        become(argv, log, report[1], parent);
+        become(argv, log, lock, report[1], parent);
     }
     int number = *pid < 0 ? errno : 0;
     close(log);

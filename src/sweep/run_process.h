@@ -23,8 +23,9 @@ struct run_process_end {
 /* From now on a child that ends wakes run_process_wait, and Ctrl-Z stops it too. Once, at first. */
 void run_process_prepare(void);
 
-/* Starts this program with argv (ended by NULL). */
-enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path,
+/* Starts this program with argv (ended by NULL). It keeps the descriptor `lock` open: what is
+ * locked stays so until the run is over too, when the sweep was killed. */
+enum status run_process_start(pid_t *pid, const char *const argv[], const char *log_path, int lock,
                               struct error *error);
 
 /* Waits for its end, but no longer than the time given or until a signal comes. True: it has ended.

@@ -124,7 +124,8 @@ enum exit_code sweep_files_open(struct sweep_files *files, const char *folder, s
         return fail(error, errno, "open output folder", folder);
     }
     if (flock(files->folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        error_set(error, ERROR_USAGE, 0, NULL, "another append sweep is at work in '%.160s'",
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "another append sweep is at work in '%.160s', or a run that it left behind",
                   folder);
         sweep_files_close(files);
         return EXIT_CODE_USAGE;

@@ -1,8 +1,8 @@
 /*
  * The folder of a sweep and the files in it, but for those of its runs.
  *
- * One program at a time works in a folder: it holds a lock on it. Each file is written beside its
- * old version and then put in its place, so that a reader never sees a half one.
+ * One sweep at a time works in a folder: it holds a lock on it, and so does its run. Each file is
+ * written beside its old version and then put in its place, so that a reader never sees a half one.
  */
 #ifndef SWEEP_SWEEP_FILES_H
 #define SWEEP_SWEEP_FILES_H

@@ -11,7 +11,7 @@ OPTIONS = (
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
     " --json --stack-size --help --version --plan"
 ).split()
-COMMANDS = ("check", "find-max", "sweep")
+COMMANDS = ("check", "compare", "find-max", "sweep")
 
 
 class Help(harness.Case):

@@ -1,5 +1,6 @@
 """--metrics and --metrics-file: what Prometheus gets to read while a run goes on."""
 
+import os
 import re
 import shutil
 import socket
@@ -156,6 +157,11 @@ class Metrics(harness.Case):
                      pattern="is not known")
         self.refused("2", "100", "null:", "--metrics-file", self.folder / "none" / "x.prom", code=2,
                      pattern="--metrics-file .*none.* cannot be written: No such file")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.refused("2", "100", "null:", "--metrics-file", pipe, code=2,
+                     pattern="is a device or a pipe: give the name of a file")
+        self.assertTrue(pipe.is_fifo())
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()

@@ -228,6 +228,16 @@ class Report(harness.Case):
         self.refused("report", run.folder, "--out", self.folder / "no" / "page.html", code=3,
                      pattern="cannot be written: No such file or directory")
         self.assertEqual(list(run.folder.glob("*.new")), [])
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.refused("report", run.folder, "--out", pipe, code=2, pattern="is a device or a pipe")
+        self.assertTrue(pipe.is_fifo())
+
+    def test_left_over_from_a_report_that_was_killed(self):
+        run = self.run_null()
+        (run.folder / "report.html.new").touch()
+        self.append("report", run.folder)
+        self.assertGreater((run.folder / "report.html").stat().st_size, 0)
 
     def fake_gnuplot(self, script):
         folder = self.folder / "bin"

@@ -60,6 +60,7 @@ class Interrupted(harness.Case, Sweeping):
 
     def test_sigterm(self):
         _, sweep = self.interrupt(NAMES[2], signal.SIGTERM)
+        self.assertEqual([run["state"] for run in sweep.runs], ["done"] * 2 + ["pending"] * 2)
         self.resume(sweep)
 
     def test_a_sweep_that_is_killed(self):
@@ -68,11 +69,25 @@ class Interrupted(harness.Case, Sweeping):
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[2])
         child = child_of(process)
+        os.kill(child, signal.SIGSTOP)
         process.kill()
         process.wait()
+        ended = self.append("sweep", "--resume", out, code=2)
+        self.assertIn("or a run that it left behind", ended.reason)
+        os.kill(child, signal.SIGCONT)
         harness.wait_until(lambda: not is_alive(child), "the end of the run")
         self.assertEqual(Sweep(out).json["state"], "running")
         self.resume(self.check_sweep(out))
+
+    def test_a_run_does_not_outlive_its_sweep(self):
+        out = self.out()
+        process = self.start("sweep", "--sessions", 1, "--records", "1M", "--rate", 1000, "null:",
+                             "--out", out)
+        self.wait_for_rows(process, out / "1x1000000")
+        child = child_of(process)
+        process.kill()
+        harness.wait_until(lambda: not is_alive(child), "the end of the run")
+        self.assertEqual(harness.Run(out / "1x1000000").json["outcome"]["exit_code"], 130)
 
     def test_a_second_signal(self):
         """Ends both at once, also when the run does not answer."""
@@ -178,6 +193,20 @@ class Resumed(harness.Case, Sweeping):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)
+
+    def test_options_that_may_change(self):
+        """Where the password is, is not what was measured."""
+        (self.folder / "old").write_text("x")
+        (self.folder / "new").write_text("x")
+        _, sweep = self.sweep(*QUICK, "null:", "--password-file", "old", "--batch=50")
+        (self.folder / "old").unlink()
+        shutil.rmtree(sweep.folder / "2x1000")
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="--password-file old: No")
+        self.append("sweep", "--resume", sweep.folder, "--password-file", "new")
+        again = self.check_sweep(sweep.folder)
+        self.assertEqual({run["state"] for run in again.runs}, {"done"})
+        self.assertEqual(again.json["options"], ["--sessions=1,2", "--records=1k,3k",
+                                                 "--batch=50", "--password-file=new"])
 
     def test_no_folder_of_a_sweep(self):
         self.refused("sweep", "--resume", "nowhere", code=2, pattern="no folder of a sweep")

@@ -141,25 +141,42 @@ static bool parse_options(struct server *server, struct options *options, int ar
     return optind == argc;
 }
 
-static int listen_on(unsigned port, unsigned *bound_port)
+static int listen_at(unsigned port)
 {
     const int one = 1;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
     const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0) {
         return -1;
     }
     (void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(listener, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(listener, BACKLOG) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &length) != 0) {
+        listen(listener, BACKLOG) != 0) {
         close(listener);
         return -1;
     }
-    *bound_port = ntohs(address.sin_port);
+    return listener;
+}
+
+/* Port 0: any that is free below 32,768, where no client's own end of a connection is. */
+static int listen_on(unsigned port, unsigned *bound_port)
+{
+    enum {
+        LOWEST = 20000,
+        COUNT = 12000,
+        TRIES = 100
+    };
+    int listener = -1;
+    if (port != 0) {
+        *bound_port = port;
+        return listen_at(port);
+    }
+    for (unsigned i = 0; i < TRIES && listener < 0; i++) {
+        *bound_port = LOWEST + ((unsigned)getpid() * 7 + i * 101) % COUNT;
+        listener = listen_at(*bound_port);
+    }
     return listener;
 }
 
