@@ -78,7 +78,7 @@ static void take_time_chart(const struct maker *maker, struct chart *chart)
 static void note_merging(struct chart *chart, const struct csv_table *table, const char *how)
 {
     if (table->rows > TIME_LEVELS_MAX) {
-        snprintf(chart->note, sizeof chart->note, "%zu rows each are drawn as one: %s.",
+        snprintf(chart->note, sizeof chart->note, "%zu intervals each are drawn as one: %s.",
                  (table->rows + TIME_LEVELS_MAX - 1) / TIME_LEVELS_MAX, how);
     }
 }
