@@ -166,6 +166,7 @@ set(chart_sources
     src/chart/page_style.c
     src/chart/page_tables.c
     src/chart/report_files.c
+    src/chart/report_json.c
     src/chart/report_set.c
     src/chart/report_text.c
     src/chart/run_charts.c

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "base/units.h"
 #include "chart/report_files.h"
+#include "chart/report_json.h"
 #include "chart/report_set.h"
 #include "chart/report_text.h"
 #include "chart/script.h"
@@ -49,13 +51,6 @@ static enum status print_text(const struct report_set *set, struct error *error)
     return status;
 }
 
-static void print_path(const char *what, const char *path, const char *more)
-{
-    char clean[SAVED_RUN_PATH_BYTES];
-    clean_line(clean, sizeof clean, path, SAVED_RUN_PATH_BYTES);
-    printf("%-10s%s%s\n", what, clean, more);
-}
-
 /* In the folder of a run or sweep; with several, here. */
 static enum status page_path(const struct options *options, char *path, size_t bytes,
                              struct error *error)
@@ -68,32 +63,62 @@ static enum status page_path(const struct options *options, char *path, size_t b
 }
 
 static enum status write_files(const struct report_set *set, const struct options *options,
-                               struct error *error)
+                               struct report_written *written, struct error *error)
 {
-    char path[2 * SAVED_RUN_PATH_BYTES];
-    if (page_path(options, path, sizeof path, error) != STATUS_OK) {
-        return STATUS_REJECTED;
+    char path[sizeof written->page];
+    enum status status = page_path(options, path, sizeof path, error);
+    if (status == STATUS_OK && (!options->is_text_charts || options->config.out != NULL)) {
+        memcpy(written->page, path, sizeof written->page);
+        status = report_files_write_page(set, path, &written->page_bytes, error);
     }
-    if (!options->is_text_charts || options->config.out != NULL) {
-        size_t bytes;
-        char size[UNITS_TEXT_BYTES], more[UNITS_TEXT_BYTES + 32];
-        if (report_files_write_page(set, path, &bytes, error) != STATUS_OK) {
-            return STATUS_REJECTED;
-        }
-        snprintf(more, sizeof more, "  (%zu charts, %s)", set->charts.count,
-                 units_format_bytes(bytes, size));
-        print_path("Report", path, more);
-    }
-    if (options->is_png_charts) {
-        size_t count;
-        if (report_files_write_png(set, path, &count, error) != STATUS_OK) {
-            return STATUS_REJECTED;
-        }
+    if (status == STATUS_OK && options->is_png_charts) {
+        status = report_files_write_png(set, path, &written->png_count, error);
         const size_t length = strlen(path);
         path[length - (length > 5 && strcmp(path + length - 5, ".html") == 0 ? 5 : 0)] = '\0';
-        char more[48];
-        snprintf(more, sizeof more, "-*.png  (%zu files)", count);
-        print_path("Charts", path, more);
+        memcpy(written->png, path, sizeof written->png);
+    }
+    return status;
+}
+
+static void print_path(const char *what, const char *path, const char *more)
+{
+    char clean[SAVED_RUN_PATH_BYTES];
+    clean_line(clean, sizeof clean, path, SAVED_RUN_PATH_BYTES);
+    printf("%-10s%s%s\n", what, clean, more);
+}
+
+static void print_written(const struct report_set *set, const struct report_written *written)
+{
+    char size[UNITS_TEXT_BYTES], more[UNITS_TEXT_BYTES + 48];
+    if (written->page[0] != '\0') {
+        snprintf(more, sizeof more, "  (%zu charts, %s)", set->charts.count,
+                 units_format_bytes(written->page_bytes, size));
+        print_path("Report", written->page, more);
+    }
+    if (written->png[0] != '\0') {
+        snprintf(more, sizeof more, "-*.png  (%zu files)", written->png_count);
+        print_path("Charts", written->png, more);
+    }
+}
+
+/* All that is asked for; on standard output is either text or one JSON object. */
+static enum status make_report(const struct report_set *set, const struct options *options,
+                               struct error *error)
+{
+    struct report_written written = {0};
+    enum status status = options->is_text_charts ? print_text(set, error) : STATUS_OK;
+    if (status == STATUS_OK) {
+        status = write_files(set, options, &written, error);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (!options->config.is_json) {
+        print_written(set, &written);
+    } else if (!report_json_write(stdout, set, &written)) {
+        error_set(error, ERROR_SYSTEM, errno, NULL, "the report could not be written: %s",
+                  strerror(errno));
+        return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
@@ -111,17 +136,16 @@ enum exit_code command_report(int argc, char **argv)
         help_print(COMMAND_REPORT, stdout);
         return command_finish_output();
     }
+    if (options.is_text_charts && options.config.is_json) {
+        error_set(&error, ERROR_USAGE, 0, NULL,
+                  "--text and --json both want standard output: give one of them");
+        return command_fail(EXIT_CODE_USAGE, &error);
+    }
     if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
         STATUS_OK) {
         return fail(&error, true);
     }
-    enum status status = STATUS_OK;
-    if (options.is_text_charts) {
-        status = print_text(&set, &error);
-    }
-    if (status == STATUS_OK) {
-        status = write_files(&set, &options, &error);
-    }
+    const enum status status = make_report(&set, &options, &error);
     report_set_free(&set);
     return status == STATUS_OK ? command_finish_output() : fail(&error, false);
 }

@@ -6,7 +6,6 @@
 
 enum {
     FORMAT_VERSION = 1,
-    REAL_DIGITS = 15,
 };
 
 static void add_side(struct tree root, const char *key, const struct compare_side *side)
@@ -68,10 +67,5 @@ bool compare_write_json(FILE *stream, const struct comparison *comparison)
     }
     tree_count(root, "cells_alone", comparison->cells_alone);
     tree_put(root, "bounds_crossed", json_incref(comparison->crossed));
-    const bool is_written =
-        !has_failed &&
-        json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0 &&
-        fputc('\n', stream) != EOF;
-    json_decref(json);
-    return is_written;
+    return tree_write(stream, json, has_failed);
 }

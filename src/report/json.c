@@ -1,6 +1,5 @@
 #include "report/json.h"
 
-#include <errno.h>
 #include <jansson.h>
 
 #include "base/mono.h"
@@ -13,11 +12,6 @@
 /* Raised when a member changes its meaning or goes; new members do not raise it. */
 enum {
     FORMAT_VERSION = 2
-};
-
-/* Enough for nanoseconds in a run of days, and without the noise of binary fractions. */
-enum {
-    REAL_DIGITS = 15
 };
 
 static void add_server(struct tree root, const struct result *result)
@@ -344,34 +338,13 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_histograms(root, plan, result);
 }
 
-/* Writes the object and frees it. */
-static bool write_root(FILE *stream, json_t *json, bool has_failed)
-{
-    bool is_written = false;
-    if (has_failed) {
-        errno = ENOMEM;
-    } else {
-        errno = 0;
-        is_written =
-            json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) == 0 &&
-            fputc('\n', stream) != EOF && fflush(stream) == 0;
-        if (!is_written && errno == 0) {
-            errno = ENOMEM; /* the library has no other failure left */
-        }
-    }
-    const int number = errno;
-    json_decref(json);
-    errno = number;
-    return is_written;
-}
-
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result)
 {
     bool has_failed = false;
     json_t *json = json_object();
     add_all((struct tree){json, &has_failed}, plan, table, result);
-    return write_root(stream, json, has_failed);
+    return tree_write(stream, json, has_failed);
 }
 
 bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
@@ -382,5 +355,5 @@ bool report_write_search_json(FILE *stream, const struct plan *plan, const struc
     const struct tree root = {json, &has_failed};
     json_levels_add(root, search);
     add_all(root, plan, table, result);
-    return write_root(stream, json, has_failed);
+    return tree_write(stream, json, has_failed);
 }

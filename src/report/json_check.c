@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <jansson.h>
 
 #include "report/check.h"
@@ -27,7 +26,7 @@ static void add_limit(struct tree list, const struct limit *limit)
     tree_text(tree, "fix", limit->fix);
 }
 
-static json_t *build(const struct check_report *report)
+bool check_write_json(FILE *stream, const struct check_report *report)
 {
     bool has_failed = false;
     json_t *json = json_object();
@@ -55,25 +54,5 @@ static json_t *build(const struct check_report *report)
              json_boolean(report->first != NULL && report->first->is_estimate));
     tree_text(outcome, "conclusion", line);
     tree_put(outcome, "exit_code", json_integer((json_int_t)report->code));
-    if (has_failed) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
-}
-
-bool check_write_json(FILE *stream, const struct check_report *report)
-{
-    json_t *json = build(report);
-    if (json == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    errno = 0;
-    const bool is_written = json_dumpf(json, stream, JSON_INDENT(2)) == 0 &&
-                            fputc('\n', stream) != EOF && fflush(stream) == 0;
-    const int number = !is_written && errno == 0 ? ENOMEM : errno;
-    json_decref(json);
-    errno = number;
-    return is_written;
+    return tree_write(stream, json, has_failed);
 }

@@ -1,5 +1,6 @@
 #include "report/tree.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include "base/buffer.h"
@@ -81,4 +82,19 @@ void tree_number(struct tree tree, const char *key, double value)
 void tree_number_if(struct tree tree, const char *key, bool is_known, double value)
 {
     tree_number(tree, key, is_known ? value : (double)NAN);
+}
+
+bool tree_write(FILE *stream, json_t *json, bool has_failed)
+{
+    enum {
+        REAL_DIGITS = 15 /* nanoseconds in a run of days; 95238.1 stays 95238.1 */
+    };
+    const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS);
+    errno = 0;
+    const bool is_written = !has_failed && json_dumpf(json, stream, flags) == 0 &&
+                            fputc('\n', stream) != EOF && fflush(stream) == 0;
+    const int number = !is_written && errno == 0 ? ENOMEM : errno; /* nothing else is left */
+    json_decref(json);
+    errno = number;
+    return is_written;
 }

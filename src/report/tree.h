@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct tree {
     json_t *json;     /* borrowed: owned by what it was added to */
@@ -36,5 +37,9 @@ void tree_number_if(struct tree tree, const char *key, bool is_known, double val
 
 /* A count for tree_append. */
 json_t *tree_integer(uint64_t value);
+
+/* Writes the root, indented, with a line break behind it, flushes, and frees it. `has_failed` is
+ * the tree's. False: out of memory or a failed write (errno is set). */
+bool tree_write(FILE *stream, json_t *json, bool has_failed);
 
 #endif

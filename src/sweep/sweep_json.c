@@ -1,12 +1,6 @@
 #include "sweep/sweep_json.h"
 
-#include <errno.h>
-
 #include "report/tree.h"
-
-enum {
-    REAL_DIGITS = 15 /* 95238.1 stays 95238.1 */
-};
 
 bool sweep_json_can_keep(const char *text)
 {
@@ -93,17 +87,6 @@ bool sweep_json_write(FILE *stream, const struct sweep *sweep, const char *state
 {
     bool has_failed = false;
     json_t *json = json_object();
-    if (json == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
     build((struct tree){json, &has_failed}, sweep, state);
-    if (has_failed) {
-        errno = ENOMEM;
-    } else if (json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) != 0 ||
-               fputc('\n', stream) == EOF) {
-        has_failed = true;
-    }
-    json_decref(json);
-    return !has_failed;
+    return tree_write(stream, json, has_failed);
 }

@@ -142,6 +142,21 @@ class Report(harness.Case):
             self.assertGreater(picture.stat().st_size, 2000)
         self.check_page(page)
 
+    def test_json(self):
+        """What was written and of what, alone on standard output."""
+        run = self.run_null()
+        page = self.folder / "page.html"
+        said = json.loads(self.append("report", run.folder, "--png", "--json", "--out", page).out)
+        self.assertEqual((said["page"], said["page_bytes"]), (str(page), page.stat().st_size))
+        self.assertEqual(said["png_prefix"], str(page.with_suffix("")))
+        self.assertEqual(len(list(self.folder.glob("page-*.png"))), said["png_files"])
+        titles = [chart["title"] for chart in said["runs"][0]["charts"]]
+        self.assertEqual([title.split(",")[0] for title in titles], list(CHARTS))
+        self.assertEqual(said["runs"][0]["verdict"], run.json["outcome"]["verdict"])
+        self.assertEqual(said["runs"][0]["throughput_rows_per_s"],
+                         float(run.table("summary.csv")[0]["throughput_rows_per_s"]))
+        self.refused("report", run.folder, "--json", "--text", code=2, pattern="give one of them")
+
     def test_several_runs(self):
         folders = [self.run_null().folder,
                    self.run_append("3", "1000", "null:", "--read", "none")[1].folder]

@@ -50,7 +50,11 @@ class Tables(harness.Case, Sweeping):
         records = ",".join(str(1000 + n) for n in range(12))
         ended, sweep = self.sweep("--sessions", "1", "--records", records, "null:")
         self.check_report(ended, sweep)
-        self.assertEqual(ended.out.count("sessions \\ rows"), 8)
+        heads = [line.split()[3:] for line in ended.out.splitlines()
+                 if line.startswith("sessions \\ rows")]
+        # how many fit beside each other is up to the figures
+        self.assertGreaterEqual(len(heads), 8)
+        self.assertEqual(sum(heads, []), 4 * [f"{1000 + n:,}" for n in range(12)])
 
     def test_json(self):
         ended, sweep = self.sweep(*QUICK, "null:", "--json", "--quiet")

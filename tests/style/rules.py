@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "load": {"append", "base", "measure", "plan"},
     "report": {"append", "base", "measure", "plan"},
     "runs": {"append", "base", "measure"},
-    "chart": {"append", "base", "measure", "runs", "report/clean.h"},
+    "chart": {"append", "base", "measure", "runs", "report/clean.h", "report/tree.h"},
     "compare": {"append", "base", "runs", "report/clean.h", "report/screen.h", "report/tree.h"},
     "sweep": {"append", "base", "measure", "plan", "report", "runs"},
     "cli": {"append", "base", "adapters", "measure", "plan", "limits", "load", "report", "runs",
