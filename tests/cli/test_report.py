@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import xml.etree.ElementTree
 
@@ -247,6 +248,14 @@ class Report(harness.Case):
         os.mkfifo(pipe)
         self.refused("report", run.folder, "--out", pipe, code=2, pattern="is a device or a pipe")
         self.assertTrue(pipe.is_fifo())
+
+    def test_too_many(self):
+        self.refused("report", *["x"] * 65, code=2, pattern="too many operands, 65, at most 64: ")
+
+    def test_child_signal_ignored(self):
+        """As some supervisors leave it: how gnuplot ended is known all the same."""
+        self.append("report", self.run_null().folder,
+                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
 
     def test_left_over_from_a_report_that_was_killed(self):
         run = self.run_null()
