@@ -83,8 +83,8 @@ static enum status parse_folders(struct options *options, size_t count, char *co
     }
     if (count > entry->folders_most) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "too many operands, %zu, at most %zu: use %s, see append --help", count,
-                  entry->folders_most, entry->usage);
+                  "too many operands: use %s (at most %zu), see append --help", entry->usage,
+                  entry->folders_most);
         return STATUS_REJECTED;
     }
     options->folders = operands;
