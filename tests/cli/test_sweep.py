@@ -101,7 +101,7 @@ class Tables(harness.Case, Sweeping):
         self.assertEqual(process.wait(harness.GUARD_S), 0, shown)
         text = shown.decode()
         self.assertRegex(text, r"\rrun 3 of 4, about \w+ left: 1 session x 4,000 rows, "
-                               r"\d+\.\d% after 1s\x1b\[K")
+                               r"\d+\.\d% after \d+s\x1b\[K")
         last = [piece for piece in text.replace("\r\n", "\n").split("\n") if piece]
         self.assertRegex(last[-1].rsplit("\x1b[K", 1)[-1], r"^run 4 of 4: .* rows/s$")
 
