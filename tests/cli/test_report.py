@@ -305,6 +305,17 @@ class Report(harness.Case):
         self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
         self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
 
+    def test_a_sweep_whose_report_fails(self):
+        """That is said, with --json too, also when a run has a reason of its own."""
+        env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
+        for bound, code in (("elapsed>=0s", 3), ("elapsed>=1h", 5)):
+            ended = self.append("sweep", "--sessions", "1", "--records", "1k", "null:", "--report",
+                                "--json", "--expect", bound, "--out", self.out(), code=code,
+                                env=env)
+            self.assertEqual(json.loads(ended.out)["state"], "finished")
+            self.assertIn("gnuplot failed: broken", ended.reason)
+            self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
+
 
 if __name__ == "__main__":
     harness.main()
