@@ -1,9 +1,13 @@
+#include <signal.h>
 #include <string.h>
 
 #include "cli/command_table.h"
 
 int main(int argc, char **argv)
 {
+    /* a parent that ignores its children hands that on: how those of this program ended, docker,
+     * gnuplot and the runs of a sweep, would be lost */
+    signal(SIGCHLD, SIG_DFL);
     for (size_t i = 1; i < command_table_size && argc > 1; i++) {
         if (strcmp(argv[1], command_table[i].name) == 0) {
             return command_table[i].run(argc - 1, argv + 1);

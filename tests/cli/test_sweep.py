@@ -226,6 +226,12 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.out, r"(?m)^\* Note    1 x 1,000, exit code 5: ")
         self.assertRegex(ended.reason, "1x1000 missed an expectation: .*sessions_finished>=2")
 
+    def test_a_parent_that_ignores_its_children(self):
+        """That is handed on to programs; how a run ended is known all the same."""
+        self.sweep("--sessions", "1", "--records", "1k", "null:", "--expect",
+                   "sessions_finished>=2", code=5,
+                   preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
     def test_a_run_that_is_killed(self):
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
