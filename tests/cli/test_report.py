@@ -297,6 +297,13 @@ class Report(harness.Case):
                          env=self.fake_gnuplot(script))
             self.assertFalse((run.folder / "report.html").exists())
 
+    def test_a_parent_that_ignores_its_children(self):
+        """That is handed on to programs; gnuplot's end is known all the same."""
+        run = self.run_null()
+        self.append("report", run.folder, preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                                           signal.SIG_IGN))
+        self.check_page(run.folder / "report.html")
+
     def test_a_run_whose_report_fails(self):
         """The rows are in, and the run says that the page is missing."""
         env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
