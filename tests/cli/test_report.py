@@ -252,11 +252,6 @@ class Report(harness.Case):
     def test_too_many(self):
         self.refused("report", *["x"] * 65, code=2, pattern="too many operands, 65, at most 64: ")
 
-    def test_child_signal_ignored(self):
-        """As some supervisors leave it: how gnuplot ended is known all the same."""
-        self.append("report", self.run_null().folder,
-                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-
     def test_left_over_from_a_report_that_was_killed(self):
         run = self.run_null()
         (run.folder / "report.html.new").touch()
