@@ -48,7 +48,7 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
 /* The unit of a column as it is written behind a number: " rows/s", " ms", " %", "". */
 const char *figure_unit(const char *column);
 
-/* The words that are short for other names, for --help and tests: FIGURE_ALIASES of them. */
+/* The words that are short for other names, for tests: figure_aliases_count of them. */
 struct figure_alias {
     const char *name;
     const char *columns[FIGURE_CHOICES]; /* the second may be NULL */

@@ -265,12 +265,13 @@ static enum exit_code report(const struct work *work)
     const struct sweep *sweep = &work->sweep;
     const size_t pending = sweep_count(sweep, SAVED_PENDING);
     const size_t failed = sweep_count(sweep, SAVED_FAILED);
-    if (work->ask.options.config.is_json) {
-        sweep_json_write(stdout, sweep, pending == 0 ? "finished" : "interrupted");
-    } else {
-        sweep_text_write(stdout, sweep);
-    }
     const bool is_json = work->ask.options.config.is_json;
+    if (!is_json) {
+        sweep_text_write(stdout, sweep);
+    } else if (!sweep_json_write(stdout, sweep, pending == 0 ? "finished" : "interrupted") &&
+               !ferror(stdout)) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
+    }
     struct error report_error;
     error_clear(&report_error);
     const enum exit_code reported = work->ask.options.is_report
@@ -280,22 +281,26 @@ static enum exit_code report(const struct work *work)
     if (written != EXIT_CODE_OK) {
         return written;
     }
-    char line[SWEEP_REASON_BYTES + SWEEP_PATH_BYTES + 100];
+    const struct sweep_run *worst = sweep_worst(sweep);
+    char line[SWEEP_REASON_BYTES + SWEEP_PATH_BYTES + 300], no_page[200] = "";
+    if (reported != EXIT_CODE_OK) {
+        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", report_error.text);
+    }
     if (pending > 0) {
         snprintf(line, sizeof line,
-                 "interrupted: %zu of %zu runs are over; go on with: append sweep --resume %s",
-                 sweep->run_count - pending, sweep->run_count, sweep->folder);
+                 "interrupted: %zu of %zu runs are over; go on with: append sweep --resume %s%s",
+                 sweep->run_count - pending, sweep->run_count, sweep->folder, no_page);
         return command_say(EXIT_CODE_INTERRUPTED, line);
     }
-    const struct sweep_run *worst = sweep_worst(sweep);
     if (worst == NULL) {
         return reported == EXIT_CODE_OK ? reported : command_fail(reported, &report_error);
     }
     if (failed > 0) {
-        snprintf(line, sizeof line, "%zu of %zu runs failed: %s: %s", failed, sweep->run_count,
-                 worst->name, worst->reason);
+        snprintf(line, sizeof line, "%zu of %zu runs failed: %s: %s%s", failed, sweep->run_count,
+                 worst->name, worst->reason, no_page);
     } else {
-        snprintf(line, sizeof line, "%s missed an expectation: %s", worst->name, worst->reason);
+        snprintf(line, sizeof line, "%s missed an expectation: %s%s", worst->name, worst->reason,
+                 no_page);
     }
     return command_say(worst->exit_code, line);
 }

@@ -140,7 +140,7 @@ bool run_process_wait(pid_t pid, int64_t timeout_ns, struct run_process_end *end
     atomic_store(&running, 0);
     *end = (struct run_process_end){
         .signal = found > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-        .code = found < 0           ? EXIT_FAILURE
+        .code = found < 0           ? -1
                 : WIFEXITED(status) ? WEXITSTATUS(status)
                                     : 0,
     };

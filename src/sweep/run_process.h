@@ -17,7 +17,7 @@
 
 struct run_process_end {
     int signal; /* that ended it; 0 = none */
-    int code;   /* its exit code */
+    int code;   /* its exit code; -1: how it ended is not known */
 };
 
 /* From now on a child that ends wakes run_process_wait, and Ctrl-Z stops it too. Once, at first. */

@@ -87,11 +87,11 @@ static void put_run(FILE *stream, const struct sweep *sweep, const struct csv_ta
     csv_end(&csv);
 }
 
-/* Numbers of sessions are no quantities: there is nothing in the middle of them. */
+/* Numbers of sessions and exit codes are no quantities: there is nothing in the middle of them. */
 static bool is_identity(const char *name)
 {
-    static const char *const names[] = {"slowest_session", "fastest_session",
-                                        "longest_gap_session"};
+    static const char *const names[] = {"slowest_session", "fastest_session", "longest_gap_session",
+                                        "exit_code"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
             return true;

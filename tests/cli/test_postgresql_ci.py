@@ -122,6 +122,7 @@ class Read(harness.Case):
                     "sweep": ("null:", "--sessions", "1,2", "--records", "100", "--out", self.out())}
         finished = self.folder / "run-1"
         commands["compare"] = (finished, finished)
+        commands["report"] = (finished,)
         has_json = set()
         names = re.findall(r"(?m)^ +append ([a-z][\w-]*)", self.append("--help").out)
         for name in ("", *names):
@@ -130,7 +131,7 @@ class Read(harness.Case):
                 has_json.add(name)
                 ended = self.append(*words, *commands[name], "--json")
                 self.assertIsInstance(json.loads(ended.out), dict, name)
-        self.assertLessEqual({"", "check", "find-max", "sweep"} & {"", *names}, has_json)
+        self.assertLessEqual({"", "check", "find-max", "report", "compare", "sweep"}, has_json)
 
 
 class Compose(harness.Case):

@@ -252,11 +252,6 @@ class Report(harness.Case):
     def test_too_many(self):
         self.refused("report", *["x"] * 65, code=2, pattern="too many operands: .*at most 64")
 
-    def test_child_signal_ignored(self):
-        """As some supervisors leave it: how gnuplot ended is known all the same."""
-        self.append("report", self.run_null().folder,
-                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-
     def test_left_over_from_a_report_that_was_killed(self):
         run = self.run_null()
         (run.folder / "report.html.new").touch()
@@ -297,6 +292,13 @@ class Report(harness.Case):
                          env=self.fake_gnuplot(script))
             self.assertFalse((run.folder / "report.html").exists())
 
+    def test_a_parent_that_ignores_its_children(self):
+        """That is handed on to programs; gnuplot's end is known all the same."""
+        run = self.run_null()
+        self.append("report", run.folder, preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                                           signal.SIG_IGN))
+        self.check_page(run.folder / "report.html")
+
     def test_a_run_whose_report_fails(self):
         """The rows are in, and the run says that the page is missing."""
         env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
@@ -304,6 +306,17 @@ class Report(harness.Case):
         ended = self.append("4", "2000", "null:", "--report", "--out", out, code=3, env=env)
         self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
         self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
+
+    def test_a_sweep_whose_report_fails(self):
+        """That is said, with --json too, also when a run has a reason of its own."""
+        env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
+        for bound, code in (("elapsed>=0s", 3), ("elapsed>=1h", 5)):
+            ended = self.append("sweep", "--sessions", "1", "--records", "1k", "null:", "--report",
+                                "--json", "--expect", bound, "--out", self.out(), code=code,
+                                env=env)
+            self.assertEqual(json.loads(ended.out)["state"], "finished")
+            self.assertIn("gnuplot failed: broken", ended.reason)
+            self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class Tables(harness.Case, Sweeping):
         self.assertEqual(process.wait(harness.GUARD_S), 0, shown)
         text = shown.decode()
         self.assertRegex(text, r"\rrun 3 of 4, about \w+ left: 1 session x 4,000 rows, "
-                               r"\d+\.\d% after 1s\x1b\[K")
+                               r"\d+\.\d% after \d+s\x1b\[K")
         last = [piece for piece in text.replace("\r\n", "\n").split("\n") if piece]
         self.assertRegex(last[-1].rsplit("\x1b[K", 1)[-1], r"^run 4 of 4: .* rows/s$")
 
@@ -225,6 +225,16 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.out, r"(?m)^ +1 +[\d.,]+\*$")
         self.assertRegex(ended.out, r"(?m)^\* Note    1 x 1,000, exit code 5: ")
         self.assertRegex(ended.reason, "1x1000 missed an expectation: .*sessions_finished>=2")
+
+    def test_started_by_a_program_that_ignores_its_children(self):
+        """How a run ended is known all the same."""
+        def ignore():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+        _, sweep = self.sweep("--sessions", "1", "--records", "1k", "null:", "--expect",
+                              "sessions_finished>=2", code=5, preexec_fn=ignore)
+        self.assertEqual([run["exit_code"] for run in sweep.runs], [5])
+        self.append("report", sweep.folder, preexec_fn=ignore)
 
     def test_a_run_that_is_killed(self):
         out = self.out()

@@ -161,13 +161,6 @@ class Resumed(harness.Case, Sweeping):
         self.assertIn("nothing is left to do", again.err)
         self.assertEqual(self.check_sweep(sweep.folder).shape(), before)
 
-    def test_child_signal_ignored(self):
-        """As some supervisors leave it: a run that ended with a code did so."""
-        _, sweep = self.sweep("--sessions", 1, "--records", 10, "null:", "--expect",
-                              "throughput>=900G", code=5, preexec_fn=lambda: signal.signal(
-                                  signal.SIGCHLD, signal.SIG_IGN))
-        self.assertEqual([run["exit_code"] for run in sweep.runs], [5])
-
     def test_failed_runs_stay_failed(self):
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)

@@ -177,6 +177,36 @@ static void test_csv_of_repeats(void **state)
     sweep_fini(&sweep);
 }
 
+/* Between 0 and an expectation that was missed there is no third exit code. */
+static void test_csv_of_exit_codes(void **state)
+{
+    (void)state;
+    struct sweep sweep;
+    struct csv_table columns;
+    struct memory memory;
+    make(&sweep, 2);
+    for (size_t i = 0; i < 8; i += 4) {
+        struct error error;
+        error_clear(&error);
+        char *text =
+            strdup(i == 0 ? "exit_code,appends\r\n0,3\r\n" : "exit_code,appends\r\n5,4\r\n");
+        assert_int_equal(csv_table_parse(&sweep.runs[i].summary, "summary.csv", text, &error),
+                         STATUS_OK);
+        sweep.runs[i].state = SAVED_DONE;
+    }
+    columns_of(&columns, "exit_code,appends\r\n");
+    memory_open(&memory);
+    sweep_csv_write_all(memory.stream, &sweep, &columns);
+    memory_expect(&memory, "statistic,repeat,folder,state,reason,exit_code,appends\r\n"
+                           "run,1,1000x10000000-1,done,,0,3\r\n"
+                           "run,2,1000x10000000-2,done,,5,4\r\n"
+                           "median,,,,,,3.5\r\n"
+                           "lowest,,,,,,3\r\n"
+                           "highest,,,,,,4\r\n");
+    csv_table_free(&columns);
+    sweep_fini(&sweep);
+}
+
 /* The header is that of every run's summary.csv. */
 static void test_columns(void **state)
 {
@@ -300,11 +330,12 @@ static void test_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),          cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_worst),          cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_of_repeats), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_text_of_repeats),
-        cmocka_unit_test(test_time_left),      cmocka_unit_test(test_request),
+        cmocka_unit_test(test_lists),           cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_worst),           cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_of_repeats),  cmocka_unit_test(test_csv_of_exit_codes),
+        cmocka_unit_test(test_columns),         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_repeats), cmocka_unit_test(test_time_left),
+        cmocka_unit_test(test_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
