@@ -25,9 +25,15 @@ static enum exit_code say_crossed(const struct comparison *comparison)
         if (json_is_real(ratio)) {
             snprintf(value, sizeof value, "%.4g", json_real_value(ratio));
         }
+        const json_t *sessions = json_object_get(entry, "sessions");
+        char cell[64] = "";
+        if (sessions != NULL) {
+            snprintf(cell, sizeof cell, " with %lldx%lld", (long long)json_integer_value(sessions),
+                     (long long)json_integer_value(json_object_get(entry, "records")));
+        }
         const size_t used = strlen(line);
-        const int added = snprintf(line + used, sizeof line - used, "%s%s (B/A is %s)", comma,
-                                   json_string_value(json_object_get(entry, "bound")), value);
+        const int added = snprintf(line + used, sizeof line - used, "%s%s%s (B/A is %s)", comma,
+                                   json_string_value(json_object_get(entry, "bound")), cell, value);
         if (added < 0 || (size_t)added >= sizeof line - used) {
             memcpy(line + sizeof line - sizeof "...", "...", sizeof "...");
             break;

@@ -29,6 +29,14 @@ STORE(store_resume)
     return option_store_text("resume", value, &options->resume, error);
 }
 
+STORE(store_retry_failed)
+{
+    (void)value;
+    (void)error;
+    options->is_retrying_failed = true;
+    return STATUS_OK;
+}
+
 static const struct option_entry entries[] = {
     {COMMAND_SWEEP, "sessions", "N,N,...", "sessions of the runs, down the tables", store_sessions},
     {COMMAND_SWEEP, "records", "N,N,...", "rows of the runs, across the tables", store_records},
@@ -36,6 +44,8 @@ static const struct option_entry entries[] = {
     {COMMAND_SWEEP, "keep-rows", NULL, "append to what earlier runs left in the table",
      store_keep_rows},
     {COMMAND_SWEEP, "resume", "DIR", "go on with an interrupted sweep in its folder", store_resume},
+    {COMMAND_SWEEP, "retry-failed", NULL, "with --resume: make failed runs anew, too",
+     store_retry_failed},
 };
 
 const struct option_group option_group_sweep = {"The sweep", entries,

@@ -51,6 +51,7 @@ struct options {
     uint64_t sweep_repeat;
     bool is_keeping_rows;
     const char *resume; /* folder of a sweep to go on with; NULL = none */
+    bool is_retrying_failed;
     bool is_help;
     bool is_version;
     bool is_plan_only;    /* print the plan; nothing is connected to but a port to be recognised */

@@ -342,7 +342,8 @@ static enum exit_code prepare(struct work *work, struct error *error)
     if (code == EXIT_CODE_OK) {
         code = sweep_files_set_columns(&work->files, ask->plan.adapter, error);
     }
-    if (code == EXIT_CODE_OK && sweep_resume(sweep, &ask->saved, error) != STATUS_OK) {
+    if (code == EXIT_CODE_OK &&
+        sweep_resume(sweep, &ask->saved, options->is_retrying_failed, error) != STATUS_OK) {
         code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK && sweep_count(sweep, SAVED_PENDING) > 0) {

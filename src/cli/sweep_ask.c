@@ -26,7 +26,8 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* What is said to this program only, each time anew. */
-static const char *const of_this_call[] = {"out", "quiet", "json", "report", "resume", NULL};
+static const char *const of_this_call[] = {"out",    "quiet",        "json", "report",
+                                           "resume", "retry-failed", NULL};
 /* What the sweep itself does; --recreate is passed on where it is due. */
 static const char *const of_the_sweep[] = {"sessions",  "records",  "repeat",
                                            "keep-rows", "recreate", NULL};
@@ -221,6 +222,7 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
     ask->options.config.is_quiet = given.config.is_quiet;
     ask->options.config.is_json = given.config.is_json;
     ask->options.is_report = given.is_report;
+    ask->options.is_retrying_failed = given.is_retrying_failed;
     return EXIT_CODE_OK;
 }
 
@@ -319,6 +321,9 @@ enum exit_code sweep_ask(struct sweep_ask *ask, struct error *error)
     enum exit_code code = EXIT_CODE_OK;
     if (ask->options.resume != NULL) {
         code = ask_again(ask, error);
+    } else if (ask->options.is_retrying_failed) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--retry-failed goes with --resume DIR only");
+        code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK) {
         code = check_options(&ask->options, error);

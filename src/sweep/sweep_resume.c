@@ -79,7 +79,8 @@ static void take_over(struct sweep *sweep, struct sweep_run *run,
     snprintf(run->reason, sizeof run->reason, "%s", saved->reason);
 }
 
-enum status sweep_resume(struct sweep *sweep, const struct saved_sweep *saved, struct error *error)
+enum status sweep_resume(struct sweep *sweep, const struct saved_sweep *saved,
+                         bool is_retrying_failed, struct error *error)
 {
     bool is_same_list = sweep->run_count == saved->run_count;
     for (size_t i = 0; i < sweep->run_count && is_same_list; i++) {
@@ -98,7 +99,9 @@ enum status sweep_resume(struct sweep *sweep, const struct saved_sweep *saved, s
     const char *started = text_of(saved, "started_utc");
     snprintf(sweep->started_utc, sizeof sweep->started_utc, "%s", started == NULL ? "" : started);
     for (size_t i = 0; i < sweep->run_count; i++) {
-        take_over(sweep, &sweep->runs[i], &saved->runs[i]);
+        if (!is_retrying_failed || saved->runs[i].state != SAVED_FAILED) {
+            take_over(sweep, &sweep->runs[i], &saved->runs[i]);
+        }
     }
     return STATUS_OK;
 }

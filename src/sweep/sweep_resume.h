@@ -19,8 +19,9 @@ enum status sweep_request_read(struct sweep_request *request, const struct saved
                                struct error *error);
 
 /* Takes over what became of the runs, which must be those of `saved`. A run whose folder is gone is
- * to be run anew; one that had begun and was not over too. REJECTED: out of memory or another list
- * of runs. */
-enum status sweep_resume(struct sweep *sweep, const struct saved_sweep *saved, struct error *error);
+ * to be run anew; one that had begun and was not over too, and with `is_retrying_failed` one that
+ * failed. REJECTED: out of memory or another list of runs. */
+enum status sweep_resume(struct sweep *sweep, const struct saved_sweep *saved,
+                         bool is_retrying_failed, struct error *error);
 
 #endif

@@ -184,7 +184,7 @@ class Report(harness.Case):
     def test_sweep(self):
         out = self.folder / "sweep"
         ended = self.append("sweep", "--sessions", "1,2,4", "--records", "1k,2k", "null:",
-                            "--out", out, "--report")
+                            "--rate", "10k", "--out", out, "--report")
         self.assertRegex(ended.out, r"(?m)^Report +\S+/sweep/report\.html$")
         text, page = self.check_page(out / "report.html")
         self.assertIn("Sweep of 6 runs", page.text)

@@ -170,6 +170,12 @@ class Resumed(harness.Case, Sweeping):
         ended = self.append("sweep", "--resume", out, code=3)
         self.assertRegex(ended.reason, "1 of 4 runs failed: 1x4000")
         self.check_sweep(out)
+        self.append("sweep", "--resume", out, "--retry-failed")
+        self.assertEqual({run["state"] for run in self.check_sweep(out).runs}, {"done"})
+
+    def test_nothing_to_retry(self):
+        self.refused("sweep", *QUICK, "null:", "--retry-failed", code=2,
+                     pattern="--retry-failed goes with --resume DIR only")
 
     def test_a_run_whose_folder_is_gone(self):
         _, sweep = self.sweep(*QUICK, "null:")
