@@ -20,14 +20,11 @@ static enum exit_code say_crossed(const struct comparison *comparison)
     const char *comma = " ";
     for (size_t i = 0; i < json_array_size(comparison->crossed); i++) {
         const json_t *entry = json_array_get(comparison->crossed, i);
-        const json_t *ratio = json_object_get(entry, "ratio");
-        char value[32] = "not known";
-        if (json_is_real(ratio)) {
-            snprintf(value, sizeof value, "%.4g", json_real_value(ratio));
-        }
+        char value[COMPARE_RATIO_BYTES];
         const size_t used = strlen(line);
         const int added = snprintf(line + used, sizeof line - used, "%s%s (B/A is %s)", comma,
-                                   json_string_value(json_object_get(entry, "bound")), value);
+                                   json_string_value(json_object_get(entry, "bound")),
+                                   compare_crossed_ratio(entry, value));
         if (added < 0 || (size_t)added >= sizeof line - used) {
             memcpy(line + sizeof line - sizeof "...", "...", sizeof "...");
             break;
