@@ -243,6 +243,8 @@ class Report(harness.Case):
         self.refused("report", run.folder, "--out", self.folder / "no" / "page.html", code=3,
                      pattern="cannot be written: No such file or directory")
         self.assertEqual(list(run.folder.glob("*.new")), [])
+        long = "x/" * 1100 + "page.html"
+        self.refused("report", run.folder, "--out", long, code=2, pattern="too long: .* 2047 bytes")
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         self.refused("report", run.folder, "--out", pipe, code=2, pattern="is a device or a pipe")
