@@ -297,6 +297,9 @@ class Report(harness.Case):
         ended = self.append("4", "2000", "null:", "--report", "--out", out, code=3, env=env)
         self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
         self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
+        ended = self.append("4", "2000", "null:", "--report", "--json", "--expect", "elapsed>=1h",
+                            "--out", self.out(), code=5, env=env)
+        self.assertRegex(ended.reason, "elapsed>=1h: .*; also there is no report: .*: broken")
 
     def test_a_sweep_whose_report_fails(self):
         """That is said, with --json too, also when a run has a reason of its own."""
