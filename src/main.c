@@ -5,7 +5,8 @@
 
 int main(int argc, char **argv)
 {
-    /* whoever started this may ignore it: how a child ended is then told to nobody */
+    /* a parent that ignores its children hands that on: how those of this program ended, docker,
+     * gnuplot and the runs of a sweep, would be lost */
     signal(SIGCHLD, SIG_DFL);
     for (size_t i = 1; i < command_table_size && argc > 1; i++) {
         if (strcmp(argv[1], command_table[i].name) == 0) {
