@@ -27,6 +27,7 @@ if [ -z "$append" ]; then
     append=./append
     [ -x "$append" ] || append=$(command -v append) || fail 'there is no ./append, and none in PATH: set APPEND' 2
 fi
+command -v "$append" >/dev/null || fail "APPEND '$append' is no program" 2
 case $wait in '' | *[!0-9]*) fail "WAIT '$wait' is not a number of seconds" 2 ;; esac
 [ ! -e "$out/run" ] || fail "$out/run exists already: set OUT" 2
 mkdir -p "$out"

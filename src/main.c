@@ -5,8 +5,7 @@
 
 int main(int argc, char **argv)
 {
-    /* a parent that ignores its children hands that on: how those of this program ended, docker,
-     * gnuplot and the runs of a sweep, would be lost */
+    /* whoever ignores it hands that on, and then nobody is told how a child ended */
     signal(SIGCHLD, SIG_DFL);
     for (size_t i = 1; i < command_table_size && argc > 1; i++) {
         if (strcmp(argv[1], command_table[i].name) == 0) {

@@ -90,15 +90,23 @@ static void *load_path(const char *path, struct error *error)
     return handle;
 }
 
-/* By the loader's path: LD_LIBRARY_PATH, ldconfig. */
-static void *load_name(char path[MACHBASE_PATH_BYTES])
+/* By the loader's path: LD_LIBRARY_PATH, ldconfig. *error is set when one is there and cannot be
+ * loaded. */
+static void *load_name(char path[MACHBASE_PATH_BYTES], struct error *error)
 {
-    void *handle = NULL;
-    for (size_t i = 0; handle == NULL && i < NAMES; i++) {
-        handle = dlopen(names[i], LOAD_FLAGS);
+    for (size_t i = 0; i < NAMES; i++) {
         snprintf(path, MACHBASE_PATH_BYTES, "%s", names[i]);
+        void *handle = dlopen(names[i], LOAD_FLAGS);
+        if (handle != NULL) {
+            return handle;
+        }
+        const char *why = dlerror();
+        /* of one that is not there it says the bare name, of all else a path or another name */
+        if (why != NULL && strncmp(why, names[i], strlen(names[i])) != 0 && !error_is_set(error)) {
+            error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s", why);
+        }
     }
-    return handle;
+    return NULL;
 }
 
 static void *load_given(const char *given, char path[MACHBASE_PATH_BYTES], struct error *error)
@@ -132,8 +140,12 @@ static void *load(const char *given, char path[MACHBASE_PATH_BYTES], struct erro
     if (home != NULL && home[0] != '\0' && find_in(home, "/lib", path)) {
         return load_path(path, error);
     }
-    void *handle = load_name(path);
-    if (handle == NULL) {
+    struct error reason;
+    error_clear(&reason);
+    void *handle = load_name(path, &reason);
+    if (handle == NULL && error_is_set(&reason)) {
+        *error = reason;
+    } else if (handle == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "Machbase's client library is not found: neither %s nor %s is in "
                   "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",

@@ -47,6 +47,12 @@ int folder_remove(const char *path)
     return errno == ENOENT ? 0 : errno;
 }
 
+bool folder_is_no_room(int number)
+{
+    return number == ENOSPC || number == EDQUOT || number == EFBIG || number == EMFILE ||
+           number == ENFILE || number == ENOMEM;
+}
+
 bool folder_is_special(const char *path)
 {
     struct stat about;

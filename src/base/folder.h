@@ -7,6 +7,10 @@
 /* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
 int folder_make_parents(const char *path);
 
+/* Whether an errno says that the disk, or this program's files or memory, are full: nothing that
+ * another name for the folder would mend. */
+bool folder_is_no_room(int number);
+
 /* True: there is a device, pipe or socket at `path`, which a rename of a file onto it would take
  * away. */
 bool folder_is_special(const char *path);

@@ -116,8 +116,8 @@ static enum status wait_for_end(pid_t pid, FILE *err, struct error *error)
     char words[400];
     read_words(err, words, sizeof words);
     if (WIFSIGNALED(how)) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot was ended by signal %d: %s",
-                  WTERMSIG(how), words);
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot was ended by signal %d%s%s",
+                  WTERMSIG(how), words[0] == '\0' ? "" : ": ", words);
     } else {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot failed: %s", words);
     }

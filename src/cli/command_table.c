@@ -13,7 +13,8 @@ const struct command_entry command_table[] = {
         .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
                   "an embedded database in the run's folder\n",
         .exits = "Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
-                 "limit, 4 server refused, 6 client-bound, 70 internal error, 130 interrupted\n",
+                 "limit, 4 server refused, 5 expectation missed, 6 client-bound, 70 internal\n"
+                 "error, 130 interrupted\n",
         .example = "append 1000 10000000 5432 --user app --database logs",
         .run = command_run,
     },

@@ -76,9 +76,15 @@ static enum status parse_folders(struct options *options, size_t count, char *co
                                  struct error *error)
 {
     const struct command_entry *entry = command_table_find(options->command);
-    if (count < entry->folders_least || count > entry->folders_most) {
-        error_set(error, ERROR_USAGE, 0, NULL, "too %s operands: use %s, see append --help",
-                  count < entry->folders_least ? "few" : "many", entry->usage);
+    if (count < entry->folders_least) {
+        error_set(error, ERROR_USAGE, 0, NULL, "too few operands: use %s, see append --help",
+                  entry->usage);
+        return STATUS_REJECTED;
+    }
+    if (count > entry->folders_most) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "too many operands: use %s (at most %zu), see append --help", entry->usage,
+                  entry->folders_most);
         return STATUS_REJECTED;
     }
     options->folders = operands;

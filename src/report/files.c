@@ -83,12 +83,6 @@ struct run_files {
     locale_t locale; /* with a decimal point: client libraries may set the program's locale */
 };
 
-static bool is_no_room(int number)
-{
-    return number == ENOSPC || number == EDQUOT || number == EFBIG || number == EMFILE ||
-           number == ENFILE || number == ENOMEM;
-}
-
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
     char text[128];
@@ -100,7 +94,7 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
     }
     error_set(error, number == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, number, NULL,
               "cannot %s output folder '%.140s': %s", what, path, reason);
-    return is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    return folder_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 /* Remembers that a file is short, and keeps its rows up to the last whole one: a half row would

@@ -125,7 +125,12 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     made->state.is_running = true;
     made->state.started_wall_ns = mono_wall_ns();
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    enum exit_code code = made->locale == (locale_t)0 ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_OK;
+    enum exit_code code = EXIT_CODE_OK;
+    if (made->locale == (locale_t)0) {
+        error_set(error, ERROR_MEMORY, errno, NULL, "no locale for the metrics: %s",
+                  strerror(errno));
+        code = EXIT_CODE_CLIENT_LIMIT;
+    }
     if (plan->metrics_file != NULL) {
         snprintf(made->temporary, sizeof made->temporary, "%s.%d.tmp", plan->metrics_file,
                  (int)getpid());

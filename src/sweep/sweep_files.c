@@ -26,12 +26,6 @@ static const char *file_name(int file)
                                : sweep_figures[file - FILE_TABLE].file;
 }
 
-static bool is_no_room(int number)
-{
-    return number == ENOSPC || number == EDQUOT || number == EFBIG || number == EMFILE ||
-           number == ENFILE || number == ENOMEM;
-}
-
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
     char text[128];
@@ -44,7 +38,7 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
         return EXIT_CODE_USAGE;
     }
     error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path, reason);
-    return is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    return folder_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 static bool write_content(struct sweep_files *files, FILE *stream, int file,

@@ -1,5 +1,6 @@
 """Marks in time: --mark, and lines that are appended to events.csv."""
 
+import signal
 import subprocess
 
 import harness
@@ -26,7 +27,7 @@ class Events(harness.Case):
     def test_lines_appended_meanwhile(self):
         """What users write stays, byte by byte, and a bad line is told."""
         out = self.out()
-        process = self.start("2", "null:", "--duration", "3", "--rate", "1000", "--out", out,
+        process = self.start("2", "null:", "--duration", "1h", "--rate", "1000", "--out", out,
                              "--mark", "1=planned")
         self.wait_for_rows(process, out)
         before = (out / "events.csv").read_bytes()
@@ -35,8 +36,9 @@ class Events(harness.Case):
                        cwd=out, check=True, timeout=30)
         written = (out / "events.csv").read_bytes()
         self.assertTrue(written.startswith(before) and len(written) > len(before))
-        ended = self.end(process, 0)
-        run = self.check_run(out, 0)
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        run = self.check_run(out, 130)
         self.assertEqual((out / "events.csv").read_bytes(), written)
         events = {event["text"]: event["time_s"] for event in run.json["events"]}
         self.assertEqual(set(events), {"planned", "rebalance, part 1", "last"})
@@ -46,11 +48,12 @@ class Events(harness.Case):
 
     def test_a_file_that_was_taken_away(self):
         out = self.out()
-        process = self.start("2", "null:", "--duration", "2", "--rate", "1000", "--out", out)
+        process = self.start("2", "null:", "--duration", "1h", "--rate", "1000", "--out", out)
         self.wait_for_rows(process, out)
         (out / "events.csv").unlink()
         (out / "events.csv").mkdir()
-        ended = self.end(process, 0)
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
         self.assertRegex(ended.out, r"(?m)^Events +events\.csv is no file")
 
     def test_bad_marks(self):

@@ -29,16 +29,18 @@ class WithoutLibrary(MachbaseCase):
         empty.mkdir()
         text = self.folder / "text.so"
         text.write_text("this is no library")
+        torn = self.folder / "torn"
+        torn.mkdir()
+        (torn / "libmachbasecli_dll.so").write_text("this is none, and the loader finds it")
         for options, env, pattern in (
                 ((), {}, r"neither libmachbasecli_dll\.so nor .* give --client-lib FILE"),
                 ((), {"MACHBASE_HOME": str(empty)}, r"give --client-lib FILE"),
                 (("--client-lib", "/nonexistent/x.so"), {}, r"/nonexistent/x\.so: no such file"),
                 (("--client-lib", empty), {}, r"neither libmachbasecli_dll\.so nor .* is there"),
-                (("--client-lib", text), {}, r"cannot be loaded: .*text\.so")):
+                (("--client-lib", text), {}, r"cannot be loaded: .*text\.so"),
+                ((), {"LD_LIBRARY_PATH": str(torn)}, r"cannot be loaded: .*torn/libmachbasecli_dll")):
             for command in ((), ("check",)):
                 numbers = ("2",) if command else ("2", "10")
-                self.append(*command, *numbers, "machbase://127.0.0.1:1", *options, env=env,
-                            code=2)
                 ended = self.append(*command, *numbers, "machbase://127.0.0.1:1", *options,
                                     env=env, code=2)
                 self.assertRegex(ended.reason, pattern)

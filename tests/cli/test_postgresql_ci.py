@@ -14,8 +14,8 @@ SCRIPT = harness.ROOT / "scripts/ci-smoke.sh"
 
 class Smoke(harness.Postgresql):
     def start_smoke(self, *words, **settings):
-        env = self.environment(APPEND=harness.BINARY, OUT=str(self.folder / "smoke"),
-                               SESSIONS="4", RECORDS="1000", **settings)
+        env = self.environment(**{"APPEND": harness.BINARY, "OUT": str(self.folder / "smoke"),
+                                  "SESSIONS": "4", "RECORDS": "1000", **settings})
         process = subprocess.Popen([SCRIPT, *map(str, words)], cwd=self.folder, env=env, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
@@ -70,6 +70,8 @@ class Smoke(harness.Postgresql):
                                 (("nothing://x",), {}), ((self.url, "--nothing"), {})):
             with self.subTest(words=words, settings=settings):
                 self.smoke(*words, code=2, **settings)
+        _, err = self.smoke(self.url, code=2, WAIT="1", APPEND="/no/append")
+        self.assertEqual(err, "ci-smoke.sh: APPEND '/no/append' is no program\n")
 
 
 class Read(harness.Case):

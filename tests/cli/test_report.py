@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import xml.etree.ElementTree
 
@@ -250,6 +251,9 @@ class Report(harness.Case):
         self.refused("report", run.folder, "--out", pipe, code=2, pattern="is a device or a pipe")
         self.assertTrue(pipe.is_fifo())
 
+    def test_too_many(self):
+        self.refused("report", *["x"] * 65, code=2, pattern="too many operands: .*at most 64")
+
     def test_left_over_from_a_report_that_was_killed(self):
         run = self.run_null()
         (run.folder / "report.html.new").touch()
@@ -289,6 +293,13 @@ class Report(harness.Case):
             self.refused("report", run.folder, code=3, pattern=pattern,
                          env=self.fake_gnuplot(script))
             self.assertFalse((run.folder / "report.html").exists())
+
+    def test_a_parent_that_ignores_its_children(self):
+        """That is handed on to programs; gnuplot's end is known all the same."""
+        run = self.run_null()
+        self.append("report", run.folder, preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                                           signal.SIG_IGN))
+        self.check_page(run.folder / "report.html")
 
     def test_a_run_whose_report_fails(self):
         """The rows are in, and the run says that the page is missing."""
