@@ -293,13 +293,13 @@ class Losses(OnStandin):
 
     def test_silence_while_connecting(self):
         for step in ("accept", "handshake", "login"):
-            run = self.lose(f"stall={step}@3", "--connect-timeout", "2", code=4)
+            run = self.lose(f"stall={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
             self.assertEqual(run.sessions["timed_out"], 1, step)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_nonsense_while_connecting(self):
         for step in ("handshake", "login"):
-            run = self.lose(f"garbage={step}@3", "--connect-timeout", "2", code=4)
+            run = self.lose(f"garbage={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_reconnect(self):

@@ -233,6 +233,16 @@ class Report(harness.Case):
         self.assertIn("No chart of rows over time", page.text)
         self.assertIn("No chart of the sessions' pace", page.text)
 
+    def test_events_in_text(self):
+        """Those that are no lines in the charts, and a line that cannot be read, are told."""
+        run = self.run_null()
+        with (run.folder / "events.csv").open("a") as events:
+            events.write("soon,what\n" + "1,node\n" * 41)
+        shown = self.append("report", run.folder, "--text").out
+        self.assertEqual(shown.count("1.0 s  node"), 40)
+        self.assertRegex(shown, r"(?m)^ +1 more stand in events\.csv$")
+        self.assertRegex(shown, r"(?m)^Events +events\.csv line 2: 'soon,what' ")
+
     def test_files_of_others(self):
         """A file that is no report is never written over."""
         run = self.run_null()
