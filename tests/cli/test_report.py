@@ -242,6 +242,9 @@ class Report(harness.Case):
         self.assertEqual(shown.count("1.0 s  node"), 40)
         self.assertRegex(shown, r"(?m)^ +1 more stand in events\.csv$")
         self.assertRegex(shown, r"(?m)^Events +events\.csv line 2: 'soon,what' ")
+        said = json.loads(self.append("report", run.folder, "--json").out)["runs"][0]
+        self.assertEqual((said["events"], said["events_error"]), (41, None))
+        self.assertRegex(said["events_note"], r"^events\.csv line 2: 'soon,what' ")
 
     def test_files_of_others(self):
         """A file that is no report is never written over."""
