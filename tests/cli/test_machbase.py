@@ -218,6 +218,12 @@ class Refusals(OnStandin):
         _, run = self.load(1, rows, "--batch", rows, code=1)
         self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (rows, 0))
 
+    def test_no_reason(self):
+        self.stand_in("error=row@5:1003:")
+        _, run = self.load(1, 10, code=1)
+        self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (1, 9))
+        self.assertRegex(run.causes[0]["text"], r"^refused without a reason; row: .* of 10 rows")
+
     def test_the_append_itself(self):
         self.stand_in()
         self.load(1, 10)
