@@ -7,6 +7,7 @@
 #include "adapters/machbase_conn.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +50,15 @@ static void on_error(machbase_handle statement, int code, void *message, long le
 {
     struct error failure;
     const int bytes = shown_length(row, row_length);
+    const int words = shown_length(message, length);
     if (watched == NULL || watched->statement != statement) {
         return;
     }
     error_clear(&failure);
-    error_set(&failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", shown_length(message, length),
-              message != NULL ? (const char *)message : "", bytes > 0 ? "; row: " : "",
-              bytes < 60 ? bytes : 60, row != NULL ? (const char *)row : "");
+    error_set(&failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", words > 0 ? words : INT_MAX,
+              words > 0 ? (const char *)message : "refused without a reason",
+              bytes > 0 ? "; row: " : "", bytes < 60 ? bytes : 60,
+              row != NULL ? (const char *)row : "");
     note_failure(watched, &failure);
 }
 

@@ -65,9 +65,6 @@ enum status machbase_connect_error(struct adapter_conn *conn, struct error *erro
 enum status machbase_call_error(struct adapter_conn *conn, machbase_handle statement,
                                 struct error *error);
 
-/* Records that the connection is gone. LOST. */
-enum status machbase_lost_error(const char *text, struct error *error);
-
 /* Records that memory ran out. FATAL. */
 enum status machbase_memory_error(struct error *error);
 

@@ -106,12 +106,6 @@ enum status machbase_call_error(struct adapter_conn *conn, machbase_handle state
     return STATUS_REJECTED;
 }
 
-enum status machbase_lost_error(const char *text, struct error *error)
-{
-    error_set(error, ERROR_CONNECTION, 0, "08S01", "%s", text);
-    return STATUS_LOST;
-}
-
 enum status machbase_memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory in the machbase adapter");

@@ -156,8 +156,7 @@ struct machbase_functions {
 };
 
 enum {
-    MACHBASE_PATH_BYTES = 512,
-    MACHBASE_WHY_BYTES = 160
+    MACHBASE_PATH_BYTES = 512
 };
 
 /* What adapter.load makes: read-only, shared by all threads. */

@@ -31,6 +31,7 @@ static void add_run(struct tree list, const struct report_set *set, const struct
     }
     tree_count(tree, "events", run->events.count);
     tree_text(tree, "events_error", run->events_error);
+    tree_text(tree, "events_note", run->events.note);
     add_charts(tree, set, run->first_chart, run->chart_count);
 }
 

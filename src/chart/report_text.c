@@ -74,6 +74,29 @@ static void add_charts(const struct writer *writer, size_t first, size_t count)
     }
 }
 
+/* Those that the charts have lines for, and what could not be read. */
+static void add_events(const struct writer *writer, const struct report_run *run)
+{
+    char line[LINE_BYTES];
+    const struct event_list *events = &run->events;
+    const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
+    for (size_t i = 0; i < events->count && i < CHART_MARKS_MAX; i++) {
+        const struct event *event = &events->entries[i];
+        snprintf(line, sizeof line, "%s%4zu %9.1f s  %s", i == 0 ? "Events" : "      ", i + 1,
+                 (double)event->at_ns / (double)MONO_NS_PER_S, event->text);
+        add_line(writer, line);
+    }
+    if (events->count > CHART_MARKS_MAX) {
+        snprintf(line, sizeof line, "       %zu more stand in events.csv",
+                 events->count - CHART_MARKS_MAX);
+        add_line(writer, line);
+    }
+    if (note[0] != '\0') {
+        snprintf(line, sizeof line, "Events    %s", note);
+        add_line(writer, line);
+    }
+}
+
 static void add_run(const struct writer *writer, const struct report_run *run)
 {
     char line[LINE_BYTES], words[RUN_WORDS_BYTES];
@@ -94,12 +117,7 @@ static void add_run(const struct writer *writer, const struct report_run *run)
         buffer_add_text(writer->text, "\n");
         add_line(writer, buffer_text(&run->absent));
     }
-    for (size_t i = 0; i < run->events.count && i < CHART_MARKS_MAX; i++) {
-        const struct event *event = &run->events.entries[i];
-        snprintf(line, sizeof line, "%s%4zu %9.1f s  %s", i == 0 ? "Events" : "      ", i + 1,
-                 (double)event->at_ns / (double)MONO_NS_PER_S, event->text);
-        add_line(writer, line);
-    }
+    add_events(writer, run);
 }
 
 enum status report_text_add(struct buffer *text, const struct report_set *set, unsigned columns,

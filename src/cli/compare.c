@@ -12,7 +12,7 @@ static enum exit_code code_of(const struct error *error)
     return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
-/* One line that names the bounds that were crossed, each once. */
+/* One line that names the bounds that were crossed, of sweeps with the cell. */
 static enum exit_code say_crossed(const struct comparison *comparison)
 {
     char line[700];
@@ -20,20 +20,16 @@ static enum exit_code say_crossed(const struct comparison *comparison)
     const char *comma = " ";
     for (size_t i = 0; i < json_array_size(comparison->crossed); i++) {
         const json_t *entry = json_array_get(comparison->crossed, i);
-        const json_t *ratio = json_object_get(entry, "ratio");
-        char value[32] = "not known";
-        if (json_is_real(ratio)) {
-            snprintf(value, sizeof value, "%.4g", json_real_value(ratio));
-        }
         const json_t *sessions = json_object_get(entry, "sessions");
-        char cell[64] = "";
+        char value[COMPARE_RATIO_BYTES], cell[64] = "";
         if (sessions != NULL) {
             snprintf(cell, sizeof cell, " with %lldx%lld", (long long)json_integer_value(sessions),
                      (long long)json_integer_value(json_object_get(entry, "records")));
         }
         const size_t used = strlen(line);
         const int added = snprintf(line + used, sizeof line - used, "%s%s%s (B/A is %s)", comma,
-                                   json_string_value(json_object_get(entry, "bound")), cell, value);
+                                   json_string_value(json_object_get(entry, "bound")), cell,
+                                   compare_crossed_ratio(entry, value));
         if (added < 0 || (size_t)added >= sizeof line - used) {
             memcpy(line + sizeof line - sizeof "...", "...", sizeof "...");
             break;

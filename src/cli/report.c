@@ -58,8 +58,13 @@ static enum status page_path(const struct options *options, char *path, size_t b
     if (options->config.out == NULL && options->folder_count == 1) {
         return report_files_path(options->folders[0], path, bytes, error);
     }
-    snprintf(path, bytes, "%s", options->config.out == NULL ? REPORT_FILE : options->config.out);
-    return STATUS_OK;
+    const char *name = options->config.out == NULL ? REPORT_FILE : options->config.out;
+    if ((size_t)snprintf(path, bytes, "%s", name) < bytes) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "--out '%.60s…' is too long: use a path of up to %zu bytes", name, bytes - 1);
+    return STATUS_REJECTED;
 }
 
 static enum status write_files(const struct report_set *set, const struct options *options,
@@ -82,8 +87,8 @@ static enum status write_files(const struct report_set *set, const struct option
 
 static void print_path(const char *what, const char *path, const char *more)
 {
-    char clean[SAVED_RUN_PATH_BYTES];
-    clean_line(clean, sizeof clean, path, SAVED_RUN_PATH_BYTES);
+    char clean[2 * SAVED_RUN_PATH_BYTES];
+    clean_line(clean, sizeof clean, path, sizeof clean);
     printf("%-10s%s%s\n", what, clean, more);
 }
 

@@ -205,13 +205,16 @@ static void add_report(const struct run *run)
     struct error error;
     error_clear(&error);
     const struct plan *plan = &run->job.plan;
-    if (run->is_report &&
-        report_end_write(plan->out_folder, plan->is_json, &error) != EXIT_CODE_OK &&
-        result->exit_code == EXIT_CODE_OK) {
-        result->exit_code = EXIT_CODE_CLIENT_LIMIT;
-        snprintf(result->exit_reason, sizeof result->exit_reason,
-                 "all rows were acknowledged, but there is no report: %.200s", error.text);
+    if (!run->is_report ||
+        report_end_write(plan->out_folder, plan->is_json, &error) == EXIT_CODE_OK) {
+        return;
     }
+    const bool is_first = result->exit_code == EXIT_CODE_OK;
+    const size_t used = is_first ? 0 : strlen(result->exit_reason);
+    snprintf(result->exit_reason + used, sizeof result->exit_reason - used,
+             "%s there is no report: %.200s",
+             is_first ? "all rows were acknowledged, but" : "; also", error.text);
+    result->exit_code = is_first ? EXIT_CODE_CLIENT_LIMIT : result->exit_code;
 }
 
 /* Writes the files and the report. */

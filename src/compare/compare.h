@@ -27,7 +27,7 @@
 enum {
     COMPARE_WHY_BYTES = 160,
     COMPARE_PATH_BYTES = 1024,
-    COMPARE_BOUNDS_MAX = 32,
+    COMPARE_RATIO_BYTES = 32,
 };
 
 enum compare_finding {
@@ -80,7 +80,7 @@ struct comparison {
     size_t cell_count;
     size_t cells_alone; /* of sweeps: cells that only one of them has */
     size_t crossed_count;
-    json_t *crossed; /* owned: [{"bound", "figure", "ratio", "sessions", "records"}] */
+    json_t *crossed; /* owned: [{"bound", "figure", "a", "b", "ratio", "sessions", "records"}] */
 };
 
 /* Reads both folders and compares them. REJECTED: *error says which is not what it should be, or
@@ -93,6 +93,10 @@ void compare_free(struct comparison *comparison);
  * not known crosses its bound. REJECTED: ERROR_USAGE, a bound has no such figure. */
 enum status compare_check_bounds(struct comparison *comparison, const struct bound *bounds,
                                  size_t count, struct error *error);
+
+/* The ratio of an entry of `crossed` for people: "0.8", "5 to 0", which is no number, or "not
+ * known". Returns `text`. */
+const char *compare_crossed_ratio(const json_t *entry, char text[COMPARE_RATIO_BYTES]);
 
 /* The figure of a cell; NULL: there is none of this name. */
 const struct compare_figure *compare_find(const struct compare_cell *cell, const char *name);

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 
 #include "compare/compare.h"
 #include "compare/compare_parts.h"
@@ -9,6 +10,21 @@ static json_t *number(bool is_known, double value)
     return is_known && isfinite(value) ? json_real(value) : json_null();
 }
 
+const char *compare_crossed_ratio(const json_t *entry, char text[COMPARE_RATIO_BYTES])
+{
+    const json_t *ratio = json_object_get(entry, "ratio");
+    if (json_is_real(ratio)) {
+        snprintf(text, COMPARE_RATIO_BYTES, "%.4g", json_real_value(ratio));
+    } else if (json_is_real(json_object_get(entry, "a")) &&
+               json_is_real(json_object_get(entry, "b"))) {
+        snprintf(text, COMPARE_RATIO_BYTES, "%.4g to 0",
+                 json_real_value(json_object_get(entry, "b")));
+    } else {
+        snprintf(text, COMPARE_RATIO_BYTES, "not known");
+    }
+    return text;
+}
+
 static bool add_crossed(struct comparison *comparison, const struct compare_cell *cell,
                         const struct bound *bound, const struct compare_figure *figure)
 {
@@ -16,6 +32,8 @@ static bool add_crossed(struct comparison *comparison, const struct compare_cell
     bool is_made =
         json_object_set_new(entry, "bound", json_string(bound->text)) == 0 &&
         json_object_set_new(entry, "figure", json_string(figure->name)) == 0 &&
+        json_object_set_new(entry, "a", number(figure->is_known_a, figure->a)) == 0 &&
+        json_object_set_new(entry, "b", number(figure->is_known_b, figure->b)) == 0 &&
         json_object_set_new(entry, "ratio", number(figure->has_ratio, figure->ratio)) == 0;
     if (is_made && comparison->is_sweep) {
         is_made =

@@ -195,10 +195,16 @@ static bool add_differences(struct comparison *comparison, const struct saved_sw
     if (runs == NULL) {
         return false;
     }
-    bool is_done = true;
+    bool is_done;
     const bool has_first = read_first(&sweeps[0], &runs[0]);
     if (has_first && read_first(&sweeps[1], &runs[1])) {
         is_done = differences_add(comparison->differences, &runs[0], &runs[1]);
+    } else {
+        json_t *line =
+            json_sprintf("whether machine, server and plan are the same is not known: no "
+                         "run of %s can be read",
+                         has_first ? "B" : "A");
+        is_done = line != NULL && json_array_append_new(comparison->cautions, line) == 0;
     }
     saved_run_free(&runs[0]);
     saved_run_free(&runs[1]);

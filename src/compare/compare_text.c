@@ -220,19 +220,16 @@ static void write_crossed(FILE *stream, const json_t *crossed)
 {
     for (size_t i = 0; i < json_array_size(crossed); i++) {
         const json_t *entry = json_array_get(crossed, i);
-        const json_t *ratio = json_object_get(entry, "ratio");
         const json_t *sessions = json_object_get(entry, "sessions");
-        char cell[64] = "", value[32] = "not known", text[TEXT_BYTES];
-        if (json_is_real(ratio)) {
-            snprintf(value, sizeof value, "%.4g", json_real_value(ratio));
-        }
+        char cell[64] = "", value[COMPARE_RATIO_BYTES], text[TEXT_BYTES];
         if (sessions != NULL) {
             snprintf(cell, sizeof cell, " with %lld sessions, %lld records",
                      (long long)json_integer_value(sessions),
                      (long long)json_integer_value(json_object_get(entry, "records")));
         }
         snprintf(text, sizeof text, "%s%s: B/A is %s",
-                 json_string_value(json_object_get(entry, "bound")), cell, value);
+                 json_string_value(json_object_get(entry, "bound")), cell,
+                 compare_crossed_ratio(entry, value));
         write_wrapped(stream, "CROSSED", text);
     }
 }

@@ -140,7 +140,9 @@ static char *read_text(const char *path, struct error *error)
         } else {
             text[length] = '\0';
             for (ssize_t i = 0; i < length; i++) {
-                text[i] = text[i] == '\0' ? '?' : text[i]; /* else the rest would go unread */
+                if (text[i] == '\0') {
+                    text[i] = '?'; /* else the rest would go unread */
+                }
             }
         }
     }

@@ -176,6 +176,21 @@ class Compare(harness.Case):
         ended = self.append("compare", a, a, "--fail-if", "lost>1", code=5)
         self.assertIn("lost>1 (B/A is not known)", ended.reason)
 
+    def test_a_figure_that_was_0(self):
+        """Of 5 to 0 there is no ratio, but both numbers are known."""
+        a, b = self.made_up("a", 20000), self.made_up("b", 20000)
+        for folder, dropped in ((a, 0), (b, 5)):
+            self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(
+                table[0].index("sessions_dropped"), str(dropped)))
+        ended = self.append("compare", a, b, "--fail-if", "dropped>1", code=5)
+        self.assertIn("dropped>1 (B/A is 5 to 0)", ended.reason)
+        self.assertIn("dropped>1: B/A is 5 to 0", ended.out)
+        crossed = self.compare(a, b, "--fail-if", "dropped>1", code=5)["bounds_crossed"]
+        self.assertEqual(crossed, [{"bound": "dropped>1", "figure": "sessions_dropped", "a": 0,
+                                    "b": 5, "ratio": None}])
+        self.compare(a, b, "--fail-if", "dropped<1")
+        self.compare(b, a, "--fail-if", "dropped>1")
+
     def test_wrong_usage(self):
         a = self.made_up("a", 20000)
         for arguments, pattern in (
@@ -255,6 +270,12 @@ class Sweeps(harness.Case):
         self.assertIn("1 cells that only one", ended.out)
         self.assertIn("Welch", ended.out)
         self.assertIn("throughput<0.9 with 20 sessions", ended.out)
+
+    def test_runs_that_are_gone(self):
+        """What is not known is not called alike."""
+        a = self.made_up("a", {(10, 100): (1000, 1000)})
+        compared = json.loads(self.append("compare", a, a, "--json").out)
+        self.assertRegex(compared["cautions"][0], "is not known: no run of A can be read")
 
     def test_too_few_runs(self):
         a = self.made_up("a", {(10, 100): (1000, 1000)})

@@ -218,6 +218,12 @@ class Refusals(OnStandin):
         _, run = self.load(1, rows, "--batch", rows, code=1)
         self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (rows, 0))
 
+    def test_no_reason(self):
+        self.stand_in("error=row@5:1003:")
+        _, run = self.load(1, 10, code=1)
+        self.assertEqual((run.rows["rejected"], run.rows["acknowledged"]), (1, 9))
+        self.assertRegex(run.causes[0]["text"], r"^refused without a reason; row: .* of 10 rows")
+
     def test_the_append_itself(self):
         self.stand_in()
         self.load(1, 10)
@@ -293,13 +299,13 @@ class Losses(OnStandin):
 
     def test_silence_while_connecting(self):
         for step in ("accept", "handshake", "login"):
-            run = self.lose(f"stall={step}@3", "--connect-timeout", "2", code=4)
+            run = self.lose(f"stall={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
             self.assertEqual(run.sessions["timed_out"], 1, step)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_nonsense_while_connecting(self):
         for step in ("handshake", "login"):
-            run = self.lose(f"garbage={step}@3", "--connect-timeout", "2", code=4)
+            run = self.lose(f"garbage={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
             self.assertEqual(run.sessions["finished"], 3, step)
 
     def test_reconnect(self):

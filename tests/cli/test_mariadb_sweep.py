@@ -3,7 +3,7 @@
 import re
 
 import harness
-from sweep import Sweeping
+from sweep import RATE, Sweeping
 
 SIZES = ("--sessions", "2,4,8", "--records", "2k,5k")
 
@@ -39,7 +39,7 @@ class Grid(harness.Mariadb, Sweeping):
         return self.check_sweep(out)
 
     def test_resumed(self):
-        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000, "--recreate")
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", RATE, "--recreate")
         _, whole = self.sweep(*options, self.url)
         sweep = self.interrupted(options, self.url)
         self.append("sweep", "--resume", sweep.folder)
@@ -49,7 +49,7 @@ class Grid(harness.Mariadb, Sweeping):
         self.assertEqual(self.count(), 3000)
 
     def test_password_of_the_environment(self):
-        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000)
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", RATE)
         target = self.in_database(self.PASSWORD_URL)
         env = {"APPEND_PASSWORD": harness.SECRET}
         self.refused("sweep", *options, target, code=4, pattern="(?i)access denied")
@@ -60,7 +60,7 @@ class Grid(harness.Mariadb, Sweeping):
 
     def test_password_of_the_url(self):
         """It is not kept: the target has to be given again, and be the same place."""
-        options = ("--sessions", "2,4", "--records", "3k", "--rate", 2000)
+        options = ("--sessions", "2,4", "--records", "3k", "--rate", RATE)
         plain = self.in_database(self.PASSWORD_URL)
         target = plain.replace("append_pw@", "append_pw:append%20secret@")
         sweep = self.interrupted(options, target)
@@ -90,7 +90,7 @@ class Limits(harness.Case, Sweeping):
     def test_a_server_that_goes(self):
         """Runs after it fail with the reason, and a new sweep does not begin."""
         server = harness.PrivateMariadb(self)
-        options = ("--sessions", "2,4", "--records", "4k", "--rate", 2000, server.url)
+        options = ("--sessions", "2,4", "--records", "4k", "--rate", RATE, server.url)
         out = self.out()
         process = self.start("sweep", *options, "--out", out)
         self.wait_for_rows(process, out / "2x4000")

@@ -233,6 +233,19 @@ class Report(harness.Case):
         self.assertIn("No chart of rows over time", page.text)
         self.assertIn("No chart of the sessions' pace", page.text)
 
+    def test_events_in_text(self):
+        """Those that are no lines in the charts, and a line that cannot be read, are told."""
+        run = self.run_null()
+        with (run.folder / "events.csv").open("a") as events:
+            events.write("soon,what\n" + "1,node\n" * 41)
+        shown = self.append("report", run.folder, "--text").out
+        self.assertEqual(shown.count("1.0 s  node"), 40)
+        self.assertRegex(shown, r"(?m)^ +1 more stand in events\.csv$")
+        self.assertRegex(shown, r"(?m)^Events +events\.csv line 2: 'soon,what' ")
+        said = json.loads(self.append("report", run.folder, "--json").out)["runs"][0]
+        self.assertEqual((said["events"], said["events_error"]), (41, None))
+        self.assertRegex(said["events_note"], r"^events\.csv line 2: 'soon,what' ")
+
     def test_files_of_others(self):
         """A file that is no report is never written over."""
         run = self.run_null()
@@ -244,6 +257,8 @@ class Report(harness.Case):
         self.refused("report", run.folder, "--out", self.folder / "no" / "page.html", code=3,
                      pattern="cannot be written: No such file or directory")
         self.assertEqual(list(run.folder.glob("*.new")), [])
+        long = "x/" * 1100 + "page.html"
+        self.refused("report", run.folder, "--out", long, code=2, pattern="too long: .* 2047 bytes")
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         self.refused("report", run.folder, "--out", pipe, code=2, pattern="is a device or a pipe")
@@ -306,6 +321,9 @@ class Report(harness.Case):
         ended = self.append("4", "2000", "null:", "--report", "--out", out, code=3, env=env)
         self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
         self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
+        ended = self.append("4", "2000", "null:", "--report", "--json", "--expect", "elapsed>=1h",
+                            "--out", self.out(), code=5, env=env)
+        self.assertRegex(ended.reason, "elapsed>=1h: .*; also there is no report: .*: broken")
 
     def test_a_sweep_whose_report_fails(self):
         """That is said, with --json too, also when a run has a reason of its own."""

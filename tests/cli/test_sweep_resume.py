@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import harness
-from sweep import NAMES, QUICK, SLOW, Sweep, Sweeping, child_of, is_alive
+from sweep import NAMES, QUICK, RATE, SLOW, Sweep, Sweeping, child_of, is_alive
 
 
 class Interrupted(harness.Case, Sweeping):
@@ -120,7 +120,7 @@ class Interrupted(harness.Case, Sweeping):
         self.end(process, None)
 
     def test_twice_interrupted_with_repeats(self):
-        options = ("--sessions", "1,2", "--records", "3k", "--repeat", 2, "--rate", 2000, "null:")
+        options = ("--sessions", "1,2", "--records", "3k", "--repeat", 2, "--rate", RATE, "null:")
         _, whole = self.sweep(*options)
         out = self.out()
         process = self.start("sweep", *options, "--out", out)
@@ -137,7 +137,7 @@ class Interrupted(harness.Case, Sweeping):
         """Paths of the options begin where the sweep was begun; the sweep may have moved."""
         out = self.folder / "a" / "sweep"
         out.parent.mkdir()
-        options = ("--sessions", "1,2", "--records", "3k", "--rate", 2000, "sqlite:x.db")
+        options = ("--sessions", "1,2", "--records", "3k", "--rate", RATE, "sqlite:x.db")
         process = self.start("sweep", *options, "--out", "sweep", cwd=out.parent)
         self.wait_for_rows(process, out / "2x3000")
         process.send_signal(signal.SIGINT)
