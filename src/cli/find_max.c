@@ -282,10 +282,11 @@ static enum exit_code report(struct find_max *find)
                  shortage);
     }
     interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
-    if (plan->is_json) {
-        report_write_search_json(stdout, plan, table, result, &find->search);
-    } else {
+    if (!plan->is_json) {
         text_levels_write(stdout, plan, result, &find->search, shortage);
+    } else if (!report_write_search_json(stdout, plan, table, result, &find->search) &&
+               !ferror(stdout) && result->exit_code == EXIT_CODE_OK) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
     }
     const enum exit_code written =
         result->exit_code == EXIT_CODE_OK ? command_finish_output() : EXIT_CODE_OK;

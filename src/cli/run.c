@@ -230,13 +230,15 @@ static enum exit_code report(struct run *run)
                  "all rows were acknowledged, but files are short: %.200s", shortage);
     }
     interrupt_end_at_once(); /* nobody may read: a full pipe blocks for ever */
+    bool is_printed = true;
     if (run->job.plan.is_json) {
-        report_write_json(stdout, &run->job.plan, &run->job.setup.table, result);
+        is_printed = report_write_json(stdout, &run->job.plan, &run->job.setup.table, result);
     } else {
         report_write_text(stdout, &run->job.plan, result, shortage);
     }
     add_report(run);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && result->exit_code == EXIT_CODE_OK) {
+    is_printed = fflush(stdout) == 0 && !ferror(stdout) && is_printed;
+    if (!is_printed && result->exit_code == EXIT_CODE_OK) {
         result->exit_code = EXIT_CODE_CLIENT_LIMIT;
         snprintf(result->exit_reason, sizeof result->exit_reason,
                  "the report could not be written to standard output");
