@@ -258,7 +258,7 @@ enum status machbase_append_rows(struct adapter_conn *conn, const struct batch *
     return status == STATUS_OK ? STATUS_OK : lose(conn);
 }
 
-/* Holds the server's counts against what was sent. */
+/* What the server's counts say, which add up to what was sent. */
 static enum status settle(const struct machbase_append *append, uint64_t successes,
                           uint64_t failures, struct error *error)
 {
@@ -278,12 +278,6 @@ static enum status settle(const struct machbase_append *append, uint64_t success
     if (failures > 0) {
         error_set(error, ERROR_DATA, 0, NULL,
                   "the server refused %" PRIu64 " of %" PRIu64 " rows and gave no reason", failures,
-                  append->sent);
-        return STATUS_REJECTED;
-    }
-    if (successes != append->sent) {
-        error_set(error, ERROR_SERVER, 0, NULL,
-                  "the server counted %" PRIu64 " rows of an append of %" PRIu64, successes,
                   append->sent);
         return STATUS_REJECTED;
     }
@@ -313,7 +307,14 @@ enum status machbase_append_close(struct adapter_conn *conn, uint64_t *accepted,
                   reason.text[0] != '\0' ? reason.text : "the client library gives no reason");
         return lose(conn);
     }
-    abandon(conn);
     *accepted = (uint64_t)successes < append->sent ? (uint64_t)successes : append->sent;
+    if ((uint64_t)successes + (uint64_t)failures != append->sent) {
+        error_set(error, ERROR_SERVER, 0, NULL,
+                  "the server counted %ld rows kept and %ld refused of an append of %" PRIu64
+                  ": what became of the others is not known",
+                  successes, failures, append->sent);
+        return lose(conn);
+    }
+    abandon(conn);
     return settle(append, (uint64_t)successes, (uint64_t)failures, error);
 }

@@ -297,6 +297,14 @@ class Losses(OnStandin):
         self.assertEqual(run.sessions["finished"] + run.sessions["refused"], 4)
         self.assertEqual(run.rows["acknowledged"], 1000 * run.sessions["finished"])
 
+    def test_counts_that_do_not_add_up(self):
+        """What the server says nothing of may be there: it is in doubt, and nothing else is."""
+        run = self.lose("lie=close@3:30")
+        self.assertEqual((run.rows["in_doubt"], run.rows["rejected"]), (30, 0))
+        self.assertEqual(run.verification["in_doubt_arrived"], 30)
+        self.assertIn("what became of the others is not known",
+                      " ".join(cause["text"] for cause in run.causes))
+
     def test_silence_while_connecting(self):
         for step in ("accept", "handshake", "login"):
             run = self.lose(f"stall={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
