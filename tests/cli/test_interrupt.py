@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -110,8 +111,9 @@ class Interrupt(harness.Case):
         """Its only thread sleeps, and the file that is written last has something."""
         path = out / "run.json"
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        return (path.is_file() and path.stat().st_size > 0 and "\nThreads:\t1\n" in status
-                and "\nState:\tS" in status)
+        threads = int(re.search(r"(?m)^Threads:\s+(\d+)$", status)[1])
+        return (path.is_file() and path.stat().st_size > 0 and "\nState:\tS" in status
+                and threads <= (1 if harness.SLOW == 1 else 2))  # a sanitizer may have its own
 
     def test_standard_output_is_closed(self):
         """A reader that goes away (| head) is not a crash."""
