@@ -12,9 +12,9 @@
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
- * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the rate
- * asked for was not reached, somebody else wrote to the table, or other programs had most of this
- * machine's busy CPUs.
+ * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
+ * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
+ * this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
