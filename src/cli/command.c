@@ -3,15 +3,23 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mono.h"
+#include "base/notice.h"
 #include "report/clean.h"
+
+/* For the one line that says why the program ended; one that nobody reads must not keep it. */
+#define PATIENCE_NS MONO_NS_PER_S
 
 enum exit_code command_say(enum exit_code code, const char *text)
 {
     char clean[1024];
+    char line[sizeof clean + 16];
     clean_line(clean, sizeof clean, text, sizeof clean);
+    const int length = snprintf(line, sizeof line, "append: %s\n", clean);
     fflush(stdout);
-    fprintf(stderr, "append: %s\n", clean);
+    notice_write(STDERR_FILENO, line, (size_t)length, PATIENCE_NS);
     return code;
 }
 
