@@ -15,18 +15,13 @@
 
 #include "base/buffer.h"
 #include "base/mono.h"
-#include "limits/limits.h"
 
 enum {
     REQUEST_BYTES = 8192,
-    LISTENERS_MAX = 2,
-    WAITED_MAX = 1 + LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX,
+    WAITED_MAX = 1 + METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX,
     BACKLOG = 16,
     STACK_BYTES = 128 * 1024
 };
-/* the wake-up, and one more client before the oldest goes */
-_Static_assert(LIMITS_METRICS_FILES == LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 2,
-               "what the limits count");
 #define CLIENT_TIME_NS (5 * MONO_NS_PER_S)
 #define PAUSE_NS MONO_NS_PER_S /* after a connection could not be taken */
 #define POLL_PAUSE_NS (100 * MONO_NS_PER_MS)
@@ -42,7 +37,7 @@ struct client {
 };
 
 struct metrics_http {
-    int listeners[LISTENERS_MAX];
+    int listeners[METRICS_HTTP_LISTENERS_MAX];
     size_t listener_count;
     int wake; /* eventfd: the thread is to end */
     pthread_t thread;
@@ -302,7 +297,8 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     }
     int reason = 0;
     const struct addrinfo *address = addresses;
-    for (; address != NULL && http->listener_count < LISTENERS_MAX; address = address->ai_next) {
+    for (; address != NULL && http->listener_count < METRICS_HTTP_LISTENERS_MAX;
+         address = address->ai_next) {
         const int own = listen_on(http, address);
         /* "localhost" has an address of IPv6 where there is none */
         reason = own != 0 && own != EADDRNOTAVAIL && own != EAFNOSUPPORT ? own : reason;

@@ -16,7 +16,10 @@
 #include "append/error.h"
 
 enum {
-    METRICS_HTTP_CLIENTS_MAX = 16
+    METRICS_HTTP_CLIENTS_MAX = 16,
+    METRICS_HTTP_LISTENERS_MAX = 2,
+    /* the wake-up, and one more client before the oldest goes */
+    METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 2
 };
 
 struct metrics_http;

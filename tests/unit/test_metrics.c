@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "limits/limits.h"
 #include "report/metrics_http.h"
 #include "report/metrics_text.h"
+
+_Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what the limits count");
 
 static const struct adapter adapter = {.name = "null"};
 static struct recorder_snapshot total; /* too large for a stack */
