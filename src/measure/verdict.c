@@ -11,9 +11,10 @@
  *     this machine, nor other programs had most of what was there.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
- * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, rows were
- * not verified, a count did not show acknowledged rows, the rate asked for was not reached,
- * somebody else wrote to the table, or other programs had most of this machine's busy CPUs.
+ * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
+ * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
+ * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
+ * this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -170,6 +171,12 @@ static bool is_short(struct result *result)
                            "%" PRIu64 " connections were lost and had again; %" PRIu64
                            " of %" PRIu64 " rows were acknowledged",
                            counters[RECORDER_RECONNECTS], r->acknowledged, r->planned);
+    }
+    if (counters[RECORDER_REFUSALS] > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "the server was read-only and refused %" PRIu64 " batches; %" PRIu64
+                           " of %" PRIu64 " rows were acknowledged",
+                           counters[RECORDER_REFUSALS], r->acknowledged, r->planned);
     }
     if (r->acknowledged < r->planned) {
         return set_verdict(result, VERDICT_DEGRADED,
