@@ -41,6 +41,8 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     const bool has_memory = figures_has_memory(resources);
     put_percent(csv, "max_server_cpu_percent", resources->max_server_cpu_percent);
     put_percent(csv, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    put_percent(csv, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    put_percent(csv, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     csv_text(csv, "memory_source",
              has_memory ? memory_source_name(resources->memory_source) : NULL);
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
