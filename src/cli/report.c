@@ -135,7 +135,7 @@ enum exit_code command_report(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_REPORT, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_REPORT, stdout);
@@ -144,7 +144,7 @@ enum exit_code command_report(int argc, char **argv)
     if (options.is_text_charts && options.config.is_json) {
         error_set(&error, ERROR_USAGE, 0, NULL,
                   "--text and --json both want standard output: give one of them");
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
         STATUS_OK) {
