@@ -103,7 +103,12 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
-    csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    csv_count_if(csv, "batches_late", has_rate, result->batches_late);
+    csv_count_if(csv, "batches_due", has_rate, result->batches.due);
+    csv_count_if(csv, "batches_sent", has_rate, result->batches.sent);
+    csv_count_if(csv, "batches_not_sent", has_rate, result->batches.not_sent);
+    csv_count_if(csv, "responses_unanswered", has_rate, counters[RECORDER_RESPONSES_UNANSWERED]);
 }
 
 static void put_latencies(struct csv *csv, const struct result *result)

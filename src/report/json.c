@@ -70,8 +70,9 @@ static void add_figures(struct tree root, const struct result *result)
                    result->throughput_rows_per_s);
 }
 
-static void add_ledgers(struct tree root, const struct result *result)
+static void add_ledgers(struct tree root, const struct plan *plan, const struct result *result)
 {
+    const bool has_rate = plan->rate_rows_per_s > 0;
     const struct session_ledger *sessions = &result->sessions;
     struct tree tree = tree_object(root, "sessions");
     tree_count(tree, "requested", sessions->requested);
@@ -91,6 +92,12 @@ static void add_ledgers(struct tree root, const struct result *result)
     tree_count(tree, "in_doubt", rows->in_doubt);
     tree_count(tree, "not_sent", rows->not_sent);
     tree_bool(tree, "balances", row_ledger_balances(rows));
+    const struct batch_ledger *batches = &result->batches;
+    tree = tree_object(root, "batches");
+    tree_count_if(tree, "due", has_rate, batches->due);
+    tree_count_if(tree, "sent", has_rate, batches->sent);
+    tree_count_if(tree, "not_sent", has_rate, batches->not_sent);
+    tree_bool(tree, "balances", batch_ledger_balances(batches));
 }
 
 static void add_row_verification(struct tree root, const struct row_verification *v)
@@ -325,7 +332,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_server(root, result);
     add_connection(root, result);
     json_plan_add_table(root, table);
-    add_ledgers(root, result);
+    add_ledgers(root, plan, result);
     add_verification(root, result);
     add_latencies(root, plan, result);
     add_fairness(root, &result->fairness);
