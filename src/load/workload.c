@@ -79,7 +79,7 @@ uint64_t workload_count_unsent(struct session *session, int64_t end_ns, int64_t 
         begun += count > 1 ? count * plan->batch_rows : batch_rows_after(session, begun);
         unsent += count;
     }
-    session_add(session, RECORDER_RESPONSES_UNANSWERED, unsent);
+    session_add(session, RECORDER_UNANSWERED, unsent);
     return unsent;
 }
 
@@ -199,7 +199,7 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
         return;
     }
     recorder_record(recorder, session->index, RECORDER_RESPONSE, end_ns - intended_ns);
-    session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
+    session_add(session, RECORDER_UNANSWERED, is_answered ? 0 : 1);
     if (start_ns - intended_ns > SESSION_LATE_NS) {
         session->batches_late++;
     }
@@ -218,7 +218,13 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (!is_begun) {
         return STATUS_OK;
     }
-    if (status == STATUS_LOST) {
+    session->is_refused =
+        error.kind == ERROR_READ_ONLY && session->load->plan->drop_policy == DROP_RECONNECT;
+    if (session->is_refused) {
+        /* none of its rows but the accepted ones is in the table, and they will be sent again */
+        append.rows = append.handed = append.accepted;
+        session_add(session, RECORDER_REFUSALS, 1);
+    } else if (status == STATUS_LOST) {
         /* the rest of the batch was never on its way: its turn comes when there is a connection */
         append.rows = append.handed;
     } else {
@@ -240,7 +246,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
-    return status;
+    return session->is_refused ? STATUS_LOST : status;
 }
 
 /* A count after an acknowledged append must show the session's own rows, and never fewer than the

@@ -51,14 +51,15 @@ enum recorder_counter {
     RECORDER_APPENDS_FAILED, /* rejected or lost */
     RECORDER_COUNTS,         /* reads that succeeded */
     RECORDER_COUNTS_FAILED,
-    RECORDER_BUSY_RETRIES,         /* appends begun again because the database was busy */
-    RECORDER_RESPONSES_UNANSWERED, /* batches that RECORDER_RESPONSE has with a lower bound */
-    RECORDER_FRESH_CHECKS,         /* counts that were held against the session's own rows */
-    RECORDER_FRESH_BEHIND,         /* count below rows before the run + own acknowledged rows */
-    RECORDER_FRESH_BACKWARD,       /* count below an earlier count of the same session */
-    RECORDER_ON_CPU_NS,            /* session threads: time on a CPU, added when a session ends */
-    RECORDER_RUN_QUEUE_NS, /* session threads: time runnable but waiting for a CPU, likewise */
-    RECORDER_SESSION_NS,   /* session threads: gate opened -> session ended, likewise */
+    RECORDER_BUSY_RETRIES,   /* appends begun again because the database was busy */
+    RECORDER_REFUSALS,       /* appends refused by a read-only server, to be sent again */
+    RECORDER_UNANSWERED,     /* batches whose response time is a lower bound: no answer came */
+    RECORDER_FRESH_CHECKS,   /* counts that were held against the session's own rows */
+    RECORDER_FRESH_BEHIND,   /* count below rows before the run + own acknowledged rows */
+    RECORDER_FRESH_BACKWARD, /* count below an earlier count of the same session */
+    RECORDER_ON_CPU_NS,      /* session threads: time on a CPU, added when a session ends */
+    RECORDER_RUN_QUEUE_NS,   /* session threads: time runnable but waiting for a CPU, likewise */
+    RECORDER_SESSION_NS,     /* session threads: gate opened -> session ended, likewise */
     RECORDER_COUNTERS,
 };
 

@@ -163,7 +163,7 @@ static void add_row_verification(struct screen *screen, const struct result *res
 static void add_batches(struct screen *screen, const struct result *result)
 {
     const struct batch_ledger *batches = &result->batches;
-    const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
+    const uint64_t unanswered = result->totals.counters[RECORDER_UNANSWERED];
     char due[UNITS_TEXT_BYTES];
     char sent[UNITS_TEXT_BYTES];
     char not_sent[UNITS_TEXT_BYTES];

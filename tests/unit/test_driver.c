@@ -234,8 +234,7 @@ static void test_batches_that_were_not_sent(void **state)
     assert_true(batch_ledger_balances(&result->batches));
     assert_in_range(result->batches.not_sent, 10, 100);
     assert_int_equal(response->total, 100);
-    assert_int_equal(result->totals.counters[RECORDER_RESPONSES_UNANSWERED],
-                     result->batches.not_sent + 1);
+    assert_int_equal(result->totals.counters[RECORDER_UNANSWERED], result->batches.not_sent + 1);
     /* its third batch was due at 23 ms or before, and waits until the end */
     assert_in_range(response->max_ns, 77 * MONO_NS_PER_MS, INT64_MAX);
     end(result);
