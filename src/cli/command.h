@@ -18,6 +18,9 @@ enum exit_code command_compare(int argc, char **argv);
 /* append find-max [TARGET] */
 enum exit_code command_find_max(int argc, char **argv);
 
+/* append help [COMMAND] */
+enum exit_code command_help(int argc, char **argv);
+
 /* append report DIR... */
 enum exit_code command_report(int argc, char **argv);
 
