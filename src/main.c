@@ -1,10 +1,19 @@
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/command_table.h"
 
 int main(int argc, char **argv)
 {
     /* whoever ignores it hands that on, and then nobody is told how a child ended */
     signal(SIGCHLD, SIG_DFL);
-    return command_table_run(argc, argv);
+    char **words = command_take_words(argc, argv);
+    if (words == NULL) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the command line");
+    }
+    const enum exit_code code = command_table_run(argc, words);
+    free(words);
+    return code;
 }
