@@ -14,6 +14,7 @@ set(base_sources
     src/base/moment.c
     src/base/mono.c
     src/base/nearest.c
+    src/base/notice.c
     src/base/number_text.c
     src/base/probe.c
     src/base/random.c
@@ -30,6 +31,7 @@ set(adapter_sources
     src/adapters/registry.c)
 
 set(plan_sources
+    src/plan/columns.c
     src/plan/config.c
     src/plan/plan.c
     src/plan/schema.c

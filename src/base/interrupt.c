@@ -8,6 +8,7 @@
 
 #include "base/exit_code.h"
 #include "base/mono.h"
+#include "base/notice.h"
 
 /* timeout(1) signals a process and then its group: what comes this close is one request. */
 #define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
@@ -17,8 +18,7 @@ static atomic_bool is_all_done;
 
 static _Noreturn void end_at_once(const char *words, size_t length)
 {
-    const ssize_t written = write(STDERR_FILENO, words, length);
-    (void)written;
+    notice_write(STDERR_FILENO, words, length, 0); /* nobody may read: this must not wait */
     _exit(EXIT_CODE_INTERRUPTED);
 }
 

@@ -4,9 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mono.h"
+#include "base/notice.h"
 #include "plan/target.h"
 #include "report/clean.h"
+
+/* For the one line that says why the program ended; one that nobody reads must not keep it. */
+#define PATIENCE_NS MONO_NS_PER_S
 
 /* What may hold a password is a target, or a connection string in an option's value. */
 static void hide_password(char *word)
@@ -54,9 +60,11 @@ char **command_take_words(int argc, char **argv)
 enum exit_code command_say(enum exit_code code, const char *text)
 {
     char clean[1024];
+    char line[sizeof clean + 16];
     clean_line(clean, sizeof clean, text, sizeof clean);
+    const int length = snprintf(line, sizeof line, "append: %s\n", clean);
     fflush(stdout);
-    fprintf(stderr, "append: %s\n", clean);
+    notice_write(STDERR_FILENO, line, (size_t)length, PATIENCE_NS);
     return code;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/notice.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -107,7 +108,7 @@ static void on_level(void *context, const struct level *level)
     if (!find->job.plan.is_quiet) {
         char text[TEXT_LEVELS_BYTES];
         text_levels_progress(level, text);
-        fprintf(stderr, "%s\n", text);
+        notice_print("%s", text);
     }
 }
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "adapters/registry.h"
 #include "base/interrupt.h"
@@ -117,7 +118,7 @@ static enum exit_code load(struct run *run, struct error *error)
                                       .on_interval = on_interval,
                                       .on_sample = on_sample,
                                       .on_progress = on_progress};
-    progress_init(&run->progress, stderr, &run->job.plan);
+    progress_init(&run->progress, STDERR_FILENO, &run->job.plan);
     run->sampler = job_start_sampler(&run->job, &sink, error);
     if (run->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;

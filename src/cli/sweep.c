@@ -9,6 +9,7 @@
 #include "base/folder.h"
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/notice.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -191,9 +192,8 @@ static enum exit_code clear_folder(struct work *work, const struct sweep_run *ru
         return EXIT_CODE_OK;
     }
     if (!work->ask.options.config.is_quiet) {
-        fprintf(stderr,
-                "%s: begun before and not over: its folder is removed, and it is run anew\n",
-                run->name);
+        notice_print("%s: begun before and not over: its folder is removed, and it is run anew",
+                     run->name);
     }
     const int number = folder_remove(path);
     if (number != 0) {
@@ -331,7 +331,7 @@ static enum exit_code prepare(struct work *work, struct error *error)
                   "path is too long");
         return EXIT_CODE_USAGE;
     }
-    sweep_progress_init(&work->progress, sweep, stderr, options->config.is_quiet);
+    sweep_progress_init(&work->progress, sweep, options->config.is_quiet);
     if (!ask->is_resumed) {
         const enum exit_code code = sweep_ask_table(ask, sweep, error);
         return code == EXIT_CODE_OK

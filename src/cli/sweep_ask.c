@@ -186,6 +186,18 @@ static int copy_command_line(struct sweep_ask *ask, const struct options *given,
     return count;
 }
 
+/* The variable with a password that would go to a target nobody has named now; NULL: none. */
+static const char *find_password_variable(void)
+{
+    static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        if (getenv(variables[i]) != NULL) {
+            return variables[i];
+        }
+    }
+    return NULL;
+}
+
 /* Reads the command line of then into ask->options. */
 static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
 {
@@ -207,6 +219,7 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
                   request->target);
         return EXIT_CODE_USAGE;
     }
+    ask->is_target_recorded = given.config.target == NULL;
     snprintf(ask->folder, sizeof ask->folder, "%s", ask->saved.folder);
     code = go_back(ask, error);
     if (code != EXIT_CODE_OK) {
@@ -293,6 +306,14 @@ static enum exit_code settle_target(struct sweep_ask *ask, struct error *error)
         target_redact(target, ask->target, sizeof ask->target);
     }
     ask->has_secret = target != NULL && strcmp(target, ask->target) != 0;
+    const char *variable = ask->is_target_recorded ? find_password_variable() : NULL;
+    if (variable != NULL && (ask->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "the password in %s would go to %.100s, which sweep.json names: give TARGET again",
+            variable, ask->target);
+        return EXIT_CODE_USAGE;
+    }
     const char *before = ask->request.target == NULL ? "" : ask->request.target;
     const char *adapter = json_string_value(json_object_get(ask->saved.json, "adapter"));
     if (ask->is_resumed && (adapter == NULL || strcmp(adapter, ask->plan.adapter->name) != 0)) {

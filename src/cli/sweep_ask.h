@@ -21,6 +21,7 @@ struct sweep_ask {
     struct plan plan; /* of the first run; owned */
     char folder[PLAN_PATH_BYTES];
     bool is_resumed;
+    bool is_target_recorded;  /* of a sweep that goes on: the caller did not name it */
     struct saved_sweep saved; /* of a sweep that goes on; owned */
     struct sweep_request request;
     char **argv; /* the command line it was begun with; owned */

@@ -1,11 +1,11 @@
 #include "load/side_job.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/notice.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)
@@ -46,7 +46,7 @@ static void watch(struct side_job *job)
             break;
         }
         if (!is_told && now_ns - start_ns > NOTICE_NS) {
-            fprintf(stderr, "%s ...\n", job->notice);
+            notice_print("%s ...", job->notice);
             is_told = true;
         }
         if (!was_requested && interrupt_requested()) {

@@ -41,6 +41,8 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     const bool has_memory = figures_has_memory(resources);
     put_percent(csv, "max_server_cpu_percent", resources->max_server_cpu_percent);
     put_percent(csv, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    put_percent(csv, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    put_percent(csv, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     csv_text(csv, "memory_source",
              has_memory ? memory_source_name(resources->memory_source) : NULL);
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
@@ -93,6 +95,7 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         RECORDER_APPENDS,       RECORDER_APPENDS_FAILED,    RECORDER_COUNTS,
         RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,      RECORDER_CONNECTIONS_LOST,
         RECORDER_RECONNECTS,    RECORDER_RECONNECTS_FAILED, RECORDER_CHURNS,
+        RECORDER_REFUSALS,
     };
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
@@ -215,6 +218,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "reconnects", counters[RECORDER_RECONNECTS]);
     csv_count(csv, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
+    csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
 }
 

@@ -181,6 +181,8 @@ static void add_resources(struct tree root, const struct result *result)
     add_percent(tree, "max_host_cpu_percent", resources->max_host_cpu_percent);
     add_percent(tree, "max_server_cpu_percent", resources->max_server_cpu_percent);
     add_percent(tree, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    add_percent(tree, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    add_percent(tree, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     add_percent(tree, "mean_host_cpu_percent", resources->mean_host_cpu_percent);
     add_percent(tree, "mean_server_cpu_percent", resources->mean_server_cpu_percent);
     add_percent(tree, "mean_client_cpu_percent", resources->mean_client_cpu_percent);

@@ -2,10 +2,8 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/mono.h"
 #include "base/units.h"
@@ -15,7 +13,6 @@
 enum {
     PARTS_MAX = 8,
     PART_BYTES = 96,
-    DEFAULT_COLUMNS = 80,
     LINE_BYTES = 1024
 };
 
@@ -207,28 +204,16 @@ void progress_format(const struct progress *progress, const struct sampler_progr
     clean_line(text, size, line, columns > 0 ? columns : LINE_BYTES);
 }
 
-void progress_init(struct progress *progress, FILE *stream, const struct plan *plan)
+void progress_init(struct progress *progress, int fd, const struct plan *plan)
 {
-    const char *terminal = getenv("TERM");
-    const bool is_dumb = terminal != NULL && strcmp(terminal, "dumb") == 0;
     *progress = (struct progress){
-        .stream = stream,
         .plan = plan,
-        .is_terminal = plan->progress_ns == 0 && !is_dumb && fileno(stream) >= 0 &&
-                       isatty(fileno(stream)) == 1,
         .step_ns = plan->progress_ns > 0 ? plan->progress_ns : plan->sample_interval_ns,
         .work_start_ns = -1,
     };
     progress->next_line_ns = progress->step_ns;
-}
-
-static unsigned terminal_columns(FILE *stream)
-{
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        return size.ws_col;
-    }
-    return DEFAULT_COLUMNS;
+    notice_init(&progress->notice, fd);
+    progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
 }
 
 static bool has_work_begun(const struct recorder_snapshot *total)
@@ -245,29 +230,19 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
     if (progress->work_start_ns < 0 && has_work_begun(now->total)) {
         progress->work_start_ns = now->interval->start_ns;
     }
-    char line[LINE_BYTES];
-    if (progress->is_terminal) {
-        /* The last column stays free: a terminal may wrap after a character in it. */
-        const unsigned columns = terminal_columns(progress->stream);
-        progress_format(progress, now, columns > 1 ? columns - 1 : 1, line, sizeof line);
-        fprintf(progress->stream, "\r%s\x1b[K", line);
-        progress->is_line_open = true;
-    } else if (now->interval->end_ns >= progress->next_line_ns) {
-        progress_format(progress, now, 0, line, sizeof line);
-        fprintf(progress->stream, "%s\n", line);
-        const int64_t step = progress->step_ns;
-        while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
-            progress->next_line_ns += step;
-        }
+    if (!progress->notice.is_terminal && now->interval->end_ns < progress->next_line_ns) {
+        return;
     }
-    fflush(progress->stream);
+    char line[LINE_BYTES];
+    progress_format(progress, now, notice_columns(&progress->notice), line, sizeof line);
+    notice_show(&progress->notice, line);
+    const int64_t step = progress->step_ns;
+    while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
+        progress->next_line_ns += step;
+    }
 }
 
 void progress_end(struct progress *progress)
 {
-    if (progress->is_line_open) {
-        fputs("\r\x1b[K", progress->stream);
-        fflush(progress->stream);
-        progress->is_line_open = false;
-    }
+    notice_end(&progress->notice);
 }

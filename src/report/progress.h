@@ -7,22 +7,20 @@
 #define REPORT_PROGRESS_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
+#include "base/notice.h"
 #include "measure/sampler.h"
 #include "plan/plan.h"
 
 struct progress {
-    FILE *stream;
+    struct notice notice;
     const struct plan *plan;
-    bool is_terminal;
     int64_t step_ns;       /* not a terminal: a line so often */
     int64_t next_line_ns;  /* not a terminal: when the next line is due */
-    bool is_line_open;     /* a terminal line stands without its end */
     int64_t work_start_ns; /* since the start of the run: when rows began to go out; -1 = not yet */
 };
 
-void progress_init(struct progress *progress, FILE *stream, const struct plan *plan);
+void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
 /* The whole line for one moment, at most `columns` wide (0 = no limit): what matters least is left
  * out first, then the end is cut. `text` has at least `size` bytes. */

@@ -1,10 +1,12 @@
 #include "runs/saved_sweep.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const state_names[] = {
@@ -35,18 +37,44 @@ bool saved_sweep_is_there(const char *folder)
            access(path, F_OK) == 0;
 }
 
+/* Of the very file that is read: a name may mean another file a moment later. */
+static bool is_own(int file)
+{
+    struct stat about;
+    return fstat(file, &about) == 0 && about.st_uid == geteuid();
+}
+
+/* NULL: errno says why. */
+static FILE *open_json(struct saved_sweep *sweep)
+{
+    const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return NULL;
+    }
+    const int file = openat(folder, "sweep.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *stream = file < 0 ? NULL : fdopen(file, "r");
+    const int number = errno;
+    sweep->is_own = stream != NULL && is_own(folder) && is_own(file);
+    if (stream == NULL && file >= 0) {
+        close(file);
+    }
+    close(folder);
+    errno = number;
+    return stream;
+}
+
 static enum status read_json(struct saved_sweep *sweep, struct error *error)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/sweep.json", sweep->folder);
-    if (access(path, R_OK) != 0) {
+    FILE *stream = open_json(sweep);
+    if (stream == NULL) {
         error_set(error, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_SYSTEM, errno, NULL,
                   "'%.160s' is no folder of a sweep: sweep.json: %s", sweep->folder,
                   strerror(errno));
         return STATUS_REJECTED;
     }
     json_error_t json_error;
-    sweep->json = json_load_file(path, JSON_REJECT_DUPLICATES, &json_error);
+    sweep->json = json_loadf(stream, JSON_REJECT_DUPLICATES, &json_error);
+    fclose(stream);
     if (sweep->json == NULL) {
         return refuse(sweep, json_error.text, error);
     }

@@ -73,6 +73,7 @@ struct saved_sweep_run {
 struct saved_sweep {
     char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
     json_t *json;                      /* sweep.json, owned */
+    bool is_own;                       /* the folder and sweep.json belong to this user */
     struct csv_table table;            /* sweep.csv; no row before the first run has ended */
     uint64_t sessions[SAVED_SWEEP_LIST_MAX];
     size_t sessions_count;

@@ -1,9 +1,8 @@
 #include "sweep/sweep_progress.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -15,30 +14,13 @@
 
 enum {
     LINE_BYTES = 1024,
-    WIDEST = 1000,
-    DEFAULT_COLUMNS = 80
+    WIDEST = 1000
 };
 
-void sweep_progress_init(struct sweep_progress *progress, const struct sweep *sweep, FILE *stream,
-                         bool is_quiet)
+void sweep_progress_init(struct sweep_progress *progress, const struct sweep *sweep, bool is_quiet)
 {
-    const char *terminal = getenv("TERM");
-    const bool is_dumb = terminal != NULL && strcmp(terminal, "dumb") == 0;
-    *progress = (struct sweep_progress){
-        .stream = stream,
-        .sweep = sweep,
-        .is_quiet = is_quiet,
-        .is_terminal = !is_dumb && fileno(stream) >= 0 && isatty(fileno(stream)) == 1,
-    };
-}
-
-static unsigned terminal_columns(FILE *stream)
-{
-    struct winsize size;
-    if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
-        return size.ws_col - 1U; /* a terminal may wrap after a character in the last one */
-    }
-    return DEFAULT_COLUMNS - 1;
+    *progress = (struct sweep_progress){.sweep = sweep, .is_quiet = is_quiet};
+    notice_init(&progress->notice, STDERR_FILENO);
 }
 
 /* A line that stays. */
@@ -46,9 +28,7 @@ static void print_line(struct sweep_progress *progress, const char *text)
 {
     char line[LINE_BYTES];
     clean_line(line, sizeof line, text, WIDEST);
-    fprintf(progress->stream, "%s%s\n", progress->is_line_open ? "\r\x1b[K" : "", line);
-    progress->is_line_open = false;
-    fflush(progress->stream);
+    notice_keep(&progress->notice, line);
 }
 
 static const char *plural(uint64_t count)
@@ -164,7 +144,7 @@ void sweep_progress_show(struct sweep_progress *progress, size_t index, int64_t 
 {
     const bool is_first = elapsed_ns == 0;
     if (progress->is_quiet ||
-        (!progress->is_terminal && !is_first && elapsed_ns < progress->next_line_ns)) {
+        (!progress->notice.is_terminal && !is_first && elapsed_ns < progress->next_line_ns)) {
         return;
     }
     progress->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
@@ -184,15 +164,10 @@ void sweep_progress_show(struct sweep_progress *progress, size_t index, int64_t 
     }
     snprintf(text, sizeof text, "run %zu of %zu, %s: %s%s", index + 1, sweep->run_count, left, what,
              done);
-    if (!progress->is_terminal) {
-        print_line(progress, text);
-        return;
-    }
+    const unsigned columns = notice_columns(&progress->notice);
     char line[LINE_BYTES];
-    clean_line(line, sizeof line, text, terminal_columns(progress->stream));
-    fprintf(progress->stream, "\r%s\x1b[K", line);
-    progress->is_line_open = true;
-    fflush(progress->stream);
+    clean_line(line, sizeof line, text, columns > 0 ? columns : WIDEST);
+    notice_show(&progress->notice, line);
 }
 
 static void add_figure(const struct sweep_run *run, const char *column, const char *unit,

@@ -7,21 +7,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
+#include "base/notice.h"
 #include "sweep/sweep.h"
 
 struct sweep_progress {
-    FILE *stream;
+    struct notice notice;
     const struct sweep *sweep;
     bool is_quiet;
-    bool is_terminal;
-    bool is_line_open; /* a terminal line stands without its end */
     int64_t next_line_ns;
 };
 
-void sweep_progress_init(struct sweep_progress *progress, const struct sweep *sweep, FILE *stream,
-                         bool is_quiet);
+void sweep_progress_init(struct sweep_progress *progress, const struct sweep *sweep, bool is_quiet);
 
 /* What is to come. */
 void sweep_progress_begin(struct sweep_progress *progress);

@@ -18,6 +18,14 @@ static enum status refuse(const struct saved_sweep *saved, const char *what, str
 enum status sweep_request_read(struct sweep_request *request, const struct saved_sweep *saved,
                                struct error *error)
 {
+    if (!saved->is_own) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "'%.140s' or its sweep.json belongs to another user, whose options --resume would "
+            "run: read sweep.json, then resume a copy of yours (cp -r)",
+            saved->folder);
+        return STATUS_REJECTED;
+    }
     const char *version = text_of(saved, "append_version");
     *request = (struct sweep_request){
         .target = text_of(saved, "target_given"),

@@ -4,7 +4,9 @@ import fcntl
 import os
 import pathlib
 import signal
+import sqlite3
 import subprocess
+import time
 
 import harness
 
@@ -84,16 +86,62 @@ class Interrupt(harness.Case):
         process.communicate(timeout=20 * harness.SLOW)
         self.assertEqual(process.returncode, 130)
 
+    def full_pipe(self):
+        """The writing end of a pipe that nobody reads and that has no room left."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+        os.set_blocking(writer, False)
+        os.write(writer, bytes(4096))
+        os.set_blocking(writer, True)
+        return writer
+
+    def start_unread(self, *arguments):
+        """Starts the program with a standard error that nobody reads."""
+        writer = self.full_pipe()
+        process = subprocess.Popen(
+            [harness.BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=writer, cwd=self.folder, env=self.environment())
+        os.close(writer)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_nobody_reads_the_progress(self):
+        out = self.out()
+        process = self.start_unread("4", "null:", "--duration", "2", "--rate", "1000",
+                                    "--sample-interval", "0.2", "--out", out)
+        self.assertEqual(process.wait(timeout=harness.GUARD_S), 0)
+        self.assertEqual(self.check_run(out, 0).sessions["finished"], 4)
+
+    def test_nobody_reads_the_progress_of_an_interrupted_run(self):
+        out = self.out()
+        process = self.start_unread("4", "null:", "--duration", "10m", "--rate", "1000",
+                                    "--sample-interval", "0.2", "--out", out)
+        self.wait_for_rows(process, out)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
+        self.check_interrupted(self.check_run(out, 130))
+
+    def test_nobody_reads_and_a_second_signal(self):
+        """The session waits for a lock, so only the second signal ends the program soon."""
+        out, database = self.out(), self.folder / "locked.db"
+        process = self.start_unread("1", f"sqlite:{database}", "--duration", "10m", "--read",
+                                    "none", "--sample-interval", "0.2", "--out", out)
+        self.wait_for_rows(process, out)
+        lock = sqlite3.connect(database, isolation_level=None, timeout=harness.GUARD_S)
+        self.addCleanup(lock.close)
+        lock.execute("begin immediate")
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)  # what comes within 0.2 s is the same request
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
+        self.assertEqual((out / "run.json").read_bytes(), b"", "it ended at once")
+
     if harness.SLOW == 1:  # ThreadSanitizer holds signals back while flushing blocks
         def test_nobody_reads_the_report(self):
             """A full pipe blocks the report for ever: files are there, one signal will do."""
-            reader, writer = os.pipe()
-            self.addCleanup(os.close, reader)
-            fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
-            # larger than the pipe, whatever the report has
-            os.set_blocking(writer, False)
-            os.write(writer, bytes(4096))
-            os.set_blocking(writer, True)
+            writer = self.full_pipe()
             out = self.out()
             process = subprocess.Popen(
                 [harness.BINARY, "2", "100", "null:", "-q", "--out", str(out)], stdout=writer,

@@ -84,6 +84,20 @@ class Terminal(harness.Case):
         self.assertGreaterEqual(len(re.findall(r"(?m)^sessions 2/2 .*\r\n", shown)), 2, shown)
         self.assertNotIn("\x1b[K", shown)
 
+    def test_a_stopped_terminal(self):
+        """Ctrl-S: the run does not wait for whoever pressed it."""
+        main, child = pty.openpty()
+        self.addCleanup(os.close, main)
+        termios.tcflow(child, termios.TCOOFF)
+        process = subprocess.Popen(
+            [harness.BINARY, "2", "null:", "--duration", "1.5", "--rate", "1000"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=child, cwd=self.folder,
+            env=self.environment(TERM="xterm"))
+        os.close(child)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.wait(timeout=harness.GUARD_S), 0)
+
     def test_an_error_begins_a_line_of_its_own(self):
         code, _, shown = self.on_terminal("1", "1", "null:", "--nonsense")
         self.assertEqual(code, 2)

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import unittest
 
 import harness
 from sweep import NAMES, QUICK, RATE, SLOW, Sweep, Sweeping, child_of, is_alive
@@ -229,6 +230,44 @@ class Resumed(harness.Case, Sweeping):
                 self.assertNotEqual(changed, text)
                 path.write_text(changed)
                 self.refused("sweep", "--resume", sweep.folder, code=2, pattern=pattern)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root may give files away")
+    def test_of_another_user(self):
+        """Neither root nor anybody else runs the options of another user."""
+        os.chmod(self.folder, 0o755)
+        _, sweep = self.sweep(*QUICK, "null:")
+        victim = self.folder / "victim"
+        for owner, path in ((1234, sweep.folder), (1234, sweep.folder / "sweep.json")):
+            with self.subTest(path=path.name):
+                os.chown(path, owner, -1)
+                self.refused("sweep", "--resume", sweep.folder, f"--metrics-file={victim}", code=2,
+                             pattern="belongs to another user")
+                os.chown(path, 0, -1)
+        self.refused("sweep", "--resume", sweep.folder, code=2, user=1234, cwd="/",
+                     pattern="belongs to another user")
+        self.append("sweep", "--resume", sweep.folder)
+
+    def test_nobody_else_may_write_the_options(self):
+        _, sweep = self.sweep(*QUICK, "null:", preexec_fn=lambda: os.umask(0))
+        self.assertEqual((sweep.folder / "sweep.json").stat().st_mode & 0o777, 0o644)
+
+    def test_a_password_goes_to_no_recorded_target(self):
+        """The server that sweep.json names would get it."""
+        _, sweep = self.sweep(*QUICK, "null:")
+        path = sweep.folder / "sweep.json"
+        saved = json.loads(path.read_text())
+        target = "postgresql://x@127.0.0.1:1/x"
+        path.write_text(json.dumps(saved | {"adapter": "postgresql", "target_given": target}))
+        shutil.rmtree(sweep.folder / "2x1000")
+        for variable in ("APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"):
+            with self.subTest(variable=variable):
+                self.refused("sweep", "--resume", sweep.folder, env={variable: "x"}, code=2,
+                             pattern=f"password in {variable} would go to {target}")
+        for arguments, env in (((target,), {"APPEND_PASSWORD": "x"}), ((), {})):
+            ended = self.append("sweep", "--resume", sweep.folder, *arguments, env=env, code=4)
+            self.assertIn("Connection refused", ended.reason)
+        path.write_text(json.dumps(saved))
+        self.append("sweep", "--resume", sweep.folder, env={"APPEND_PASSWORD": "x"})
 
     def test_a_sweep_that_is_at_work(self):
         out = self.out()

@@ -171,8 +171,8 @@ static void test_plain_lines(void **state)
     FILE *stream = tmpfile();
     assert_non_null(stream);
     struct progress progress;
-    progress_init(&progress, stream, &plan);
-    assert_false(progress.is_terminal);
+    progress_init(&progress, fileno(stream), &plan);
+    assert_false(progress.notice.is_terminal);
     for (int64_t second = 1; second <= 10; second++) {
         interval.start_ns = (second - 1) * MONO_NS_PER_S;
         interval.end_ns = second * MONO_NS_PER_S;
@@ -217,13 +217,13 @@ static void test_terminal(void **state)
     assert_int_equal(ioctl(master, TIOCSWINSZ, &size), 0);
     setenv("TERM", "xterm", 1);
     struct progress progress;
-    progress_init(&progress, stream, &plan);
-    assert_true(progress.is_terminal);
+    progress_init(&progress, fileno(stream), &plan);
+    assert_true(progress.notice.is_terminal);
     char text[2 * LINE_BYTES];
     progress_show(&progress, &now);
     read_terminal(master, text, sizeof text);
     assert_string_equal(text, "\rsessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  left 2s\x1b[K");
-    assert_true(progress.is_line_open);
+    assert_true(progress.notice.is_open);
     progress_end(&progress);
     read_terminal(master, text, sizeof text);
     assert_string_equal(text, "\r\x1b[K");
@@ -231,8 +231,8 @@ static void test_terminal(void **state)
     assert_int_equal(read_terminal(master, text, sizeof text), 0);
 
     setenv("TERM", "dumb", 1);
-    progress_init(&progress, stream, &plan);
-    assert_false(progress.is_terminal);
+    progress_init(&progress, fileno(stream), &plan);
+    assert_false(progress.notice.is_terminal);
     fclose(stream);
     close(master);
 }
@@ -244,7 +244,7 @@ static void test_quiet(void **state)
     FILE *stream = tmpfile();
     assert_non_null(stream);
     struct progress progress;
-    progress_init(&progress, stream, &plan);
+    progress_init(&progress, fileno(stream), &plan);
     progress_show(&progress, &now);
     progress_end(&progress);
     assert_int_equal(ftell(stream), 0);

@@ -303,7 +303,7 @@ static void test_time_left(void **state)
 static void test_request(void **state)
 {
     (void)state;
-    struct saved_sweep saved = {.folder = "x"};
+    struct saved_sweep saved = {.folder = "x", .is_own = true};
     struct sweep_request request;
     struct error error;
     error_clear(&error);
