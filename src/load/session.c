@@ -141,10 +141,13 @@ static bool connect_session(struct session *session)
     return false;
 }
 
-/* How a session ends that has not appended its share because the gate is at STOP. */
-static enum session_outcome outcome_of_stop(struct load *load)
+/* How a session ends that has not appended its share because the gate is at STOP. One whose call
+ * had to be cut is not done when the time is over. */
+static enum session_outcome outcome_of_stop(struct session *session)
 {
-    return gate_reason(&load->gate) == STOP_DURATION ? SESSION_FINISHED : SESSION_STOPPED;
+    return gate_reason(&session->load->gate) == STOP_DURATION && !session_was_interrupted(session)
+               ? SESSION_FINISHED
+               : SESSION_STOPPED;
 }
 
 static enum session_outcome drop(struct session *session)
@@ -166,7 +169,7 @@ static enum session_outcome append_rows(struct session *session)
     struct load *load = session->load;
     while (session->begun < session->quota) {
         if (gate_is_stopped(&load->gate)) {
-            return outcome_of_stop(load);
+            return outcome_of_stop(session);
         }
         if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {
             return SESSION_FINISHED;
@@ -178,7 +181,7 @@ static enum session_outcome append_rows(struct session *session)
         }
         if (status == STATUS_LOST) {
             if (session_was_interrupted(session)) {
-                return outcome_of_stop(load);
+                return outcome_of_stop(session);
             }
             status = reconnect_after_loss(session);
         }
@@ -220,7 +223,7 @@ static void work(struct session *session)
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {
         count_times(session, &before, start_ns);
-        if (session->begun < session->quota) {
+        if (session->begun < session->quota || session->outcome != SESSION_FINISHED) {
             note_gap(session, session->work_end_ns);
         }
     }
@@ -249,6 +252,9 @@ static enum session_outcome prove_alive(struct session *session)
         return SESSION_FINISHED;
     }
     session_blame(session, CAUSE_IDLE, status, &error);
+    if (session_was_interrupted(session)) {
+        return SESSION_STOPPED;
+    }
     if (status == STATUS_LOST) {
         session_count_loss(session);
     }

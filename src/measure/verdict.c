@@ -11,9 +11,10 @@
  *     this machine, nor other programs had most of what was there.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
- * DEGRADED: sessions or rows are short, connections were lost, rows were not verified, a count did
- * not show acknowledged rows, the rate asked for was not reached, somebody else wrote to the table,
- * or other programs had most of this machine's busy CPUs.
+ * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
+ * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
+ * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
+ * this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -138,10 +139,27 @@ static bool is_disturbed(struct result *result, bool is_local)
 static const char shrunk[] = "the table has fewer rows than before the run: somebody deleted, and "
                              "this run's rows cannot be verified";
 
+enum {
+    CUT_TEXT_BYTES = 120
+};
+
+/* Sessions that the server left without an answer when the run ended. */
+static const char *describe_cut(const struct result *result, char text[CUT_TEXT_BYTES])
+{
+    snprintf(text, CUT_TEXT_BYTES,
+             "%" PRIu64 " of %" PRIu64 " sessions had no answer when the run ended and were cut",
+             result->sessions_cut, result->sessions.requested);
+    return text;
+}
+
 static bool is_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
+    if (result->sessions_cut > 0) {
+        char text[CUT_TEXT_BYTES];
+        return set_verdict(result, VERDICT_DEGRADED, "%s", describe_cut(result, text));
+    }
     if (s->finished < s->requested) {
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " of %" PRIu64 " sessions finished",
                            s->finished, s->requested);
@@ -154,12 +172,18 @@ static bool is_short(struct result *result)
                            " of %" PRIu64 " rows were acknowledged",
                            counters[RECORDER_RECONNECTS], r->acknowledged, r->planned);
     }
+    if (counters[RECORDER_REFUSALS] > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "the server was read-only and refused %" PRIu64 " batches; %" PRIu64
+                           " of %" PRIu64 " rows were acknowledged",
+                           counters[RECORDER_REFUSALS], r->acknowledged, r->planned);
+    }
     if (r->acknowledged < r->planned) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
                            r->planned);
     }
-    return false;
+    return r->acknowledged == 0 && set_verdict(result, VERDICT_DEGRADED, "no row was acknowledged");
 }
 
 /* Reading every row tells for sure; a count only as far as nobody else writes. */
@@ -347,6 +371,17 @@ static void judge_short(struct result *result)
         return;
     }
     const char *why = main_loss(&result->causes);
+    if (result->sessions_cut > 0 && s->dropped == 0) {
+        char text[CUT_TEXT_BYTES];
+        set_exit(result, EXIT_CODE_SHORT, "%s: %" PRIu64 " rows in doubt%s%.150s",
+                 describe_cut(result, text), r->in_doubt, why[0] == '\0' ? "" : ": ", why);
+        return;
+    }
+    if (r->planned == 0) {
+        set_exit(result, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s",
+                 why[0] == '\0' ? "" : ": ", why);
+        return;
+    }
     char limit[LIMIT_TEXT_BYTES];
     if (s->dropped > 0) {
         why = describe_limit(first_finding(result), limit, why);
@@ -429,7 +464,7 @@ static void judge_exit(struct result *result, bool was_interrupted)
         judge_not_started(result);
     } else if (s->refused + s->timed_out > 0) {
         judge_refused(result);
-    } else if (s->finished < s->requested || r->acknowledged < r->planned) {
+    } else if (s->finished < s->requested || r->acknowledged < r->planned || r->acknowledged == 0) {
         judge_short(result);
     } else {
         judge_rest(result, was_interrupted);

@@ -93,6 +93,7 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         RECORDER_APPENDS,       RECORDER_APPENDS_FAILED,    RECORDER_COUNTS,
         RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,      RECORDER_CONNECTIONS_LOST,
         RECORDER_RECONNECTS,    RECORDER_RECONNECTS_FAILED, RECORDER_CHURNS,
+        RECORDER_REFUSALS,
     };
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
@@ -215,6 +216,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "reconnects", counters[RECORDER_RECONNECTS]);
     csv_count(csv, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
+    csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
 }
 

@@ -57,21 +57,46 @@ class Killed(harness.Postgresql):
         self.check_short(run, 1)
         self.assertEqual(run.sessions["stopped"], 9)
 
-    def lock(self):
+    def lock(self, mode="access exclusive"):
         """Locks the table in a session of its own until the returned process ends."""
         locker = subprocess.Popen(["psql", "-X", "-q", self.url], stdin=subprocess.PIPE, text=True,
                                   stdout=subprocess.DEVNULL)
         self.addCleanup(locker.wait)
         self.addCleanup(locker.kill)
-        locker.stdin.write("begin; lock table syslog_table in access exclusive mode;\n")
+        locker.stdin.write(f"begin; lock table syslog_table in {mode} mode;\n")
         locker.stdin.flush()
-        harness.wait_until(lambda: len(self.backends("wait_event_type = 'Lock'")) == 10,
-                           "all sessions wait for the lock")
         return locker
+
+    def wait_for_blocked(self, sessions):
+        harness.wait_until(lambda: len(self.backends("wait_event_type = 'Lock'")) == sessions,
+                           "all sessions wait for the lock")
+
+    def test_the_server_gives_no_answer_until_the_time_is_over(self):
+        """One run whose reads do not return, and one whose appends do not."""
+        reads, appends = self.out(), self.out()
+        # the query is tried before the run, when the table is empty
+        query = "select pg_sleep(3600) from syslog_table limit 1"
+        reading = self.start("3", self.url, "--duration", "1s", "--read", query, "--out", reads)
+        harness.wait_until(lambda: len(self.backends("query ~ '^select pg_sleep'")) == 3, "reads")
+        self.lock("exclusive")
+        harness.wait_until(lambda: self.sql("select 1 from pg_locks where mode = 'ExclusiveLock'"
+                                            " and granted and relation = 'syslog_table'::regclass"),
+                           "the lock")
+        appending = self.start("4", self.url, "--duration", "1s", "--read", "none", "--expect",
+                               "finished==4,lost==0", "--out", appends)
+        for process, out, sessions in ((reading, reads, 3), (appending, appends, 4)):
+            ended = self.end(process, 1)
+            run = self.check_run(out, 1)
+            self.assertRegex(ended.reason, f"{sessions} of {sessions} sessions had no answer")
+            self.assertEqual(run.sessions["stopped"], sessions)
+            self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED")
+            self.assertRegex(run.json["outcome"]["verdict_reason"], f"{sessions} of {sessions} ")
+            self.assertGreaterEqual(run.json["fairness"]["longest_gap_ms"], 10_000)
 
     def test_interrupted_while_a_lock_blocks_all(self):
         process, out = self.begin(rows=10_000_000)
         locker = self.lock()
+        self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
         ended = self.end(process, 130, timeout_s=60)
@@ -84,6 +109,7 @@ class Killed(harness.Postgresql):
     def test_a_second_ctrl_c_ends_at_once(self):
         process, _ = self.begin(rows=10_000_000)
         self.lock()
+        self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
         # Two signals within 0.2 s are one request, so the second one is repeated.
         harness.wait_until(lambda: process.poll() is not None or

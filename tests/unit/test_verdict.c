@@ -109,6 +109,24 @@ static void test_starved_sessions(void **state)
     free(r);
 }
 
+static void test_sessions_without_an_answer(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->stop_reason = STOP_DURATION;
+    r->sessions.finished = 0;
+    r->sessions.stopped = r->sessions_cut = 10;
+    r->rows = (struct row_ledger){0};
+    add_cause(r, CAUSE_APPEND, "no answer in 10 s");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "10 of 10 sessions had no answer");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "cut: 0 rows in doubt: no answer in 10 s");
+    r->sessions_cut = 0;
+    r->sessions.stopped = 0;
+    r->sessions.finished = 10;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "no row was acknowledged: no answer");
+    free(r);
+}
+
 static void test_dropped_sessions(void **state)
 {
     (void)state;
@@ -400,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_client_bound),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
+        cmocka_unit_test(test_sessions_without_an_answer),
         cmocka_unit_test(test_dropped_sessions),
         cmocka_unit_test(test_every_append_refused),
         cmocka_unit_test(test_refused_by_a_limit),
