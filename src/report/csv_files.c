@@ -107,6 +107,9 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
     csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
+    csv_decimal_if(csv, "rate_achieved_percent",
+                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+                   result->rate_achieved_percent, PERCENT_DECIMALS);
 }
 
 static void put_latencies(struct csv *csv, const struct result *result)
@@ -169,7 +172,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "engine", result->engine);
     csv_text(csv, "note", result->connection.note);
     csv_text(csv, "stop_reason", stop_reason_name(result->stop_reason));
-    csv_text(csv, "verdict", verdict_name(result->verdict));
+    csv_word(csv, "verdict", verdict_name(result->verdict), (int)result->verdict);
     csv_text(csv, "verdict_reason", result->verdict_reason);
     csv_count(csv, "exit_code", (uint64_t)result->exit_code);
     put_first_limit(csv, &result->findings);

@@ -67,13 +67,19 @@ class Exact(harness.Postgresql):
         self.assertIn("postgres", ended.out)
 
     def test_appended_to_and_recreated(self):
+        note = "100 rows were there before, and reads cost more"
         self.run_append("2", "100", self.url)
-        _, run = self.run_append("2", "100", self.url)
+        ended, run = self.run_append("2", "100", self.url)
         self.assertEqual(run.verification["rows_before"], 100)
+        self.assertIn(note, run.verification["note"])
+        self.assertIn(note, ended.out)
         self.assertEqual(self.count(), 200)
-        _, run = self.run_append("2", "50", self.url, "--recreate")
-        self.assertEqual(run.verification["rows_before"], 0)
-        self.assertEqual(self.count(), 50)
+        for options in (("--recreate",), ("--read", "none")):
+            ended, run = self.run_append("2", "50", self.url, *options)
+            self.assertEqual(run.verification["rows_before"], 0 if "--recreate" in options else 50)
+            self.assertIsNone(run.verification["note"])
+            self.assertNotIn("were there before", ended.out)
+        self.assertEqual(self.count(), 100)
 
     def test_rows_of_earlier_runs_do_not_count(self):
         self.run_append("2", "10000", self.url)
