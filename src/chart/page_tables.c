@@ -121,11 +121,14 @@ static void add_verification(struct buffer *html, const struct report_run *run)
         }
     }
     buffer_add_text(html, "</tbody></table>\n");
-    const char *reason = json_string_value(saved_run_json(&run->run, "verification.reason"));
-    if (reason != NULL) {
-        buffer_add_text(html, "<p class=\"note\">");
-        html_add_text(html, reason);
-        buffer_add_text(html, "</p>\n");
+    static const char *const notes[] = {"verification.reason", "verification.note"};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        const char *note = json_string_value(saved_run_json(&run->run, notes[i]));
+        if (note != NULL) {
+            buffer_add_text(html, "<p class=\"note\">");
+            html_add_text(html, note);
+            buffer_add_text(html, "</p>\n");
+        }
     }
     buffer_add_text(html, "</div>\n");
 }

@@ -240,9 +240,12 @@ void driver_add_outcome(struct session_ledger *sessions, enum session_outcome ou
     ++*ledger_entry(sessions, outcome);
 }
 
+/* What the time was over for was not due. */
 static struct row_ledger rows_of(const struct session *session)
 {
-    const uint64_t planned = session->quota == UINT64_MAX ? session->begun : session->quota;
+    const bool is_timed =
+        session->quota == UINT64_MAX || gate_reason(&session->load->gate) == STOP_DURATION;
+    const uint64_t planned = is_timed ? session->begun : session->quota;
     const uint64_t answered = session->acknowledged + session->rejected + session->in_doubt;
     return (struct row_ledger){
         .planned = planned,

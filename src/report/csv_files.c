@@ -161,7 +161,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "adapter", plan->adapter->name);
     csv_text(csv, "target", plan->display_target);
     csv_count(csv, "sessions", plan->sessions);
-    csv_count_if(csv, "records", plan->duration_ns == 0, plan->records);
+    csv_count_if(csv, "records", plan->records > 0, plan->records);
     put_four_figures(csv, result);
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);

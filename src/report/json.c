@@ -123,6 +123,7 @@ static void add_verification(struct tree root, const struct result *result)
 {
     const struct verification *verification = &result->verification;
     const bool is_done = verification->state == VERIFICATION_DONE;
+    char note[FIGURES_NOTE_BYTES];
     struct tree tree = tree_object(root, "verification");
     tree_text(tree, "state", figures_verification_name(verification->state));
     tree_text(tree, "reason", is_done ? NULL : verification->reason);
@@ -132,6 +133,7 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
+    tree_text(tree, "note", figures_reads_note(result, note));
 
     add_row_verification(root, &result->row_verification);
 

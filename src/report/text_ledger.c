@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/figures.h"
 
 enum {
     LEDGER_TERMS_MAX = 4
@@ -185,6 +186,7 @@ static void add_batches(struct screen *screen, const struct result *result)
 void text_ledger_add(struct screen *screen, const struct result *result)
 {
     const struct session_ledger *sessions = &result->sessions;
+    char note[FIGURES_NOTE_BYTES];
     add_sum(screen, "Sessions",
             &(struct sum){sessions->requested,
                           4,
@@ -213,4 +215,7 @@ void text_ledger_add(struct screen *screen, const struct result *result)
     }
     add_verification(screen, result);
     add_row_verification(screen, result);
+    if (figures_reads_note(result, note)[0] != '\0') {
+        screen_add_wrapped(screen, "", SCREEN_LABEL_COLUMNS, 2, note);
+    }
 }

@@ -188,6 +188,27 @@ static void test_duration_ends_the_run(void **state)
     end(result);
 }
 
+/* Rows for which there was no time were not due. */
+static void test_rows_or_a_duration(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = UINT64_C(1000000000000);
+    plan.duration_ns = 200 * MONO_NS_PER_MS;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->rows.planned, result->rows.acknowledged);
+    end(result);
+    plan = make_plan();
+    plan.duration_ns = 3600 * MONO_NS_PER_S;
+    result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_COMPLETED);
+    assert_rows(result, 0, 0, 0);
+    end(result);
+}
+
 static void test_rate_keeps_response_times(void **state)
 {
     (void)state;
@@ -336,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_failed_count_keeps_the_session),
         cmocka_unit_test(test_first_drop_stops_the_run),
         cmocka_unit_test(test_duration_ends_the_run),
+        cmocka_unit_test(test_rows_or_a_duration),
         cmocka_unit_test(test_rate_keeps_response_times),
         cmocka_unit_test(test_rate_of_small_shares),
         cmocka_unit_test(test_batches_that_were_not_sent),
