@@ -22,7 +22,7 @@ junit=$out/junit.xml
 # A JUnit file with one error, for what append itself did not live to tell.
 write_junit() {
     local text=$1
-    text=${text//&/&amp;} text=${text//</&lt;} text=${text//>/&gt;} text=${text//\"/&quot;}
+    text=${text//[[:cntrl:]]/ } text=${text//&/&amp;} text=${text//</&lt;} text=${text//>/&gt;} text=${text//\"/&quot;}
     mkdir -p "$out" && cat >"$junit" <<END
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="append" tests="1" failures="0" errors="1">
@@ -64,5 +64,7 @@ fi
 code=0
 "$append" "${words[@]}" "$@" >"$out/run.txt" || code=$?
 cat "$out/run.txt"
+note=$(sed -n 's/.*"note": "\(.* rows were there before, .*\)".*/\1/p' "$out/run/run.json" 2>/dev/null) || true
+[ -z "$note" ] || echo "ci-smoke.sh: NOTE: $note" >&2
 [ -s "$junit" ] || write_junit "append ended with $code and did not say more than the log of this job has" "$code"
 exit "$code"

@@ -18,7 +18,7 @@
 enum {
     CELLS_MAX = 128,
     COLUMNS_MAX = 80,
-    LINES_MAX = 40
+    LINES_MAX = 42
 };
 
 static void write_client_version(char *text, size_t size)
@@ -288,6 +288,7 @@ static void test_worst_text_fits(void **state)
         (struct session_ledger){250001, 250000, 250000, 250000, 250000, 83334, 83333, 83333};
     result.rows =
         (struct row_ledger){1000000000001, 250000000000, 250000000000, 250000000000, 250000000000};
+    result.batches = (struct batch_ledger){UINT64_MAX, UINT64_MAX - 1, 1};
     result.verification = (struct verification){.state = VERIFICATION_DONE,
                                                 .rows_before = UINT64_MAX,
                                                 .rows_after = UINT64_MAX,
