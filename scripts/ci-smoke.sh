@@ -21,8 +21,8 @@ junit=$out/junit.xml
 
 # A JUnit file with one error, for what append itself did not live to tell.
 write_junit() {
-    local text=$1
-    text=${text//[[:cntrl:]]/ } text=${text//&/&amp;} text=${text//</&lt;} text=${text//>/&gt;} text=${text//\"/&quot;}
+    local text
+    text=$(printf %s "$1" | tr '[:cntrl:]' ' ' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g')
     mkdir -p "$out" && cat >"$junit" <<END
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="append" tests="1" failures="0" errors="1">

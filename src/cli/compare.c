@@ -77,7 +77,7 @@ enum exit_code command_compare(int argc, char **argv)
     enum exit_code code;
     status = compare_check_bounds(&comparison, options.fail_if, options.fail_if_count, &error);
     if (status != STATUS_OK) {
-        code = command_fail(code_of(&error), &error);
+        code = command_refuse(options.config.is_json, code_of(&error), &error);
     } else {
         code = write_report(&options, &comparison);
         if (code == EXIT_CODE_OK && comparison.crossed_count > 0) {
