@@ -72,7 +72,13 @@ static void tile_words(const struct report_run *run, const char *column, char *w
                  run_words_s(saved_run_json(&run->run, "times.append_s"), b),
                  run_words_s(saved_run_json(&run->run, "times.disconnect_s"), c));
     } else {
-        snprintf(words, bytes, "acknowledged rows / elapsed time");
+        double rows_per_s;
+        const bool is_known = saved_run_figure(&run->run, "append_rows_per_s", &rows_per_s);
+        const double append_s = json_number_value(saved_run_json(&run->run, "times.append_s"));
+        snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
+                 is_known ? run_words_value(&run->run, "append_rows_per_s", a) : "",
+                 is_known ? " rows/s while appending" : "",
+                 append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
     }
 }
 

@@ -95,6 +95,18 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
            counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_COUNTS_FAILED];
 }
 
+double figures_append_rows_per_s(const struct result *result)
+{
+    return result->append_ns > 0
+               ? (double)result->rows.acknowledged / figures_seconds(result->append_ns)
+               : -1;
+}
+
+bool figures_is_short(const struct result *result)
+{
+    return result->append_ns > 0 && result->append_ns < MONO_NS_PER_S;
+}
+
 bool figures_has_memory(const struct resource_summary *resources)
 {
     return resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;

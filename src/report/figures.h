@@ -37,6 +37,13 @@ bool figures_has_histogram(const struct plan *plan, enum recorder_histogram hist
 /* Calls that failed: connects, later ones included, appends and reads. */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
+/* Acknowledged rows by the time from the opening of the gate to the last answer, neither connecting
+ * nor leaving in it. Negative: no row could go. */
+double figures_append_rows_per_s(const struct result *result);
+
+/* Whether the sessions appended for too short a time for figures that repeat. */
+bool figures_is_short(const struct result *result);
+
 /* True when the server's memory is known. */
 bool figures_has_memory(const struct resource_summary *resources);
 
