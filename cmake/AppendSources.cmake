@@ -30,6 +30,7 @@ set(adapter_sources
     src/adapters/registry.c)
 
 set(plan_sources
+    src/plan/columns.c
     src/plan/config.c
     src/plan/plan.c
     src/plan/schema.c

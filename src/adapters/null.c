@@ -59,7 +59,9 @@ static enum status null_describe(struct adapter_conn *conn, const char *table_na
     }
     enum status status = table_init(table, table_name, error);
     for (size_t i = 0; status == STATUS_OK && i < sizeof columns / sizeof columns[0]; i++) {
-        status = table_add_column(table, &columns[i], error);
+        struct column column = columns[i];
+        column.is_nullable = true; /* what is thrown away may lack anything */
+        status = table_add_column(table, &column, error);
     }
     if (status != STATUS_OK) {
         table_fini(table);

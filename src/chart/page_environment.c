@@ -94,6 +94,8 @@ static void add_settings(struct buffer *html, const struct report_run *run)
         {"plan.read_sql", "Query"},
         {"plan.read_every", "Read every, batches"},
         {"plan.data_mode", "Data"},
+        {"plan.values", "Values"},
+        {"plan.skip_columns", "Columns left out"},
         {"plan.seed", "Seed"},
         {"plan.rate_rows_per_s", "Rate, rows/s"},
         {"plan.connect_concurrency", "Connecting at a time"},

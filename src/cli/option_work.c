@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "cli/option_group.h"
+#include "plan/columns.h"
 #include "plan/plan.h"
 
 STORE(store_table)
@@ -70,6 +71,29 @@ STORE(store_data)
     return STATUS_OK;
 }
 
+/* One list holds all columns: of two, one would be forgotten. */
+static enum status store_columns(const char *option, const char *value, const char **to,
+                                 struct error *error)
+{
+    if (*to != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--%s is given twice: put a comma between columns",
+                  option);
+        return STATUS_REJECTED;
+    }
+    *to = value;
+    return column_items_check(option, value, strcmp(option, "values") == 0, error);
+}
+
+STORE(store_values)
+{
+    return store_columns("values", value, &options->config.values, error);
+}
+
+STORE(store_skip_columns)
+{
+    return store_columns("skip-columns", value, &options->config.skip_columns, error);
+}
+
 STORE(store_seed)
 {
     if (!units_parse_count(value, INT64_MAX, &options->config.seed)) {
@@ -113,6 +137,10 @@ static const struct option_entry entries[] = {
     {COMMANDS_LOAD, "read-every", "N", "read after every N batches (1)", store_read_every},
     {COMMANDS_LOAD, "data", "varied|constant", "rows that differ (default), or all alike",
      store_data},
+    {COMMANDS_LOAD, "values", "COLUMN=VALUES", "'id=1..1000, status=ok|failed': what columns get",
+     store_values},
+    {COMMANDS_LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL",
+     store_skip_columns},
     {COMMANDS_LOAD, "seed", "N", "repeat the rows of an earlier run", store_seed},
     {COMMAND_RUN, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
     {COMMAND_RUN | COMMAND_RUN_ALONE, "duration", "T", "append for a time, not a number of rows",

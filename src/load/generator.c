@@ -1,5 +1,6 @@
 #include "load/generator.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,12 @@ struct generator {
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* n1, n2 and n3 of a table shaped like syslog_table: 1, 2, 3; any other column: 0. */
-static unsigned identity_of(const struct table *table, const struct column *column)
+/* n1, n2 and n3 of a table shaped like syslog_table: 1, 2, 3; any other column: 0. Where the user
+ * says the values of one of them, they tell no rows apart. */
+static unsigned identity_of(const struct plan *plan, const struct table *table,
+                            const struct column *column)
 {
+    struct column_item item;
     static const struct {
         const char *name;
         enum column_type type;
@@ -57,7 +61,8 @@ static unsigned identity_of(const struct table *table, const struct column *colu
         for (unsigned i = 0; i < COUNT; i++) {
             const struct column *candidate = &table->columns[c];
             if (strcasecmp(candidate->name, identities[i].name) != 0 ||
-                candidate->type != identities[i].type) {
+                candidate->type != identities[i].type ||
+                column_item_of(plan->values, table, candidate, &item)) {
                 continue;
             }
             found++;
@@ -69,10 +74,10 @@ static unsigned identity_of(const struct table *table, const struct column *colu
     return found == COUNT ? identity : 0;
 }
 
-bool generator_identifies_rows(const struct table *table)
+bool generator_identifies_rows(const struct plan *plan, const struct table *table)
 {
     for (size_t c = 0; c < table->column_count; c++) {
-        if (identity_of(table, &table->columns[c]) > 0) {
+        if (identity_of(plan, table, &table->columns[c]) > 0) {
             return true;
         }
     }
@@ -84,8 +89,40 @@ static size_t align(size_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+static enum status choose_column(struct fill_column *fill, const struct plan *plan,
+                                 const struct table *table, const struct column *column,
+                                 struct error *error)
+{
+    struct column_item item;
+    if (!column_item_of(plan->values, table, column, &item)) {
+        const enum status status =
+            fill_column_choose(fill, column, identity_of(plan, table, column));
+        if (status != STATUS_OK) {
+            error_set(
+                error, ERROR_UNSUPPORTED, 0, NULL,
+                "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
+                table->name, column->name, column->type_name,
+                column->is_nullable || column->has_default
+                    ? ": leave it out with --skip-columns, or list some with --values"
+                    : ": list some with --values");
+        }
+        return status;
+    }
+    const enum status status = fill_column_choose_values(fill, column, &item, error);
+    if (status == STATUS_OK && fill->is_in_turn && fill->choice_count > 0 &&
+        plan->records > fill->choice_count) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--values: column '%.100s' is unique and has %" PRIu64 " values for %" PRIu64
+                  " rows",
+                  column->name, fill->choice_count, plan->records);
+        return STATUS_REJECTED;
+    }
+    return status;
+}
+
 /* Lays the value arrays and the text of all columns out in a row buffer. */
-static enum status lay_out(struct generator *generator, uint64_t seed, struct error *error)
+static enum status lay_out(struct generator *generator, const struct plan *plan,
+                           struct error *error)
 {
     const struct table *table = generator->table;
     const size_t rows = generator->buffer_rows;
@@ -94,19 +131,26 @@ static enum status lay_out(struct generator *generator, uint64_t seed, struct er
     for (size_t c = 0; c < table->column_count; c++) {
         struct fill_column *fill = &generator->columns[c];
         const struct column *column = &table->columns[c];
-        if (fill_column_choose(fill, column, identity_of(table, column)) != STATUS_OK) {
-            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                      "table '%s': column '%s' has type %s, for which append makes no values",
-                      table->name, column->name, column->type_name);
-            return STATUS_REJECTED;
+        const enum status status = choose_column(fill, plan, table, column, error);
+        if (status != STATUS_OK) {
+            return status;
         }
-        fill->key = random_mix(seed ^ random_mix(c + 1));
+        fill->key = random_mix(plan->seed ^ random_mix(c + 1));
         fill->values_offset = offset;
         fill->text_offset = align(offset + rows * fill->value_bytes);
         offset = align(fill->text_offset + rows * fill->text_bytes);
     }
     generator->buffer_bytes = offset;
     return STATUS_OK;
+}
+
+/* And the generator with them. */
+static void free_columns(struct generator *generator)
+{
+    for (size_t c = 0; c < generator->table->column_count; c++) {
+        fill_column_fini(&generator->columns[c]);
+    }
+    free(generator);
 }
 
 enum status generator_create(struct generator **generator, const struct plan *plan,
@@ -128,9 +172,9 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     g->run_tag = plan->run_tag;
     g->is_constant = plan->data_mode == DATA_CONSTANT;
     text_source_init(&g->text);
-    const enum status status = lay_out(g, plan->seed, error);
+    const enum status status = lay_out(g, plan, error);
     if (status != STATUS_OK) {
-        free(g);
+        free_columns(g);
         return status;
     }
     pthread_condattr_t monotonic;
@@ -155,7 +199,7 @@ void generator_destroy(struct generator *generator)
     }
     pthread_cond_destroy(&generator->returned);
     pthread_mutex_destroy(&generator->lock);
-    free(generator);
+    free_columns(generator);
 }
 
 size_t generator_buffer_rows(const struct generator *generator)

@@ -1,10 +1,17 @@
 #include "load/generator_fill.h"
 
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/moment.h"
 #include "base/mono.h"
+#include "base/number_text.h"
 #include "base/random.h"
 
 /* 2024-01-01 00:00:00 UTC: values are functions of the seed, so not of today's date. */
@@ -280,4 +287,295 @@ enum status fill_column_choose(struct fill_column *fill, const struct column *co
         choose_text(fill, column);
     }
     return STATUS_OK;
+}
+
+/* Which of the values a row gets. */
+static uint64_t choice_of(const struct fill_column *column, uint64_t hash, uint64_t serial)
+{
+    const uint64_t number = column->is_in_turn ? serial : hash;
+    return column->choice_count == 0 ? number : number % column->choice_count;
+}
+
+static int64_t range_value(const struct fill_column *column, uint64_t hash, uint64_t serial)
+{
+    return (int64_t)((uint64_t)column->from + choice_of(column, hash, serial));
+}
+
+FILL_WITH(fill_range_int8, uint8_t, range_value(column, h, serial))
+FILL_WITH(fill_range_int16, int16_t, range_value(column, h, serial))
+FILL_WITH(fill_range_int32, int32_t, range_value(column, h, serial))
+FILL_WITH(fill_range_int64, int64_t, range_value(column, h, serial))
+FILL_WITH(fill_range_float32, float, range_value(column, h, serial))
+FILL_WITH(fill_range_float64, double, range_value(column, h, serial))
+FILL_WITH(fill_range_decimal, int64_t, range_value(column, h, serial) * column->unit)
+
+enum {
+    INTEGER_BYTES = 24
+};
+
+static void fill_range_text(const struct fill_column *column, const struct fill_rows *rows,
+                            void *values, char *text)
+{
+    struct text_value *const out = values;
+    for (size_t i = 0; i < rows->count; i++, text += INTEGER_BYTES) {
+        const int length =
+            snprintf(text, INTEGER_BYTES, "%" PRId64,
+                     range_value(column, hash_at(column, rows, i), serial_at(rows, i)));
+        out[i] = (struct text_value){text, (uint32_t)length};
+    }
+}
+
+static void fill_word(const struct fill_column *column, const struct fill_rows *rows, void *values,
+                      char *text)
+{
+    (void)text;
+    const size_t bytes = column->value_bytes;
+    for (size_t i = 0; i < rows->count; i++) {
+        const uint64_t choice = choice_of(column, hash_at(column, rows, i), serial_at(rows, i));
+        memcpy((char *)values + i * bytes, (const char *)column->choices + choice * bytes, bytes);
+    }
+}
+
+/* Whole units times 10^scale; false: that is beyond what a decimal column holds. */
+static bool scale_up(const struct column *column, int64_t *unit)
+{
+    *unit = 1;
+    for (unsigned i = 0; i < column->scale; i++) {
+        if (__builtin_mul_overflow(*unit, 10, unit)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool fits_text(const struct column *column, struct text_value text)
+{
+    uint32_t characters = 0;
+    for (uint32_t i = 0; i < text.length; i++) {
+        const bool is_inside = column->type != COLUMN_BYTES && (text.bytes[i] & 0xc0) == 0x80;
+        characters += is_inside ? 0 : 1;
+    }
+    return column->size == 0 || characters <= column->size;
+}
+
+/* Whether the column holds a whole number, as a number or as text. */
+static bool fits_number(const struct column *column, int64_t number)
+{
+    char text[INTEGER_BYTES];
+    int64_t unit;
+    switch (column->type) {
+    case COLUMN_BOOL:
+        return number == 0 || number == 1;
+    case COLUMN_INT16:
+        return number >= INT16_MIN && number <= INT16_MAX;
+    case COLUMN_INT32:
+        return number >= INT32_MIN && number <= INT32_MAX;
+    case COLUMN_INT64:
+    case COLUMN_FLOAT32:
+    case COLUMN_FLOAT64:
+        return true;
+    case COLUMN_DECIMAL:
+        return scale_up(column, &unit) && !__builtin_mul_overflow(number, unit, &number) &&
+               number < (int64_t)decimal_limit(column) && number > -(int64_t)decimal_limit(column);
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        snprintf(text, sizeof text, "%" PRId64, number);
+        return fits_text(column, (struct text_value){text, (uint32_t)strlen(text)});
+    default:
+        return false;
+    }
+}
+
+static bool parse_decimal(const struct column *column, const char *text, int64_t *value)
+{
+    char digits[64];
+    const size_t whole = strcspn(text, ".");
+    const size_t fraction = text[whole] == '.' ? strlen(text + whole + 1) : 0;
+    if (fraction > column->scale || whole + column->scale >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, text, whole);
+    memset(digits + whole, '0', column->scale);
+    memcpy(digits + whole, text + whole + 1, fraction);
+    const int64_t limit = (int64_t)decimal_limit(column);
+    return number_text_parse(digits, whole + column->scale, value) &&
+           *value<limit && * value> - limit;
+}
+
+static bool parse_uuid(const char *text, uint8_t value[16])
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        const char *const digit = strchr(digits, *text);
+        if (*text == '-' || *text == '{' || *text == '}') {
+            continue;
+        }
+        if (digit == NULL || count == 32) {
+            return false;
+        }
+        value[count / 2] = (uint8_t)(value[count / 2] << 4 | ((digit - digits) & 15));
+        count++;
+    }
+    return count == 32;
+}
+
+/* "2026-01-31" or "2026-01-31T12:00:00Z", as nanoseconds since 1970. */
+static bool parse_time(const char *text, int64_t *ns)
+{
+    char moment_text[48];
+    struct moment moment;
+    snprintf(moment_text, sizeof moment_text, "%s%s", text,
+             strchr(text, 'T') == NULL ? "T00:00:00Z" : "");
+    *ns = 0;
+    return moment_parse(moment_text, &moment) && (*ns = moment.ns, true);
+}
+
+static bool parse_bool(const char *text, uint8_t *value)
+{
+    *value = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *value || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool parse_float(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+/* Writes a whole number as the column's type holds it. */
+static bool store_number(const struct column *column, int64_t number, void *out)
+{
+    if (column->type == COLUMN_INT16) {
+        *(int16_t *)out = (int16_t)number;
+    } else if (column->type == COLUMN_INT32) {
+        *(int32_t *)out = (int32_t)number;
+    } else {
+        *(int64_t *)out = number;
+    }
+    return fits_number(column, number);
+}
+
+/* Writes one word as the column's type holds it. False: it cannot. */
+static bool parse_word(const struct column *column, struct text_value word, void *out)
+{
+    char text[64];
+    int64_t number = 0;
+    double real = 0;
+    bool is_parsed;
+    if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+        column->type == COLUMN_JSON) {
+        *(struct text_value *)out = word;
+        return fits_text(column, word);
+    }
+    if (word.length >= sizeof text) {
+        return false;
+    }
+    memcpy(text, word.bytes, word.length);
+    text[word.length] = '\0';
+    switch (column->type) {
+    case COLUMN_BOOL:
+        return parse_bool(text, out);
+    case COLUMN_INT16:
+    case COLUMN_INT32:
+    case COLUMN_INT64:
+        return number_text_parse(text, word.length, &number) && store_number(column, number, out);
+    case COLUMN_FLOAT32:
+        is_parsed = parse_float(text, &real);
+        *(float *)out = (float)real;
+        return is_parsed && isfinite(*(float *)out);
+    case COLUMN_FLOAT64:
+        return parse_float(text, out);
+    case COLUMN_DECIMAL:
+        return parse_decimal(column, text, out);
+    case COLUMN_DATE:
+        is_parsed = parse_time(text, &number);
+        *(int32_t *)out = (int32_t)(number / (86400 * MONO_NS_PER_S));
+        return is_parsed && strchr(text, 'T') == NULL;
+    case COLUMN_TIMESTAMP:
+        return parse_time(text, out);
+    case COLUMN_UUID:
+        return parse_uuid(text, out);
+    case COLUMN_IP4:
+        return inet_pton(AF_INET, text, out) == 1;
+    case COLUMN_IP6:
+        return inet_pton(AF_INET6, text, out) == 1;
+    default:
+        return false;
+    }
+}
+
+static enum status refuse_value(const struct column *column, struct text_value value,
+                                struct error *error)
+{
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "--values: column '%.100s' has type %s, which does not hold '%.*s'", column->name,
+              column->type_name, value.length > 40 ? 40 : (int)value.length, value.bytes);
+    return STATUS_REJECTED;
+}
+
+static enum status choose_range(struct fill_column *fill, const struct column *column,
+                                const struct column_item *item, struct error *error)
+{
+    static fill_function *const ranges[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = fill_range_int8,       [COLUMN_INT16] = fill_range_int16,
+        [COLUMN_INT32] = fill_range_int32,     [COLUMN_INT64] = fill_range_int64,
+        [COLUMN_FLOAT32] = fill_range_float32, [COLUMN_FLOAT64] = fill_range_float64,
+        [COLUMN_DECIMAL] = fill_range_decimal, [COLUMN_TEXT] = fill_range_text,
+        [COLUMN_BYTES] = fill_range_text,      [COLUMN_JSON] = fill_range_text,
+    };
+    int64_t from, to;
+    column_item_range(item, &from, &to);
+    if (!fits_number(column, from) || !fits_number(column, to)) {
+        return refuse_value(column, item->values, error);
+    }
+    fill->fill = ranges[column->type];
+    fill->text_bytes = fill->fill == fill_range_text ? INTEGER_BYTES : 0;
+    fill->from = from;
+    fill->choice_count = (uint64_t)to - (uint64_t)from + 1;
+    scale_up(column, &fill->unit);
+    return STATUS_OK;
+}
+
+static enum status choose_words(struct fill_column *fill, const struct column *column,
+                                const struct column_item *item, struct error *error)
+{
+    struct text_value rest = item->values, word;
+    while (column_word_next(&rest, &word)) {
+        fill->choice_count++;
+    }
+    fill->fill = fill_word;
+    fill->text_bytes = 0;
+    fill->choices = calloc(fill->choice_count, fill->value_bytes);
+    if (fill->choices == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the values of --values");
+        return STATUS_FATAL;
+    }
+    rest = item->values;
+    for (char *out = fill->choices; column_word_next(&rest, &word); out += fill->value_bytes) {
+        if (!parse_word(column, word, out)) {
+            fill_column_fini(fill);
+            return refuse_value(column, word, error);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status fill_column_choose_values(struct fill_column *fill, const struct column *column,
+                                      const struct column_item *item, struct error *error)
+{
+    int64_t from, to;
+    fill->is_in_turn = column->is_unique;
+    fill->is_identity = column->is_unique;
+    fill->value_bytes = kinds[column->type].value_bytes;
+    return column_item_range(item, &from, &to) ? choose_range(fill, column, item, error)
+                                               : choose_words(fill, column, item, error);
+}
+
+void fill_column_fini(struct fill_column *fill)
+{
+    free(fill->choices);
+    fill->choices = NULL;
 }

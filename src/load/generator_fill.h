@@ -12,6 +12,7 @@
 
 #include "append/row.h"
 #include "load/generator_text.h"
+#include "plan/columns.h"
 
 /* The rows of one batch. With constant data `step` is 0: every row is the first one. */
 struct fill_rows {
@@ -35,11 +36,26 @@ struct fill_column {
     size_t text_bytes;    /* memory for the text of one row; 0 = none */
     size_t values_offset; /* in a row buffer */
     size_t text_offset;
+
+    /* of --values */
+    bool is_in_turn;       /* the rows take them one after the other, so that they differ */
+    uint64_t choice_count; /* 0 = 2^64 */
+    int64_t from;          /* of a range of numbers */
+    int64_t unit;          /* that a decimal column makes of 1 */
+    void *choices;         /* words, as the value array holds them; owned */
 };
 
 /* Picks the kind for a column by its type; `identity`: 1, 2 or 3 when it is n1, n2 or n3 of a table
  * shaped like syslog_table, else 0. REJECTED: no values of that type can be made. */
 enum status fill_column_choose(struct fill_column *fill, const struct column *column,
                                unsigned identity);
+
+/* The same for a column whose values the user has said, in `item`, whose text is borrowed and
+ * outlives the generator. REJECTED: *error says which value the column cannot hold. */
+enum status fill_column_choose_values(struct fill_column *fill, const struct column *column,
+                                      const struct column_item *item, struct error *error);
+
+/* Frees what the column owns. */
+void fill_column_fini(struct fill_column *fill);
 
 #endif

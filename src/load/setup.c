@@ -11,6 +11,7 @@
 #include "base/mono.h"
 #include "load/inquiry.h"
 #include "load/side_job.h"
+#include "plan/columns.h"
 #include "plan/schema.h"
 #include "plan/target.h"
 
@@ -133,19 +134,73 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     return status;
 }
 
-/* Columns that the database computes cannot be written; the others make the statement. */
-static enum status keep_writable(struct table *to, const struct table *from, struct error *error)
+/* Every column that is named is one of the table, and can be left out or written. */
+static enum status check_columns(const struct plan *plan, const struct table *table,
+                                 struct error *error)
 {
-    enum status status = table_init(to, from->name, error);
+    const struct {
+        const char *option;
+        const char *list;
+        bool is_written;
+    } lists[] = {{"skip-columns", plan->skip_columns, false}, {"values", plan->values, true}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const char *list = lists[i].list;
+        struct column_item item, first;
+        while (column_item_next(&list, &item)) {
+            const struct column *column = column_item_find(&item, table);
+            const char *fault = NULL;
+            if (column == NULL) {
+                fault = "is not there";
+            } else if (column_item_of(lists[i].list, table, column, &first) &&
+                       first.name.bytes != item.name.bytes) {
+                fault = "is named twice";
+            } else if (!lists[i].is_written && !column->is_generated && !column->is_nullable &&
+                       !column->has_default) {
+                fault = "cannot be left out: it is NOT NULL and has no default";
+            } else if (lists[i].is_written && column->is_generated) {
+                fault = "cannot be given values: the database computes it";
+            } else if (lists[i].is_written &&
+                       column_item_of(plan->skip_columns, table, column, &first)) {
+                fault = "is left out by --skip-columns";
+            }
+            if (fault != NULL) {
+                error_set(error, ERROR_USAGE, 0, NULL, "--%s: column '%.*s' of table '%.80s' %s",
+                          lists[i].option, item.name.length > 80 ? 80 : (int)item.name.length,
+                          item.name.bytes, table->name, fault);
+                return STATUS_REJECTED;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Columns that the database computes, or that are to be left out, are not written; the others make
+ * the statement. */
+static enum status keep_writable(struct table *to, const struct plan *plan,
+                                 const struct table *from, struct error *error)
+{
+    struct column_item item;
+    enum status status = check_columns(plan, from, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = table_init(to, from->name, error);
     memcpy(to->engine, from->engine, sizeof to->engine);
     to->keeps_failed_rows = from->keeps_failed_rows;
     to->statement_bytes_max = from->statement_bytes_max;
     for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
-        const struct column *column = &from->columns[c];
+        struct column column = from->columns[c];
+        const bool has_values = column_item_of(plan->values, from, &from->columns[c], &item);
         /* a unique column with a default is a sequence: the database numbers it */
-        if (!column->is_generated && !(column->has_default && column->is_unique)) {
-            status = table_add_column(to, column, error);
+        const bool is_sequence = column.has_default && column.is_unique && !has_values;
+        if (column.is_generated || is_sequence ||
+            column_item_of(plan->skip_columns, from, &from->columns[c], &item)) {
+            continue;
         }
+        if (column.type == COLUMN_UNSUPPORTED && has_values) {
+            column.type = COLUMN_TEXT; /* the labels of an enum, for one: the server judges them */
+        }
+        status = table_add_column(to, &column, error);
     }
     if (status == STATUS_OK && to->column_count == 0) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "table '%s' has no column to write",
@@ -190,7 +245,7 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
         status = check_engine(plan, &table, error);
     }
     if (status == STATUS_OK) {
-        status = keep_writable(&setup->table, &table, error);
+        status = keep_writable(&setup->table, plan, &table, error);
     }
     table_fini(&table);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {

@@ -155,10 +155,10 @@ static enum exit_code find_free_tag(const struct setup *setup, struct plan *plan
 enum exit_code verify_rows_prepare(const struct setup *setup, struct plan *plan,
                                    struct error *error)
 {
-    if (!generator_identifies_rows(&setup->table)) {
+    if (!generator_identifies_rows(plan, &setup->table)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint, "
-                  "which tell the rows apart: use --verify count",
+                  "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
+                  "without --values, which tell the rows apart: use --verify count",
                   plan->table_name);
         return EXIT_CODE_USAGE;
     }

@@ -162,7 +162,13 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (!is_begun) {
         return STATUS_OK;
     }
-    if (status == STATUS_LOST) {
+    session->is_refused =
+        error.kind == ERROR_READ_ONLY && session->load->plan->drop_policy == DROP_RECONNECT;
+    if (session->is_refused) {
+        /* none of its rows but the accepted ones is in the table, and they will be sent again */
+        append.rows = append.handed = append.accepted;
+        session_add(session, RECORDER_REFUSALS, 1);
+    } else if (status == STATUS_LOST) {
         /* the rest of the batch was never on its way: its turn comes when there is a connection */
         append.rows = append.handed;
     } else {
@@ -184,7 +190,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK) {
         record_times(session, intended_ns, start_ns, end_ns);
     }
-    return status;
+    return session->is_refused ? STATUS_LOST : status;
 }
 
 /* A count after an acknowledged append must show the session's own rows, and never fewer than the

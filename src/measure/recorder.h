@@ -51,6 +51,7 @@ enum recorder_counter {
     RECORDER_COUNTS,         /* reads that succeeded */
     RECORDER_COUNTS_FAILED,
     RECORDER_BUSY_RETRIES,   /* appends begun again because the database was busy */
+    RECORDER_REFUSALS,       /* appends refused by a read-only server, to be sent again */
     RECORDER_FRESH_CHECKS,   /* counts that were held against the session's own rows */
     RECORDER_FRESH_BEHIND,   /* count below rows before the run + own acknowledged rows */
     RECORDER_FRESH_BACKWARD, /* count below an earlier count of the same session */

@@ -45,6 +45,7 @@ struct result {
     int64_t append_ns;            /* gate opened -> last session had its last answer */
     int64_t disconnect_ns;        /* from there -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
+    double rate_achieved_percent; /* of --rate, while appending; -1 = none, or too short to tell */
     enum stop_reason stop_reason;
 
     struct session_ledger sessions;

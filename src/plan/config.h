@@ -60,6 +60,8 @@ struct config {
     const char *schema;
     const char *schema_file;
     const char *engine;
+    const char *skip_columns; /* left out of the statement: plan/columns.h */
+    const char *values;       /* that columns get: plan/columns.h */
     const char *method;
     const char *client_lib; /* of an adapter that loads its client library */
     bool is_recreate;

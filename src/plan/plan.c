@@ -218,6 +218,8 @@ static enum exit_code choose_schema(struct plan *plan, const struct config *conf
     plan->table_name = config->table;
     plan->is_recreate = config->is_recreate;
     plan->engine = config->engine;
+    plan->skip_columns = config->skip_columns;
+    plan->values = config->values;
     if (check_engine(plan, config, error) != EXIT_CODE_OK) {
         return EXIT_CODE_USAGE;
     }
@@ -435,6 +437,12 @@ void plan_print(const struct plan *plan, FILE *stream)
     print_adapter(plan, stream);
     fprintf(stream, "table: %s%s\n", plan->table_name,
             plan->is_recreate ? ", dropped and created again" : "");
+    if (plan->skip_columns != NULL) {
+        fprintf(stream, "left out: %s\n", plan->skip_columns);
+    }
+    if (plan->values != NULL) {
+        fprintf(stream, "values: %s\n", plan->values);
+    }
     fprintf(stream, "sessions: %u\n", plan->sessions);
     if (plan->duration_ns == 0) {
         fprintf(stream, "records: %s\n", units_format_count(plan->records, rows));

@@ -44,6 +44,8 @@ struct plan {
     const char *ddl;       /* what creates the table, from the user's file; NULL = none */
     const char *engine;    /* storage engine of a table that is made; NULL = the server's choice */
     bool is_recreate;
+    const char *skip_columns; /* --skip-columns and --values, see plan/columns.h; NULL = none */
+    const char *values;
 
     unsigned connect_concurrency;
     int64_t sample_interval_ns;

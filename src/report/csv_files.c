@@ -41,6 +41,8 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     const bool has_memory = figures_has_memory(resources);
     put_percent(csv, "max_server_cpu_percent", resources->max_server_cpu_percent);
     put_percent(csv, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    put_percent(csv, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    put_percent(csv, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     csv_text(csv, "memory_source",
              has_memory ? memory_source_name(resources->memory_source) : NULL);
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
@@ -93,6 +95,7 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         RECORDER_APPENDS,       RECORDER_APPENDS_FAILED,    RECORDER_COUNTS,
         RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,      RECORDER_CONNECTIONS_LOST,
         RECORDER_RECONNECTS,    RECORDER_RECONNECTS_FAILED, RECORDER_CHURNS,
+        RECORDER_REFUSALS,
     };
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
@@ -104,6 +107,9 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
     csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
+    csv_decimal_if(csv, "rate_achieved_percent",
+                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+                   result->rate_achieved_percent, PERCENT_DECIMALS);
 }
 
 static void put_latencies(struct csv *csv, const struct result *result)
@@ -168,7 +174,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "engine", result->engine);
     csv_text(csv, "note", result->connection.note);
     csv_text(csv, "stop_reason", stop_reason_name(result->stop_reason));
-    csv_text(csv, "verdict", verdict_name(result->verdict));
+    csv_word(csv, "verdict", verdict_name(result->verdict), (int)result->verdict);
     csv_text(csv, "verdict_reason", result->verdict_reason);
     csv_count(csv, "exit_code", (uint64_t)result->exit_code);
     put_first_limit(csv, &result->findings);
@@ -217,6 +223,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "reconnects", counters[RECORDER_RECONNECTS]);
     csv_count(csv, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
+    csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
 }
 

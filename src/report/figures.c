@@ -32,6 +32,7 @@ static const char *const counter_names[RECORDER_COUNTERS] = {
     [RECORDER_COUNTS] = "counts",
     [RECORDER_COUNTS_FAILED] = "counts_failed",
     [RECORDER_BUSY_RETRIES] = "busy_retries",
+    [RECORDER_REFUSALS] = "refusals",
     [RECORDER_FRESH_CHECKS] = "fresh_checks",
     [RECORDER_FRESH_BEHIND] = "fresh_behind",
     [RECORDER_FRESH_BACKWARD] = "fresh_backward",

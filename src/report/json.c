@@ -57,7 +57,7 @@ static void add_times(struct tree root, const struct result *result)
     tree_number(tree, "disconnect_s", figures_seconds(result->disconnect_ns));
 }
 
-static void add_figures(struct tree root, const struct result *result)
+static void add_figures(struct tree root, const struct plan *plan, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     struct tree tree = tree_object(root, "figures");
@@ -70,6 +70,9 @@ static void add_figures(struct tree root, const struct result *result)
                    result->throughput_rows_per_s);
     const double append_rows_per_s = figures_append_rows_per_s(result);
     tree_number_if(tree, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s);
+    tree_number_if(tree, "rate_achieved_percent",
+                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+                   result->rate_achieved_percent);
 }
 
 static void add_ledgers(struct tree root, const struct result *result)
@@ -183,6 +186,8 @@ static void add_resources(struct tree root, const struct result *result)
     add_percent(tree, "max_host_cpu_percent", resources->max_host_cpu_percent);
     add_percent(tree, "max_server_cpu_percent", resources->max_server_cpu_percent);
     add_percent(tree, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    add_percent(tree, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    add_percent(tree, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     add_percent(tree, "mean_host_cpu_percent", resources->mean_host_cpu_percent);
     add_percent(tree, "mean_server_cpu_percent", resources->mean_server_cpu_percent);
     add_percent(tree, "mean_client_cpu_percent", resources->mean_client_cpu_percent);
@@ -265,12 +270,18 @@ static void add_expectations(struct tree root, const struct expectations *expect
     struct tree list = tree_array(root, "expectations");
     for (size_t i = 0; i < expectations->count; i++) {
         const struct expectation *expectation = &expectations->entries[i];
+        const char *column = expectation->choice.names[expectation->chosen];
         struct tree entry = tree_append_object(list);
         tree_text(entry, "bound", expectation->bound.text);
-        tree_text(entry, "figure", expectation->choice.names[expectation->chosen]);
+        tree_text(entry, "figure", column);
         tree_text(entry, "relation", bound_relation_text(expectation->bound.relation));
-        tree_number(entry, "limit", expectation->limit);
-        tree_number_if(entry, "value", expectation->is_known, expectation->value);
+        if (expectation->bound.is_word) {
+            tree_text(entry, "limit", expectation->bound.unit);
+            tree_text(entry, "value", figure_word(column, expectation->value));
+        } else {
+            tree_number(entry, "limit", expectation->limit);
+            tree_number_if(entry, "value", expectation->is_known, expectation->value);
+        }
         tree_bool(entry, "is_met", expectation->is_met);
     }
 }
@@ -318,7 +329,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
-    add_figures(root, result);
+    add_figures(root, plan, result);
     add_outcome(root, result);
     add_expectations(root, result->expectations);
     add_times(root, result);

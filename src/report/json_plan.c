@@ -85,6 +85,8 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_text(tree, "ddl", plan->ddl);
     tree_text(tree, "engine", plan->engine);
     tree_bool(tree, "is_recreate", plan->is_recreate);
+    tree_text(tree, "skip_columns", plan->skip_columns);
+    tree_text(tree, "values", plan->values);
     tree_count(tree, "connect_concurrency", plan->connect_concurrency);
     tree_number(tree, "sample_interval_s", figures_seconds(plan->sample_interval_ns));
     tree_count_if(tree, "server_pid", plan->server_pid > 0, (uint64_t)plan->server_pid);

@@ -56,18 +56,18 @@ static void add_cpu(FILE *stream, const struct result *result)
     struct text detail = {""};
     text_add(&detail, "all %u CPU%s", resources->cpus, resources->cpus == 1 ? "" : "s");
     if (result->connection.is_embedded) {
-        if (resources->max_client_cpu_percent >= 0) {
+        if (resources->client_cpu_percent_at_max >= 0) {
             text_add(&detail, "; append with the database %.1f %%",
-                     resources->max_client_cpu_percent);
+                     resources->client_cpu_percent_at_max);
         }
     } else {
-        if (resources->max_server_cpu_percent >= 0) {
-            text_add(&detail, ": server %.1f %%", resources->max_server_cpu_percent);
+        if (resources->server_cpu_percent_at_max >= 0) {
+            text_add(&detail, ": server %.1f %%", resources->server_cpu_percent_at_max);
         } else {
             text_add(&detail, " here: server unknown");
         }
-        if (resources->max_client_cpu_percent >= 0) {
-            text_add(&detail, ", append %.1f %%", resources->max_client_cpu_percent);
+        if (resources->client_cpu_percent_at_max >= 0) {
+            text_add(&detail, ", append %.1f %%", resources->client_cpu_percent_at_max);
         }
     }
     add_figure(stream, "Maximum CPU", value, detail.bytes);

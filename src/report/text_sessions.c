@@ -8,18 +8,27 @@
 static void add_connections(FILE *stream, const uint64_t *counters)
 {
     char count[3][UNITS_TEXT_BYTES];
-    char text[160];
-    if (counters[RECORDER_CONNECTIONS_LOST] > 0) {
-        const uint64_t lost = counters[RECORDER_CONNECTIONS_LOST];
-        const uint64_t failed = counters[RECORDER_RECONNECTS_FAILED];
-        const int used = snprintf(text, sizeof text, "%s connection%s, %s had again",
-                                  units_format_count(lost, count[0]), lost == 1 ? "" : "s",
-                                  units_format_count(counters[RECORDER_RECONNECTS], count[1]));
-        if (failed > 0) {
-            snprintf(text + used, sizeof text - (size_t)used, ", %s tries failed",
-                     units_format_count(failed, count[2]));
-        }
-        screen_add_wrapped(stream, "Lost", SCREEN_LABEL_COLUMNS, text);
+    char text[240] = "";
+    const uint64_t lost = counters[RECORDER_CONNECTIONS_LOST];
+    const uint64_t failed = counters[RECORDER_RECONNECTS_FAILED];
+    const uint64_t refusals = counters[RECORDER_REFUSALS];
+    size_t used = 0;
+    if (lost > 0) {
+        used = (size_t)snprintf(text, sizeof text, "%s connection%s, %s had again",
+                                units_format_count(lost, count[0]), lost == 1 ? "" : "s",
+                                units_format_count(counters[RECORDER_RECONNECTS], count[1]));
+    }
+    if (refusals > 0) {
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
+                                 units_format_count(refusals, count[0]), refusals == 1 ? "" : "es");
+    }
+    if (failed > 0 && used > 0) {
+        snprintf(text + used, sizeof text - used, ", %s tries failed",
+                 units_format_count(failed, count[2]));
+    }
+    if (used > 0) {
+        screen_add_wrapped(stream, lost > 0 ? "Lost" : "Refused", SCREEN_LABEL_COLUMNS, text);
     }
     if (counters[RECORDER_CHURNS] > 0) {
         const uint64_t churns = counters[RECORDER_CHURNS];

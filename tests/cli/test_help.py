@@ -7,7 +7,7 @@ import harness
 
 OPTIONS = (
     "--adapter --host --user --password-file --database --table --schema --schema-file --recreate"
-    " --method --batch --read --read-every --data --seed --rate --duration --connect-concurrency"
+    " --method --batch --read --read-every --data --values --skip-columns --seed --rate --duration --connect-concurrency"
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
     " --json --stack-size --help --version --plan"
 ).split()

@@ -106,6 +106,24 @@ class UserTables(harness.Mariadb):
                 "select count(*), count(distinct id), min(twice), max(char_length(short)) <= 10"
                 " from many"), "1000\t1000\t2\t1", method)
 
+    def test_rules_of_the_table(self):
+        self.sql("create table parent (id int primary key)",
+                 "insert into parent select seq from seq_1_to_50",
+                 "create table child (parent_id int not null, status varchar(5) check (status in"
+                 " ('ok', 'new')), mood enum('sad', 'happy') not null, place geometry,"
+                 " day date check (day < '2026-03-01'), n1 smallint, n2 int, n3 bigint,"
+                 " foreign key (parent_id) references parent (id))")
+        for method in ("bulk", "insert", "load"):
+            self.sql("truncate child")
+            _, run = self.run_append(
+                "3", "1000", self.url, "--table", "child", "--method", method, "--verify", "rows",
+                "--skip-columns", "place", "--values",
+                "parent_id=1..50, status=ok|new, mood=sad|happy, day=2026-02-28|2026-01-01")
+            self.assertEqual(run.json["row_verification"]["present"], 1000)
+            self.assertEqual(self.sql(
+                "select count(distinct parent_id), count(distinct status), count(distinct mood),"
+                " count(distinct day), count(place) from child").split(), ["50", "2", "2", "2", "0"])
+
     def test_a_name_that_needs_quotes(self):
         self.sql("create table `My ``own`` table` (`select` int, `Ünïcode` text)")
         self.run_append("2", "100", self.url, "--table", "My `own` table")

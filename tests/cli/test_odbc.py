@@ -135,6 +135,18 @@ class ServerCase(OdbcCase):
         self.assertEqual(run.rows["rejected"], 1000)
         self.assertEqual(self.count("picky"), 0)
 
+    def test_rules_of_the_table(self):
+        self.sql("create table parent (id int primary key)", "insert into parent values (3), (4)",
+                 "create table child (parent_id int not null, status varchar(5) check (status in"
+                 " ('ok', 'new')), must int not null, more int default 5,"
+                 " foreign key (parent_id) references parent (id))")
+        rules = [self.target, "--table", "child", "--values", "parent_id=3..4, status=ok|new"]
+        _, run = self.run_append("2", "100", *rules, "--skip-columns", "more")
+        self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertEqual(self.one("select count(*) from child where more = 5"), 100)
+        self.refused("2", "100", *rules, "--skip-columns", "must", code=2,
+                     pattern="'must' of table 'child' cannot be left out")
+
     def test_duplicate_keys(self):
         """Of a boolean key only two values exist."""
         self.sql("create table twice (flag boolean primary key, t varchar(20))")

@@ -157,8 +157,50 @@ class UserTables(harness.Postgresql):
     def test_a_type_that_cannot_be_generated(self):
         self.sql("create table odd (id int, spot point not null)")
         ended = self.append("2", "100", self.url, "--table", "odd", "--out", self.out(), code=2)
-        self.assertRegex(ended.reason, r"spot.*point|point.*spot")
+        self.assertRegex(ended.reason, r"spot.*point.*--values")
+        self.sql("alter table odd alter spot drop not null")
+        ended = self.append("2", "100", self.url, "--table", "odd", "--out", self.out(), code=2)
+        self.assertRegex(ended.reason, r"spot.*point.*--skip-columns")
         self.assertEqual(self.count("odd"), 0)
+
+    def test_rules_of_the_table(self):
+        """CHECK, a foreign key, an enum, and a type without values, by every method."""
+        self.sql("create table parent (id int primary key)",
+                 "insert into parent select generate_series(1, 50)",
+                 "create type mood as enum ('happy', 'sad')",
+                 "create table child (parent_id int not null references parent, tags text[]"
+                 " default '{a}', mood mood not null, status text check (status in ('ok', 'new')),"
+                 " price numeric(8,2) check (price in (1.5, -2)), n1 smallint, n2 int, n3 bigint)")
+        rules = ("--table", "child", "--skip-columns", "tags", "--seed", "7", "--verify", "rows",
+                 "--values", "parent_id=1..50, status=ok|new, mood=sad|happy, price=1.5|-2")
+        written = set()
+        for method in ("copy", "insert"):
+            self.sql("truncate child")
+            _, run = self.run_append("3", "1000", self.url, *rules, "--method", method)
+            self.assertEqual(run.rows["acknowledged"], 1000)
+            self.assertEqual(run.json["row_verification"]["present"], 1000)
+            self.assertEqual(run.json["plan"]["skip_columns"], "tags")
+            self.assertEqual(self.sql(
+                "select count(distinct parent_id), count(distinct mood), count(distinct status),"
+                " count(distinct price), bool_and(tags = '{a}') from child"), "50|2|2|2|t")
+            written.add(self.sql("select md5(string_agg(c::text, ',' order by n2, n3)) from"
+                                 " child c"))
+        self.assertEqual(len(written), 1, "the seed repeats them")
+        self.run_append("1", "50", self.url, "--table", "parent", "--values", "id=51..100")
+        self.assertEqual(self.sql("select count(*), max(id) from parent"), "100|100")
+
+    def test_columns_that_cannot_be_so(self):
+        self.sql("create table strict (a int not null, b int generated always as (a) stored, c int)")
+        for options, pattern in (
+                (["--skip-columns", "c, a"], "'a' of table 'strict' cannot be left out"),
+                (["--skip-columns", "d"], "'d' of table 'strict' is not there"),
+                (["--values", "b=1..2"], "'b' of table 'strict' .* computes it"),
+                (["--values", "c=1, C=2"], "'C' of table 'strict' is named twice"),
+                (["--values", "c=1", "--skip-columns", "c"], "'c' .* left out by --skip-columns"),
+                (["--values", "a=1|many"], "column 'a' has type integer.*'many'")):
+            self.refused("2", "10", self.url, "--table", "strict", *options, code=2,
+                         pattern=pattern)
+        self.assertEqual(self.count("strict"), 0)
 
     def test_a_default_is_left_to_the_database(self):
         self.sql("create table filled (id bigint generated always as identity, a int)")

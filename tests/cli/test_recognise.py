@@ -4,16 +4,18 @@ import http.server
 import signal
 import socket
 import threading
+import time
 import unittest
 
 import harness
 
 
 class Greeter:
-    """Listens, and to everybody who connects sends some bytes and keeps the connection."""
+    """Listens, and to everybody who connects sends some bytes, at once or one by one with a pause
+    before each, and keeps the connection."""
 
-    def __init__(self, greeting=b""):
-        self.greeting = greeting
+    def __init__(self, greeting=b"", pause_s=None):
+        self.greeting, self.pause_s = greeting, pause_s
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.kept = []
@@ -27,8 +29,19 @@ class Greeter:
             except OSError:
                 return
             self.kept.append(connection)
-            if self.greeting:
+            if self.pause_s is None:
                 connection.sendall(self.greeting)
+            else:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.drip(connection)
+
+    def drip(self, connection):
+        try:
+            for byte in self.greeting:
+                time.sleep(self.pause_s)
+                connection.send(bytes([byte]))
+        except OSError:
+            pass  # it hung up
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -47,8 +60,8 @@ class Recognise(harness.Case):
     TRIED = r"127\.0\.0\.1:\d+ was not recognised \(tried: [a-z, ]+\); name the database with a " \
             r"URL or --adapter"
 
-    def greeter(self, greeting=b""):
-        greeter = Greeter(greeting)
+    def greeter(self, greeting=b"", pause_s=None):
+        greeter = Greeter(greeting, pause_s)
         self.addCleanup(greeter.close)
         return greeter
 
@@ -87,6 +100,31 @@ class Recognise(harness.Case):
                          b"\x00" * 64, b"\xff" * 64):
             with self.subTest(greeting=greeting):
                 self.refused(2, 200, self.greeter(greeting).port, code=4, pattern=self.TRIED)
+
+    def test_greetings_in_pieces(self):
+        """TCP cuts where it likes, and servers write a greeting in two parts."""
+        refusal = b"\xff\x10\x04Too many connections"
+        no_room = b"SFATAL\0C53300\0Mno room\0\0"
+        greetings = {
+            "mariadb": bytes([len(refusal), 0, 0, 0]) + refusal,
+            "postgresql": b"E" + (4 + len(no_room)).to_bytes(4, "big") + no_room,
+            "machbase": b"CMI_READY",
+        }
+        version = self.append("--version").out
+        for adapter, greeting in greetings.items():
+            if f"  {adapter} " not in version:
+                continue
+            with self.subTest(adapter):
+                ended = self.append(2, 200, self.greeter(greeting, pause_s=0.02).port, code=None,
+                                    env={"MACHBASE_HOME": "/nonexistent"})
+                self.assertNotRegex(ended.reason, "not recognised|no answer|nothing listens")
+                self.assertIn(ended.code, (2, 3, 4), ended)
+
+    def test_an_answer_that_never_ends_is_not_waited_for(self):
+        """A second for all of it, however steadily the bytes come."""
+        greeting = b"\x4a\x00\x00\x00\x0a5" + b"." * 20000
+        self.refused(2, 200, self.greeter(greeting, pause_s=0.02).port, "--connect-timeout", 1,
+                     code=4, pattern=self.TRIED)
 
     def test_nobody(self):
         greeter = Greeter()

@@ -75,6 +75,19 @@ class Sqlite(harness.Case):
                                           " max(length(name)) <= 20 from mine"),
                          [(1000, 1000, 1000, 1)])
 
+    def test_rules_of_the_table(self):
+        path = self.folder / "rules.db"
+        self.query(path, "create table rules (status text check (status in ('ok', 'new')),"
+                         " price decimal(8,2) check (price in (1.5, -2)), opt blob default x'00',"
+                         " must text not null)")
+        rules = [f"sqlite:{path}", "--table", "rules", "--values", "status=ok|new,price=1.5|-2"]
+        self.run_append("3", "300", *rules, "--skip-columns", "opt")
+        self.assertEqual(self.query(path, "select count(*), count(distinct status),"
+                                          " count(distinct price), max(opt) from rules"),
+                         [(300, 2, 2, b"\0")])
+        self.refused("3", "300", *rules, "--skip-columns", "must", code=2,
+                     pattern="'must' of table 'rules' cannot be left out")
+
     def test_a_schema_file(self):
         path = self.folder / "own.db"
         (self.folder / "own.sql").write_text("create table own (a integer, b text);")

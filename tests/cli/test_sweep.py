@@ -68,13 +68,15 @@ class Tables(harness.Case, Sweeping):
 
     def test_options_of_a_run(self):
         _, sweep = self.sweep("--sessions", "2", "--records", "1k", "--batch", 50, "--read=none",
-                              "--seed", 7, "--idle", 1, "null:")
+                              "--seed", 7, "--idle", 1, "--values", "n4=1..5, host=a|b",
+                              "--skip-columns", "msg", "null:")
         run = harness.Run(sweep.folder / "2x1000")
         self.assertEqual((run.json["plan"]["batch_rows"], run.json["plan"]["seed"]), (50, "7"))
         self.assertEqual(sweep.rows[0]["idle_sessions"], "1")
         self.assertEqual(sweep.json["options"],
                          ["--sessions=2", "--records=1k", "--batch=50", "--read=none", "--seed=7",
-                          "--idle=1"])
+                          "--idle=1", "--values=n4=1..5, host=a|b", "--skip-columns=msg"])
+        self.assertNotIn("msg", [column["name"] for column in run.json["table"]["columns"]])
 
     def test_name_of_the_folder(self):
         self.append("sweep", *QUICK, "null:")

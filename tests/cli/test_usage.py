@@ -50,9 +50,14 @@ class Usage(harness.Case):
             ("--on-drop", ("retry",)),
             ("--stack-size", ("1", "x")),
             ("--table", ("",)),
+            ("--values", ("", "a", "a=", "=1", "a=5..1", "a=x|", "a=1,", "a=1,b")),
+            ("--skip-columns", ("", "a,", "a=1")),
         ):
             for value in values:
                 self.bad("1", "1", "null:", f"{option}={value}", pattern=option)
+
+    def test_columns_given_twice(self):
+        self.bad("1", "1", "null:", "--values", "n4=1", "--values", "n5=1", pattern="given twice")
 
     def test_duration(self):
         for value in ("0", "x", "-1s", ""):

@@ -291,7 +291,147 @@ static void test_every_type_has_values_and_the_rest_is_named(void **state)
     assert_int_equal(generator_create(&generator, &plan, &table, &error), STATUS_REJECTED);
     assert_non_null(strstr(error.text, "'where'"));
     assert_non_null(strstr(error.text, "point"));
+    assert_non_null(strstr(error.text, "--values"));
     table_fini(&table);
+}
+
+/* One row of each type, from ranges and lists; decimals, dates and addresses as adapters hold them.
+ */
+static void test_values_have_the_type_of_their_column(void **state)
+{
+    (void)state;
+    static const struct column columns[] = {
+        {.name = "small", .type = COLUMN_INT16},
+        {.name = "big", .type = COLUMN_INT64},
+        {.name = "flag", .type = COLUMN_BOOL},
+        {.name = "real", .type = COLUMN_FLOAT64},
+        {.name = "day", .type = COLUMN_DATE},
+        {.name = "at", .type = COLUMN_TIMESTAMP},
+        {.name = "word", .type = COLUMN_TEXT, .size = 4},
+        {.name = "price", .type = COLUMN_DECIMAL, .precision = 6, .scale = 2},
+        {.name = "whole", .type = COLUMN_DECIMAL, .precision = 6, .scale = 2},
+        {.name = "id", .type = COLUMN_UUID},
+        {.name = "ip", .type = COLUMN_IP4},
+    };
+    struct plan plan = make_plan(4);
+    plan.values = "small=-3..-3, BIG = 9223372036854775807, flag=false, real=-2.5e3,"
+                  "day=1970-01-03, at=1970-01-01T00:00:01Z, word=\xc3\xbc"
+                  "ber, price=-12.5, whole=7..7,"
+                  "id=00010203-0405-0607-0809-0A0b0c0d0e0f, ip=192.0.2.1";
+    struct table table;
+    make_table(&table, columns, sizeof columns / sizeof columns[0]);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator);
+    generator_fill(generator, buffer, 3, 8, 2);
+    const struct column_data *data = buffer->batch.columns;
+    assert_int_equal(data[0].values.int16[1], -3);
+    assert_true(data[1].values.int64[1] == INT64_MAX);
+    assert_int_equal(data[2].values.boolean[1], 0);
+    assert_true(data[3].values.float64[1] == -2500.0);
+    assert_int_equal(data[4].values.int32[1], 2);
+    assert_true(data[5].values.int64[1] == INT64_C(1000000000));
+    assert_same_text(data[6].values.text[1], (struct text_value){"\xc3\xbc"
+                                                                 "ber",
+                                                                 5});
+    assert_int_equal(data[7].values.int64[1], -1250);
+    assert_int_equal(data[8].values.int64[1], 700);
+    for (size_t i = 0; i < 16; i++) {
+        assert_int_equal(data[9].values.uuid[1][i], i);
+    }
+    assert_memory_equal(data[10].values.ip4[1], ((const uint8_t[]){192, 0, 2, 1}), 4);
+    generator_give_back(generator, buffer);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+/* All of the list come up, none beyond it, and a row has the same one whatever its batch. */
+static void test_values_follow_from_the_row(void **state)
+{
+    (void)state;
+    static const struct column columns[] = {
+        {.name = "status", .type = COLUMN_TEXT},
+        {.name = "parent", .type = COLUMN_INT32},
+        {.name = "key", .type = COLUMN_INT32, .is_unique = true},
+    };
+    struct plan plan = make_plan(4);
+    plan.values = "status=ok|failed|new,parent=5..9,key=100..1099";
+    plan.records = 1000;
+    struct table table;
+    make_table(&table, columns, 3);
+    struct generator *generator = make_generator(&plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator), *single = generator_borrow(generator);
+    unsigned parents[10] = {0}, lengths[7] = {0};
+    bool is_used[1000] = {false};
+    for (unsigned session = 0; session < plan.sessions; session++) {
+        generator_fill(generator, buffer, session, 0, ROWS);
+        for (size_t i = 0; i < ROWS; i++) {
+            const int32_t parent = buffer->batch.columns[1].values.int32[i];
+            const int32_t key = buffer->batch.columns[2].values.int32[i] - 100;
+            assert_in_range(parent, 5, 9);
+            parents[parent]++;
+            lengths[buffer->batch.columns[0].values.text[i].length]++;
+            assert_in_range(key, 0, 999);
+            assert_false(is_used[key]);
+            is_used[key] = true;
+        }
+        generator_fill(generator, single, session, 42, 1);
+        assert_int_equal(single->batch.columns[1].values.int32[0],
+                         buffer->batch.columns[1].values.int32[42]);
+    }
+    for (int parent = 5; parent <= 9; parent++) {
+        assert_in_range(parents[parent], 100, 300);
+    }
+    assert_int_equal(lengths[2] + lengths[3] + lengths[6], 1000);
+    assert_true(lengths[2] > 200 && lengths[3] > 200 && lengths[6] > 200);
+    generator_give_back(generator, buffer);
+    generator_give_back(generator, single);
+    generator_destroy(generator);
+    table_fini(&table);
+}
+
+static void test_values_that_a_column_cannot_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        struct column column;
+        const char *values, *refused;
+    } cases[] = {
+        {{.name = "c", .type = COLUMN_INT16}, "c=1..40000", "1..40000"},
+        {{.name = "c", .type = COLUMN_INT16}, "c=1|40000", "40000"},
+        {{.name = "c", .type = COLUMN_INT32}, "c=1|ok", "ok"},
+        {{.name = "c", .type = COLUMN_BOOL}, "c=0..2", "0..2"},
+        {{.name = "c", .type = COLUMN_BOOL}, "c=maybe", "maybe"},
+        {{.name = "c", .type = COLUMN_FLOAT32}, "c=1e99", "1e99"},
+        {{.name = "c", .type = COLUMN_FLOAT64}, "c=1x", "1x"},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 4, .scale = 2}, "c=100", "100"},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 4, .scale = 2}, "c=1.234", "1.234"},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 4, .scale = 2}, "c=1..100", "1..100"},
+        {{.name = "c", .type = COLUMN_DECIMAL, .scale = 40}, "c=1..2", "1..2"},
+        {{.name = "c", .type = COLUMN_TEXT, .size = 3}, "c=ok|long", "long"},
+        {{.name = "c", .type = COLUMN_TEXT, .size = 3}, "c=1..1000", "1..1000"},
+        {{.name = "c", .type = COLUMN_DATE}, "c=2026-02-31", "2026-02-31"},
+        {{.name = "c", .type = COLUMN_DATE}, "c=2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z"},
+        {{.name = "c", .type = COLUMN_DATE}, "c=1..5", "1..5"},
+        {{.name = "c", .type = COLUMN_TIME}, "c=12:00", "12:00"},
+        {{.name = "c", .type = COLUMN_UUID}, "c=0001", "0001"},
+        {{.name = "c", .type = COLUMN_IP4}, "c=1.2.3", "1.2.3"},
+        {{.name = "c", .type = COLUMN_INT32, .is_unique = true}, "c=1..9", "9 values for 10 rows"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan plan = make_plan(1);
+        plan.records = 10;
+        plan.values = cases[i].values;
+        struct table table;
+        make_table(&table, &cases[i].column, 1);
+        struct generator *generator = NULL;
+        struct error error;
+        error_clear(&error);
+        assert_int_equal(generator_create(&generator, &plan, &table, &error), STATUS_REJECTED);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_non_null(strstr(error.text, "'c'"));
+        assert_non_null(strstr(error.text, cases[i].refused));
+        table_fini(&table);
+    }
 }
 
 int main(void)
@@ -305,6 +445,9 @@ int main(void)
         cmocka_unit_test(test_unique_columns_differ_in_the_run),
         cmocka_unit_test(test_sizes_and_precisions_are_kept),
         cmocka_unit_test(test_every_type_has_values_and_the_rest_is_named),
+        cmocka_unit_test(test_values_have_the_type_of_their_column),
+        cmocka_unit_test(test_values_follow_from_the_row),
+        cmocka_unit_test(test_values_that_a_column_cannot_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,8 @@ static void fill_resources(void)
         .max_host_cpu_percent = 51.2,
         .max_server_cpu_percent = 43,
         .max_client_cpu_percent = 6.1,
+        .server_cpu_percent_at_max = 43,
+        .client_cpu_percent_at_max = 6.1,
         .max_server_memory_bytes = INT64_C(1057) << 20,
         .max_client_memory_bytes = UINT64_C(34) << 20,
         .client_cpu_s = 6.31,
@@ -157,6 +159,7 @@ static void spoil(void)
     result.resources.max_server_memory_bytes = -1;
     result.resources.memory_source = MEMORY_UNKNOWN;
     result.resources.max_server_cpu_percent = -1;
+    result.resources.server_cpu_percent_at_max = -1;
     snprintf(result.resources.server_note, sizeof result.resources.server_note,
              "no process of this machine listens on port 5432");
     add_cause(CAUSE_CONNECT, 97, "53300", "sorry, too many clients already");
