@@ -75,8 +75,9 @@ static void add_figures(struct tree root, const struct plan *plan, const struct 
                    result->rate_achieved_percent);
 }
 
-static void add_ledgers(struct tree root, const struct result *result)
+static void add_ledgers(struct tree root, const struct plan *plan, const struct result *result)
 {
+    const bool has_rate = plan->rate_rows_per_s > 0;
     const struct session_ledger *sessions = &result->sessions;
     struct tree tree = tree_object(root, "sessions");
     tree_count(tree, "requested", sessions->requested);
@@ -96,6 +97,12 @@ static void add_ledgers(struct tree root, const struct result *result)
     tree_count(tree, "in_doubt", rows->in_doubt);
     tree_count(tree, "not_sent", rows->not_sent);
     tree_bool(tree, "balances", row_ledger_balances(rows));
+    const struct batch_ledger *batches = &result->batches;
+    tree = tree_object(root, "batches");
+    tree_count_if(tree, "due", has_rate, batches->due);
+    tree_count_if(tree, "sent", has_rate, batches->sent);
+    tree_count_if(tree, "not_sent", has_rate, batches->not_sent);
+    tree_bool(tree, "balances", batch_ledger_balances(batches));
 }
 
 static void add_row_verification(struct tree root, const struct row_verification *v)
@@ -118,6 +125,7 @@ static void add_verification(struct tree root, const struct result *result)
 {
     const struct verification *verification = &result->verification;
     const bool is_done = verification->state == VERIFICATION_DONE;
+    char note[FIGURES_NOTE_BYTES];
     struct tree tree = tree_object(root, "verification");
     tree_text(tree, "state", figures_verification_name(verification->state));
     tree_text(tree, "reason", is_done ? NULL : verification->reason);
@@ -127,6 +135,7 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
+    tree_text(tree, "note", figures_reads_note(result, note));
 
     add_row_verification(root, &result->row_verification);
 
@@ -338,7 +347,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_server(root, result);
     add_connection(root, result);
     json_plan_add_table(root, table);
-    add_ledgers(root, result);
+    add_ledgers(root, plan, result);
     add_verification(root, result);
     add_latencies(root, plan, result);
     add_fairness(root, &result->fairness);

@@ -279,9 +279,11 @@ void progress_init(struct progress *progress, int fd, const struct plan *plan)
 {
     *progress = (struct progress){
         .plan = plan,
-        .next_line_ns = plan->sample_interval_ns,
+        .step_ns = plan->progress_ns > 0 ? plan->progress_ns : plan->sample_interval_ns,
     };
+    progress->next_line_ns = progress->step_ns;
     notice_init(&progress->notice, fd);
+    progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
 }
 
 /* A long run keeps every second, every fourth … of its points. */
@@ -302,7 +304,7 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
     const struct plan *plan = progress->plan;
     const double reads = (double)plan->records / (double)(plan->batch_rows * plan->read_every);
     const double rows = reads * ((double)rows_before + (double)plan->records / 2);
-    if (plan->is_quiet || plan->read_mode != READ_COUNT || plan->duration_ns > 0 ||
+    if (plan->is_quiet || plan->read_mode != READ_COUNT || plan->records == 0 ||
         rows < MANY_ROWS_READ || rows > 1e19) {
         return;
     }
@@ -367,7 +369,7 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
     char line[LINE_BYTES];
     progress_format(progress, now, notice_columns(&progress->notice), line, sizeof line);
     notice_show(&progress->notice, line);
-    const int64_t step = progress->plan->sample_interval_ns;
+    const int64_t step = progress->step_ns;
     while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
         progress->next_line_ns += step;
     }

@@ -1,7 +1,7 @@
 /*
  * What is shown while the run goes on, on stderr: one line that is rewritten on a terminal, a
- * plain line every sample interval elsewhere. Used by the sampler's thread only, then by the main
- * thread after the sampler has stopped.
+ * plain line every sample interval elsewhere, or as often as it is asked for. Used by the sampler's
+ * thread only, then by the main thread after the sampler has stopped.
  */
 #ifndef REPORT_PROGRESS_H
 #define REPORT_PROGRESS_H
@@ -25,6 +25,7 @@ struct progress_point {
 struct progress {
     struct notice notice;
     const struct plan *plan;
+    int64_t step_ns;      /* not a terminal: a line so often */
     int64_t next_line_ns; /* not a terminal: when the next line is due */
     bool has_told_reads;  /* what reading costs was said */
     size_t point_count;

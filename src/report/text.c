@@ -200,11 +200,13 @@ static void add_run(FILE *stream, const struct plan *plan, const struct result *
     if (plan->idle_sessions > 0) {
         text_add(&text, " + %s idle", units_format_count(plan->idle_sessions, count));
     }
-    if (plan->duration_ns > 0) {
-        text_add(&text, " for %s", format_elapsed(plan->duration_ns, count));
-    } else {
+    if (plan->records > 0) {
         text_add(&text, ", %s rows", units_format_count(plan->records, count));
         add_shares(&text, plan);
+    }
+    if (plan->duration_ns > 0) {
+        text_add(&text, "%s %s", plan->records > 0 ? " within" : " for",
+                 format_elapsed(plan->duration_ns, count));
     }
     text_add(&text, " in batches of %s", units_format_count(plan->batch_rows, count));
     if (plan->read_mode != READ_NONE) {

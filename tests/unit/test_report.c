@@ -295,6 +295,7 @@ static void test_worst_text_is_whole(void **state)
         (struct session_ledger){250001, 250000, 250000, 250000, 250000, 83334, 83333, 83333};
     result.rows =
         (struct row_ledger){1000000000001, 250000000000, 250000000000, 250000000000, 250000000000};
+    result.batches = (struct batch_ledger){UINT64_MAX, UINT64_MAX - 1, 1};
     result.verification = (struct verification){.state = VERIFICATION_DONE,
                                                 .rows_before = UINT64_MAX,
                                                 .rows_after = UINT64_MAX,
