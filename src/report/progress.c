@@ -79,7 +79,8 @@ static void add_server(struct parts *parts, const struct sample *sample)
     }
 }
 
-/* How much of the run is done, 0 … 1; of a run for a time, by the time since rows began to go. */
+/* How much of the run is done, 0 … 1: by the time since rows began to go, by the rows, or by what
+ * is nearer to its end. */
 static double share_done(const struct progress *progress, const struct sampler_progress *now)
 {
     const struct plan *plan = progress->plan;
@@ -87,8 +88,10 @@ static double share_done(const struct progress *progress, const struct sampler_p
     if (plan->duration_ns > 0) {
         const int64_t worked = now->interval->end_ns - progress->work_start_ns;
         share = (double)worked / (double)plan->duration_ns;
-    } else if (plan->records > 0) {
-        share = (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED] / (double)plan->records;
+    }
+    if (plan->records > 0) {
+        const uint64_t rows = now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
+        share = fmax(share, (double)rows / (double)plan->records);
     }
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
@@ -97,14 +100,10 @@ static void add_left(struct parts *parts, const struct progress *progress,
                      const struct sampler_progress *now, double share)
 {
     const double worked = figures_seconds(now->interval->end_ns - progress->work_start_ns);
-    double left = 0;
-    if (progress->plan->duration_ns > 0) {
-        left = figures_seconds(progress->plan->duration_ns) - worked;
-    } else if (share > 0) {
-        left = worked / share - worked;
-    } else {
+    if (share <= 0) {
         return;
     }
+    const double left = worked / share - worked;
     char text[UNITS_TEXT_BYTES];
     const double bounded = left < 0 ? 0 : left > 1e9 ? 1e9 : left;
     add_part(parts, 4, "left %s", units_format_seconds((uint64_t)ceil(bounded), text));
@@ -209,10 +208,12 @@ void progress_init(struct progress *progress, int fd, const struct plan *plan)
 {
     *progress = (struct progress){
         .plan = plan,
-        .next_line_ns = plan->sample_interval_ns,
+        .step_ns = plan->progress_ns > 0 ? plan->progress_ns : plan->sample_interval_ns,
         .work_start_ns = -1,
     };
+    progress->next_line_ns = progress->step_ns;
     notice_init(&progress->notice, fd);
+    progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
 }
 
 static bool has_work_begun(const struct recorder_snapshot *total)
@@ -235,7 +236,7 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
     char line[LINE_BYTES];
     progress_format(progress, now, notice_columns(&progress->notice), line, sizeof line);
     notice_show(&progress->notice, line);
-    const int64_t step = progress->plan->sample_interval_ns;
+    const int64_t step = progress->step_ns;
     while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
         progress->next_line_ns += step;
     }

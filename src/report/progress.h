@@ -1,7 +1,7 @@
 /*
  * What is shown while the run goes on, on stderr: one line that is rewritten on a terminal, a
- * plain line every sample interval elsewhere. Used by the sampler's thread only, then by the main
- * thread after the sampler has stopped.
+ * plain line every sample interval elsewhere, or as often as it is asked for. Used by the sampler's
+ * thread only, then by the main thread after the sampler has stopped.
  */
 #ifndef REPORT_PROGRESS_H
 #define REPORT_PROGRESS_H
@@ -15,6 +15,7 @@
 struct progress {
     struct notice notice;
     const struct plan *plan;
+    int64_t step_ns;       /* not a terminal: a line so often */
     int64_t next_line_ns;  /* not a terminal: when the next line is due */
     int64_t work_start_ns; /* since the start of the run: when rows began to go out; -1 = not yet */
 };

@@ -12,7 +12,7 @@
 
 enum {
     SCREEN_COLUMNS = 80,
-    SCREEN_LINES = 39, /* the folder of the files stands below */
+    SCREEN_LINES = 41, /* the folder of the files stands below */
     SCREEN_LABEL_COLUMNS = 10,
     SCREEN_LINE_BYTES = SCREEN_COLUMNS * 4 + 1,
     SCREEN_TEXT_BYTES = 2048, /* longest text of one call */

@@ -72,18 +72,18 @@ static void add_cpu(struct screen *screen, const struct result *result)
     struct text detail = {""};
     text_add(&detail, "all %u CPU%s", resources->cpus, resources->cpus == 1 ? "" : "s");
     if (result->connection.is_embedded) {
-        if (resources->max_client_cpu_percent >= 0) {
+        if (resources->client_cpu_percent_at_max >= 0) {
             text_add(&detail, "; append with the database %.1f %%",
-                     resources->max_client_cpu_percent);
+                     resources->client_cpu_percent_at_max);
         }
     } else {
-        if (resources->max_server_cpu_percent >= 0) {
-            text_add(&detail, ": server %.1f %%", resources->max_server_cpu_percent);
+        if (resources->server_cpu_percent_at_max >= 0) {
+            text_add(&detail, ": server %.1f %%", resources->server_cpu_percent_at_max);
         } else {
             text_add(&detail, " here: server unknown");
         }
-        if (resources->max_client_cpu_percent >= 0) {
-            text_add(&detail, ", append %.1f %%", resources->max_client_cpu_percent);
+        if (resources->client_cpu_percent_at_max >= 0) {
+            text_add(&detail, ", append %.1f %%", resources->client_cpu_percent_at_max);
         }
     }
     add_figure(screen, "Maximum CPU", value, detail.bytes);
@@ -207,11 +207,13 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     if (plan->idle_sessions > 0) {
         text_add(&text, " + %s idle", units_format_count(plan->idle_sessions, count));
     }
-    if (plan->duration_ns > 0) {
-        text_add(&text, " for %s", format_elapsed(plan->duration_ns, count));
-    } else {
+    if (plan->records > 0) {
         text_add(&text, ", %s rows", units_format_count(plan->records, count));
         add_shares(&text, plan);
+    }
+    if (plan->duration_ns > 0) {
+        text_add(&text, "%s %s", plan->records > 0 ? " within" : " for",
+                 format_elapsed(plan->duration_ns, count));
     }
     text_add(&text, " in batches of %s", units_format_count(plan->batch_rows, count));
     if (plan->read_mode != READ_NONE) {

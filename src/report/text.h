@@ -7,7 +7,7 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* Writes the report to `stream`: at most 40 lines of 80 columns (causes beyond the first five are
+/* Writes the report to `stream`: at most 42 lines of 80 columns (causes beyond the first five are
  * a count), but for the path of the folder in the last line, which is written whole. `shortage` as
  * from run_files_shortage. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/figures.h"
 
 enum {
     LEDGER_TERMS_MAX = 4
@@ -159,9 +160,33 @@ static void add_row_verification(struct screen *screen, const struct result *res
     screen_add_wrapped(screen, "Rows read", SCREEN_LABEL_COLUMNS, 3, text);
 }
 
+/* The batches that were due, and how many of the response times are no more than lower bounds. */
+static void add_batches(struct screen *screen, const struct result *result)
+{
+    const struct batch_ledger *batches = &result->batches;
+    const uint64_t unanswered = result->totals.counters[RECORDER_UNANSWERED];
+    char due[UNITS_TEXT_BYTES];
+    char sent[UNITS_TEXT_BYTES];
+    char not_sent[UNITS_TEXT_BYTES];
+    char count[UNITS_TEXT_BYTES];
+    char text[SCREEN_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s due = %s sent + %s not sent",
+             units_format_count(batches->due, due), units_format_count(batches->sent, sent),
+             units_format_count(batches->not_sent, not_sent));
+    if (unanswered > 0) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used,
+                 "; %s of the response times are lower bounds, for no answer came",
+                 units_format_count(unanswered, count));
+    }
+    screen_add_wrapped(screen, "Batches", SCREEN_LABEL_COLUMNS, 2, text);
+    add_imbalance(screen, batch_ledger_balances(batches));
+}
+
 void text_ledger_add(struct screen *screen, const struct result *result)
 {
     const struct session_ledger *sessions = &result->sessions;
+    char note[FIGURES_NOTE_BYTES];
     add_sum(screen, "Sessions",
             &(struct sum){sessions->requested,
                           4,
@@ -185,6 +210,12 @@ void text_ledger_add(struct screen *screen, const struct result *result)
                            {rows->in_doubt, "in doubt"},
                            {rows->not_sent, "not sent"}}});
     add_imbalance(screen, row_ledger_balances(rows));
+    if (result->batches.due > 0) {
+        add_batches(screen, result);
+    }
     add_verification(screen, result);
     add_row_verification(screen, result);
+    if (figures_reads_note(result, note)[0] != '\0') {
+        screen_add_wrapped(screen, "", SCREEN_LABEL_COLUMNS, 2, note);
+    }
 }

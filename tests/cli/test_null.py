@@ -93,6 +93,24 @@ class Pace(harness.Case):
         self.assertGreater(float(run.table("summary.csv")[0]["append_s"]), 0.9)
         self.assertTrue((run.folder / "response.hgrm").is_file())
 
+    def test_rows_or_a_duration(self):
+        """Whichever comes first; rows for which there was no time are not short."""
+        _, run = self.run_append("-c", "2", "40", "null:", "-T", "1h", "--batch", "10")
+        self.assertEqual(run.rows["acknowledged"], 40)
+        self.assertEqual(run.json["outcome"]["stop_reason"], "completed")
+        ended, run = self.run_append("2", "100G", "null:", "--duration", "1s", "--rate", "1000")
+        self.assertEqual(run.json["outcome"]["stop_reason"], "duration")
+        self.assertEqual(run.json["plan"]["records"], 100_000_000_000)
+        self.assertEqual(run.json["plan"]["duration_s"], 1)
+        self.assertEqual(run.rows["planned"], run.rows["acknowledged"])
+        self.assertEqual(run.sessions["finished"], 2)
+        self.assertRegex(ended.out, r"(?m)^Run +2 sessions, 100,000,000,000 rows")
+
+    def test_the_words_run_and_records(self):
+        """A number behind SESSIONS is RECORDS, also with a duration."""
+        _, run = self.run_append("run", "5", "1000", "--duration", "1h")
+        self.assertEqual((run.json["plan"]["adapter"], run.rows["acknowledged"]), ("sqlite", 1000))
+
     def test_duration(self):
         _, run = self.run_append("2", "null:", "--duration", "1.2s", "--rate", "5000")
         append_s = float(run.table("summary.csv")[0]["append_s"])

@@ -122,6 +122,19 @@ static void test_duration(void **state)
     assert_non_null(strstr(format(&progress, 0), "left 0s"));
 }
 
+/* What is nearer to its end counts. */
+static void test_rows_or_a_duration(void **state)
+{
+    (void)state;
+    const struct progress progress = begun();
+    plan.duration_ns = 10 * MONO_NS_PER_S;
+    assert_non_null(strstr(format(&progress, 0), "rows 345,600 60.0%"));
+    assert_non_null(strstr(format(&progress, 0), "left 4s"));
+    plan.duration_ns = 100 * MONO_NS_PER_S;
+    assert_non_null(strstr(format(&progress, 0), "rows 345,600 34.5%"));
+    assert_non_null(strstr(format(&progress, 0), "left 12s"));
+}
+
 static void test_server_unknown(void **state)
 {
     (void)state;
@@ -245,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup(test_not_whole_before_it_is, set_up),
         cmocka_unit_test_setup(test_never_wider, set_up),
         cmocka_unit_test_setup(test_errors_stay, set_up),
+        cmocka_unit_test_setup(test_rows_or_a_duration, set_up),
         cmocka_unit_test_setup(test_duration, set_up),
         cmocka_unit_test_setup(test_server_unknown, set_up),
         cmocka_unit_test_setup(test_connecting, set_up),

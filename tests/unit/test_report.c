@@ -18,7 +18,7 @@
 enum {
     CELLS_MAX = 128,
     COLUMNS_MAX = 80,
-    LINES_MAX = 40
+    LINES_MAX = 42
 };
 
 static void write_client_version(char *text, size_t size)
@@ -74,6 +74,8 @@ static void fill_resources(void)
         .max_host_cpu_percent = 51.2,
         .max_server_cpu_percent = 43,
         .max_client_cpu_percent = 6.1,
+        .server_cpu_percent_at_max = 43,
+        .client_cpu_percent_at_max = 6.1,
         .max_server_memory_bytes = INT64_C(1057) << 20,
         .max_client_memory_bytes = UINT64_C(34) << 20,
         .client_cpu_s = 6.31,
@@ -158,6 +160,7 @@ static void spoil(void)
     result.resources.max_server_memory_bytes = -1;
     result.resources.memory_source = MEMORY_UNKNOWN;
     result.resources.max_server_cpu_percent = -1;
+    result.resources.server_cpu_percent_at_max = -1;
     snprintf(result.resources.server_note, sizeof result.resources.server_note,
              "no process of this machine listens on port 5432");
     add_cause(CAUSE_CONNECT, 97, "53300", "sorry, too many clients already");
@@ -285,6 +288,7 @@ static void test_worst_text_fits(void **state)
         (struct session_ledger){250001, 250000, 250000, 250000, 250000, 83334, 83333, 83333};
     result.rows =
         (struct row_ledger){1000000000001, 250000000000, 250000000000, 250000000000, 250000000000};
+    result.batches = (struct batch_ledger){UINT64_MAX, UINT64_MAX - 1, 1};
     result.verification = (struct verification){.state = VERIFICATION_DONE,
                                                 .rows_before = UINT64_MAX,
                                                 .rows_after = UINT64_MAX,
