@@ -32,6 +32,7 @@ enum error_kind {
     ERROR_LIMIT,       /* the server has no room for one more session */
     ERROR_NOT_FOUND,   /* no such database, schema, table or column */
     ERROR_BUSY,        /* a lock was not granted in time: the same call may be tried again */
+    ERROR_READ_ONLY,   /* the server takes no writes: a standby, or set read-only; this can pass */
     ERROR_DATA,        /* the server refused the rows */
     ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
     ERROR_CONNECTION,  /* an open connection was lost */

@@ -2,10 +2,8 @@
 #include "adapters/machbase_recognise.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "adapters/machbase_conn.h"
-#include "base/probe.h"
 
 static const char question[] = "CMI_INET0"; /* 0: this client is little-endian */
 static const char answer[] = "CMI_READY";
@@ -14,26 +12,21 @@ enum {
     WORD_BYTES = 9
 };
 
-bool machbase_is_answer(const unsigned char *bytes, size_t length)
+enum probe_answer machbase_judge(const unsigned char *bytes, size_t length)
 {
-    return length >= WORD_BYTES && memcmp(bytes, answer, WORD_BYTES) == 0;
+    if (memcmp(bytes, answer, length < WORD_BYTES ? length : WORD_BYTES) != 0) {
+        return PROBE_NO;
+    }
+    return length < WORD_BYTES ? PROBE_MORE : PROBE_YES;
 }
 
 enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_s,
                                struct error *error)
 {
-    unsigned char bytes[64];
-    int sock = -1;
-    const enum status status = probe_connect(host, port, "", timeout_s, &sock, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    const size_t length = probe_ask(sock, question, WORD_BYTES, bytes, sizeof bytes, timeout_s);
-    close(sock);
-    if (machbase_is_answer(bytes, length)) {
-        return STATUS_OK;
-    }
-    error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%.110s:%u does not speak Machbase's protocol",
-              host, (unsigned)port);
-    return STATUS_REJECTED;
+    static const struct probe probe = {.protocol = "Machbase's",
+                                       .socket_name = "",
+                                       .question = question,
+                                       .question_bytes = WORD_BYTES,
+                                       .judge = machbase_judge};
+    return probe_recognise(&probe, host, port, timeout_s, error);
 }

@@ -97,7 +97,7 @@ static const struct meaning call_meanings[] = {
     {1264, STATUS_REJECTED, ERROR_DATA},
     {1265, STATUS_REJECTED, ERROR_DATA},
     {1286, STATUS_FATAL, ERROR_UNSUPPORTED}, /* no such engine */
-    {1290, STATUS_FATAL, ERROR_SERVER},      /* read only */
+    {1290, STATUS_FATAL, ERROR_READ_ONLY},
     {1317, STATUS_REJECTED, ERROR_TIMEOUT},  /* interrupted */
     {1347, STATUS_FATAL, ERROR_UNSUPPORTED}, /* not a base table */
     {1364, STATUS_REJECTED, ERROR_DATA},     /* a column without default was left out */
@@ -112,8 +112,8 @@ static const struct meaning call_meanings[] = {
     {1471, STATUS_FATAL, ERROR_UNSUPPORTED}, /* not insertable */
     {1526, STATUS_REJECTED, ERROR_DATA},     /* no partition for it */
     {1644, STATUS_REJECTED, ERROR_DATA},     /* a trigger says no */
-    {1792, STATUS_FATAL, ERROR_SERVER},
-    {1836, STATUS_FATAL, ERROR_SERVER},      /* read only */
+    {1792, STATUS_FATAL, ERROR_READ_ONLY},   /* in a read-only transaction */
+    {1836, STATUS_FATAL, ERROR_READ_ONLY},
     {1927, STATUS_LOST, ERROR_CONNECTION},   /* KILL CONNECTION */
     {1969, STATUS_REJECTED, ERROR_TIMEOUT},  /* max_statement_time */
     {3024, STATUS_REJECTED, ERROR_TIMEOUT},  /* max_execution_time */

@@ -2,10 +2,11 @@
 #ifndef ADAPTERS_MARIADB_RECOGNISE_H
 #define ADAPTERS_MARIADB_RECOGNISE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/probe.h"
+
 /* Whether these bytes are the beginning of their greeting, or of their refusal to greet. */
-bool mariadb_is_greeting(const unsigned char *bytes, size_t length);
+enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length);
 
 #endif

@@ -39,7 +39,7 @@ static const struct meaning result_meanings[] = {
     {"42703", STATUS_FATAL, ERROR_NOT_FOUND},
     {"3F", STATUS_FATAL, ERROR_NOT_FOUND},
     {"42809", STATUS_FATAL, ERROR_UNSUPPORTED}, /* a view */
-    {"25006", STATUS_FATAL, ERROR_SERVER},      /* a standby */
+    {"25006", STATUS_FATAL, ERROR_READ_ONLY},
     {"0A", STATUS_FATAL, ERROR_UNSUPPORTED},
     {"53300", STATUS_REJECTED, ERROR_LIMIT},
 };

@@ -2,10 +2,11 @@
 #ifndef ADAPTERS_POSTGRESQL_RECOGNISE_H
 #define ADAPTERS_POSTGRESQL_RECOGNISE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/probe.h"
+
 /* Whether these bytes are PostgreSQL's answer to a question for TLS. */
-bool postgresql_is_answer(const unsigned char *answer, size_t length);
+enum probe_answer postgresql_judge(const unsigned char *answer, size_t length);
 
 #endif

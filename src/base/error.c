@@ -13,6 +13,7 @@ static const char *const kind_names[] = {
     [ERROR_LIMIT] = "limit",
     [ERROR_NOT_FOUND] = "not_found",
     [ERROR_BUSY] = "busy",
+    [ERROR_READ_ONLY] = "read_only",
     [ERROR_DATA] = "data",
     [ERROR_UNSUPPORTED] = "unsupported",
     [ERROR_CONNECTION] = "connection",

@@ -13,19 +13,27 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
+#include "base/mono.h"
 
-static int wait_for(int sock, short events, unsigned timeout_s)
+/* More than the greeting of any server. */
+enum {
+    ANSWER_BYTES = 1100
+};
+
+/* Returns as poll does. */
+static int wait_for(int sock, short events, int64_t until_ns)
 {
     struct pollfd wanted = {.fd = sock, .events = events};
     int ready;
     do {
-        ready = poll(&wanted, 1, (int)(timeout_s > 0 ? timeout_s : 1) * 1000);
+        const int64_t left_ns = until_ns - mono_now_ns();
+        ready = poll(&wanted, 1, left_ns > 0 ? (int)(left_ns / MONO_NS_PER_MS) + 1 : 0);
     } while (ready < 0 && errno == EINTR && !interrupt_requested());
     return ready;
 }
 
 /* Connects to one address; returns the socket, or -1 with the reason in errno. */
-static int connect_to(const struct sockaddr *address, socklen_t length, unsigned timeout_s)
+static int connect_to(const struct sockaddr *address, socklen_t length, int64_t until_ns)
 {
     int reason = 0;
     socklen_t size = sizeof reason;
@@ -37,7 +45,7 @@ static int connect_to(const struct sockaddr *address, socklen_t length, unsigned
         reason = errno;
         if (reason == EINPROGRESS) {
             reason = ETIMEDOUT;
-            if (wait_for(sock, POLLOUT, timeout_s) > 0) {
+            if (wait_for(sock, POLLOUT, until_ns) > 0) {
                 getsockopt(sock, SOL_SOCKET, SO_ERROR, &reason, &size);
             }
         }
@@ -50,7 +58,7 @@ static int connect_to(const struct sockaddr *address, socklen_t length, unsigned
     return sock;
 }
 
-static int connect_to_path(const char *path, const char *socket_name, unsigned timeout_s)
+static int connect_to_path(const char *path, const char *socket_name, int64_t until_ns)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
@@ -61,14 +69,14 @@ static int connect_to_path(const char *path, const char *socket_name, unsigned t
         errno = ENAMETOOLONG;
         return -1;
     }
-    return connect_to((const struct sockaddr *)&address, sizeof address, timeout_s);
+    return connect_to((const struct sockaddr *)&address, sizeof address, until_ns);
 }
 
-static int connect_to_any(const struct addrinfo *addresses, unsigned timeout_s)
+static int connect_to_any(const struct addrinfo *addresses, int64_t until_ns)
 {
     int sock = -1;
     for (const struct addrinfo *at = addresses; at != NULL && sock < 0; at = at->ai_next) {
-        sock = connect_to(at->ai_addr, at->ai_addrlen, timeout_s);
+        sock = connect_to(at->ai_addr, at->ai_addrlen, until_ns);
     }
     return sock;
 }
@@ -87,15 +95,15 @@ static enum status explain(int reason, const char *place, struct error *error)
     return STATUS_LOST;
 }
 
-enum status probe_connect(const char *host, uint16_t port, const char *socket_name,
-                          unsigned timeout_s, int *sock, struct error *error)
+static enum status connect_by(const char *host, uint16_t port, const char *socket_name,
+                              int64_t until_ns, int *sock, struct error *error)
 {
     char service[8];
     char place[128];
     snprintf(service, sizeof service, "%u", (unsigned)port);
     snprintf(place, sizeof place, "%.110s:%s", host, service);
     if (host[0] == '/') {
-        *sock = connect_to_path(host, socket_name, timeout_s);
+        *sock = connect_to_path(host, socket_name, until_ns);
         return *sock >= 0 ? STATUS_OK : explain(errno, place, error);
     }
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -106,21 +114,47 @@ enum status probe_connect(const char *host, uint16_t port, const char *socket_na
                   gai_strerror(failure));
         return STATUS_LOST;
     }
-    *sock = connect_to_any(addresses, timeout_s);
+    *sock = connect_to_any(addresses, until_ns);
     const int reason = errno;
     freeaddrinfo(addresses);
     return *sock >= 0 ? STATUS_OK : explain(reason, place, error);
 }
 
-size_t probe_ask(int sock, const void *bytes, size_t length, void *answer, size_t size,
-                 unsigned timeout_s)
+static enum probe_answer ask(int sock, const struct probe *probe, int64_t until_ns)
 {
-    if (length > 0 && send(sock, bytes, length, MSG_NOSIGNAL) != (ssize_t)length) {
-        return 0;
+    unsigned char answer[ANSWER_BYTES];
+    size_t length = 0;
+    enum probe_answer judged = PROBE_MORE;
+    if (probe->question != NULL && send(sock, probe->question, probe->question_bytes,
+                                        MSG_NOSIGNAL) != (ssize_t)probe->question_bytes) {
+        return PROBE_NO;
     }
-    if (wait_for(sock, POLLIN, timeout_s) <= 0) {
-        return 0;
+    while (judged == PROBE_MORE && length < sizeof answer && wait_for(sock, POLLIN, until_ns) > 0) {
+        const ssize_t received = recv(sock, answer + length, sizeof answer - length, 0);
+        if (received <= 0) {
+            return PROBE_NO;
+        }
+        length += (size_t)received;
+        judged = probe->judge(answer, length);
     }
-    const ssize_t received = recv(sock, answer, size, 0);
-    return received > 0 ? (size_t)received : 0;
+    return judged;
+}
+
+enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
+                            unsigned timeout_s, struct error *error)
+{
+    const int64_t until_ns = mono_now_ns() + timeout_s * MONO_NS_PER_S;
+    int sock = -1;
+    const enum status status = connect_by(host, port, probe->socket_name, until_ns, &sock, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    const enum probe_answer answer = ask(sock, probe, until_ns);
+    close(sock);
+    if (answer == PROBE_YES) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%.110s:%u does not speak %s protocol", host,
+              (unsigned)port, probe->protocol);
+    return STATUS_REJECTED;
 }

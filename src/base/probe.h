@@ -10,15 +10,28 @@
 
 #include "append/error.h"
 
-/* Connects to host:port, or, when host begins with '/', to the Unix socket of that path; where it
- * is a folder, to the socket `socket_name` within it. On OK *sock is the caller's to close. Else
- * LOST, with ERROR_UNREACHABLE or ERROR_TIMEOUT. Resolving names takes as long as it takes. */
-enum status probe_connect(const char *host, uint16_t port, const char *socket_name,
-                          unsigned timeout_s, int *sock, struct error *error);
+/* What the bytes that have come so far say. */
+enum probe_answer {
+    PROBE_NO,
+    PROBE_YES,
+    PROBE_MORE, /* they are the beginning of an answer: TCP cuts where it likes */
+};
 
-/* Sends `length` bytes if there are any, and waits for an answer. Returns the bytes of the first
- * piece of it, 0 when there was none. */
-size_t probe_ask(int sock, const void *bytes, size_t length, void *answer, size_t size,
-                 unsigned timeout_s);
+/* One protocol, and how its servers are recognised. */
+struct probe {
+    const char *protocol;    /* "MySQL's": for the message */
+    const char *socket_name; /* of its Unix socket in a folder */
+    const void *question;    /* sent first; NULL: the server speaks first */
+    size_t question_bytes;
+    enum probe_answer (*judge)(const unsigned char *answer, size_t length);
+};
+
+/* Asks who listens on host:port, or, when host begins with '/', on the Unix socket of that path;
+ * where it is a folder, on the socket of the protocol's name within it. Reads until the answer is
+ * whole, `timeout_s` (at least 1) for connecting and reading together. OK: it is the protocol.
+ * REJECTED with ERROR_UNSUPPORTED: it is not. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no
+ * connection. Resolving names takes as long as it takes. */
+enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
+                            unsigned timeout_s, struct error *error);
 
 #endif

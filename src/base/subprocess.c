@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "base/mono.h"
 
 enum {
     OUTPUT_BYTES_MAX = 4 << 20,
     NOT_STARTED_STATUS = 127,
-    WAIT_STEP_NS = 5 * 1000 * 1000
+    WAIT_STEP_NS = 5 * 1000 * 1000,
+    POLL_STEP_MS = 50
 };
 
 struct pipes {
@@ -46,7 +48,7 @@ static bool open_pipes(struct pipes *pipes)
 }
 
 /* Returns errno. The child gets the signals as a program from a shell does: this one ignores some.
- */
+ * It leads a process group, so that its own children can be ended with it. */
 static int start(pid_t *pid, char *const argv[], const struct pipes *pipes)
 {
     posix_spawn_file_actions_t actions;
@@ -72,7 +74,9 @@ static int start(pid_t *pid, char *const argv[], const struct pipes *pipes)
         posix_spawn_file_actions_adddup2(&actions, pipes->err[1], STDERR_FILENO),
         posix_spawnattr_setsigmask(&attributes, &none),
         posix_spawnattr_setsigdefault(&attributes, &usual),
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF),
+        posix_spawnattr_setpgroup(&attributes, 0),
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                  POSIX_SPAWN_SETPGROUP),
     };
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         reason = reason == 0 ? steps[i] : reason;
@@ -102,18 +106,24 @@ static bool take(int *end, struct buffer *buffer)
     return length >= 0 || errno == EINTR;
 }
 
-/* Until both pipes are closed. False: errno, ETIMEDOUT when that is why. */
+/* True when nothing more is waited for: errno says why. A terminal's Ctrl-C does not reach the
+ * child's process group. */
+static bool is_over(int64_t deadline_ns)
+{
+    errno = interrupt_requested() ? EINTR : ETIMEDOUT;
+    return errno == EINTR || mono_now_ns() >= deadline_ns;
+}
+
+/* Until both pipes are closed. False: errno. */
 static bool read_all(struct subprocess *child, struct pipes *pipes, int64_t deadline_ns)
 {
     while (pipes->out[0] >= 0 || pipes->err[0] >= 0) {
-        const int64_t left_ns = deadline_ns - mono_now_ns();
-        if (left_ns <= 0) {
-            errno = ETIMEDOUT;
+        if (is_over(deadline_ns)) {
             return false;
         }
         struct pollfd ends[] = {{.fd = pipes->out[0], .events = POLLIN},
                                 {.fd = pipes->err[0], .events = POLLIN}};
-        const int ready = poll(ends, 2, (int)(left_ns / MONO_NS_PER_MS) + 1);
+        const int ready = poll(ends, 2, POLL_STEP_MS);
         if (ready < 0 && errno != EINTR) {
             return false;
         }
@@ -125,7 +135,8 @@ static bool read_all(struct subprocess *child, struct pipes *pipes, int64_t dead
     return true;
 }
 
-/* A program can close its output and go on. False: it still runs at the deadline. */
+/* A program can close its output and go on. False: it still runs, and errno says why that is all.
+ */
 static bool wait_for(pid_t pid, int *wait_status, int64_t deadline_ns)
 {
     for (;;) {
@@ -133,7 +144,7 @@ static bool wait_for(pid_t pid, int *wait_status, int64_t deadline_ns)
         if (ended == pid || (ended < 0 && errno != EINTR)) {
             return true;
         }
-        if (mono_now_ns() >= deadline_ns) {
+        if (is_over(deadline_ns)) {
             return false;
         }
         mono_sleep(WAIT_STEP_NS);
@@ -160,15 +171,16 @@ enum subprocess_end subprocess_run(struct subprocess *child, char *const argv[],
     close_end(&pipes.out[1]);
     close_end(&pipes.err[1]);
     int wait_status = 0;
-    const bool is_read = read_all(child, &pipes, deadline_ns);
-    reason = is_read ? 0 : errno;
+    const bool has_ended =
+        read_all(child, &pipes, deadline_ns) && wait_for(pid, &wait_status, deadline_ns);
+    reason = errno;
     close_pipes(&pipes);
-    if (!is_read || !wait_for(pid, &wait_status, deadline_ns)) {
-        kill(pid, SIGKILL);
+    if (!has_ended) {
+        kill(-pid, SIGKILL);
         while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
         }
         errno = reason;
-        return is_read || reason == ETIMEDOUT ? SUBPROCESS_TIMED_OUT : SUBPROCESS_FAILED;
+        return reason == ETIMEDOUT ? SUBPROCESS_TIMED_OUT : SUBPROCESS_FAILED;
     }
     if (!WIFEXITED(wait_status)) {
         return SUBPROCESS_KILLED;

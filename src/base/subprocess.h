@@ -13,9 +13,9 @@ enum subprocess_end {
     SUBPROCESS_EXITED,    /* exit_status has its exit code */
     SUBPROCESS_KILLED,    /* a signal ended it */
     SUBPROCESS_NOT_FOUND, /* no such program in PATH */
-    SUBPROCESS_TIMED_OUT, /* it was killed */
-    SUBPROCESS_FAILED, /* it could not be started, its output could not be read or is too long: see
-                     errno */
+    SUBPROCESS_TIMED_OUT, /* it was killed, with its process group */
+    SUBPROCESS_FAILED, /* it could not be started, its output could not be read or is too long, or
+                          this program is to end (EINTR): see errno */
 };
 
 struct subprocess {

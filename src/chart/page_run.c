@@ -53,11 +53,12 @@ static void tile_words(const struct report_run *run, const char *column, char *w
     if (strcmp(column, "max_cpu_percent") == 0) {
         cpus = json_number_value(saved_run_json(&run->run, "resources.cpus"));
         double server;
-        const bool has_server = saved_run_figure(&run->run, "max_server_cpu_percent", &server);
+        const bool has_server = saved_run_figure(&run->run, "server_cpu_percent_at_max", &server);
         snprintf(words, bytes, "%s%.0f CPU%s: %s%s%sappend %s %%", cpus > 1 ? "all " : "", cpus,
                  cpus > 1 ? "s" : "", has_server ? "server " : "",
-                 has_server ? run_words_value(&run->run, "max_server_cpu_percent", a) : "",
-                 has_server ? " %, " : "", run_words_value(&run->run, "max_client_cpu_percent", b));
+                 has_server ? run_words_value(&run->run, "server_cpu_percent_at_max", a) : "",
+                 has_server ? " %, " : "",
+                 run_words_value(&run->run, "client_cpu_percent_at_max", b));
     } else if (strcmp(column, "max_memory_mib") == 0) {
         const char *name = text_of(run, "resources.server_name");
         const char *source = memory_words(saved_run_text(&run->run, "memory_source"));
@@ -72,7 +73,13 @@ static void tile_words(const struct report_run *run, const char *column, char *w
                  run_words_s(saved_run_json(&run->run, "times.append_s"), b),
                  run_words_s(saved_run_json(&run->run, "times.disconnect_s"), c));
     } else {
-        snprintf(words, bytes, "acknowledged rows / elapsed time");
+        double rows_per_s;
+        const bool is_known = saved_run_figure(&run->run, "append_rows_per_s", &rows_per_s);
+        const double append_s = json_number_value(saved_run_json(&run->run, "times.append_s"));
+        snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
+                 is_known ? run_words_value(&run->run, "append_rows_per_s", a) : "",
+                 is_known ? " rows/s while appending" : "",
+                 append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
     }
 }
 

@@ -37,6 +37,12 @@ static const struct ledger_line row_lines[] = {
     {"rows_rejected", "rejected", "lost", false}, {"rows_in_doubt", "in doubt", "lost", false},
     {"rows_not_sent", "not sent", "soft", false}, {NULL, NULL, NULL, false},
 };
+static const struct ledger_line batch_lines[] = {
+    {"batches_due", "due", "", true},
+    {"batches_sent", "sent", "", false},
+    {"batches_not_sent", "not sent", "lost", false},
+    {NULL, NULL, NULL, false},
+};
 
 /* `name` stands beside it where the head of the table is not shown. */
 static void add_count_cell(struct buffer *html, const char *name, double value)
@@ -116,11 +122,14 @@ static void add_verification(struct buffer *html, const struct report_run *run)
         }
     }
     buffer_add_text(html, "</tbody></table>\n");
-    const char *reason = json_string_value(saved_run_json(&run->run, "verification.reason"));
-    if (reason != NULL) {
-        buffer_add_text(html, "<p class=\"note\">");
-        html_add_text(html, reason);
-        buffer_add_text(html, "</p>\n");
+    static const char *const notes[] = {"verification.reason", "verification.note"};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        const char *note = json_string_value(saved_run_json(&run->run, notes[i]));
+        if (note != NULL) {
+            buffer_add_text(html, "<p class=\"note\">");
+            html_add_text(html, note);
+            buffer_add_text(html, "</p>\n");
+        }
     }
     buffer_add_text(html, "</div>\n");
 }
@@ -159,7 +168,16 @@ static void add_latencies(struct buffer *html, const struct report_run *run)
         add_count_cell(html, "measured", count);
         buffer_add_text(html, "</tr>\n");
     }
-    buffer_add_text(html, "</tbody></table></div>\n");
+    buffer_add_text(html, "</tbody></table>\n");
+    double unanswered;
+    if (saved_run_figure(&run->run, "responses_unanswered", &unanswered) && unanswered > 0) {
+        char text[UNITS_TEXT_BYTES];
+        buffer_add_format(html,
+                          "<p class=\"note\">response: %s without an answer count with the time "
+                          "that they had waited, a lower bound</p>\n",
+                          units_format_count((uint64_t)unanswered, text));
+    }
+    buffer_add_text(html, "</div>\n");
 }
 
 static void add_findings(struct buffer *html, const struct report_run *run)
@@ -271,6 +289,10 @@ void page_add_run_tables(struct page *page, const struct report_run *run)
     buffer_add_text(html, "<h3>Ledgers</h3>\n<div class=\"cards\">\n");
     add_ledger(html, run, "Sessions", session_lines);
     add_ledger(html, run, "Rows", row_lines);
+    double due;
+    if (saved_run_figure(&run->run, "batches_due", &due)) {
+        add_ledger(html, run, "Batches", batch_lines);
+    }
     add_verification(html, run);
     buffer_add_text(html, "</div>\n");
     add_findings(html, run);

@@ -146,7 +146,7 @@ static enum exit_code check_target(struct plan *plan)
 
 static enum exit_code check_config(struct config *config)
 {
-    if (config->target == NULL && config->adapter == NULL) {
+    if (config->target == NULL && config->port == 0 && config->adapter == NULL) {
         const enum exit_code code = refuse_options(config);
         return code == EXIT_CODE_OK ? check_machine(config) : code;
     }
@@ -155,16 +155,15 @@ static enum exit_code check_config(struct config *config)
     error_clear(&error);
     config->records = config->sessions; /* a plan has some; none is appended */
     enum exit_code code = plan_make(&plan, config, &error);
-    struct container container;
-    if (code == EXIT_CODE_OK && container_settle(&container, &plan, &error) != STATUS_OK) {
-        plan_fini(&plan);
-        code = EXIT_CODE_USAGE;
-    }
     if (code != EXIT_CODE_OK) {
         return command_fail(code, &error);
     }
+    struct container container;
     struct client_library library = {0};
-    code = client_library_begin(&library, &plan, &error);
+    code = container_settle(&container, &plan, &error);
+    if (code == EXIT_CODE_OK) {
+        code = client_library_begin(&library, &plan, &error);
+    }
     code = code == EXIT_CODE_OK ? check_target(&plan) : command_fail(code, &error);
     client_library_end(&library);
     plan_fini(&plan);

@@ -12,14 +12,11 @@ enum {
 
 enum exit_code job_begin(struct job *job, struct error *error)
 {
-    const enum exit_code code = preflight_client(&job->plan, error);
-    if (code != EXIT_CODE_OK) {
-        return code;
+    enum exit_code code = preflight_client(&job->plan, error);
+    if (code == EXIT_CODE_OK) {
+        code = container_settle(&job->container, &job->plan, error);
     }
-    if (container_settle(&job->container, &job->plan, error) != STATUS_OK) {
-        return EXIT_CODE_USAGE;
-    }
-    return client_library_begin(&job->library, &job->plan, error);
+    return code == EXIT_CODE_OK ? client_library_begin(&job->library, &job->plan, error) : code;
 }
 
 enum exit_code job_set_up(struct job *job, struct error *error)

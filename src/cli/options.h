@@ -23,6 +23,7 @@ enum command {
     COMMAND_SWEEP = 8,
     COMMAND_REPORT = 16,
     COMMAND_COMPARE = 32,
+    COMMAND_HELP = 128,
     COMMAND_RUN_ALONE = 64, /* beside COMMAND_RUN: an option that the runs of a sweep do not take */
 };
 enum {

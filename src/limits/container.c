@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "base/mono.h"
 #include "base/subprocess.h"
 #include "measure/proc_file.h"
@@ -133,6 +134,10 @@ static enum status find(const char *name, struct container *container, const cha
         if (answer == ANSWER_FOUND) {
             return STATUS_OK;
         }
+        if (interrupt_requested()) {
+            error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+            return STATUS_REJECTED;
+        }
         failed += answer == ANSWER_FAILED;
     }
     if (failed == 0) {
@@ -206,21 +211,21 @@ static bool find_place(int proc, struct container *container)
     return is_here || is_started_by_runtime(proc, container->pid);
 }
 
-enum status container_settle(struct container *container, struct plan *plan, struct error *error)
+enum exit_code container_settle(struct container *container, struct plan *plan, struct error *error)
 {
     const char *name = plan->container;
     const char *program = NULL;
     if (name == NULL) {
-        return STATUS_OK;
+        return EXIT_CODE_OK;
     }
     if (find(name, container, &program, error) != STATUS_OK) {
-        return STATUS_REJECTED;
+        return interrupt_requested() ? EXIT_CODE_INTERRUPTED : EXIT_CODE_USAGE;
     }
     if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "--container %s: %s says that it does not run (%s)", name, program,
                   container->state);
-        return STATUS_REJECTED;
+        return EXIT_CODE_USAGE;
     }
     const int proc = proc_file_open_root();
     const bool is_here = proc >= 0 && find_place(proc, container);
@@ -232,9 +237,9 @@ enum status container_settle(struct container *container, struct plan *plan, str
                   "--container %s: process %d of this machine, which %s names, is not in it: does "
                   "%s work on another machine (DOCKER_HOST, CONTAINER_HOST, a virtual machine)?",
                   name, (int)container->pid, program, program);
-        return STATUS_REJECTED;
+        return EXIT_CODE_USAGE;
     }
     plan->server_pid = container->pid;
     plan->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }

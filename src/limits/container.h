@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "append/error.h"
+#include "base/exit_code.h"
 #include "limits/limits_text.h"
 #include "plan/plan.h"
 
@@ -36,7 +37,8 @@ bool container_parse(const char *text, size_t length, struct container *containe
 bool container_cut_path(char *path, const char *id);
 
 /* With plan->container: finds it, and makes its process and cgroup those of the server. *container
- * must live as long as the plan. REJECTED: *error says what would help. */
-enum status container_settle(struct container *container, struct plan *plan, struct error *error);
+ * must live as long as the plan. EXIT_CODE_USAGE: *error says what would help. */
+enum exit_code container_settle(struct container *container, struct plan *plan,
+                                struct error *error);
 
 #endif

@@ -39,7 +39,11 @@ enum status reconnect_after_loss(struct session *session)
     struct load *load = session->load;
     const struct plan *plan = load->plan;
     const int64_t lost_ns = mono_now_ns();
-    session_count_loss(session);
+    const bool is_lost = !session->is_refused;
+    if (is_lost) {
+        session_count_loss(session);
+    }
+    session->is_refused = false;
     session_close(session);
     if (plan->drop_policy != DROP_RECONNECT) {
         return STATUS_LOST;
@@ -57,11 +61,13 @@ enum status reconnect_after_loss(struct session *session)
         }
         session->tries++;
         session->tries_total++;
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK && is_lost) {
             session->reconnects++;
             session_add(session, RECORDER_RECONNECTS, 1);
             recorder_record(load->recorder, session->index, RECORDER_RECOVER,
                             mono_now_ns() - lost_ns);
+        }
+        if (status == STATUS_OK) {
             return STATUS_OK;
         }
         session_add(session, RECORDER_RECONNECTS_FAILED, 1);

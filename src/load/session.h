@@ -66,6 +66,8 @@ struct session {
     struct adapter_conn *conn;        /* the session's own; NULL = not connected */
     struct adapter_conn *shared_conn; /* the same while others may interrupt it */
     bool was_interrupted;             /* under connections_lock, as shared_conn */
+    bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
+                                         and sends the batch again */
     uint64_t quota;                   /* rows */
     uint64_t begun;                   /* rows that had their turn; the next batch starts here */
     uint64_t acknowledged;

@@ -1,6 +1,7 @@
 #include "measure/resources.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,7 +12,7 @@
 #include "measure/intervals.h"
 #include "measure/proc_file.h"
 
-static const struct resource_maxima unknown_maxima = {-1, -1, -1};
+static const struct resource_maxima unknown_maxima = {{-1, -1, -1}, -1, -1};
 static const struct resource_peaks no_peaks = {.server_memory_bytes = -1};
 
 static int64_t own_cpu_ns(void)
@@ -108,6 +109,7 @@ bool resources_init(struct resources *resources, const struct sampler_config *co
         .recorder = config->recorder,
         .run_start_ns = config->run_start_ns,
         .sample_interval_ns = sample_interval_ns,
+        .is_cgroup = config->server.cgroup != NULL,
         .proc = proc_file_open_root(),
         .stat_file = open("/proc/stat", O_RDONLY | O_CLOEXEC),
         .first_server = {.cpu_ns = -1},
@@ -183,20 +185,45 @@ static double server_percent(const struct resources *resources, const struct ser
                       (double)(to->taken_ns - from->taken_ns) * resources->cpus);
 }
 
-static void raise_percent(double *highest, double value)
+/* The kernel may count the host's time in ticks, and that of processes exactly: the whole is no
+ * less than its parts. A cgroup that the user named may have append in it. */
+static struct cpu_shares shares_of(const struct resources *resources,
+                                   const struct resource_reading *from,
+                                   const struct resource_reading *to,
+                                   const struct server_reading *server_from,
+                                   const struct server_reading *server_to)
 {
-    if (value > *highest) {
-        *highest = value;
+    struct cpu_shares shares = {
+        .host = host_percent(from, to),
+        .server = server_percent(resources, server_from, server_to),
+        .client = client_percent(resources, from, to),
+    };
+    if (!resources->is_cgroup && shares.server + shares.client > 100) {
+        shares.server = 100 - shares.client; /* read a moment later, one process after the other */
     }
+    const double parts = resources->is_cgroup ? fmax(shares.server, shares.client)
+                                              : fmax(shares.server, 0) + fmax(shares.client, 0);
+    if (shares.host >= 0) {
+        shares.host = fmax(shares.host, parts);
+    }
+    return shares;
+}
+
+static void raise_maxima(struct resource_maxima *maxima, const struct cpu_shares *shares)
+{
+    if (shares->host > maxima->highest.host) {
+        maxima->highest = *shares;
+    }
+    maxima->server = fmax(maxima->server, shares->server);
+    maxima->client = fmax(maxima->client, shares->client);
 }
 
 static void note_maxima(struct resources *resources, const struct sample *sample)
 {
     const bool is_short = sample->end_ns - sample->start_ns < SAMPLER_SHORT_NS;
-    struct resource_maxima *const maxima = is_short ? &resources->short_maxima : &resources->maxima;
-    raise_percent(&maxima->host, sample->host_cpu_percent);
-    raise_percent(&maxima->server, sample->server_cpu_percent);
-    raise_percent(&maxima->client, sample->client_cpu_percent);
+    const struct cpu_shares shares = {sample->host_cpu_percent, sample->server_cpu_percent,
+                                      sample->client_cpu_percent};
+    raise_maxima(is_short ? &resources->short_maxima : &resources->maxima, &shares);
     resources->has_long_sample |= !is_short;
     raise_to(&resources->max_client_memory_bytes, sample->client_memory_bytes);
     if (sample->server_memory_bytes > resources->max_server_memory_bytes) {
@@ -222,13 +249,14 @@ bool resources_take_sample(struct resources *resources, struct sample *sample)
     if (end_ns <= start_ns) {
         return false;
     }
+    const struct cpu_shares shares = shares_of(resources, from, &now, &from->server, &now.server);
     *sample = (struct sample){
         .start_ns = start_ns,
         .end_ns = end_ns,
         .sessions_alive = resources->peaks.sessions_alive,
-        .host_cpu_percent = host_percent(from, &now),
-        .server_cpu_percent = server_percent(resources, &from->server, &now.server),
-        .client_cpu_percent = client_percent(resources, from, &now),
+        .host_cpu_percent = shares.host,
+        .server_cpu_percent = shares.server,
+        .client_cpu_percent = shares.client,
         .server_memory_bytes = resources->peaks.server_memory_bytes,
         .server_processes = resources->peaks.server_processes,
         .server_threads = resources->peaks.server_threads,
@@ -247,6 +275,8 @@ void resources_summarise_nothing(struct resource_summary *summary)
         .max_host_cpu_percent = -1,
         .max_server_cpu_percent = -1,
         .max_client_cpu_percent = -1,
+        .server_cpu_percent_at_max = -1,
+        .client_cpu_percent_at_max = -1,
         .mean_host_cpu_percent = -1,
         .mean_server_cpu_percent = -1,
         .mean_client_cpu_percent = -1,
@@ -258,22 +288,26 @@ void resources_summarise_nothing(struct resource_summary *summary)
 
 void resources_summarise(const struct resources *resources, struct resource_summary *summary)
 {
-    const struct resource_maxima *const maxima =
-        resources->has_long_sample ? &resources->maxima : &resources->short_maxima;
+    struct resource_maxima maxima =
+        resources->has_long_sample ? resources->maxima : resources->short_maxima;
     const struct resource_reading *const first = &resources->first;
-    const struct resource_reading *const work = &resources->work;
     const struct resource_reading *const last = &resources->last;
+    const struct cpu_shares mean = shares_of(resources, &resources->work, last,
+                                             &resources->first_server, &resources->last_server);
+    /* The work of a short run is all in one sample, diluted by connecting and leaving. */
+    raise_maxima(&maxima, &mean);
     const uint64_t peak_bytes = proc_file_own_peak_bytes(resources->proc);
     struct server_description server;
     server_process_describe(resources->server, &server);
     *summary = (struct resource_summary){
-        .max_host_cpu_percent = maxima->host,
-        .max_server_cpu_percent = maxima->server,
-        .max_client_cpu_percent = maxima->client,
-        .mean_host_cpu_percent = host_percent(work, last),
-        .mean_server_cpu_percent =
-            server_percent(resources, &resources->first_server, &resources->last_server),
-        .mean_client_cpu_percent = client_percent(resources, work, last),
+        .max_host_cpu_percent = maxima.highest.host,
+        .max_server_cpu_percent = maxima.server,
+        .max_client_cpu_percent = maxima.client,
+        .server_cpu_percent_at_max = maxima.highest.server,
+        .client_cpu_percent_at_max = maxima.highest.client,
+        .mean_host_cpu_percent = mean.host,
+        .mean_server_cpu_percent = mean.server,
+        .mean_client_cpu_percent = mean.client,
         .max_server_memory_bytes = resources->max_server_memory_bytes,
         .max_client_memory_bytes = peak_bytes > resources->max_client_memory_bytes
                                        ? peak_bytes

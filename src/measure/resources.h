@@ -31,9 +31,16 @@ struct resource_peaks {
     uint64_t client_memory_bytes;
 };
 
+/* Shares of all CPUs in one interval, in percent; negative = unknown. */
+struct cpu_shares {
+    double host;
+    double server;
+    double client;
+};
+
 /* Highest shares of a group of samples. */
 struct resource_maxima {
-    double host;
+    struct cpu_shares highest; /* of the sample with the highest share of the host */
     double server;
     double client;
 };
@@ -44,6 +51,7 @@ struct resources {
     int64_t sample_interval_ns;
     int64_t last_read_ns;          /* when the server was read last; 0 = never */
     struct server_process *server; /* owned */
+    bool is_cgroup;                /* the server is whatever runs in a cgroup */
     int proc;                      /* owned, as the next */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
     unsigned cpus;

@@ -7,8 +7,9 @@
  *
  * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
  * share is the CPU time of its process tree, reaped children included; the client's is this
- * process's. Intervals shorter than SAMPLER_SHORT_NS do not set a maximum, unless the whole run is
- * shorter than that.
+ * process's. The host's is at least the sum of both: kernels that account by ticks miss some of it.
+ * Intervals shorter than SAMPLER_SHORT_NS do not set a maximum, unless the whole run is shorter
+ * than that. No maximum is below the mean.
  *
  * Memory is the server's: see enum memory_source. It is also read when the gate opens and when the
  * first session has finished, so that a run shorter than an interval still shows the sessions; such
@@ -66,6 +67,7 @@ struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
     uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
@@ -77,6 +79,7 @@ struct sampler_progress {
     const struct interval *interval;
     const struct sample *sample; /* the latest; NULL before the first */
     const struct recorder_snapshot *total;
+    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
 };
 
 /* Called on the sampler's thread. `on_sample` after each sample, `on_progress` after each
@@ -101,6 +104,8 @@ struct resource_summary {
     double max_host_cpu_percent; /* negative = unknown */
     double max_server_cpu_percent;
     double max_client_cpu_percent;
+    double server_cpu_percent_at_max; /* in the interval of max_host_cpu_percent */
+    double client_cpu_percent_at_max;
     double mean_host_cpu_percent; /* while the sessions worked: gate opened -> end of the run */
     double mean_server_cpu_percent;
     double mean_client_cpu_percent;

@@ -11,9 +11,10 @@
  *     this machine, nor other programs had most of what was there.
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
- * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, rows were
- * not verified, a count did not show acknowledged rows, the rate asked for was not reached,
- * somebody else wrote to the table, or other programs had most of this machine's busy CPUs.
+ * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
+ * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
+ * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
+ * this machine's busy CPUs.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@
 
 #define BUSY_PERCENT 90.0
 #define STARVED_SHARE 0.5
-#define RATE_REACHED 0.95
+#define RATE_PERCENT 95.0
 #define SHORTEST_NS INT64_C(1000000000)
 
 const char *stop_reason_name(enum stop_reason reason)
@@ -171,6 +172,12 @@ static bool is_short(struct result *result)
                            " of %" PRIu64 " rows were acknowledged",
                            counters[RECORDER_RECONNECTS], r->acknowledged, r->planned);
     }
+    if (counters[RECORDER_REFUSALS] > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "the server was read-only and refused %" PRIu64 " batches; %" PRIu64
+                           " of %" PRIu64 " rows were acknowledged",
+                           counters[RECORDER_REFUSALS], r->acknowledged, r->planned);
+    }
     if (r->acknowledged < r->planned) {
         return set_verdict(result, VERDICT_DEGRADED,
                            "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
@@ -218,7 +225,7 @@ static bool are_rows_doubtful(struct result *result)
     return has_foreign_loss(result) && set_verdict(result, VERDICT_DEGRADED, "%s", foreign_loss);
 }
 
-static bool is_doubtful(struct result *result, uint64_t rate)
+static bool is_doubtful(struct result *result)
 {
     const struct verification *v = &result->verification;
     const uint64_t *counters = result->totals.counters;
@@ -244,15 +251,9 @@ static bool is_doubtful(struct result *result, uint64_t rate)
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
                            counters[RECORDER_COUNTS_FAILED]);
     }
-    if (rate > 0 && result->append_ns >= SHORTEST_NS) {
-        const double reached =
-            (double)result->rows.acknowledged / ((double)result->append_ns / 1e9) / (double)rate;
-        if (reached < RATE_REACHED) {
-            return set_verdict(result, VERDICT_DEGRADED,
-                               "%.0f %% of the rate asked for was reached", 100 * reached);
-        }
-    }
-    return false;
+    return result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT &&
+           set_verdict(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
+                       result->rate_achieved_percent);
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -446,7 +447,8 @@ static void judge_exit(struct result *result, bool was_interrupted)
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
                  r->planned);
-    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
+    } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
+               !batch_ledger_balances(&result->batches)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (lost_rows(result) > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost",
@@ -468,6 +470,12 @@ void result_judge(struct result *result, const struct judge_context *context)
 {
     result->exit_code = EXIT_CODE_OK;
     result->exit_reason[0] = '\0';
+    result->rate_achieved_percent = -1;
+    if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
+        result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
+                                        ((double)result->append_ns / 1e9) /
+                                        (double)context->rate_rows_per_s;
+    }
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
     } else if (result->stop_reason == STOP_TOO_FEW) {
@@ -481,7 +489,7 @@ void result_judge(struct result *result, const struct judge_context *context)
         set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
                     lost_rows(result));
     } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
-               !is_short(result) && !is_doubtful(result, context->rate_rows_per_s) &&
+               !is_short(result) && !is_doubtful(result) &&
                !is_disturbed(result, context->is_local)) {
         set_verdict(result, VERDICT_VALID, "%s",
                     result->verification.state == VERIFICATION_DONE

@@ -41,6 +41,8 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     const bool has_memory = figures_has_memory(resources);
     put_percent(csv, "max_server_cpu_percent", resources->max_server_cpu_percent);
     put_percent(csv, "max_client_cpu_percent", resources->max_client_cpu_percent);
+    put_percent(csv, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
+    put_percent(csv, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
     csv_text(csv, "memory_source",
              has_memory ? memory_source_name(resources->memory_source) : NULL);
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
@@ -93,6 +95,7 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
         RECORDER_APPENDS,       RECORDER_APPENDS_FAILED,    RECORDER_COUNTS,
         RECORDER_COUNTS_FAILED, RECORDER_BUSY_RETRIES,      RECORDER_CONNECTIONS_LOST,
         RECORDER_RECONNECTS,    RECORDER_RECONNECTS_FAILED, RECORDER_CHURNS,
+        RECORDER_REFUSALS,
     };
     const uint64_t *counters = result->totals.counters;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
@@ -103,7 +106,14 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
-    csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    csv_count_if(csv, "batches_late", has_rate, result->batches_late);
+    csv_count_if(csv, "batches_due", has_rate, result->batches.due);
+    csv_count_if(csv, "batches_sent", has_rate, result->batches.sent);
+    csv_count_if(csv, "batches_not_sent", has_rate, result->batches.not_sent);
+    csv_count_if(csv, "responses_unanswered", has_rate, counters[RECORDER_UNANSWERED]);
+    csv_decimal_if(csv, "rate_achieved_percent", has_rate && result->rate_achieved_percent >= 0,
+                   result->rate_achieved_percent, PERCENT_DECIMALS);
 }
 
 static void put_latencies(struct csv *csv, const struct result *result)
@@ -151,11 +161,13 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "adapter", plan->adapter->name);
     csv_text(csv, "target", plan->display_target);
     csv_count(csv, "sessions", plan->sessions);
-    csv_count_if(csv, "records", plan->duration_ns == 0, plan->records);
+    csv_count_if(csv, "records", plan->records > 0, plan->records);
     put_four_figures(csv, result);
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
     put_seconds(csv, "disconnect_s", result->disconnect_ns);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    csv_decimal_if(csv, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s, 1);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);
@@ -166,7 +178,7 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "engine", result->engine);
     csv_text(csv, "note", result->connection.note);
     csv_text(csv, "stop_reason", stop_reason_name(result->stop_reason));
-    csv_text(csv, "verdict", verdict_name(result->verdict));
+    csv_word(csv, "verdict", verdict_name(result->verdict), (int)result->verdict);
     csv_text(csv, "verdict_reason", result->verdict_reason);
     csv_count(csv, "exit_code", (uint64_t)result->exit_code);
     put_first_limit(csv, &result->findings);
@@ -215,6 +227,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "reconnects", counters[RECORDER_RECONNECTS]);
     csv_count(csv, "reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]);
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
+    csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
 }
 

@@ -18,12 +18,13 @@
 
 enum {
     REQUEST_BYTES = 8192,
-    LISTENERS_MAX = METRICS_HTTP_FILES_MAX - METRICS_HTTP_CLIENTS_MAX - 1,
+    WAITED_MAX = 1 + METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX,
     BACKLOG = 16,
     STACK_BYTES = 128 * 1024
 };
 #define CLIENT_TIME_NS (5 * MONO_NS_PER_S)
 #define PAUSE_NS MONO_NS_PER_S /* after a connection could not be taken */
+#define POLL_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 struct client {
     int sock; /* -1 = free */
@@ -36,7 +37,7 @@ struct client {
 };
 
 struct metrics_http {
-    int listeners[LISTENERS_MAX];
+    int listeners[METRICS_HTTP_LISTENERS_MAX];
     size_t listener_count;
     int wake; /* eventfd: the thread is to end */
     pthread_t thread;
@@ -151,28 +152,32 @@ static void send_answer(struct client *client)
     }
 }
 
-static struct client *free_client(struct metrics_http *http)
+/* A free place; where there is none, the client that has had the most time gives up its own. */
+static struct client *make_place(struct metrics_http *http)
 {
+    struct client *oldest = &http->clients[0];
     for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-        if (http->clients[i].sock < 0) {
-            return &http->clients[i];
+        struct client *client = &http->clients[i];
+        if (client->sock < 0) {
+            return client;
         }
+        oldest = client->deadline_ns < oldest->deadline_ns ? client : oldest;
     }
-    return NULL;
+    drop(oldest);
+    return oldest;
 }
 
 static void take_client(struct metrics_http *http, int listener)
 {
-    struct client *client = free_client(http);
-    const int sock =
-        client == NULL ? -1 : accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int sock = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (sock < 0) {
         /* the sessions may have all descriptors: it is tried again, but not at once */
-        if (client != NULL && !is_temporary() && errno != ECONNABORTED) {
+        if (!is_temporary() && errno != ECONNABORTED) {
             http->pause_until_ns = mono_now_ns() + PAUSE_NS;
         }
         return;
     }
+    struct client *client = make_place(http);
     client->sock = sock;
     client->deadline_ns = mono_now_ns() + CLIENT_TIME_NS;
     client->request_length = 0;
@@ -196,53 +201,55 @@ static void serve_client(struct metrics_http *http, struct client *client, int64
     }
 }
 
-/* Fills what is waited for: the wake-up, the listeners, then a place for each client. Returns how
- * many milliseconds to wait at most. */
-static int prepare_wait(const struct metrics_http *http, struct pollfd wanted[])
+/* Fills what is waited for: the wake-up, the listeners, the clients; nothing else, as poll refuses
+ * more entries than descriptors that a process may have. Returns their number. */
+static nfds_t prepare_wait(const struct metrics_http *http, struct pollfd wanted[WAITED_MAX],
+                           int *wait_ms)
 {
     const int64_t now_ns = mono_now_ns();
-    int64_t next_ns = now_ns + 3600 * MONO_NS_PER_S;
-    bool has_room = false;
-    struct pollfd *of_clients = wanted + 1 + LISTENERS_MAX;
+    const bool is_pausing = now_ns < http->pause_until_ns;
+    int64_t next_ns = is_pausing ? http->pause_until_ns : now_ns + 3600 * MONO_NS_PER_S;
+    nfds_t count = 0;
+    wanted[count++] = (struct pollfd){.fd = http->wake, .events = POLLIN};
+    for (size_t i = 0; i < http->listener_count; i++) {
+        wanted[count++] =
+            (struct pollfd){.fd = is_pausing ? -1 : http->listeners[i], .events = POLLIN};
+    }
     for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
         const struct client *client = &http->clients[i];
-        const bool is_sending = client->answer.length > 0 && !client->is_answered;
-        of_clients[i] =
-            (struct pollfd){.fd = client->sock, .events = is_sending ? POLLOUT : POLLIN};
-        has_room = has_room || client->sock < 0;
-        if (client->sock >= 0 && client->deadline_ns < next_ns) {
-            next_ns = client->deadline_ns;
+        if (client->sock >= 0) {
+            const bool is_sending = client->answer.length > 0 && !client->is_answered;
+            wanted[count++] =
+                (struct pollfd){.fd = client->sock, .events = is_sending ? POLLOUT : POLLIN};
+            next_ns = client->deadline_ns < next_ns ? client->deadline_ns : next_ns;
         }
     }
-    const bool is_pausing = now_ns < http->pause_until_ns;
-    if (is_pausing && http->pause_until_ns < next_ns) {
-        next_ns = http->pause_until_ns;
-    }
-    wanted[0] = (struct pollfd){.fd = http->wake, .events = POLLIN};
-    for (size_t i = 0; i < LISTENERS_MAX; i++) {
-        const bool is_open = i < http->listener_count && has_room && !is_pausing;
-        wanted[1 + i] = (struct pollfd){.fd = is_open ? http->listeners[i] : -1, .events = POLLIN};
-    }
-    return next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / MONO_NS_PER_MS) + 1;
+    *wait_ms = next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / MONO_NS_PER_MS) + 1;
+    return count;
 }
 
 static void *serve(void *argument)
 {
     struct metrics_http *http = argument;
-    struct pollfd wanted[1 + LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX];
+    struct pollfd wanted[WAITED_MAX];
     for (;;) {
-        const int wait_ms = prepare_wait(http, wanted);
-        if (poll(wanted, sizeof wanted / sizeof wanted[0], wait_ms) < 0) {
-            continue; /* for want of memory or by a signal: the time-outs are looked at anew */
+        int wait_ms;
+        const nfds_t count = prepare_wait(http, wanted, &wait_ms);
+        if (poll(wanted, count, wait_ms) < 0) {
+            if (errno != EINTR) {
+                mono_sleep(POLL_PAUSE_NS); /* no memory, or a lower limit of descriptors by now */
+            }
+            continue;
         }
         if (wanted[0].revents != 0) {
             return NULL;
         }
         const int64_t now_ns = mono_now_ns();
+        const struct pollfd *ready = wanted + 1 + http->listener_count;
         for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
             struct client *client = &http->clients[i];
             if (client->sock >= 0) {
-                serve_client(http, client, now_ns, wanted[1 + LISTENERS_MAX + i].revents != 0);
+                serve_client(http, client, now_ns, (ready++)->revents != 0);
             }
         }
         for (size_t i = 0; i < http->listener_count; i++) {
@@ -290,7 +297,8 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     }
     int reason = 0;
     const struct addrinfo *address = addresses;
-    for (; address != NULL && http->listener_count < LISTENERS_MAX; address = address->ai_next) {
+    for (; address != NULL && http->listener_count < METRICS_HTTP_LISTENERS_MAX;
+         address = address->ai_next) {
         const int own = listen_on(http, address);
         /* "localhost" has an address of IPv6 where there is none */
         reason = own != 0 && own != EADDRNOTAVAIL && own != EAFNOSUPPORT ? own : reason;

@@ -3,8 +3,9 @@
  * replaced by another one at any time.
  *
  * It is HTTP/1.1 as far as a scraper needs it: one request a connection, GET and HEAD, no body. A
- * client has CLIENT_TIME_NS for all of it and is one of at most CLIENTS_MAX; what is no request
- * gets 400, and nobody can keep the thread from serving the others.
+ * client has CLIENT_TIME_NS for all of it and is one of at most CLIENTS_MAX: one more takes the
+ * place of the oldest. What is no request gets 400, and nobody can keep the thread from serving the
+ * others.
  */
 #ifndef REPORT_METRICS_HTTP_H
 #define REPORT_METRICS_HTTP_H
@@ -16,7 +17,9 @@
 
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
-    METRICS_HTTP_FILES_MAX = METRICS_HTTP_CLIENTS_MAX + 3 /* sockets that listen, wake-up */
+    METRICS_HTTP_LISTENERS_MAX = 2,
+    /* the wake-up, and one more client before the oldest goes */
+    METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 2
 };
 
 struct metrics_http;

@@ -30,6 +30,8 @@ static const struct {
     {RECORDER_COUNTS_FAILED, "append_reads_failed_total", NULL, "Reads that failed."},
     {RECORDER_BUSY_RETRIES, "append_busy_retries_total", NULL,
      "Batches begun again because the database was busy."},
+    {RECORDER_REFUSALS, "append_refusals_total", NULL,
+     "Batches that a read-only server refused, to be sent again."},
     {RECORDER_SESSIONS_CONNECTED, "append_sessions_connected_total", NULL,
      "Sessions that connected."},
     {RECORDER_SESSIONS_FAILED, "append_sessions_failed_total", NULL,

@@ -16,6 +16,11 @@ class Faults:
     def ask(url, statement):
         raise NotImplementedError
 
+    @staticmethod
+    def read_only(is_on):
+        """Statements that make the server refuse to write, or take writes again."""
+        raise NotImplementedError
+
     def begin(self, server, *options, sessions=20, rows=harness.fewer(200_000), rate=20_000):
         out = self.out()
         process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--out",
@@ -66,6 +71,29 @@ class Faults:
         if run.json["outcome"]["verdict"] == "DEGRADED":
             self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and had again")
         self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ had again")
+
+    def test_a_server_that_is_read_only_for_a_time(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--read", "none",
+                                  "--verify", "rows", rows=harness.fewer(60_000))
+        for is_on in (True, False):
+            for statement in self.read_only(is_on):
+                self.ask(server.superuser_url, statement)
+            if is_on:
+                self.wait_for_interval(process, out, lambda row: int(row["refusals"]) > 0,
+                                       "a refusal")
+        ended = self.end(process, 0)
+        run = self.check_run(out, ended.code)
+        self.assertEqual(run.sessions["finished"], 20, ended)
+        self.assertEqual(run.rows["acknowledged"], run.rows["planned"])
+        self.assertEqual(run.json["row_verification"]["present"], run.rows["planned"])
+        refusals = run.json["counters"]["refusals"]
+        self.assertEqual(sum(int(row["refusals"]) for row in run.table("intervals.csv")), refusals)
+        self.assertEqual({cause["kind"] for cause in run.causes}, {"read_only"})
+        self.assertEqual(run.json["counters"]["connections_lost"], 0)
+        self.assertRegex(ended.out, rf"(?m)^Refused +{refusals:,} batch")
+        if run.json["outcome"]["verdict"] == "DEGRADED":
+            self.assertRegex(run.json["outcome"]["verdict_reason"], "read-only")
 
     def test_a_server_that_does_not_come_back(self):
         server = self.SERVER(self)

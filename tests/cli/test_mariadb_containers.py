@@ -9,6 +9,7 @@ import os
 import pathlib
 import secrets
 import shutil
+import signal
 import stat
 import subprocess
 
@@ -27,6 +28,13 @@ def inspected(identity, pid, status="running", **more):
                                   "Paused": False, "Restarting": False, "OOMKilled": False,
                                   "Dead": False, "Pid": pid, "ExitCode": 0, "Error": "", **more},
                         "Name": "/db"}], indent=4)
+
+
+def has_ended(pid):
+    try:
+        return ") Z " in pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
 
 
 class Containers(harness.Mariadb):
@@ -176,6 +184,19 @@ class Containers(harness.Mariadb):
     def test_no_answer(self):
         self.program("docker", "exec /bin/sleep 600")
         self.says("docker inspect gave no answer within 10 s")
+
+    def test_interrupted(self):
+        """Ctrl-C while docker says nothing: neither it nor its children stay."""
+        pids = self.folder / "pids"
+        self.program("docker", f'/bin/sleep 600 & echo $$ $! > "{pids}.new"; '
+                     f'/bin/mv "{pids}.new" "{pids}"; wait')
+        process = self.start("2", "100", self.url, "--container", "db", env={"PATH": str(self.bin)})
+        harness.wait_until(pids.exists, "docker to be asked")
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        self.assertIn("interrupted before the first session", ended.reason)
+        for pid in pids.read_text().split():
+            harness.wait_until(lambda pid=pid: has_ended(pid), f"{pid} to end")
 
     def test_bad_usage(self):
         for name in ("", "-x", "a b", "a/b", "../x", "a" * 101):

@@ -11,6 +11,10 @@ class Restarts(faults.Faults, harness.Case):
     def ask(url, statement):
         return harness.mariadb(url, statement)
 
+    @staticmethod
+    def read_only(is_on):
+        return [f"set global read_only = {int(is_on)}"]
+
 
 class Shapes(harness.Mariadb):
     def connections(self):

@@ -168,6 +168,11 @@ class Metrics(harness.Case):
         self.assertEqual(values["append_sessions_connected_total"], 20)
         self.assertNotIn("append_sessions_requested", values)
 
+    def test_few_descriptors(self):
+        """The thread that serves the page may wait for no more than the process may have open."""
+        self.refused("--nofile=8", harness.BINARY, "2", "100", "null:", "--no-check", "--metrics",
+                     free_port(), program="prlimit", code=3, pattern="Too many open files")
+
     def test_refused(self):
         for value in ("0", "x", "70000", ":9464", "::1:9464", "[]:9464", "host:", "9464x"):
             self.refused("2", "100", "null:", "--metrics", value, code=2,

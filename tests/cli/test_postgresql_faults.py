@@ -11,6 +11,11 @@ class Restarts(faults.Faults, harness.Case):
     def ask(url, statement):
         return harness.psql(url, statement)
 
+    @staticmethod
+    def read_only(is_on):
+        return [f"alter system set default_transaction_read_only = {'on' if is_on else 'off'}",
+                "select pg_reload_conf()"]
+
     def end_backends(self, server, where="true"):
         """How many sessions of the run were ended."""
         return int(harness.psql(

@@ -16,13 +16,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned claims = 0;
     (void)data; /* where neither is built */
 #if APPEND_HAVE_POSTGRESQL
-    claims += postgresql_is_answer(data, size) ? 1 : 0;
+    claims += postgresql_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
 #if APPEND_HAVE_MARIADB
-    claims += mariadb_is_greeting(data, size) ? 1 : 0;
+    claims += mariadb_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
 #if APPEND_HAVE_MACHBASE
-    claims += machbase_is_answer(data, size) ? 1 : 0;
+    claims += machbase_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
     fuzz_require(size > 0 || claims == 0, "silence is no answer");
     fuzz_require(claims < 2, "one answer is of one database");

@@ -119,9 +119,9 @@ static void test_interval_row(void **state)
                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
                  "append_p50_ms,append_p99_ms,append_max_ms,count_p50_ms,count_p99_ms,"
                  "count_max_ms,connections_lost,reconnects,reconnects_failed,churns,"
-                 "sessions_without_progress\r\n"
+                 "refusals,sessions_without_progress\r\n"
                  "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,5,3,10,8,"
-                 "21\r\n");
+                 "0,21\r\n");
 }
 
 /* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */
@@ -217,6 +217,7 @@ static void test_summary(void **state)
         {"fresh_behind", "41"},
         {"appends", "100000"},
         {"batches_late", ""},
+        {"rate_achieved_percent", ""},
         {"response_p99_ms", ""},
         {"append_p50_ms", "0.000100"},
         {"append_max_ms", "0.000100"},

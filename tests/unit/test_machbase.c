@@ -219,11 +219,11 @@ static void test_addresses(void **state)
 static void test_answers(void **state)
 {
     (void)state;
-    assert_true(machbase_is_answer((const unsigned char *)"CMI_READY", 9));
-    assert_true(machbase_is_answer((const unsigned char *)"CMI_READY\0", 10));
-    assert_false(machbase_is_answer((const unsigned char *)"CMI_READ", 8));
-    assert_false(machbase_is_answer((const unsigned char *)"CMI_ERROR", 9));
-    assert_false(machbase_is_answer((const unsigned char *)"", 0));
+    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY", 9), PROBE_YES);
+    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READY\0", 10), PROBE_YES);
+    assert_int_equal(machbase_judge((const unsigned char *)"CMI_READ", 8), PROBE_MORE);
+    assert_int_equal(machbase_judge((const unsigned char *)"CMI_ERROR", 9), PROBE_NO);
+    assert_int_equal(machbase_judge((const unsigned char *)"", 0), PROBE_MORE);
 }
 
 static void expect_no_library(const char *given, const char *text)

@@ -114,6 +114,49 @@ static void test_a_fatal_error_is_no_loss(void **state)
     end(result);
 }
 
+/* Its batch is sent again on another connection, but for the rows that the server took. */
+static void test_a_server_that_is_read_only_for_a_time(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    const struct script refuse = {STEP_CLOSE, STATUS_FATAL, ERROR_READ_ONLY, 5, 3, 1, 0, 0};
+    script = refuse;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS], 1);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 0);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 0);
+    assert_int_equal(result->totals.histograms[RECORDER_RECONNECT].total, 1);
+    assert_int_equal(result->totals.histograms[RECORDER_RECOVER].total, 0);
+    assert_int_equal(result->causes.entries[0].count, 1);
+    end(result);
+
+    script.accepted = 30;
+    result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    end(result);
+
+    script = refuse;
+    script.victim = -1;
+    script.call = 1;
+    result = run(&plan);
+    assert_int_equal(result->sessions.dropped, SESSIONS);
+    assert_rows(result, 0, 0, SESSIONS * ROWS_A_SESSION);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS],
+                     SESSIONS * (1 + plan.reconnect_tries));
+    end(result);
+
+    plan.drop_policy = DROP_CONTINUE;
+    script = refuse;
+    result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_rows(result, 100, 0, 700);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS], 0);
+    end(result);
+}
+
 /* A server that takes every connection and answers nothing: sessions must not try for ever. */
 static void test_connections_that_are_good_for_nothing(void **state)
 {
@@ -254,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_too_many_tries),
         cmocka_unit_test(test_refused_for_good),
         cmocka_unit_test(test_a_fatal_error_is_no_loss),
+        cmocka_unit_test(test_a_server_that_is_read_only_for_a_time),
         cmocka_unit_test(test_connections_that_are_good_for_nothing),
         cmocka_unit_test(test_an_answer_makes_all_tries_good),
         cmocka_unit_test(test_a_storm_is_bounded),

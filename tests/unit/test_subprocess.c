@@ -1,7 +1,9 @@
 /* Programs that are run for what they print. */
 #include "unit/unit.h"
 
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/mono.h"
 #include "base/subprocess.h"
@@ -68,6 +70,24 @@ static void test_time_out(void **state)
     }
 }
 
+/* What it has started is ended with it: the end of a pipe that all of them have is closed then. */
+static void test_time_out_of_children(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct subprocess child;
+    assert_int_equal(run(&child, "sleep 100 & sleep 100 & wait", MONO_NS_PER_S / 5),
+                     SUBPROCESS_TIMED_OUT);
+    subprocess_fini(&child);
+    close(ends[1]);
+    char byte;
+    struct pollfd gone = {.fd = ends[0], .events = POLLIN};
+    assert_int_equal(poll(&gone, 1, 50000), 1); /* the last writer has ended */
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,6 +95,7 @@ int main(void)
         cmocka_unit_test(test_much_output),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_time_out),
+        cmocka_unit_test(test_time_out_of_children),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static void test_unknown_is_not_a_number(void **state)
 {
     (void)state;
     result.connection.is_embedded = true;
-    result.resources.max_client_cpu_percent = -1;
+    result.resources.client_cpu_percent_at_max = -1;
     result.resources.max_server_memory_bytes = -1;
     char *text = report();
     check_contains(text, "51.2 %  all 8 CPUs\n");
