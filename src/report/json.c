@@ -68,6 +68,8 @@ static void add_figures(struct tree root, const struct plan *plan, const struct 
     tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
     tree_number_if(tree, "throughput_rows_per_s", result->elapsed_ns > 0,
                    result->throughput_rows_per_s);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    tree_number_if(tree, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s);
     tree_number_if(tree, "rate_achieved_percent",
                    plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
                    result->rate_achieved_percent);
