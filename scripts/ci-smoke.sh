@@ -74,4 +74,6 @@ fi
 code=0
 "$append" "${words[@]}" "$@" >"$out/run.txt" || code=$?
 cat "$out/run.txt"
+note=$(sed -n 's/.*"note": "\(.* rows were there before, .*\)".*/\1/p' "$out/run/run.json" 2>/dev/null) || true
+[ -z "$note" ] || echo "ci-smoke.sh: NOTE: $note" >&2
 exit "$code"

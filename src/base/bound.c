@@ -104,7 +104,9 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
         return refuse(bound->text, "has no relation after the name", error);
     }
     at = skip_blanks(at);
-    if (!take_number(&at, &bound->number)) {
+    bound->is_word = *at >= 'A' && *at <= 'Z';
+    bound->number = 1;
+    if (!bound->is_word && !take_number(&at, &bound->number)) {
         return refuse(bound->text, "has no number that can be read", error);
     }
     at = skip_blanks(at);

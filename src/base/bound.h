@@ -1,7 +1,8 @@
 /*
  * Bounds on figures as they are written on a command line: "throughput>=50k, append_p99<=20ms".
  *
- * What is read here is their form: a name, a relation, a number and what is glued to it. Which
+ * What is read here is their form: a name, a relation, a number and what is glued to it; or a word
+ * in capitals. Which
  * names and units there are is told by base/figure.h.
  */
 #ifndef BASE_BOUND_H
@@ -30,8 +31,9 @@ struct bound {
     char text[BOUND_TEXT_BYTES]; /* as written, without blanks around it */
     char name[BOUND_NAME_BYTES];
     enum bound_relation relation;
-    double number;
-    char unit[BOUND_UNIT_BYTES]; /* "": none */
+    double number;               /* 1 in front of a word: "verdict==VALID" */
+    char unit[BOUND_UNIT_BYTES]; /* or the word; "": none */
+    bool is_word;
 };
 
 /* Reads one bound from *rest, up to a comma or the end, and moves *rest behind the comma; NULL when

@@ -18,6 +18,7 @@ struct kind {
     const char *behind; /* a number, for people */
     const char *right;  /* what may be written */
     bool needs_unit;    /* where the name does not say it: there are several that are usual */
+    bool is_word;       /* the figure is written as its unit: 1 of it */
     struct unit units[UNITS_MAX];
 };
 
@@ -26,21 +27,25 @@ static const struct kind kinds[] = {
      " rows/s",
      "rows/s: a number with an optional k, M or G (50000, 50k)",
      false,
+     false,
      {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"rows/s", 1}}},
     {"_ms",
      " ms",
      "a time with us, ms, s, m or h (20ms, 1.5s)",
      true,
+     false,
      {{"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"min", 6e4}, {"h", 3.6e6}}},
     {"_s",
      " s",
      "a time with ms, s, m or h (20s, 500ms, 3m)",
      true,
+     false,
      {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}}},
     {"_mib",
      " MiB",
      "a size with K, M, G or KiB, MiB, GiB (512MiB, 2GiB)",
      true,
+     false,
      {{"K", 0x1p-10},
       {"KiB", 0x1p-10},
       {"M", 1},
@@ -53,10 +58,18 @@ static const struct kind kinds[] = {
      " %",
      "percent: a number with an optional % (90, 90%)",
      false,
+     false,
      {{"", 1}, {"%", 1}}},
+    {"verdict",
+     "",
+     "VALID, DEGRADED or INVALID, with == or !=",
+     true,
+     true,
+     {{"VALID", 0}, {"DEGRADED", 1}, {"INVALID", 2}}},
     {"",
      "",
      "a count: a number with an optional k, M or G (0, 10k)",
+     false,
      false,
      {{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}}},
 };
@@ -78,7 +91,7 @@ const size_t figure_aliases_count = sizeof figure_aliases / sizeof figure_aliase
 static bool ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
 static const struct kind *kind_of(const char *column)
@@ -223,6 +236,12 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
                          struct error *error)
 {
     const struct kind *kind = kind_of(column);
+    const bool is_order = bound->relation != BOUND_EQUAL && bound->relation != BOUND_UNEQUAL;
+    if (bound->is_word != kind->is_word || (kind->is_word && is_order)) {
+        error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s is %s", bound->text, bound->name,
+                  kind->right);
+        return STATUS_REJECTED;
+    }
     if (bound->unit[0] == '\0' && kind->needs_unit && ends_with(bound->name, kind->suffix)) {
         *limit = bound->number;
         return STATUS_OK;
@@ -242,4 +261,15 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
 const char *figure_unit(const char *column)
 {
     return kind_of(column)->behind;
+}
+
+const char *figure_word(const char *column, double value)
+{
+    const struct kind *kind = kind_of(column);
+    for (size_t i = 0; kind->is_word && kind->units[i].text != NULL; i++) {
+        if (kind->units[i].factor == value) {
+            return kind->units[i].text;
+        }
+    }
+    return NULL;
 }

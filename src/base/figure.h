@@ -48,6 +48,9 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
 /* The unit of a column as it is written behind a number: " rows/s", " ms", " %", "". */
 const char *figure_unit(const char *column);
 
+/* The word that a number stands for ("VALID"); NULL: the figure is a number. */
+const char *figure_word(const char *column, double value);
+
 /* The words that are short for other names, for tests: figure_aliases_count of them. */
 struct figure_alias {
     const char *name;

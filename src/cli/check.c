@@ -146,7 +146,7 @@ static enum exit_code check_target(struct plan *plan)
 
 static enum exit_code check_config(struct config *config)
 {
-    if (config->target == NULL && config->adapter == NULL) {
+    if (config->target == NULL && config->port == 0 && config->adapter == NULL) {
         const enum exit_code code = refuse_options(config);
         return code == EXIT_CODE_OK ? check_machine(config) : code;
     }

@@ -36,6 +36,10 @@ static enum exit_code say_crossed(const struct comparison *comparison)
         }
         comma = ", ";
     }
+    if (comparison->other_rows[0] != '\0') {
+        const size_t used = strlen(line);
+        snprintf(line + used, sizeof line - used, "; %s", comparison->other_rows);
+    }
     return command_say(EXIT_CODE_EXPECTATION, line);
 }
 

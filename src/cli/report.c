@@ -146,8 +146,8 @@ enum exit_code command_report(int argc, char **argv)
                   "--text and --json both want standard output: give one of them");
         return command_fail(EXIT_CODE_USAGE, &error);
     }
-    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
-        STATUS_OK) {
+    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count,
+                        options.is_all_charts, &error) != STATUS_OK) {
         return fail(&error, true);
     }
     const enum status status = make_report(&set, &options, &error);

@@ -118,7 +118,13 @@ static enum exit_code load(struct run *run, struct error *error)
                                       .on_interval = on_interval,
                                       .on_sample = on_sample,
                                       .on_progress = on_progress};
+    const struct setup *setup = &run->job.setup;
     progress_init(&run->progress, STDERR_FILENO, &run->job.plan);
+    /* an engine without transactions knows how many rows it has */
+    if ((run->job.plan.adapter->flags & ADAPTER_DISCARDS) == 0 && !setup->table.keeps_failed_rows) {
+        progress_announce(&run->progress, setup->rows_before,
+                          setup->is_remote ? 0 : setup->count_ns);
+    }
     run->sampler = job_start_sampler(&run->job, &sink, error);
     if (run->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "load/table_probe.h"
-#include "plan/url.h"
+#include "plan/target.h"
 #include "sweep/sweep_json.h"
 
 static enum exit_code out_of_memory(struct error *error)
@@ -302,10 +302,8 @@ static enum exit_code make_plans(struct sweep_ask *ask, struct error *error)
 static enum exit_code settle_target(struct sweep_ask *ask, struct error *error)
 {
     const char *target = ask->options.config.target;
-    if (target != NULL && (ask->plan.adapter->flags & ADAPTER_STRING) != 0) {
-        url_redact_string(target, ask->target, sizeof ask->target);
-    } else if (target != NULL) {
-        url_redact(target, ask->target, sizeof ask->target);
+    if (target != NULL) {
+        target_redact(target, ask->target, sizeof ask->target);
     }
     ask->has_secret = target != NULL && strcmp(target, ask->target) != 0;
     const char *variable = ask->is_target_recorded ? find_password_variable() : NULL;

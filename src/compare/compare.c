@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "compare/compare_parts.h"
 #include "runs/saved_run.h"
 #include "runs/saved_sweep.h"
@@ -50,7 +51,7 @@ void compare_judge(struct compare_test *test, double threshold)
         test->finding = COMPARE_ALIKE;
     } else if (ratio->high > VAGUE * ratio->low) {
         test->finding = COMPARE_UNSURE;
-        snprintf(test->why, sizeof test->why, "it varies too much within A or B to tell anything");
+        snprintf(test->why, sizeof test->why, "it varies too much within A or B");
     } else {
         test->finding = COMPARE_UNSURE;
         snprintf(test->why, sizeof test->why,
@@ -98,6 +99,29 @@ const struct compare_figure *compare_find(const struct compare_cell *cell, const
         }
     }
     return NULL;
+}
+
+void compare_check_rows(struct comparison *comparison, struct compare_cell *cell)
+{
+    const struct compare_figure *rows = compare_find(cell, "rows_before");
+    const struct compare_figure *reads = compare_find(cell, "counts");
+    if (rows == NULL || !rows->has_ratio || rows->a == rows->b || reads == NULL ||
+        (reads->a == 0 && reads->b == 0)) {
+        return;
+    }
+    char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
+    snprintf(comparison->other_rows, sizeof comparison->other_rows,
+             "%s rows were there before A, %s before B, and reads cost more the more there are: "
+             "start both from an empty table (--recreate)",
+             units_format_count((uint64_t)rows->a, a), units_format_count((uint64_t)rows->b, b));
+    for (size_t i = 0; i < cell->count; i++) {
+        struct compare_figure *figure = &cell->figures[i];
+        if (figure->test.finding != COMPARE_NOT_TESTED) {
+            figure->test = (struct compare_test){.finding = COMPARE_UNSURE};
+            memcpy(figure->test.why, comparison->other_rows, sizeof figure->test.why);
+            figure->is_regression = false;
+        }
+    }
 }
 
 enum status compare_read(struct comparison *comparison, const char *a, const char *b,

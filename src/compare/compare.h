@@ -25,7 +25,7 @@
 #define COMPARE_PACE "pace_rows_per_s" /* acknowledged rows / time of appending; no column */
 
 enum {
-    COMPARE_WHY_BYTES = 160,
+    COMPARE_WHY_BYTES = 192,
     COMPARE_PATH_BYTES = 1024,
     COMPARE_RATIO_BYTES = 32,
 };
@@ -73,10 +73,12 @@ struct comparison {
     bool is_sweep;
     double threshold; /* 0.05: what differs by less does not matter */
     struct compare_side sides[2];
-    json_t *differences;        /* owned: [{"name", "a", "b"}] */
-    json_t *cautions;           /* owned: [text] */
-    bool is_clouded;            /* a difference may not be the server's */
-    struct compare_cell *cells; /* owned; one of two runs */
+    json_t *differences;                /* owned: [{"name", "a", "b"}] */
+    json_t *cautions;                   /* owned: [text] */
+    bool is_clouded;                    /* a difference may not be the server's */
+    char other_rows[COMPARE_WHY_BYTES]; /* the tables began with other rows, which reads pay for:
+                                           nothing is found; "" = they did not */
+    struct compare_cell *cells;         /* owned; one of two runs */
     size_t cell_count;
     size_t cells_alone; /* of sweeps: cells that only one of them has */
     size_t crossed_count;

@@ -61,6 +61,7 @@ bool compare_write_json(FILE *stream, const struct comparison *comparison)
     tree_put(root, "differences", json_incref(comparison->differences));
     tree_put(root, "cautions", json_incref(comparison->cautions));
     tree_bool(root, "is_clouded", comparison->is_clouded);
+    tree_text(root, "other_rows", comparison->other_rows);
     struct tree cells = tree_array(root, "cells");
     for (size_t i = 0; i < comparison->cell_count; i++) {
         add_cell(cells, comparison, &comparison->cells[i]);

@@ -22,6 +22,10 @@ struct compare_figure *compare_add_figure(struct compare_cell *cell,
 /* Marks the tested figure when it is a regression. */
 void compare_mark(struct compare_figure *figure, bool is_clouded);
 
+/* Takes back what was found of a cell whose sides began with other numbers of rows and read: reads
+ * cost more the more rows there are. */
+void compare_check_rows(struct comparison *comparison, struct compare_cell *cell);
+
 enum status compare_out_of_memory(struct error *error);
 
 #endif

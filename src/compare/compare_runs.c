@@ -22,8 +22,8 @@ static bool cut_slices(const struct saved_run *runs, const double append_s[2],
     *count = pace_count_slices(append_s[0], append_s[1]);
     if (*count < STATISTICS_SLICES_MIN) {
         snprintf(test->why, sizeof test->why,
-                 "too short to tell: A appended for %.1f s and B for %.1f s, %d s are needed",
-                 append_s[0], append_s[1], STATISTICS_SLICES_MIN);
+                 "too short: A appended for %.1f s and B for %.1f s, %d s are needed", append_s[0],
+                 append_s[1], STATISTICS_SLICES_MIN);
         return false;
     }
     for (int side = 0; side < 2; side++) {
@@ -110,6 +110,7 @@ static enum status compare_two(struct comparison *comparison, const struct saved
     cell->a_runs = cell->b_runs = 1;
     add_pace(comparison, runs);
     add_columns(cell, runs);
+    compare_check_rows(comparison, cell);
     return STATUS_OK;
 }
 

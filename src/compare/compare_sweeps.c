@@ -74,8 +74,8 @@ static void test_repeats(const struct saved_sweep *sweeps, const struct place *p
     test->finding = COMPARE_UNSURE;
     if (a_count < STATISTICS_REPEATS_MIN || b_count < STATISTICS_REPEATS_MIN) {
         snprintf(test->why, sizeof test->why,
-                 "too few runs to tell: %zu and %zu, %d of each are needed (--repeat)", a_count,
-                 b_count, STATISTICS_REPEATS_MIN);
+                 "too few runs: %zu and %zu, %d of each are needed (--repeat)", a_count, b_count,
+                 STATISTICS_REPEATS_MIN);
     } else if (!statistics_compare_repeats(a, a_count, b, b_count, &test->ratio)) {
         snprintf(test->why, sizeof test->why, "a value is 0, and has no ratio to another");
     } else {
@@ -165,6 +165,7 @@ static bool add_cell(struct comparison *comparison, const struct saved_sweep *sw
         return false;
     }
     add_columns(comparison, cell, sweeps, places);
+    compare_check_rows(comparison, cell);
     return true;
 }
 

@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/units.h"
 #include "report/clean.h"
 #include "report/screen.h"
@@ -12,7 +12,6 @@
 enum {
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    WRAPPED_LINES = 6,
     DIFFERENCES_SHOWN = 20,
 };
 
@@ -43,10 +42,7 @@ static const struct shown of_cells[] = {
 
 static void write_wrapped(FILE *stream, const char *label, const char *text)
 {
-    struct screen screen;
-    screen_init(&screen);
-    screen_add_wrapped(&screen, label, SCREEN_LABEL_COLUMNS, WRAPPED_LINES, text);
-    screen_write(&screen, stream);
+    screen_add_wrapped(stream, label, SCREEN_LABEL_COLUMNS, text);
 }
 
 static void write_side(FILE *stream, const char *label, const struct compare_side *side)
@@ -58,29 +54,66 @@ static void write_side(FILE *stream, const char *label, const struct compare_sid
     write_wrapped(stream, "", about);
 }
 
-/* A value of JSON as a short text. */
-static void show_value(const json_t *value, char *text, size_t bytes)
+static void add_value(struct buffer *text, const json_t *value);
+
+/* What a list or an object has, of named objects their names; what is null or false goes without
+ * saying. */
+static void add_members(struct buffer *text, json_t *value)
 {
-    char *dump = json_is_string(value) || json_is_null(value)
-                     ? NULL
-                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
-    const char *shown = json_is_string(value) ? json_string_value(value) : dump;
-    snprintf(text, bytes, "%.*s%s", 120, shown == NULL ? "none" : shown,
-             shown != NULL && strlen(shown) > 120 ? "..." : "");
-    free(dump);
+    const size_t before = text->length;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *entry = json_array_get(value, i);
+        const json_t *name = json_object_get(entry, "name");
+        buffer_add_text(text, text->length > before ? ", " : "");
+        add_value(text, name != NULL ? name : entry);
+    }
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
+        const json_t *member = json_object_iter_value(at);
+        if (!json_is_null(member) && !json_is_false(member)) {
+            buffer_add_format(text, "%s%s ", text->length > before ? ", " : "",
+                              json_object_iter_key(at));
+            add_value(text, member);
+        }
+    }
+    buffer_add_text(text, text->length > before ? "" : "none");
+}
+
+/* A value of JSON in words. */
+static void add_value(struct buffer *text, const json_t *value)
+{
+    if (json_is_string(value)) {
+        buffer_add_text(text, json_string_value(value));
+    } else if (json_is_real(value)) {
+        buffer_add_format(text, "%.9g", json_real_value(value));
+    } else if (json_is_integer(value)) {
+        buffer_add_format(text, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_boolean(value)) {
+        buffer_add_text(text, json_is_true(value) ? "yes" : "no");
+    } else {
+        json_t *members = json_deep_copy(value); /* the library walks along no const object */
+        add_members(text, members);
+        json_decref(members);
+    }
+}
+
+static void write_difference(FILE *stream, const char *label, const json_t *entry)
+{
+    struct buffer text;
+    buffer_init(&text);
+    buffer_add_format(&text, "%s: ", json_string_value(json_object_get(entry, "name")));
+    add_value(&text, json_object_get(entry, "a"));
+    buffer_add_text(&text, " in A, ");
+    add_value(&text, json_object_get(entry, "b"));
+    buffer_add_text(&text, " in B");
+    write_wrapped(stream, label, buffer_text(&text));
+    buffer_fini(&text);
 }
 
 static void write_differences(FILE *stream, const json_t *differences)
 {
     const size_t count = json_array_size(differences);
     for (size_t i = 0; i < count && i < DIFFERENCES_SHOWN; i++) {
-        const json_t *entry = json_array_get(differences, i);
-        char a[160], b[160], text[TEXT_BYTES];
-        show_value(json_object_get(entry, "a"), a, sizeof a);
-        show_value(json_object_get(entry, "b"), b, sizeof b);
-        snprintf(text, sizeof text, "%s: %s in A, %s in B",
-                 json_string_value(json_object_get(entry, "name")), a, b);
-        write_wrapped(stream, i == 0 ? "Differs" : "", text);
+        write_difference(stream, i == 0 ? "Differs" : "", json_array_get(differences, i));
     }
     if (count > DIFFERENCES_SHOWN) {
         fprintf(stream, "%-*s%zu differences more: see --json\n", SCREEN_LABEL_COLUMNS, "",
@@ -159,8 +192,7 @@ static bool describe_finding(const struct comparison *comparison,
     case COMPARE_NOT_TESTED:
         return false;
     case COMPARE_UNSURE:
-        snprintf(text, TEXT_BYTES, "%s: no difference beyond %g %% found; %s", title, percent,
-                 test->why);
+        snprintf(text, TEXT_BYTES, "%s: cannot tell: %s", title, test->why);
         return true;
     case COMPARE_ALIKE:
         snprintf(text, TEXT_BYTES, "%s: B is as A, within %g %%", title, percent);
@@ -180,18 +212,34 @@ static bool describe_finding(const struct comparison *comparison,
     return true;
 }
 
+static bool is_unsure_alike(const struct compare_figure *a, const struct compare_figure *b)
+{
+    return b != NULL && a->test.finding == COMPARE_UNSURE && b->test.finding == COMPARE_UNSURE &&
+           strcmp(a->test.why, b->test.why) == 0;
+}
+
+/* What one reason keeps from being told is one sentence. */
 static void write_findings(FILE *stream, const struct comparison *comparison,
                            const struct compare_cell *cell, const struct shown *shown, size_t count)
 {
+    struct buffer titles;
+    buffer_init(&titles);
     const char *label = "Found";
     for (size_t i = 0; i < count; i++) {
         const struct compare_figure *figure = compare_find(cell, shown[i].figure);
         char text[TEXT_BYTES];
-        if (figure != NULL && describe_finding(comparison, figure, shown[i].title, text)) {
+        buffer_clear(&titles);
+        buffer_add_text(&titles, shown[i].title);
+        while (figure != NULL && i + 1 < count &&
+               is_unsure_alike(figure, compare_find(cell, shown[i + 1].figure))) {
+            buffer_add_format(&titles, ", %s", shown[++i].title);
+        }
+        if (figure != NULL && describe_finding(comparison, figure, buffer_text(&titles), text)) {
             write_wrapped(stream, label, text);
             label = "";
         }
     }
+    buffer_fini(&titles);
 }
 
 static void write_test(FILE *stream, const struct comparison *comparison)
@@ -241,6 +289,9 @@ void compare_write_text(FILE *stream, const struct comparison *comparison)
                                               : sizeof of_runs / sizeof of_runs[0];
     write_side(stream, "A", &comparison->sides[0]);
     write_side(stream, "B", &comparison->sides[1]);
+    if (!comparison->is_sweep) {
+        write_findings(stream, comparison, &comparison->cells[0], shown, count);
+    }
     write_differences(stream, comparison->differences);
     write_cautions(stream, comparison->cautions);
     for (size_t i = 0; i < comparison->cell_count; i++) {
@@ -251,9 +302,9 @@ void compare_write_text(FILE *stream, const struct comparison *comparison)
             fprintf(stream, "%s sessions, %s records (%zu and %zu runs)\n",
                     units_format_count(cell->sessions, sessions),
                     units_format_count(cell->records, records), cell->a_runs, cell->b_runs);
+            write_findings(stream, comparison, cell, shown, count);
         }
         write_cell(stream, cell, shown, count);
-        write_findings(stream, comparison, cell, shown, count);
     }
     fputc('\n', stream);
     if (comparison->cells_alone > 0) {

@@ -6,8 +6,8 @@
 
 #include "compare/compare.h"
 
-/* Lines of at most 80 columns, but for the folders, which are written whole: what differs first,
- * then the figures, then what was found and by which test. */
+/* Lines of at most 80 columns, but for the folders, which are written whole: what was found
+ * first, then what differs, the figures, and the test. */
 void compare_write_text(FILE *stream, const struct comparison *comparison);
 
 /* One JSON object. False: out of memory or a failed write. */

@@ -14,7 +14,7 @@
 #define BUSY_PERCENT 90
 
 enum {
-    NAME_BYTES = 128
+    NAME_BYTES = 256
 };
 
 /* What says which run it is, or follows from that; not how it was made. */
@@ -89,10 +89,41 @@ static bool add_value(const struct walk *walk, const char *name, const json_t *a
 
 static bool add_members(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth);
 
+/* A list of named objects, such as columns, as an object of them. NULL: it is none. */
+static json_t *by_name(const json_t *list)
+{
+    json_t *object = json_is_array(list) ? json_object() : NULL;
+    for (size_t i = 0; object != NULL && i < json_array_size(list); i++) {
+        json_t *entry = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name == NULL || json_object_set(object, name, entry) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+    }
+    return object;
+}
+
+/* Two lists of named objects by what differs in them; when that is only their order, whole. */
+static bool add_lists(const struct walk *walk, const char *name, const json_t *a, const json_t *b)
+{
+    const size_t before = json_array_size(walk->list);
+    json_t *first = by_name(a);
+    json_t *second = by_name(b);
+    const bool is_done =
+        first == NULL || second == NULL || add_members(walk, name, first, second, 1);
+    json_decref(first);
+    json_decref(second);
+    return is_done && (json_array_size(walk->list) > before || add_value(walk, name, a, b));
+}
+
 static bool add_any(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth)
 {
     if (is_name_of_run(name)) {
         return true;
+    }
+    if (depth > 0 && json_is_array(a) && json_is_array(b)) {
+        return add_lists(walk, name, a, b);
     }
     return depth > 0 && json_is_object(a) && json_is_object(b)
                ? add_members(walk, name, a, b, depth - 1)

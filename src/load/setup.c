@@ -249,7 +249,9 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
     }
     table_fini(&table);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
+        const int64_t start_ns = mono_now_ns();
         status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+        setup->count_ns = mono_now_ns() - start_ns;
     }
     if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */

@@ -45,10 +45,12 @@ struct result {
     int64_t append_ns;            /* gate opened -> last session had its last answer */
     int64_t disconnect_ns;        /* from there -> last session ended */
     double throughput_rows_per_s; /* acknowledged / elapsed */
+    double rate_achieved_percent; /* of --rate, while appending; -1 = none, or too short to tell */
     enum stop_reason stop_reason;
 
     struct session_ledger sessions;
     struct row_ledger rows;
+    struct batch_ledger batches; /* all 0 without a rate */
     struct verification verification;
     struct row_verification row_verification;
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */

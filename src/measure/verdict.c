@@ -25,7 +25,7 @@
 
 #define BUSY_PERCENT 90.0
 #define STARVED_SHARE 0.5
-#define RATE_REACHED 0.95
+#define RATE_PERCENT 95.0
 #define SHORTEST_NS INT64_C(1000000000)
 
 const char *stop_reason_name(enum stop_reason reason)
@@ -261,7 +261,7 @@ static bool are_rows_doubtful(struct result *result)
     return has_foreign_loss(result) && set_verdict(result, VERDICT_DEGRADED, "%s", foreign_loss);
 }
 
-static bool is_doubtful(struct result *result, uint64_t rate)
+static bool is_doubtful(struct result *result)
 {
     const struct verification *v = &result->verification;
     const uint64_t *counters = result->totals.counters;
@@ -292,15 +292,9 @@ static bool is_doubtful(struct result *result, uint64_t rate)
         return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
                            counters[RECORDER_COUNTS_FAILED]);
     }
-    if (rate > 0 && result->append_ns >= SHORTEST_NS) {
-        const double reached =
-            (double)result->rows.acknowledged / ((double)result->append_ns / 1e9) / (double)rate;
-        if (reached < RATE_REACHED) {
-            return set_verdict(result, VERDICT_DEGRADED,
-                               "%.0f %% of the rate asked for was reached", 100 * reached);
-        }
-    }
-    return false;
+    return result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT &&
+           set_verdict(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
+                       result->rate_achieved_percent);
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -493,7 +487,8 @@ static void judge_exit(struct result *result, bool was_interrupted)
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
                  r->planned);
-    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
+    } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
+               !batch_ledger_balances(&result->batches)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (is_unknown(result)) {
         set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
@@ -517,6 +512,12 @@ void result_judge(struct result *result, const struct judge_context *context)
 {
     result->exit_code = EXIT_CODE_OK;
     result->exit_reason[0] = '\0';
+    result->rate_achieved_percent = -1;
+    if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
+        result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
+                                        ((double)result->append_ns / 1e9) /
+                                        (double)context->rate_rows_per_s;
+    }
     char lost[RESULT_LOST_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
@@ -531,7 +532,7 @@ void result_judge(struct result *result, const struct judge_context *context)
         set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
                     result_describe_lost(result, lost));
     } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
-               !is_short(result) && !is_doubtful(result, context->rate_rows_per_s) &&
+               !is_short(result) && !is_doubtful(result) &&
                !is_disturbed(result, context->is_local)) {
         set_verdict(result, VERDICT_VALID, "%s",
                     result->verification.state == VERIFICATION_DONE

@@ -72,6 +72,14 @@ void csv_decimal(struct csv *csv, const char *column, double value, int decimals
     put_number(csv, column, text);
 }
 
+void csv_word(struct csv *csv, const char *column, const char *word, int number)
+{
+    csv_text(csv, column, word);
+    if (csv->visitor != NULL) {
+        csv->visitor(csv->context, column, true, number);
+    }
+}
+
 void csv_empty(struct csv *csv, const char *column)
 {
     csv_text(csv, column, NULL);

@@ -38,6 +38,8 @@ void csv_visit(struct csv *csv, csv_visitor *visitor, void *context);
 void csv_text(struct csv *csv, const char *column, const char *text);
 void csv_count(struct csv *csv, const char *column, uint64_t value);
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
+/* A word that stands for a number: a visitor gets the number. */
+void csv_word(struct csv *csv, const char *column, const char *word, int number);
 void csv_empty(struct csv *csv, const char *column);
 
 /* The value when it is known, an empty cell otherwise. */

@@ -126,7 +126,10 @@ const char *expectations_describe(const struct expectation *expectation,
                                   char text[EXPECTATIONS_TEXT_BYTES])
 {
     const char *column = expectation->choice.names[expectation->chosen];
-    if (expectation->is_known) {
+    if (expectation->bound.is_word) {
+        snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: %s", expectation->bound.text,
+                 figure_word(column, expectation->value));
+    } else if (expectation->is_known) {
         snprintf(text, EXPECTATIONS_TEXT_BYTES, "%s: %.10g%s", expectation->bound.text,
                  expectation->value, figure_unit(column));
     } else {

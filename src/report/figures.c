@@ -1,6 +1,9 @@
 #include "report/figures.h"
 
+#include <stdio.h>
+
 #include "base/mono.h"
+#include "base/units.h"
 
 const struct figures_point figures_points[FIGURES_POINTS] = {
     {"p50", "p50", 0.5},      {"p90", "p90", 0.9}, {"p99", "p99", 0.99},
@@ -33,6 +36,7 @@ static const char *const counter_names[RECORDER_COUNTERS] = {
     [RECORDER_COUNTS_FAILED] = "counts_failed",
     [RECORDER_BUSY_RETRIES] = "busy_retries",
     [RECORDER_REFUSALS] = "refusals",
+    [RECORDER_UNANSWERED] = "responses_unanswered",
     [RECORDER_FRESH_CHECKS] = "fresh_checks",
     [RECORDER_FRESH_BEHIND] = "fresh_behind",
     [RECORDER_FRESH_BACKWARD] = "fresh_backward",
@@ -94,6 +98,33 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
     return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_RECONNECTS_FAILED] +
            counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_COUNTS_FAILED];
+}
+
+double figures_append_rows_per_s(const struct result *result)
+{
+    return result->append_ns > 0
+               ? (double)result->rows.acknowledged / figures_seconds(result->append_ns)
+               : -1;
+}
+
+bool figures_is_short(const struct result *result)
+{
+    return result->append_ns > 0 && result->append_ns < MONO_NS_PER_S;
+}
+
+const char *figures_reads_note(const struct result *result, char text[FIGURES_NOTE_BYTES])
+{
+    const struct verification *verification = &result->verification;
+    char rows[UNITS_TEXT_BYTES];
+    text[0] = '\0';
+    if (verification->state == VERIFICATION_DONE && verification->rows_before > 0 &&
+        !verification->is_shrunk && result->totals.counters[RECORDER_COUNTS] > 0) {
+        snprintf(text, FIGURES_NOTE_BYTES,
+                 "%s rows were there before, and reads cost more the more there are: --recreate "
+                 "starts from an empty table",
+                 units_format_count(verification->rows_before, rows));
+    }
+    return text;
 }
 
 bool figures_has_memory(const struct resource_summary *resources)

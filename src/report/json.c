@@ -57,7 +57,7 @@ static void add_times(struct tree root, const struct result *result)
     tree_number(tree, "disconnect_s", figures_seconds(result->disconnect_ns));
 }
 
-static void add_figures(struct tree root, const struct result *result)
+static void add_figures(struct tree root, const struct plan *plan, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     struct tree tree = tree_object(root, "figures");
@@ -68,10 +68,16 @@ static void add_figures(struct tree root, const struct result *result)
     tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
     tree_number_if(tree, "throughput_rows_per_s", result->elapsed_ns > 0,
                    result->throughput_rows_per_s);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    tree_number_if(tree, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s);
+    tree_number_if(tree, "rate_achieved_percent",
+                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+                   result->rate_achieved_percent);
 }
 
-static void add_ledgers(struct tree root, const struct result *result)
+static void add_ledgers(struct tree root, const struct plan *plan, const struct result *result)
 {
+    const bool has_rate = plan->rate_rows_per_s > 0;
     const struct session_ledger *sessions = &result->sessions;
     struct tree tree = tree_object(root, "sessions");
     tree_count(tree, "requested", sessions->requested);
@@ -91,6 +97,12 @@ static void add_ledgers(struct tree root, const struct result *result)
     tree_count(tree, "in_doubt", rows->in_doubt);
     tree_count(tree, "not_sent", rows->not_sent);
     tree_bool(tree, "balances", row_ledger_balances(rows));
+    const struct batch_ledger *batches = &result->batches;
+    tree = tree_object(root, "batches");
+    tree_count_if(tree, "due", has_rate, batches->due);
+    tree_count_if(tree, "sent", has_rate, batches->sent);
+    tree_count_if(tree, "not_sent", has_rate, batches->not_sent);
+    tree_bool(tree, "balances", batch_ledger_balances(batches));
 }
 
 static void add_row_verification(struct tree root, const struct row_verification *v)
@@ -113,6 +125,7 @@ static void add_verification(struct tree root, const struct result *result)
 {
     const struct verification *verification = &result->verification;
     const bool is_done = verification->state == VERIFICATION_DONE;
+    char note[FIGURES_NOTE_BYTES];
     struct tree tree = tree_object(root, "verification");
     tree_text(tree, "state", figures_verification_name(verification->state));
     tree_text(tree, "reason", is_done ? NULL : verification->reason);
@@ -124,6 +137,7 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "rejected_arrived", is_done, verification->rejected_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
+    tree_text(tree, "note", figures_reads_note(result, note));
 
     add_row_verification(root, &result->row_verification);
 
@@ -267,12 +281,18 @@ static void add_expectations(struct tree root, const struct expectations *expect
     struct tree list = tree_array(root, "expectations");
     for (size_t i = 0; i < expectations->count; i++) {
         const struct expectation *expectation = &expectations->entries[i];
+        const char *column = expectation->choice.names[expectation->chosen];
         struct tree entry = tree_append_object(list);
         tree_text(entry, "bound", expectation->bound.text);
-        tree_text(entry, "figure", expectation->choice.names[expectation->chosen]);
+        tree_text(entry, "figure", column);
         tree_text(entry, "relation", bound_relation_text(expectation->bound.relation));
-        tree_number(entry, "limit", expectation->limit);
-        tree_number_if(entry, "value", expectation->is_known, expectation->value);
+        if (expectation->bound.is_word) {
+            tree_text(entry, "limit", expectation->bound.unit);
+            tree_text(entry, "value", figure_word(column, expectation->value));
+        } else {
+            tree_number(entry, "limit", expectation->limit);
+            tree_number_if(entry, "value", expectation->is_known, expectation->value);
+        }
         tree_bool(entry, "is_met", expectation->is_met);
     }
 }
@@ -320,7 +340,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
-    add_figures(root, result);
+    add_figures(root, plan, result);
     add_outcome(root, result);
     add_expectations(root, result->expectations);
     add_times(root, result);
@@ -329,7 +349,7 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_server(root, result);
     add_connection(root, result);
     json_plan_add_table(root, table);
-    add_ledgers(root, result);
+    add_ledgers(root, plan, result);
     add_verification(root, result);
     add_latencies(root, plan, result);
     add_fairness(root, &result->fairness);

@@ -201,6 +201,10 @@ class Case(unittest.TestCase):
                          + sessions["dropped"], sessions)
         self.assertEqual(rows["planned"], rows["acknowledged"] + rows["rejected"]
                          + rows["in_doubt"] + rows["not_sent"], rows)
+        batches = run.json["batches"]
+        if batches["due"] is not None:
+            self.assertEqual(batches["due"], batches["sent"] + batches["not_sent"], batches)
+            self.assertLessEqual(run.json["latencies"]["response"]["count"], batches["due"])
 
     def check_tables(self, run):
         summary = run.table("summary.csv")

@@ -121,8 +121,62 @@ class Compare(harness.Case):
         b = self.made_up("b", 10000, seconds=30)
         figure = self.pace(self.compare(a, b))
         self.assertEqual(figure["finding"], "unsure")
-        self.assertIn("too short to tell", figure["why"])
+        self.assertIn("too short: A appended for 7.0 s", figure["why"])
         self.assertFalse(figure["is_regression"])
+        lines = self.append("compare", a, b).out.splitlines()
+        found = [i for i, line in enumerate(lines) if line.startswith("Found")]
+        self.assertIn("Pace: cannot tell: too short", lines[found[0]])
+        self.assertEqual(found, [4], "what was found stands right below A and B")
+
+    def table_of(self, folder, rows_before=0, counts=240, columns=()):
+        """Puts into the files what a run found in the table."""
+        for column, value in (("rows_before", rows_before), ("counts", counts)):
+            self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(
+                table[0].index(column), str(value)))
+        path = folder / "run.json"
+        value = json.loads(path.read_text())
+        value["table"]["columns"] = [dict(column) for column in columns]
+        path.write_text(json.dumps(value))
+
+    def test_reads_of_rows_that_were_there(self):
+        """The second of two equal runs reads the rows of the first, too: no regression."""
+        a, b = self.made_up("a", 20000), self.made_up("b", 10000, seed=2)
+        self.table_of(a)
+        self.table_of(b, rows_before=480000)
+        compared = self.compare(a, b)
+        figure = self.pace(compared)
+        self.assertEqual((figure["finding"], figure["is_regression"]), ("unsure", False))
+        self.assertRegex(figure["why"], r"0 rows were there before A, 480,000 before B.*--recreate")
+        self.assertEqual(compared["other_rows"], figure["why"])
+        self.assertNotIn("REGRESSION", self.append("compare", a, b).out)
+        ended = self.append("compare", a, b, "--fail-if", "pace<0.9", code=5)
+        self.assertRegex(ended.reason, r"crossed: pace<0.9 .*480,000 before B.*--recreate")
+        for before, counts in ((480000, 0), (0, 240)):  # no reads; the same rows
+            with self.subTest(before=before, counts=counts):
+                self.table_of(a, counts=counts)
+                self.table_of(b, rows_before=before, counts=counts)
+                self.assertTrue(self.pace(self.compare(a, b))["is_regression"])
+
+    def test_columns_that_differ(self):
+        """By their names, never as a dump of all."""
+        a, b = self.made_up("a", 20000), self.made_up("b", 20000, seed=2)
+        columns = [{"name": f"column_number_{i}", "type": "int32", "size": None,
+                    "is_nullable": True, "has_default": False} for i in range(30)]
+        self.table_of(a, columns=columns)
+        self.table_of(b, columns=columns[:3] + [columns[4], columns[3] | {"type": "text"}]
+                      + columns[5:29])
+        ended = self.append("compare", a, b)
+        self.assertIn("table.columns.column_number_3.type: int32 in A, text in B", ended.out)
+        self.assertIn("table.columns.column_number_29: name column_number_29, type int32,",
+                      ended.out)
+        self.assertEqual(len(self.compare(a, b)["differences"]), 2)
+        self.table_of(b, columns=columns[::-1])
+        ended = self.append("compare", a, b)
+        words = " ".join(ended.out.split())
+        names = [column["name"] for column in columns]
+        self.assertIn(f"table.columns: {', '.join(names)} in A, {', '.join(names[::-1])} in B", words)
+        for text in (ended.out, self.append("compare", b, a).out):
+            self.assertNotRegex(text, r'\.\.\.|…|[{}"]')
 
     def test_other_programs_cloud_it(self):
         a = self.made_up("a", 20000)
@@ -218,9 +272,10 @@ class Compare(harness.Case):
 
 class Sweeps(harness.Case):
     COLUMNS = ("statistic", "repeat", "folder", "state", "reason", "adapter", "sessions", "records",
-               "elapsed_s", "throughput_rows_per_s", "append_p50_ms", "append_p99_ms")
+               "elapsed_s", "throughput_rows_per_s", "append_p50_ms", "append_p99_ms",
+               "rows_before", "counts")
 
-    def made_up(self, name, throughputs):
+    def made_up(self, name, throughputs, rows_before=0, counts=0):
         """A sweep of cells {(sessions, records): throughput of each repeat}."""
         folder = self.folder / name
         folder.mkdir()
@@ -236,7 +291,7 @@ class Sweeps(harness.Case):
                     runs.append({"sessions": s, "records": r, "repeat": number, "folder": run,
                                  "state": "done", "exit_code": 0, "reason": "", "wall_s": 1.0})
                     rows.append(("run", number, run, "done", "", "null", s, r, r / pace, pace,
-                                 100 / pace, 1000 / pace))
+                                 100 / pace, 1000 / pace, rows_before, counts))
         (folder / "sweep.json").write_text(json.dumps({
             "format": 1, "kind": "sweep", "append_version": "0", "state": "finished",
             "started_utc": "2026-01-01T00:00:00.000Z", "adapter": "null", "target": "null:",
@@ -282,7 +337,21 @@ class Sweeps(harness.Case):
         b = self.made_up("b", {(10, 100): (10, 10)})
         figure = self.figures(a, b)[10, 100]["throughput_rows_per_s"]
         self.assertEqual(figure["finding"], "unsure")
-        self.assertIn("too few runs to tell", figure["why"])
+        self.assertIn("too few runs: 2 and 2", figure["why"])
+        out = self.append("compare", a, b).out
+        self.assertEqual(out.count("cannot tell"), 1, "one reason, one sentence")
+        self.assertIn("Found     Throughput, append p50, append p99: cannot tell: too few", out)
+
+    def test_rows_that_were_there(self):
+        a = self.made_up("a", {(10, 100): (1000, 1001, 1002)}, counts=5)
+        b = self.made_up("b", {(10, 100): (500, 501, 502)}, rows_before=300, counts=5)
+        for name in ("throughput_rows_per_s", "append_p50_ms"):
+            figure = self.figures(a, b)[10, 100][name]
+            self.assertEqual((figure["finding"], figure["is_regression"]), ("unsure", False))
+            self.assertIn("300 before B", figure["why"])
+        c = self.made_up("c", {(10, 100): (500, 501, 502)}, rows_before=300, counts=0)
+        d = self.made_up("d", {(10, 100): (1000, 1001, 1002)}, counts=0)
+        self.assertTrue(self.figures(d, c)[10, 100]["throughput_rows_per_s"]["is_regression"])
 
     def test_what_cannot_be_compared(self):
         a = self.made_up("a", {(10, 100): (1000, 1000)})

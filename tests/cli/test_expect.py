@@ -45,6 +45,25 @@ class Expect(harness.Case):
         self.assertIn("lost==0: not known, response_p99<1h: not known", ended.reason)
         self.assertEqual([entry["value"] for entry in run.json["expectations"]], [None, None])
 
+    def test_verdict_and_rate(self):
+        """A run that keeps far behind its rate ends by itself with 0: the bounds make it fail. Each
+        row is a batch, so that it has to keep behind."""
+        ended, run = self.run_append(
+            "1", "null:", "--duration", "1.5s", "--rate", "1G", "--batch", "1", "--expect",
+            "verdict==VALID, rate_achieved>=95%, verdict!=INVALID", code=None)
+        self.assertIn(ended.code, (5, 6), ended)
+        self.assertRegex(ended.reason, "verdict==VALID: (DEGRADED|INVALID), "
+                                       r"rate_achieved>=95%: [0-9.]+ %")
+        figures = run.json["figures"]
+        self.assertAlmostEqual(figures["rate_achieved_percent"],
+                               run.rows["acknowledged"] / run.json["times"]["append_s"] / 1e7,
+                               delta=0.01)
+        self.assertEqual(run.json["expectations"][0]["limit"], "VALID")
+        self.assertEqual(run.json["expectations"][0]["value"], run.json["outcome"]["verdict"])
+        self.assertEqual(run.json["expectations"][0]["figure"], "verdict")
+        self.assertAlmostEqual(float(run.table("summary.csv")[0]["rate_achieved_percent"]),
+                               figures["rate_achieved_percent"], delta=0.006)
+
     def test_nothing_expected(self):
         ended, run = self.run_append("2", "10", "null:")
         self.assertIsNone(run.json["expectations"])
@@ -63,7 +82,9 @@ class Expect(harness.Case):
                 ("throughput=5", "no relation.*>="),
                 ("throughput>=x", "no number"),
                 ("throughput>=50,000", "'000'"),
-                ("verdict==1", "no figure is called 'verdict'"),
+                ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),
+                ("verdict==GOOD", "VALID, DEGRADED or INVALID"),
+                ("throughput==VALID", "throughput is rows/s"),
                 ("exit_code==0", "follows from what is expected"),
                 ("lost==0,", "empty"),
                 ("", "empty")):

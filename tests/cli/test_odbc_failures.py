@@ -137,6 +137,20 @@ class Failures:
         self.refused("3", "300", string(self.keys, Port=proxy.port), "--connect-timeout", "2s",
                      code=4, pattern=r"\S")
 
+    def test_ctrl_c_while_nobody_speaks(self):
+        """No driver has a call that ends another thread's connect."""
+        proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
+        target = string(self.keys, Port=proxy.port)
+        for command in (("3", "300", target), ("check", "3", target),
+                        ("find-max", target)):
+            with self.subTest(command[0]):
+                before = len(proxy.sockets)
+                process = self.start(*command, "--connect-timeout", "1h")
+                harness.wait_until(lambda: len(proxy.sockets) > before, "the connection")
+                process.send_signal(signal.SIGINT)
+                ended = self.end(process, 130)
+                self.assertRegex(ended.reason, "interrupted")
+
 
 class Postgresql(Failures, harness.Postgresql):
     SERVER = harness.PrivateServer

@@ -49,6 +49,7 @@ class Generated(harness.Case):
             self.assertIn(f"append {name} ", ended.stdout)
             for option in self.options_of(name):
                 self.assertRegex(ended.stdout, rf"(?m)^ +{option}\b")
+        self.assertRegex(ended.stdout, r"(?m)^ +--user NAME, -U$")
         for word in ("SYNOPSIS", "append SESSIONS RECORDS [TARGET]", "EXIT STATUS", "FILES"):
             self.assertIn(word, ended.stdout)
         self.assertNotIn("@", ended.stdout)
@@ -73,6 +74,10 @@ class Generated(harness.Case):
         self.assertEqual(self.complete("5", "100", "--verify", ""), ["count", "rows"])
         self.assertEqual(self.complete("5", "100", "--batch", ""), [])
         self.assertIn("null", self.complete("5", "100", "--adapter", ""))
+        self.assertIn("-U", self.complete("5", "100", "-"))
+        self.assertNotIn("-T", self.complete("check", "100", "-"))
+        self.assertEqual(self.complete("5", "100", "-U", ""), [])
+        self.assertEqual(self.complete("help", "swe"), ["sweep"])
         (self.folder / "pass word").touch()
         (self.folder / "folder").mkdir()
         self.assertIn("folder", self.complete("5", "100", "--password-file", "f"))
@@ -87,6 +92,7 @@ class Generated(harness.Case):
                   "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout
         self.assertEqual(set(re.findall(r"(?m)^\*(--[\w-]+)\[", offered)), self.options_of("check"))
+        self.assertRegex(offered, r"(?m)^\*-U\[")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "").stdout
         self.assertEqual(set(re.findall(r"(?m)^([\w-]+):", offered)), set(self.commands()))
 

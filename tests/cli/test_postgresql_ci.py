@@ -44,6 +44,14 @@ class Smoke(harness.Postgresql):
         _, err = self.smoke(self.url, code=2)
         self.assertIn("exists already", err)
 
+    def test_rows_of_an_earlier_run(self):
+        _, err = self.smoke(self.url, code=0)
+        self.assertNotIn("rows were there", err)
+        out, err = self.smoke(self.url, code=0, OUT=str(self.folder / "again"))
+        note = "1,000 rows were there before, and reads cost more the more there are: --recreate"
+        self.assertIn(f"NOTE: {note}", err)
+        self.assertIn(note, " ".join(out.split()))
+
     def test_a_bound_is_missed(self):
         self.smoke(self.url, code=5, EXPECT="throughput>=100G")
         _, suite = self.check_kept(5)

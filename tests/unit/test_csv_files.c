@@ -217,6 +217,7 @@ static void test_summary(void **state)
         {"fresh_behind", "41"},
         {"appends", "100000"},
         {"batches_late", ""},
+        {"rate_achieved_percent", ""},
         {"response_p99_ms", ""},
         {"append_p50_ms", "0.000100"},
         {"append_max_ms", "0.000100"},

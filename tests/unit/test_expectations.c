@@ -97,6 +97,24 @@ static void test_lost_rows(void **state)
     assert_int_equal(expectations_count_missed(&expectations), 3);
 }
 
+/* Words stand for the numbers of the verdicts. */
+static void test_verdict(void **state)
+{
+    (void)state;
+    add("verdict==VALID, verdict!=INVALID");
+    for (int i = VERDICT_VALID; i <= VERDICT_INVALID; i++) {
+        result->verdict = (enum verdict)i;
+        result->exit_code = EXIT_CODE_OK;
+        assert_string_equal(figure_word("verdict", i), verdict_name(result->verdict));
+        judge();
+        assert_int_equal(expectations.entries[0].is_met, i == VERDICT_VALID);
+        assert_int_equal(expectations.entries[1].is_met, i != VERDICT_INVALID);
+    }
+    char text[EXPECTATIONS_TEXT_BYTES];
+    assert_string_equal(expectations_describe(&expectations.entries[0], text),
+                        "verdict==VALID: INVALID");
+}
+
 /* The run's own exit code stays; the bounds are named all the same. */
 static void test_own_exit_code(void **state)
 {
@@ -142,9 +160,10 @@ static void test_values_left_out(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"exit_code==0",       "verdict==0",      "target==1",
-                                        "nothing<1",          "throughput>=5ms", "lost==0,",
-                                        "lost==0,,elapsed<2s"};
+    static const char *const wrong[] = {"exit_code==0",   "verdict==0",         "verdict==GOOD",
+                                        "verdict>=VALID", "throughput==VALID",  "verdict==1VALID",
+                                        "target==1",      "nothing<1",          "throughput>=5ms",
+                                        "lost==0,",       "lost==0,,elapsed<2s"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct error error;
         error_clear(&error);
@@ -191,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_met, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lost_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_verdict, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own_exit_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_values_left_out, set_up, tear_down),
