@@ -100,8 +100,7 @@ static void test_verification(void **state)
 
     result.verification = (struct verification){
         .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
-    check_line(
-        3, "Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
+    check_line(3, "Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
 
     /* what each row read says is not said again by a count */
     result.verification.lost = result.verification.lost_at_most = 2;
