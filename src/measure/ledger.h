@@ -1,9 +1,10 @@
 /*
- * The two ledgers. Both must balance:
+ * The ledgers. All must balance:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
+ *   batches:  due       = sent + not_sent                 (with --rate)
  *
  * `stopped` sessions ended early because the run was told to end (a signal, or --on-drop stop), or
  * were cut because the server did not answer when the run ended. In doubt = the connection died
@@ -34,6 +35,13 @@ struct row_ledger {
     uint64_t not_sent;
 };
 
+/* With --rate: the batches whose moment came before the run ended. */
+struct batch_ledger {
+    uint64_t due;
+    uint64_t sent;
+    uint64_t not_sent;
+};
+
 /* What count(*) before and after the run says about the acknowledged rows. */
 enum verification_state {
     VERIFICATION_NONE,   /* not asked for, or the adapter keeps no rows */
@@ -54,6 +62,7 @@ struct verification {
 
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
+bool batch_ledger_balances(const struct batch_ledger *ledger);
 
 void session_ledger_add(struct session_ledger *into, const struct session_ledger *from);
 void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);

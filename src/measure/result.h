@@ -50,6 +50,7 @@ struct result {
 
     struct session_ledger sessions;
     struct row_ledger rows;
+    struct batch_ledger batches; /* all 0 without a rate */
     struct verification verification;
     struct row_verification row_verification;
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */

@@ -447,7 +447,8 @@ static void judge_exit(struct result *result, bool was_interrupted)
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
                  r->planned);
-    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
+    } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
+               !batch_ledger_balances(&result->batches)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (lost_rows(result) > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost",

@@ -106,9 +106,13 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
-    csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
-    csv_decimal_if(csv, "rate_achieved_percent",
-                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    csv_count_if(csv, "batches_late", has_rate, result->batches_late);
+    csv_count_if(csv, "batches_due", has_rate, result->batches.due);
+    csv_count_if(csv, "batches_sent", has_rate, result->batches.sent);
+    csv_count_if(csv, "batches_not_sent", has_rate, result->batches.not_sent);
+    csv_count_if(csv, "responses_unanswered", has_rate, counters[RECORDER_UNANSWERED]);
+    csv_decimal_if(csv, "rate_achieved_percent", has_rate && result->rate_achieved_percent >= 0,
                    result->rate_achieved_percent, PERCENT_DECIMALS);
 }
 
@@ -162,6 +166,8 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
     put_seconds(csv, "disconnect_s", result->disconnect_ns);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    csv_decimal_if(csv, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s, 1);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);
