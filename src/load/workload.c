@@ -166,6 +166,8 @@ static void account(struct session *session, const struct append *append, enum s
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);
+    } else {
+        session_note_gap(session, end_ns); /* it may have been the last batch */
     }
     if (status == STATUS_LOST) {
         session->in_doubt += unanswered;
@@ -278,11 +280,13 @@ static enum status read_table(struct session *session)
     struct error error;
     error_clear(&error);
     uint64_t rows = 0;
+    recorder_note_reading(session->load->recorder, session->index, true);
     const int64_t start_ns = mono_now_ns();
     const enum status status =
         is_count ? plan->adapter->count(session->conn, session->load->table, &rows, &error)
                  : plan->adapter->query(session->conn, plan->read_sql, &rows, &error);
     const int64_t end_ns = mono_now_ns();
+    recorder_note_reading(session->load->recorder, session->index, false);
     if (status != STATUS_OK) {
         session_add(session, RECORDER_COUNTS_FAILED, 1);
         session_blame(session, CAUSE_READ, status, &error);
