@@ -49,7 +49,7 @@ static void fit_latency(struct chart *chart, bool is_log)
         axis_fit_log_time(&chart->y, low, high);
         return;
     }
-    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "µs" : "ms";
+    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "us" : "ms";
     const double factor = high >= 10000 ? 1e-3 : high < 0.1 ? 1e3 : 1;
     chart_scale_y(chart, factor);
     snprintf(chart->y.label, sizeof chart->y.label, "latency, %s", unit);

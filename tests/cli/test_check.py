@@ -87,7 +87,7 @@ class Low(Confined):
     def test_a_run_that_is_certain_to_fail(self):
         command = self.command("nproc=50")
         ended = self.refused(100, 1000, "null:", program=command, code=3,
-                             pattern=r"1 to \d+ sessions; the first limit is RLIMIT_NPROC "
+                             pattern=r"[\d,]+ sessions do not fit, \d+ do; the first limit is RLIMIT_NPROC "
                                      r"\(client, ulimit -u\).*--no-check")
         self.assertEqual(len(ended.err.splitlines()), 1, ended)
 
