@@ -48,6 +48,7 @@ struct plan {
     const char *values;
 
     unsigned connect_concurrency;
+    int64_t timeout_ns; /* that one call may take; 0 = any time */
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
