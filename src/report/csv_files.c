@@ -168,6 +168,8 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
     put_seconds(csv, "disconnect_s", result->disconnect_ns);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    csv_decimal_if(csv, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s, 1);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);

@@ -101,6 +101,18 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
            counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_COUNTS_FAILED];
 }
 
+double figures_append_rows_per_s(const struct result *result)
+{
+    return result->append_ns > 0
+               ? (double)result->rows.acknowledged / figures_seconds(result->append_ns)
+               : -1;
+}
+
+bool figures_is_short(const struct result *result)
+{
+    return result->append_ns > 0 && result->append_ns < MONO_NS_PER_S;
+}
+
 const char *figures_reads_note(const struct result *result, char text[FIGURES_NOTE_BYTES])
 {
     const struct verification *verification = &result->verification;

@@ -59,6 +59,7 @@ static void add_target(struct tree plan_tree, const struct plan *plan)
     tree_text(tree, "schema", target->schema);
     tree_text(tree, "method", target->method);
     tree_count(tree, "connect_timeout_s", target->connect_timeout_s);
+    tree_number(tree, "wait_s", figures_seconds(plan->wait_ns));
 }
 
 void json_plan_add_plan(struct tree root, const struct plan *plan)

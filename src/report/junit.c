@@ -103,11 +103,12 @@ static void add_sums(struct buffer *buffer, const struct sums *sums)
 static void begin(struct buffer *buffer, const struct plan *plan, const struct sums *sums)
 {
     char name[128], started[40] = "";
+    const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
     if (plan->duration_ns > 0) {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", plan->adapter->name,
-                 plan->sessions, plan->duration_ns / MONO_NS_PER_MS);
+        snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", adapter, plan->sessions,
+                 plan->duration_ns / MONO_NS_PER_MS);
     } else {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", plan->adapter->name,
+        snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", adapter,
                  plan->sessions, plan->records);
     }
     buffer_add_text(buffer,

@@ -23,7 +23,7 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("APPEND_SOURCE", pathlib.Path(__file__).parents[2]))
 BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
 SLOW = int(os.environ.get("APPEND_TEST_SLOW_FACTOR", "1"))
-GUARD_S = 60 * SLOW  # a hang guard, never a measurement
+GUARD_S = 150 * SLOW  # a hang guard, never a measurement: machines are shared
 SECRET = "append secret"
 SANITIZER_EXIT = 99
 

@@ -18,10 +18,26 @@ class Null(harness.Case):
             self.assertIn(word, ended.out)
         for line in ended.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
-        self.assertLessEqual(len(ended.out.splitlines()), 40)
         # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
         self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+
+    def test_the_rate_while_appending(self):
+        """Connecting and leaving are in the throughput, and not in the rate beside it."""
+        for work in (["3", "100", "null:"], ["3", "null:", "--duration", "1.2"]):
+            ended, run = self.run_append(*work, "--rate", "1000")
+            summary = run.table("summary.csv")[0]
+            rate = run.json["figures"]["append_rows_per_s"]
+            self.assertAlmostEqual(rate * run.json["times"]["append_s"],
+                                   run.rows["acknowledged"], places=3)
+            self.assertAlmostEqual(rate, float(summary["append_rows_per_s"]), places=1)
+            self.assertRegex(ended.out, r"\nThroughput +[\d,.]+ rows/s  by elapsed time; "
+                                        r"[\d,.]+ rows/s while\s+appending")
+            self.assertEqual("too short a run" in re.sub(r"\s+", " ", ended.out),
+                             run.json["times"]["append_s"] < 1)
+            figures, end = ended.out.index("\nMaximum CPU"), ended.out.index("\nFiles ")
+            self.assertLess(figures, ended.out.index("\nVALID "))
+            self.assertLessEqual(ended.out.count("\n", figures, end), 22)
 
     def test_the_default_folder(self):
         self.append("2", "10", "null:")

@@ -97,6 +97,22 @@ class Generated(harness.Case):
         self.assertEqual(set(re.findall(r"(?m)^([\w-]+):", offered)), set(self.commands()))
 
 
+class Configured(harness.Case):
+    """Where cmocka is missing the program is built without tests, unless they are asked for."""
+
+    def test_without_cmocka(self):
+        known = run("pkg-config", "--variable=pcfiledir", "jansson").stdout.strip()
+        shutil.copy(pathlib.Path(known) / "jansson.pc", self.folder)
+        configure = ("cmake", "-S", harness.ROOT, "-B", self.folder / "build", "-G", "Ninja")
+        env = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.folder))
+        ended = run(*configure, env=env)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("tests: not built (pkg-config finds no cmocka", ended.stdout)
+        ended = run(*configure, "-D", "APPEND_TESTS=ON", env=env)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("finds no cmocka", ended.stderr)
+
+
 class Packages(harness.Case):
     FILES = {"usr/bin/append", "usr/share/man/man1/append.1.gz",
              "usr/share/bash-completion/completions/append",

@@ -59,6 +59,7 @@ static void check_ranges(const struct config *config)
     check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
     check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
+    check_range((uint64_t)config->wait_ns, 0, (uint64_t)day);
     if (config->progress_ns != 0) {
         check_range((uint64_t)config->progress_ns, MONO_NS_PER_S, (uint64_t)day);
     }
