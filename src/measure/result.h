@@ -83,6 +83,19 @@ struct result {
 const char *stop_reason_name(enum stop_reason reason);
 const char *verdict_name(enum verdict verdict); /* "VALID", ... */
 
+enum {
+    RESULT_LOST_BYTES = 64
+};
+
+/* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
+uint64_t result_lost_at_most(const struct result *result);
+
+/* The same in words, as far as is known: "3", "up to 3", "2 to 3". */
+const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES]);
+
+/* Rows in the table that this run cannot have written, as far as is known. */
+uint64_t result_surplus(const struct result *result);
+
 /* What the judgement needs to know of the run beside its result. */
 struct judge_context {
     bool is_embedded;         /* the database runs inside this program: the client's share of the

@@ -84,7 +84,9 @@ static void put_ledgers(struct csv *csv, const struct result *result)
     csv_count_if(csv, "rows_before", is_done, verification->rows_before);
     csv_count_if(csv, "rows_after", is_done, verification->rows_after);
     csv_count_if(csv, "rows_lost", is_done, verification->lost);
+    csv_count_if(csv, "rows_lost_at_most", is_done, verification->lost_at_most);
     csv_count_if(csv, "rows_in_doubt_arrived", is_done, verification->in_doubt_arrived);
+    csv_count_if(csv, "rows_rejected_arrived", is_done, verification->rejected_arrived);
     csv_count_if(csv, "rows_surplus", is_done, verification->surplus);
     put_row_verification(csv, &result->row_verification);
 }

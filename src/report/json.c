@@ -132,7 +132,9 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "rows_before", is_done, verification->rows_before);
     tree_count_if(tree, "rows_after", is_done, verification->rows_after);
     tree_count_if(tree, "lost", is_done, verification->lost);
+    tree_count_if(tree, "lost_at_most", is_done, verification->lost_at_most);
     tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
+    tree_count_if(tree, "rejected_arrived", is_done, verification->rejected_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
     tree_text(tree, "note", figures_reads_note(result, note));
