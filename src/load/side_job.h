@@ -40,8 +40,7 @@ enum status side_job_run(struct side_job *job, struct error *error);
  * closed. */
 void side_job_share(struct side_job *job, struct adapter_conn *connection);
 
-/* Of a job that was interrupted: records that append gave up waiting for `what`, and at which limit.
- */
+/* Of a job that was interrupted: records that append gave up waiting for `what`, and when. */
 void side_job_blame(const struct side_job *job, const char *what, struct error *error);
 
 /* Called by the job, cheap: a part of a long answer has come, the limit counts from now. */
