@@ -48,6 +48,7 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
                    figures_mib(resources->max_client_memory_bytes), MIB_DECIMALS);
     csv_decimal(csv, "client_cpu_s", resources->client_cpu_s, SECONDS_DECIMALS);
+    put_seconds(csv, "suspended_s", resources->suspended_ns);
 }
 
 static void put_row_verification(struct csv *csv, const struct row_verification *v)
