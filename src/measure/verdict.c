@@ -1,7 +1,8 @@
 /*
  * Whether a result can be trusted, and the exit code.
  *
- * INVALID: the client was the bottleneck, so the figures are not the server's. That is so when
+ * INVALID: this program stood still for a time (see sampler.h), or it was the bottleneck: the
+ * figures are not the server's. The latter is so when
  *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
  *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
  *     more of them than the server, and more than all other programs;
@@ -90,6 +91,15 @@ static double server_at_most_percent(const struct resource_summary *r)
 static double others_percent(const struct resource_summary *r)
 {
     return r->mean_host_cpu_percent - r->mean_client_cpu_percent - server_at_most_percent(r);
+}
+
+bool result_has_stood_still(const struct result *result, char text[RESULT_STILL_BYTES])
+{
+    snprintf(text, RESULT_STILL_BYTES,
+             "append itself stood still for %.1f s: it was stopped, or its machine slept or was "
+             "paused",
+             (double)result->resources.suspended_ns / 1e9);
+    return result->resources.suspended_ns > 0;
 }
 
 static bool is_client_bound(struct result *result, bool is_local)
@@ -520,6 +530,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         (double)context->rate_rows_per_s;
     }
     char lost[RESULT_LOST_BYTES];
+    char still[RESULT_STILL_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
     } else if (result->stop_reason == STOP_TOO_FEW) {
@@ -532,6 +543,8 @@ void result_judge(struct result *result, const struct judge_context *context)
     } else if (result_lost_at_most(result) > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
                     result_describe_lost(result, lost));
+    } else if (result_has_stood_still(result, still)) {
+        set_verdict(result, VERDICT_INVALID, "%s", still);
     } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
                !is_short(result) && !is_doubtful(result) &&
                !is_disturbed(result, context->is_local)) {
