@@ -99,8 +99,10 @@ static void add_verification(struct buffer *html, const struct report_run *run)
     static const char *const lines[][3] = {
         {"rows_before", "in the table before", ""},
         {"rows_after", "in the table after", ""},
-        {"rows_lost", "acknowledged rows lost", "bad"},
+        {"rows_lost", "acknowledged rows lost, at least", "bad"},
+        {"rows_lost_at_most", "acknowledged rows lost, at most", "bad"},
         {"rows_in_doubt_arrived", "rows in doubt that arrived", ""},
+        {"rows_rejected_arrived", "rejected rows that arrived", "bad"},
         {"rows_surplus", "rows of somebody else", "bad"},
         {"verified_present", "read back: acknowledged and there", ""},
         {"verified_lost", "read back: acknowledged and lost", "bad"},

@@ -273,7 +273,13 @@ static void run_preparation(struct side_job *job, void *context)
 {
     struct preparation *p = context;
     struct adapter_conn *conn = NULL;
-    p->status = p->plan->adapter->open(&p->plan->target, &conn, &p->error);
+    while ((p->status = p->plan->adapter->open(&p->plan->target, &conn, &p->error)) ==
+               STATUS_LOST &&
+           target_wait(p->plan, &p->error)) {
+        p->plan->adapter->close(conn);
+        conn = NULL;
+        error_clear(&p->error);
+    }
     side_job_share(job, conn);
     if (p->status == STATUS_OK) {
         p->status = prepare(p->setup, conn, p->plan, &p->error);
@@ -290,7 +296,9 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         .adapter = plan->adapter,
         .run = run_preparation,
         .context = &preparation,
-        .notice = plan->is_quiet ? NULL : "waiting for the server to get the table ready",
+        .notice = plan->is_quiet      ? NULL
+                  : plan->wait_ns > 0 ? "waiting for the server"
+                                      : "waiting for the server to get the table ready",
     };
     if (side_job_run(&job, error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -375,12 +383,17 @@ void setup_verify(const struct setup *setup, const struct plan *plan, struct res
         .context = &recount,
         .notice = plan->is_quiet ? NULL : "counting the rows of the table",
         /* a server that did not let sessions finish will not be quicker now */
-        .limit_ns = result->sessions_cut > 0 ? HASTY_LIMIT_NS : 0,
+        .limit_ns =
+            result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS)
+                ? HASTY_LIMIT_NS
+                : plan->timeout_ns,
     };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(verification->reason, sizeof verification->reason, "%s",
-                 job.was_interrupted ? "append gave up waiting for the count" : recount.error.text);
+        if (job.was_interrupted) {
+            side_job_blame(&job, "the count", &recount.error);
+        }
+        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
         return;
     }
     verification->state = VERIFICATION_DONE;

@@ -27,6 +27,10 @@
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
 
+/* This program stood still when it was not let run for so long, though it had not to wait for a
+ * CPU. */
+#define SAMPLER_SUSPENDED_NS INT64_C(1000000000)
+
 /* Where the figure for the server's memory comes from. */
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process on this machine was found */
@@ -112,6 +116,8 @@ struct resource_summary {
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
+    int64_t suspended_ns; /* in which this program stood still: stopped, frozen, or its machine
+                             asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     pid_t server_pid;      /* root of the tree; 0 = unknown */

@@ -74,6 +74,31 @@ static void add_imbalance(FILE *stream, bool balances)
     }
 }
 
+/* A count does not say whose the rows are that are left. */
+static void add_lost(char *text, size_t size, const struct verification *verification)
+{
+    char least[UNITS_TEXT_BYTES];
+    char most[UNITS_TEXT_BYTES];
+    const size_t used = strlen(text);
+    const bool is_range = verification->lost < verification->lost_at_most;
+    snprintf(text + used, size - used, ": %s%s%s %s",
+             is_range ? units_format_count(verification->lost, least) : "", is_range ? " to " : "",
+             units_format_count(verification->lost_at_most, most),
+             verification->lost_at_most > 0 ? "LOST" : "lost");
+}
+
+static void add_terms(char *text, size_t size, const struct term *terms, size_t terms_count)
+{
+    char count[UNITS_TEXT_BYTES];
+    for (size_t i = 0; i < terms_count; i++) {
+        const size_t used = strlen(text);
+        if (terms[i].value > 0) {
+            snprintf(text + used, size - used, ", %s %s", units_format_count(terms[i].value, count),
+                     terms[i].name);
+        }
+    }
+}
+
 static void add_verification(FILE *stream, const struct result *result)
 {
     const struct verification *verification = &result->verification;
@@ -89,22 +114,21 @@ static void add_verification(FILE *stream, const struct result *result)
     }
     char before[UNITS_TEXT_BYTES];
     char after[UNITS_TEXT_BYTES];
-    char count[UNITS_TEXT_BYTES];
-    snprintf(text, sizeof text, "count(*) %s before, %s after: %s %s",
+    snprintf(text, sizeof text, "count(*) %s before, %s after",
              units_format_count(verification->rows_before, before),
-             units_format_count(verification->rows_after, after),
-             units_format_count(verification->lost, count),
-             verification->lost > 0 ? "LOST" : "lost");
-    if (result->rows.in_doubt > 0) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, ", %s in doubt arrived",
-                 units_format_count(verification->in_doubt_arrived, count));
+             units_format_count(verification->rows_after, after));
+    if (result->row_verification.state != VERIFICATION_DONE) {
+        add_lost(text, sizeof text, verification);
+        if (result->rows.in_doubt > 0) {
+            const size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, ", %s in doubt arrived",
+                     units_format_count(verification->in_doubt_arrived, after));
+        }
+        add_terms(text, sizeof text,
+                  &(struct term){verification->rejected_arrived, "REJECTED are there"}, 1);
     }
-    if (verification->surplus > 0) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, ", %s more than this run sent",
-                 units_format_count(verification->surplus, count));
-    }
+    add_terms(text, sizeof text,
+              &(struct term){result_surplus(result), "more than this run can have written"}, 1);
     if (verification->is_shrunk) {
         const size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, ", the table SHRANK");
@@ -123,14 +147,7 @@ static void add_others(char *text, size_t size, const struct result *result)
         {v->duplicates, "DUPLICATES"},
         {v->foreign, "with this run's tag are FOREIGN"},
     };
-    char count[UNITS_TEXT_BYTES];
-    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
-        const size_t used = strlen(text);
-        if (terms[i].value > 0) {
-            snprintf(text + used, size - used, ", %s %s", units_format_count(terms[i].value, count),
-                     terms[i].name);
-        }
-    }
+    add_terms(text, size, terms, sizeof terms / sizeof terms[0]);
 }
 
 static void add_row_verification(FILE *stream, const struct result *result)

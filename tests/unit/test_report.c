@@ -151,8 +151,11 @@ static void spoil(void)
                                       .rejected = 300,
                                       .in_doubt = 1700,
                                       .not_sent = 1136800};
-    result.verification = (struct verification){
-        .state = VERIFICATION_DONE, .rows_before = 500, .rows_after = 8861400, .lost = 300};
+    result.verification = (struct verification){.state = VERIFICATION_DONE,
+                                                .rows_before = 500,
+                                                .rows_after = 8861400,
+                                                .lost = 300,
+                                                .lost_at_most = 300};
     result.totals.counters[RECORDER_FRESH_BEHIND] = 41;
     result.totals.counters[RECORDER_FRESH_BACKWARD] = 3;
     result.worst_lag_rows = 1200;

@@ -91,13 +91,24 @@ static void test_verification(void **state)
     snprintf(result.verification.reason, sizeof result.verification.reason, "server is gone");
     check_line(3, "Verified  NO, the rows could not be counted: server is gone");
 
-    result.verification = (struct verification){
-        .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 1, .is_shrunk = true};
-    check_line(3, "Verified  count(*) 5 before, 1 after: 0 lost, the table SHRANK");
+    result.verification = (struct verification){.state = VERIFICATION_DONE,
+                                                .rows_before = 5,
+                                                .rows_after = 1,
+                                                .lost_at_most = 2,
+                                                .is_shrunk = true};
+    check_line(3, "Verified  count(*) 5 before, 1 after: 0 to 2 LOST, the table SHRANK");
 
     result.verification = (struct verification){
         .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
-    check_line(3, "Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run sent");
+    check_line(3, "Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
+
+    /* what each row read says is not said again by a count */
+    result.verification.lost = result.verification.lost_at_most = 2;
+    result.verification.rejected_arrived = 3;
+    result.row_verification =
+        (struct row_verification){.state = VERIFICATION_DONE, .read = 4, .rejected_present = 4};
+    check_line(3, "Verified  count(*) 5 before, 9 after");
+    check_line(4, "Rows read 0 acknowledged are there, 0 lost, 4 REJECTED are there");
 }
 
 int main(void)
