@@ -209,7 +209,8 @@ static void hold(struct ladder *ladder, struct level *level)
         if (held_ns < ladder->config->hold_ns) {
             continue;
         }
-        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns);
+        uint64_t reading;
+        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns, &reading);
         if (level->stalled == 0 && is_sampled(ladder, held_ns)) {
             break;
         }
