@@ -226,8 +226,8 @@ static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
                        plan->server_cgroup == NULL && !address_is_local(connection->host);
 }
 
-static enum status prepare(struct setup *setup, struct adapter_conn *conn, const struct plan *plan,
-                           struct error *error)
+static enum status prepare(struct side_job *job, struct setup *setup, struct adapter_conn *conn,
+                           const struct plan *plan, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
     struct error ignored;
@@ -237,6 +237,7 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
         adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK) {
         memset(&setup->server, 0, sizeof setup->server);
     }
+    side_job_note_answer(job);
     inspect_connection(setup, conn, plan);
 
     struct table table = {0};
@@ -248,10 +249,12 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
         status = keep_writable(&setup->table, plan, &table, error);
     }
     table_fini(&table);
+    side_job_note_answer(job);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         const int64_t start_ns = mono_now_ns();
         status = adapter->count(conn, &setup->table, &setup->rows_before, error);
         setup->count_ns = mono_now_ns() - start_ns;
+        side_job_note_answer(job);
     }
     if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
@@ -282,7 +285,7 @@ static void run_preparation(struct side_job *job, void *context)
     }
     side_job_share(job, conn);
     if (p->status == STATUS_OK) {
-        p->status = prepare(p->setup, conn, p->plan, &p->error);
+        p->status = prepare(job, p->setup, conn, p->plan, &p->error);
     }
     side_job_share(job, NULL);
     p->plan->adapter->close(conn);
@@ -299,9 +302,13 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         .notice = plan->is_quiet      ? NULL
                   : plan->wait_ns > 0 ? "waiting for the server"
                                       : "waiting for the server to get the table ready",
+        .limit_ns = plan->timeout_ns,
     };
     if (side_job_run(&job, error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (job.is_overdue) {
+        side_job_blame(&job, "an answer while the table was set up", &preparation.error);
     }
     if (preparation.status == STATUS_OK && !interrupt_requested()) {
         return EXIT_CODE_OK;
