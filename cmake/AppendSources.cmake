@@ -13,6 +13,7 @@ set(base_sources
     src/base/limit_sql.c
     src/base/moment.c
     src/base/mono.c
+    src/base/nearest.c
     src/base/notice.c
     src/base/number_text.c
     src/base/probe.c

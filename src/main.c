@@ -1,16 +1,25 @@
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include "base/stack.h"
+#include "cli/command.h"
 #include "cli/command_table.h"
 
 int main(int argc, char **argv)
 {
     /* whoever ignores it hands that on, and then nobody is told how a child ended */
     signal(SIGCHLD, SIG_DFL);
-    for (size_t i = 1; i < command_table_size && argc > 1; i++) {
-        if (strcmp(argv[1], command_table[i].name) == 0) {
-            return command_table[i].run(argc - 1, argv + 1);
-        }
+    struct error error;
+    error_clear(&error);
+    if (stack_prepare(&error) != STATUS_OK) {
+        return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
     }
-    return command_table[0].run(argc, argv);
+    char **words = command_take_words(argc, argv);
+    if (words == NULL) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the command line");
+    }
+    const enum exit_code code = command_table_run(argc, words);
+    free(words);
+    return code;
 }

@@ -7,6 +7,6 @@
 #include "base/probe.h"
 
 /* Whether these bytes are Machbase's answer to its clients' first word. */
-enum probe_answer machbase_judge(const unsigned char *answer, size_t length);
+enum probe_answer machbase_judge(const unsigned char *bytes, size_t length);
 
 #endif

@@ -2,17 +2,18 @@
 #include "adapters/mariadb_conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+
+#include "base/deadline.h"
 
 enum {
-    MS_PER_S = 1000,
-    TIMEOUT_MAX_S = 1000000,
-    SLICE_MS = 200,
     NO_SUCH_DATABASE = 1049,
 };
 
@@ -24,7 +25,7 @@ static const char character_set[] = "utf8mb4";
 /* A connect under way, settling included, and why it was given up. */
 struct connecting {
     const struct target *target;
-    int left_ms; /* of the time allowed for all of its steps */
+    struct timespec left; /* of the time allowed for all of its steps */
     bool has_timed_out;
     bool was_cancelled;
 };
@@ -33,25 +34,20 @@ struct connecting {
  * socket, and only the thread says for whom it waits. */
 static _Thread_local struct connecting *connecting;
 
-/* Returns as poll does, 0 also when it was cancelled. Only whole slices are counted, so each step
- * may take up to one more. */
-static int wait_in_slices(struct connecting *attempt, struct pollfd *wanted)
+static void set_blocking(int sock, bool is_blocking)
 {
-    const struct target *target = attempt->target;
-    while (attempt->left_ms > 0) {
-        if (target->is_cancelled != NULL && target->is_cancelled()) {
-            attempt->was_cancelled = true;
-            return 0;
-        }
-        const int slice_ms = attempt->left_ms < SLICE_MS ? attempt->left_ms : SLICE_MS;
-        const int ready = poll(wanted, 1, slice_ms);
-        if (ready > 0 || (ready < 0 && errno != EINTR)) {
-            return ready;
-        }
-        attempt->left_ms -= ready == 0 ? slice_ms : 0;
-    }
-    attempt->has_timed_out = true;
-    return 0;
+    const int flags = fcntl(sock, F_GETFL);
+    fcntl(sock, F_SETFL, is_blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+/* OpenSSL reads by itself: unless it finds the socket non-blocking, it waits by itself, too. */
+static int wait_by(struct connecting *attempt, struct pollfd *wanted)
+{
+    set_blocking(wanted->fd, false);
+    const int ready = deadline_wait(wanted, &attempt->left, attempt->target->is_cancelled);
+    attempt->was_cancelled |= ready == DEADLINE_WAIT_CANCELLED;
+    attempt->has_timed_out |= ready == 0;
+    return ready == DEADLINE_WAIT_CANCELLED ? 0 : ready;
 }
 
 /* Waits in place of Connector/C: while connecting it looks up now and then, and the time allowed is
@@ -61,7 +57,7 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
     struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
     int ready;
     if (connecting != NULL) {
-        ready = wait_in_slices(connecting, &wanted);
+        ready = wait_by(connecting, &wanted);
     } else {
         do {
             ready = poll(&wanted, 1, timeout_ms > 0 ? timeout_ms : -1);
@@ -196,10 +192,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 {
     MYSQL *const mysql = &conn->mysql;
     struct mariadb_options options;
-    const unsigned timeout_s = target->connect_timeout_s;
     struct connecting attempt = {.target = target,
-                                 .left_ms = timeout_s < TIMEOUT_MAX_S ? (int)timeout_s * MS_PER_S
-                                                                      : TIMEOUT_MAX_S * MS_PER_S};
+                                 .left = {.tv_sec = (time_t)target->connect_timeout_s}};
     struct error failure;
 
     enum status status = mariadb_set_options(mysql, target, &options, error);
@@ -224,6 +218,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         *error = failure;
         return status;
     }
+    set_blocking(mysql_get_socket(mysql), true);
     /* told to the server by now, and 8 KiB */
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
     if (options.socket == NULL) {

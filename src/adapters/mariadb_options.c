@@ -101,7 +101,7 @@ static enum status set_parameters(MYSQL *mysql, const char *query, struct mariad
 enum status mariadb_set_options(MYSQL *mysql, const struct target *target,
                                 struct mariadb_options *options, struct error *error)
 {
-    /* The time allowed is counted by our own wait; a TLS handshake blocks for this long first. */
+    /* Any time at all: then Connector/C waits by our own function, which counts. */
     const unsigned timeout_s = 1;
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
 

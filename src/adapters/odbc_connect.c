@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "adapters/odbc_string.h"
+#include "base/deadline.h"
 
 enum {
     COMPLETED_BYTES = 2048
@@ -110,10 +111,45 @@ static enum status begin_transactions(struct adapter_conn *conn, struct error *e
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
 
-enum status odbc_open(const struct target *target, struct adapter_conn **conn, struct error *error)
+/* Connects and learns what there is to know, within the time allowed for a connect. */
+static enum status connect_in_time(struct adapter_conn *conn, const struct target *target,
+                                   struct error *error)
 {
     char completed[COMPLETED_BYTES];
+    struct deadline deadline;
+    struct error failure;
 
+    error_clear(&failure);
+    enum status status = deadline_begin(&deadline, &conn->socket, target->connect_timeout_s,
+                                        target->is_cancelled, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = connect_driver(conn, target, completed, &failure);
+    if (status == STATUS_OK) {
+        status = odbc_learn(conn, target, completed, &failure);
+    }
+    if (status == STATUS_OK) {
+        status = begin_transactions(conn, &failure);
+    }
+    const enum deadline_result kept = deadline_end(&deadline);
+    if (kept == DEADLINE_CANCELLED) {
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+        return STATUS_LOST;
+    }
+    if (kept == DEADLINE_PASSED) {
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer within %u s",
+                  target->connect_timeout_s);
+        return STATUS_LOST;
+    }
+    if (status != STATUS_OK) {
+        *error = failure;
+    }
+    return status;
+}
+
+enum status odbc_open(const struct target *target, struct adapter_conn **conn, struct error *error)
+{
     *conn = NULL;
     enum status status = check_target(target, error);
     if (status != STATUS_OK) {
@@ -127,13 +163,7 @@ enum status odbc_open(const struct target *target, struct adapter_conn **conn, s
     made->schema = target->schema;
     status = allocate(made, error);
     if (status == STATUS_OK) {
-        status = connect_driver(made, target, completed, error);
-    }
-    if (status == STATUS_OK) {
-        status = odbc_learn(made, target, completed, error);
-    }
-    if (status == STATUS_OK) {
-        status = begin_transactions(made, error);
+        status = connect_in_time(made, target, error);
     }
     if (status != STATUS_OK) {
         odbc_close(made);

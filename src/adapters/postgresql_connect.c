@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/deadline.h"
 
 enum {
     PARAMETERS_MAX = 24
@@ -102,65 +101,6 @@ static void fill_parameters(struct parameters *parameters, const struct target *
     }
 }
 
-enum {
-    SLICE_NS = 200000000
-};
-
-/* What wait_for_socket returns beside the result of ppoll. */
-enum {
-    WAIT_CANCELLED = -2
-};
-
-static bool is_spent(const struct timespec *left)
-{
-    return left->tv_sec == 0 && left->tv_nsec == 0;
-}
-
-/* Takes at most SLICE_NS off *left. */
-static struct timespec take_slice(struct timespec *left)
-{
-    struct timespec slice = {.tv_sec = 0, .tv_nsec = SLICE_NS};
-    if (left->tv_sec > 0 || left->tv_nsec >= SLICE_NS) {
-        left->tv_nsec -= SLICE_NS;
-        if (left->tv_nsec < 0) {
-            left->tv_nsec += 1000000000L;
-            left->tv_sec--;
-        }
-    } else {
-        slice = *left;
-        left->tv_nsec = 0;
-    }
-    return slice;
-}
-
-static void give_back(struct timespec *left, const struct timespec *slice)
-{
-    left->tv_nsec += slice->tv_nsec;
-    left->tv_sec += left->tv_nsec / 1000000000L;
-    left->tv_nsec %= 1000000000L;
-}
-
-/* The system call, unlike the C library's function, counts its time down: the time allowed for a
- * connect stays one sum over all of its steps. */
-static int wait_for_socket(int socket, short events, const struct target *target,
-                           struct timespec *left)
-{
-    struct pollfd wanted = {.fd = socket, .events = events};
-    long ready = 0;
-    while (ready == 0 && !is_spent(left)) {
-        if (target->is_cancelled != NULL && target->is_cancelled()) {
-            return WAIT_CANCELLED;
-        }
-        struct timespec slice = take_slice(left);
-        ready = syscall(SYS_ppoll, &wanted, 1L, &slice, NULL, 0L);
-        give_back(left, &slice);
-        if (ready < 0 && errno == EINTR) {
-            ready = 0;
-        }
-    }
-    return (int)ready;
-}
-
 static const char *text_or(const char *text, const char *otherwise)
 {
     return text != NULL && text[0] != '\0' ? text : otherwise;
@@ -172,7 +112,7 @@ static enum status wait_error(int ready, const PGconn *connection, unsigned time
     if (ready == 0) {
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
                   text_or(PQhost(connection), "the server"), PQport(connection), timeout_s);
-    } else if (ready == WAIT_CANCELLED) {
+    } else if (ready == DEADLINE_WAIT_CANCELLED) {
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
     } else {
         error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
@@ -194,8 +134,9 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
             return postgresql_connect_error(connection, was_reached, error);
         }
         was_reached = was_reached || (state != CONNECTION_STARTED && state != CONNECTION_NEEDED);
-        const short events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        const int ready = wait_for_socket(PQsocket(connection), events, target, &left);
+        struct pollfd wanted = {.fd = PQsocket(connection),
+                                .events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+        const int ready = deadline_wait(&wanted, &left, target->is_cancelled);
         if (ready <= 0) {
             return wait_error(ready, connection, timeout_s, error);
         }

@@ -2,14 +2,16 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
     TICK_MS = 100,
     TICKS_PER_S = 1000 / TICK_MS,
+    SLICE_NS = 200000000,
+    NS_PER_S = 1000000000,
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
@@ -80,4 +82,46 @@ enum deadline_result deadline_end(struct deadline *deadline)
     pthread_join(deadline->thread, NULL);
     close(deadline->wake);
     return (enum deadline_result)atomic_load(&deadline->result);
+}
+
+/* Takes at most SLICE_NS off *left. */
+static struct timespec take_slice(struct timespec *left)
+{
+    struct timespec slice = {.tv_sec = 0, .tv_nsec = SLICE_NS};
+    if (left->tv_sec > 0 || left->tv_nsec >= SLICE_NS) {
+        left->tv_nsec -= SLICE_NS;
+        if (left->tv_nsec < 0) {
+            left->tv_nsec += NS_PER_S;
+            left->tv_sec--;
+        }
+    } else {
+        slice = *left;
+        left->tv_nsec = 0;
+    }
+    return slice;
+}
+
+static void give_back(struct timespec *left, const struct timespec *slice)
+{
+    left->tv_nsec += slice->tv_nsec;
+    left->tv_sec += left->tv_nsec / NS_PER_S;
+    left->tv_nsec %= NS_PER_S;
+}
+
+/* The system call, unlike the C library's function, counts its time down. */
+int deadline_wait(struct pollfd *wanted, struct timespec *left, bool (*is_cancelled)(void))
+{
+    long ready = 0;
+    while (ready == 0 && (left->tv_sec > 0 || left->tv_nsec > 0)) {
+        if (is_cancelled != NULL && is_cancelled()) {
+            return DEADLINE_WAIT_CANCELLED;
+        }
+        struct timespec slice = take_slice(left);
+        ready = syscall(SYS_ppoll, wanted, 1L, &slice, NULL, 0L);
+        give_back(left, &slice);
+        if (ready < 0 && errno == EINTR) {
+            ready = 0;
+        }
+    }
+    return (int)ready;
 }

@@ -163,7 +163,7 @@ enum status report_files_write_folder(const char *folder, char *path, size_t byt
     struct report_set set;
     size_t size;
     if (report_files_path(folder, path, bytes, error) != STATUS_OK ||
-        report_set_read(&set, &folder, 1, error) != STATUS_OK) {
+        report_set_read(&set, &folder, 1, false, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
     const enum status status = report_files_write_page(&set, path, &size, error);

@@ -30,8 +30,13 @@ const char *run_words_count(double value, char text[RUN_WORDS_BYTES])
     return text;
 }
 
+/* Of a run that was not for a number of rows. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
+    double records;
+    if (saved_run_figure(run, "records", &records)) {
+        return false;
+    }
     const json_t *duration = saved_run_json(run, "plan.duration_s");
     const double seconds = json_number_value(duration);
     if (!json_is_number(duration) || !(seconds >= 0 && seconds < 1e9)) {

@@ -2,15 +2,61 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mono.h"
 #include "base/notice.h"
+#include "plan/target.h"
 #include "report/clean.h"
+#include "report/json.h"
 
 /* For the one line that says why the program ended; one that nobody reads must not keep it. */
 #define PATIENCE_NS MONO_NS_PER_S
+
+/* What may hold a password is a target, or a connection string in an option's value. */
+static void hide_password(char *word)
+{
+    char *value = word;
+    if (strncmp(word, "--", 2) == 0) {
+        value += strcspn(word, "=");
+        value += *value == '=' ? 1 : 0;
+    }
+    const size_t length = strlen(value);
+    char *shown = malloc(length + 1);
+    const bool may_hold = strpbrk(value, "@;?") != NULL || strcasestr(value, "password") != NULL;
+    if (shown != NULL && may_hold) {
+        target_redact(value, shown, length + 1);
+        if (strcmp(shown, value) != 0) {
+            memset(value, 0, length);
+            memcpy(value, shown, strlen(shown));
+        }
+    }
+    free(shown);
+}
+
+char **command_take_words(int argc, char **argv)
+{
+    const size_t pointers = ((size_t)argc + 1) * sizeof *argv;
+    size_t size = pointers;
+    for (int i = 0; i < argc; i++) {
+        size += strlen(argv[i]) + 1;
+    }
+    char **words = malloc(size);
+    if (words == NULL) {
+        return NULL;
+    }
+    char *to = (char *)words + pointers;
+    for (int i = 0; i < argc; i++) {
+        const size_t length = strlen(argv[i]) + 1;
+        words[i] = memcpy(to, argv[i], length);
+        to += length;
+        hide_password(argv[i]);
+    }
+    words[argc] = NULL;
+    return words;
+}
 
 enum exit_code command_say(enum exit_code code, const char *text)
 {
@@ -26,6 +72,14 @@ enum exit_code command_say(enum exit_code code, const char *text)
 enum exit_code command_fail(enum exit_code code, const struct error *error)
 {
     return command_say(code, error->text[0] == '\0' ? "unknown error" : error->text);
+}
+
+enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error)
+{
+    if (is_json) {
+        report_write_json_failure(stdout, code, error); /* what keeps it from that is no worse */
+    }
+    return command_fail(code, error);
 }
 
 enum exit_code command_finish_output(void)

@@ -1,5 +1,8 @@
 #include "cli/command_table.h"
 
+#include <string.h>
+
+#include "base/nearest.h"
 #include "chart/report_set.h"
 #include "cli/command.h"
 
@@ -94,6 +97,17 @@ const struct command_entry command_table[] = {
         .example = "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
         .run = command_sweep,
     },
+    {
+        .command = COMMAND_HELP,
+        .name = "help",
+        .usage = "append help [COMMAND]",
+        .line = "what a command does and takes",
+        .about = "append help prints what a command does, its options and its exit codes; of\n"
+                 "'append SESSIONS RECORDS', which needs no name and is also 'run', without one.\n",
+        .exits = "Exit: 0 printed, 2 there is no such command\n",
+        .example = "append help sweep",
+        .run = command_help,
+    },
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
 
@@ -105,4 +119,39 @@ const struct command_entry *command_table_find(enum command command)
         }
     }
     return &command_table[0];
+}
+
+const struct command_entry *command_table_find_name(const char *name, struct error *error)
+{
+    struct nearest nearest = {.word = name};
+    if (strcmp(name, "run") == 0) {
+        return &command_table[0];
+    }
+    for (size_t i = 1; i < command_table_size; i++) {
+        if (strcmp(name, command_table[i].name) == 0) {
+            return &command_table[i];
+        }
+        nearest_offer(&nearest, command_table[i].name);
+    }
+    if (nearest.name != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "unknown command '%.40s': did you mean '%s'?", name,
+                  nearest.name);
+    } else {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "'%.40s' is no command, nor a number of SESSIONS: see append help", name);
+    }
+    return NULL;
+}
+
+enum exit_code command_table_run(int argc, char **argv)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    const char *word = argc > 1 ? argv[1] : "";
+    if (word[0] < 'a' || word[0] > 'z' || word[strspn(word, letters)] != '\0') {
+        return command_table[0].run(argc, argv);
+    }
+    struct error error;
+    error_clear(&error);
+    const struct command_entry *entry = command_table_find_name(word, &error);
+    return entry == NULL ? command_fail(EXIT_CODE_USAGE, &error) : entry->run(argc - 1, argv + 1);
 }

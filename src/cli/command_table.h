@@ -30,4 +30,11 @@ extern const size_t command_table_size;
 
 const struct command_entry *command_table_find(enum command command);
 
+/* The command of that name; "run" is the first one's. NULL: *error says so, and which one is meant
+ * most likely. */
+const struct command_entry *command_table_find_name(const char *name, struct error *error);
+
+/* Runs the command of a whole command line. */
+enum exit_code command_table_run(int argc, char **argv);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "adapters/registry.h"
+#include "cli/command.h"
 #include "cli/command_table.h"
 #include "cli/option_table.h"
 
@@ -28,7 +29,7 @@ static void print_commands(FILE *stream)
     enum {
         CALL_WIDTH = 33
     };
-    fputs("       append SESSIONS [TARGET] --duration T [options]\n", stream);
+    fputs("       append SESSIONS [RECORDS] [TARGET] --duration T [options]\n", stream);
     for (size_t i = 1; i < command_table_size; i++) {
         const char *usage = command_table[i].usage;
         const bool is_long = strlen(usage) > CALL_WIDTH;
@@ -59,9 +60,10 @@ static void print_group(const struct option_group *group, enum command command, 
             fprintf(stream, "\n%s\n", group->title);
         }
         has_title = true;
-        char form[48];
-        snprintf(form, sizeof form, "--%s%s%s", entry->name, entry->argument == NULL ? "" : " ",
-                 entry->argument == NULL ? "" : entry->argument);
+        char form[48], letter[] = " (-?)";
+        letter[3] = option_letter(entry);
+        snprintf(form, sizeof form, "--%s%s%s%s", entry->name, entry->argument == NULL ? "" : " ",
+                 entry->argument == NULL ? "" : entry->argument, letter[3] == '\0' ? "" : letter);
         fprintf(stream, "  %-25s %s\n", form, entry->help);
     }
 }
@@ -69,7 +71,8 @@ static void print_group(const struct option_group *group, enum command command, 
 void help_print(enum command command, FILE *stream)
 {
     const struct command_entry *entry = command_table_find(command);
-    fprintf(stream, "%s\nUsage: %s [options]\n", entry->about, entry->usage);
+    fprintf(stream, "%s\nUsage: %s%s\n", entry->about, entry->usage,
+            command == COMMAND_HELP ? "" : " [options]");
     if (command == COMMAND_RUN) {
         print_commands(stream);
     }
@@ -88,4 +91,25 @@ void help_print(enum command command, FILE *stream)
               stream);
     }
     fprintf(stream, "\n%sExample: %s\n", entry->exits, entry->example);
+}
+
+enum exit_code command_help(int argc, char **argv)
+{
+    struct error error;
+    error_clear(&error);
+    const struct command_entry *entry = &command_table[0];
+    if (argc > 2) {
+        error_set(&error, ERROR_USAGE, 0, NULL, "too many operands: use %s",
+                  command_table_find(COMMAND_HELP)->usage);
+        return command_fail(EXIT_CODE_USAGE, &error);
+    }
+    if (argc == 2) {
+        const bool is_own = argv[1][0] == '-'; /* append help --help */
+        entry = command_table_find_name(is_own ? "help" : argv[1], &error);
+    }
+    if (entry == NULL) {
+        return command_fail(EXIT_CODE_USAGE, &error);
+    }
+    help_print(entry->command, stdout);
+    return command_finish_output();
 }

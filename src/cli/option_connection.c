@@ -5,6 +5,7 @@
 #include "base/mono.h"
 #include "cli/option_group.h"
 #include "plan/plan.h"
+#include "plan/url.h"
 
 STORE(store_adapter)
 {
@@ -14,6 +15,18 @@ STORE(store_adapter)
 STORE(store_host)
 {
     return option_store_text("host", value, &options->config.host, error);
+}
+
+/* In MariaDB's client -p is the password: what was given is not shown. */
+STORE(store_port)
+{
+    if (url_parse_port(value, &options->config.port) && options->config.port != 0) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "--port (-p) is not given a number from 1 to 65535; a password goes into "
+              "--password-file FILE or APPEND_PASSWORD");
+    return STATUS_REJECTED;
 }
 
 STORE(store_user)
@@ -32,11 +45,18 @@ STORE(store_password_file)
     }
     size_t length = 0;
     int byte;
+    errno = 0;
     while ((byte = getc(file)) != EOF && byte != '\n' && byte != '\0' &&
            length < sizeof options->password - 1) {
         options->password[length++] = (char)byte;
     }
+    const int number = ferror(file) ? errno : 0; /* a folder can be opened, too */
     fclose(file);
+    if (number != 0) {
+        error_set(error, ERROR_USAGE, number, NULL, "--password-file %s: %s", value,
+                  strerror(number));
+        return STATUS_REJECTED;
+    }
     const bool is_whole = byte == EOF || byte == '\n';
     if (is_whole && length > 0 && options->password[length - 1] == '\r') {
         length--;
@@ -87,10 +107,16 @@ STORE(store_connect_timeout)
     return STATUS_OK;
 }
 
+STORE(store_wait)
+{
+    return option_store_duration("wait", value, OPTION_DAY_NS, &options->config.wait_ns, error);
+}
+
 static const struct option_entry entries[] = {
     {COMMANDS_ALL, "adapter", "NAME", "database behind a port (found out otherwise)",
      store_adapter},
     {COMMANDS_ALL, "host", "NAME", "server's host, or folder of its socket", store_host},
+    {COMMANDS_ALL, "port", "N", "server's port, in place of TARGET", store_port},
     {COMMANDS_ALL, "user", "NAME", "user of the database", store_user},
     {COMMANDS_ALL, "password-file", "FILE", "file whose first line is the password",
      store_password_file},
@@ -102,6 +128,7 @@ static const struct option_entry entries[] = {
      store_connect_concurrency},
     {COMMANDS_ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      store_connect_timeout},
+    {COMMANDS_LOAD, "wait", "T", "wait for the server to let the first session in", store_wait},
 };
 
 const struct option_group option_group_connection = {"Connection", entries,

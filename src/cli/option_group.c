@@ -1,6 +1,7 @@
 #include "cli/option_group.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mono.h"
 #include "base/units.h"
@@ -9,6 +10,24 @@ bool option_is_of(const struct option_entry *entry, enum command command)
 {
     const bool is_of_runs = (entry->commands & (COMMAND_RUN | COMMAND_RUN_ALONE)) == COMMAND_RUN;
     return (entry->commands & command) != 0 || (command == COMMAND_SWEEP && is_of_runs);
+}
+
+/* Those of pgbench, with its meanings; whoever comes from there or from psql has them in the
+ * fingers. A letter that means something else there stays free. */
+char option_letter(const struct option_entry *entry)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } letters[] = {{'c', "sessions"}, {'d', "database"}, {'h', "host"},
+                   {'p', "port"},     {'P', "progress"}, {'q', "quiet"},
+                   {'T', "duration"}, {'U', "user"},     {'V', "version"}};
+    for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
+        if (strcmp(letters[i].name, entry->name) == 0) {
+            return letters[i].letter;
+        }
+    }
+    return '\0';
 }
 
 enum status option_refuse(struct error *error, const char *option, const char *value,

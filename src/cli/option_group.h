@@ -42,6 +42,9 @@ extern const struct option_group option_group_observe;
 /* True when the command takes the option. A sweep takes what its runs do. */
 bool option_is_of(const struct option_entry *entry, enum command command);
 
+/* The letter of an option that has one, as -U of --user; else 0. */
+char option_letter(const struct option_entry *entry);
+
 /* One line an option: the names of the parameters are always the same. */
 #define STORE(function)                                                                            \
     static enum status function(struct options *options, const char *value, struct error *error)

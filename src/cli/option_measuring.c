@@ -35,6 +35,19 @@ STORE(store_out)
     return option_store_text("out", value, &options->config.out, error);
 }
 
+STORE(store_progress)
+{
+    int64_t interval_ns;
+    if (option_store_duration("progress", value, OPTION_DAY_NS, &interval_ns, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    if (interval_ns < MONO_NS_PER_S) {
+        return option_refuse(error, "progress", value, "at least 1 s");
+    }
+    options->config.progress_ns = interval_ns;
+    return STATUS_OK;
+}
+
 STORE(store_quiet)
 {
     (void)value;
@@ -85,13 +98,15 @@ static const struct option_entry entries[] = {
      store_server_cgroup},
     {COMMANDS_LOAD, "out", "DIR", "folder of the files (append-runs/...)", store_out},
     {COMMAND_REPORT, "out", "FILE", "the page (report.html)", store_out},
-    {COMMANDS_ALL, "quiet", NULL, "no progress (also -q)", store_quiet},
+    {COMMAND_RUN | COMMAND_RUN_ALONE, "progress", "T", "a line of progress every T",
+     store_progress},
+    {COMMANDS_ALL, "quiet", NULL, "no progress", store_quiet},
     {COMMANDS_ALL | COMMAND_COMPARE | COMMAND_REPORT, "json", NULL,
      "report as JSON on standard output", store_json},
     {COMMAND_RUN | COMMAND_RUN_ALONE, "plan", NULL, "print the plan and end", store_plan},
     {COMMAND_RUN | COMMAND_RUN_ALONE, "version", NULL, "print versions and end", store_version},
-    {COMMANDS_ALL | COMMAND_COMPARE | COMMAND_REPORT, "help", NULL, "print this text (also -h)",
-     store_help},
+    {COMMANDS_ALL | COMMAND_COMPARE | COMMAND_REPORT, "help", NULL,
+     "print this text (also -h alone)", store_help},
 };
 
 const struct option_group option_group_measuring = {"Measuring and reporting", entries,

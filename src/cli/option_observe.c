@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "base/moment.h"
-#include "base/units.h"
 #include "cli/option_group.h"
 #include "plan/plan.h"
+#include "plan/url.h"
 
 enum {
     CONTAINER_NAME_MAX = 100
@@ -38,22 +38,21 @@ STORE(store_mark)
 STORE(store_metrics)
 {
     struct config *config = &options->config;
-    const char *colon = strrchr(value, ':');
-    const char *host = colon == NULL ? "127.0.0.1" : value;
-    size_t length = colon == NULL ? strlen(host) : (size_t)(colon - value);
-    const bool is_bracketed = length >= 2 && host[0] == '[' && host[length - 1] == ']';
-    host += is_bracketed ? 1 : 0;
-    length -= is_bracketed ? 2 : 0;
-    uint64_t port;
-    if (length == 0 || length >= sizeof config->metrics_host ||
-        (!is_bracketed && memchr(host, ':', length) != NULL) ||
-        !units_parse_count(colon == NULL ? value : colon + 1, UINT16_MAX, &port) || port == 0) {
+    const char *host;
+    size_t length;
+    uint16_t port;
+    if (!url_parse_place(value, &host, &length, &port) || port == 0 ||
+        length >= sizeof config->metrics_host) {
         return option_refuse(error, "metrics", value,
                              "PORT or HOST:PORT (9464, 0.0.0.0:9464, [::1]:9464)");
     }
+    if (length == 0) {
+        host = "127.0.0.1";
+        length = strlen(host);
+    }
     memcpy(config->metrics_host, host, length);
     config->metrics_host[length] = '\0';
-    config->metrics_port = (uint16_t)port;
+    config->metrics_port = port;
     return STATUS_OK;
 }
 

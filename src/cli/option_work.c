@@ -115,6 +115,12 @@ STORE(store_duration_option)
                                  &options->config.duration_ns, error);
 }
 
+STORE(store_sessions)
+{
+    return option_store_count("sessions", value, PLAN_SESSIONS_MAX, &options->config.sessions,
+                              error);
+}
+
 STORE(store_stack_size)
 {
     if (units_parse_bytes(value, UINT64_C(1) << 30, &options->config.stack_bytes) &&
@@ -125,6 +131,8 @@ STORE(store_stack_size)
 }
 
 static const struct option_entry entries[] = {
+    {COMMAND_RUN | COMMAND_RUN_ALONE | COMMAND_CHECK, "sessions", "N",
+     "sessions, in place of the operand", store_sessions},
     {COMMANDS_LOAD, "table", "NAME", "table to append to (syslog_table)", store_table},
     {COMMANDS_LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
      store_schema_file},
@@ -143,7 +151,7 @@ static const struct option_entry entries[] = {
      store_skip_columns},
     {COMMANDS_LOAD, "seed", "N", "repeat the rows of an earlier run", store_seed},
     {COMMAND_RUN, "rate", "N", "rows/s in all, on a fixed schedule (no limit)", store_rate},
-    {COMMAND_RUN | COMMAND_RUN_ALONE, "duration", "T", "append for a time, not a number of rows",
+    {COMMAND_RUN, "duration", "T", "append no longer than T, with or without RECORDS",
      store_duration_option},
     {COMMANDS_ALL, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
      store_stack_size},

@@ -23,6 +23,7 @@ enum command {
     COMMAND_SWEEP = 8,
     COMMAND_REPORT = 16,
     COMMAND_COMPARE = 32,
+    COMMAND_HELP = 128,
     COMMAND_RUN_ALONE = 64, /* beside COMMAND_RUN: an option that the runs of a sweep do not take */
 };
 enum {
@@ -60,6 +61,7 @@ struct options {
     bool is_report;      /* --report: report.html is written when the run has ended */
     bool is_text_charts; /* --text */
     bool is_png_charts;  /* --png */
+    bool is_all_charts;  /* --all */
     char password[256];
     struct expectations expectations;       /* of a run */
     const char *junit;                      /* file for the outcome as JUnit XML; NULL: none */

@@ -64,7 +64,11 @@ static void bash_value(const struct option_entry *entry, const char *title, void
         return;
     }
     FILE *stream = writer->stream;
-    fprintf(stream, "    %u:--%s)", (unsigned)writer->command, entry->name);
+    fprintf(stream, "    %u:--%s", (unsigned)writer->command, entry->name);
+    if (option_letter(entry) != '\0') {
+        fprintf(stream, "|%u:-%c", (unsigned)writer->command, option_letter(entry));
+    }
+    fputc(')', stream);
     switch (offer_of(entry)) {
     case OFFER_NOTHING:
         fputs(" return ;;\n", stream);
@@ -95,6 +99,9 @@ static void bash_name(const struct option_entry *entry, const char *title, void 
     (void)title;
     if (option_is_of(entry, writer->command)) {
         fprintf(writer->stream, "--%s ", entry->name);
+    }
+    if (option_is_of(entry, writer->command) && option_letter(entry) != '\0') {
+        fprintf(writer->stream, "-%c ", option_letter(entry));
     }
 }
 
@@ -129,7 +136,8 @@ void docs_write_bash(FILE *stream)
         fputs("' ;;\n", stream);
     }
     fputs("        esac\n"
-          "        [ \"$COMP_CWORD\" -ne 1 ] || [[ $current == -* ]] || words='",
+          "        [ \"$COMP_CWORD\" -ne 1 ] && [[ $before != help ]] || [[ $current == -* ]] ||\n"
+          "            words='",
           stream);
     for (size_t i = 1; i < command_table_size; i++) {
         fprintf(stream, "%s ", command_table[i].name);
@@ -168,7 +176,11 @@ static void zsh_option(const struct option_entry *entry, const char *title, void
     if (!option_is_of(entry, writer->command)) {
         return;
     }
-    fprintf(stream, "            '*--%s[", entry->name);
+    if (option_letter(entry) == '\0') {
+        fprintf(stream, "            '*--%s[", entry->name);
+    } else {
+        fprintf(stream, "            '*'{-%c,--%s}'[", option_letter(entry), entry->name);
+    }
     zsh_text(stream, entry->help);
     fputc(']', stream);
     if (entry->argument != NULL) {
@@ -224,7 +236,8 @@ void docs_write_zsh(FILE *stream)
         fputs("        )\n        ;;\n", stream);
     }
     fputs("    esac\n"
-          "    if (( CURRENT == 2 )) && [[ ${words[CURRENT]} != -* ]]; then\n"
+          "    if (( CURRENT == 2 )) && [[ ${words[CURRENT]} != -* ]] || [[ $command == help ]]; "
+          "then\n"
           "        _describe -t commands command commands\n"
           "        return\n"
           "    fi\n"

@@ -57,15 +57,16 @@ static void put_usage(FILE *stream, const char *usage)
         }
         word += length;
     }
-    fputs(".Op Ar options\n", stream);
 }
 
 static void put_synopsis(FILE *stream)
 {
     for (size_t i = 0; i < command_table_size; i++) {
         put_usage(stream, command_table[i].usage);
+        fputs(command_table[i].command == COMMAND_HELP ? "" : ".Op Ar options\n", stream);
         if (command_table[i].command == COMMAND_RUN) {
-            put_usage(stream, "append SESSIONS [TARGET] --duration T");
+            put_usage(stream, "append SESSIONS [RECORDS] [TARGET] --duration T");
+            fputs(".Op Ar options\n", stream);
         }
     }
 }
@@ -128,6 +129,9 @@ static void put_option(const struct option_entry *entry, const char *title, void
     fprintf(stream, ".It Fl -%s", entry->name);
     if (entry->argument != NULL) {
         fprintf(stream, " Ar %s", entry->argument);
+    }
+    if (option_letter(entry) != '\0') {
+        fprintf(stream, " , Fl %c", option_letter(entry));
     }
     fputc('\n', stream);
     put_text(stream, entry->help, true);

@@ -44,10 +44,11 @@ static uint64_t room_of(const struct limit *limit)
     return limit->allowed > limit->used ? limit->allowed - limit->used : 0;
 }
 
-/* Reading took a moment, in which others may have come and gone. */
+/* No room for one more session. Reading took a moment, in which others may have come and gone. */
 static bool is_full(const struct limit *limit)
 {
-    return limit->allowed != LIMIT_NONE && room_of(limit) <= limit->allowed / 1000 + 2;
+    return limit->allowed != LIMIT_NONE &&
+           room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
 static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,

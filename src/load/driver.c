@@ -240,9 +240,12 @@ void driver_add_outcome(struct session_ledger *sessions, enum session_outcome ou
     ++*ledger_entry(sessions, outcome);
 }
 
+/* What the time was over for was not due. */
 static struct row_ledger rows_of(const struct session *session)
 {
-    const uint64_t planned = session->quota == UINT64_MAX ? session->begun : session->quota;
+    const bool is_timed =
+        session->quota == UINT64_MAX || gate_reason(&session->load->gate) == STOP_DURATION;
+    const uint64_t planned = is_timed ? session->begun : session->quota;
     const uint64_t answered = session->acknowledged + session->rejected + session->in_doubt;
     return (struct row_ledger){
         .planned = planned,
@@ -341,6 +344,29 @@ static void sum_up(struct driver *driver)
     driver_sum_up_times(&driver->load, config, result);
 }
 
+/* With a rate: batches that were due and sent, and those that were not, from sessions that were
+ * blocked, dropped or never there. */
+static void sum_up_batches(struct driver *driver)
+{
+    const struct gate *gate = &driver->load.gate;
+    struct batch_ledger *batches = &driver->result->batches;
+    if (driver->config->plan->rate_rows_per_s == 0 || gate->go_ns == 0) {
+        return;
+    }
+    int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : atomic_load(&driver->load.last_work_ns);
+    if (driver->result->stop_reason == STOP_DURATION) {
+        end_ns = gate->go_ns + driver->config->plan->duration_ns;
+    }
+    for (unsigned i = 0; i < driver->total; i++) {
+        struct session *session = &driver->sessions[i];
+        const int64_t waited_until_ns =
+            session->work_end_ns > end_ns ? session->work_end_ns : end_ns;
+        batches->sent += session->batches;
+        batches->not_sent += workload_count_unsent(session, end_ns, waited_until_ns);
+    }
+    batches->due = batches->sent + batches->not_sent;
+}
+
 static bool allocate(struct driver *driver)
 {
     struct result *result = driver->result;
@@ -377,6 +403,7 @@ enum status driver_run(const struct driver_config *config, struct result *result
     }
     run_sessions(&driver);
     sum_up(&driver);
+    sum_up_batches(&driver);
     driver_fini_load(&driver.load);
     free(driver.sessions);
     return STATUS_OK;

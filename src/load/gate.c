@@ -81,6 +81,7 @@ void gate_stop(struct gate *gate, enum stop_reason reason)
     pthread_mutex_lock(&gate->lock);
     if (atomic_load(&gate->state) != GATE_STOP) {
         gate->reason = reason;
+        gate->stop_ns = mono_now_ns();
         atomic_store(&gate->state, GATE_STOP);
         pthread_cond_broadcast(&gate->opened);
         pthread_cond_broadcast(&gate->freed);

@@ -32,6 +32,7 @@ struct gate {
     atomic_int state;       /* enum gate_state; written under lock */
     enum stop_reason reason;
     int64_t go_ns;        /* when the gate was opened; 0 before */
+    int64_t stop_ns;      /* when the state became STOP; 0 before */
     bool has_changed;     /* one of the numbers below, since the main thread last looked */
     unsigned connecting;  /* sessions that hold a slot */
     unsigned waiting;     /* sessions that are connected and wait for GO */

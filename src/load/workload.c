@@ -15,21 +15,72 @@ struct append {
     uint64_t accepted; /* rows that the server acknowledged */
 };
 
-static uint64_t next_batch_rows(const struct session *session)
+/* Of the batch that follows `begun` rows. */
+static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
-    const uint64_t left = session->quota - session->begun;
+    const uint64_t left = session->quota - begun;
     const uint64_t most = session->load->plan->batch_rows;
     return left < most ? left : most;
 }
 
 /* With a rate every row of the run has its moment: the sessions take turns, a batch each. */
-static int64_t intended_start_ns(const struct session *session)
+static int64_t intended_start_ns(const struct session *session, uint64_t begun)
 {
     const struct plan *plan = session->load->plan;
-    const double before = (double)session->begun * plan->sessions +
-                          (double)session->index * (double)next_batch_rows(session);
+    const double before = (double)begun * plan->sessions +
+                          (double)session->index * (double)batch_rows_after(session, begun);
     const double seconds = before / (double)plan->rate_rows_per_s;
     return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
+}
+
+/* The wait of as many batches that would share its bucket, step_ns apart. The sum stays exact. */
+static void record_waits(const struct session *session, int64_t first_ns, double step_ns,
+                         uint64_t count)
+{
+    struct recorder *recorder = session->load->recorder;
+    recorder_record(recorder, session->index, RECORDER_RESPONSE, first_ns);
+    if (count > 1) {
+        recorder_record_times(recorder, session->index, RECORDER_RESPONSE,
+                              first_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
+    }
+}
+
+/* How many batches from one that has waited waited_ns are in its bucket of the histogram and before
+ * the end for sure, each of the full size. At least 1. */
+static uint64_t count_alike(int64_t waited_ns, int64_t left_ns, double step_ns, uint64_t full)
+{
+    const int64_t lowest_ns = waited_ns < HISTOGRAM_LIMIT_NS
+                                  ? histogram_bucket_low_ns(histogram_bucket(waited_ns))
+                                  : HISTOGRAM_LIMIT_NS;
+    const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
+    /* the last one is left to the exact moment */
+    const double alike = (double)room_ns / step_ns - 1;
+    if (alike < 1 || full < 1) {
+        return 1;
+    }
+    return alike < (double)full ? (uint64_t)alike : full;
+}
+
+uint64_t workload_count_unsent(struct session *session, int64_t end_ns, int64_t waited_until_ns)
+{
+    const struct plan *plan = session->load->plan;
+    const double step_ns = (double)plan->batch_rows * plan->sessions /
+                           (double)plan->rate_rows_per_s * (double)MONO_NS_PER_S;
+    uint64_t unsent = 0;
+    for (uint64_t begun = session->begun; begun < session->quota;) {
+        const int64_t due_ns = intended_start_ns(session, begun);
+        if (due_ns >= end_ns) {
+            break;
+        }
+        const int64_t waited_ns = waited_until_ns - due_ns;
+        const uint64_t full = (session->quota - begun) / plan->batch_rows;
+        const uint64_t count = count_alike(waited_ns, end_ns - due_ns, step_ns, full);
+        record_waits(session, waited_ns, step_ns, count);
+        begun += count > 1 ? count * plan->batch_rows : batch_rows_after(session, begun);
+        unsent += count;
+    }
+    session_add(session, RECORDER_UNANSWERED, unsent);
+    return unsent;
 }
 
 /* Hands the next rows of the append over. The memory for them is borrowed for no longer than that:
@@ -136,15 +187,19 @@ static void account(struct session *session, const struct append *append, enum s
     }
 }
 
+/* Of a batch that was acknowledged, or is in doubt: then it has waited at least that long. */
 static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
-                         int64_t end_ns)
+                         int64_t end_ns, bool is_answered)
 {
     struct recorder *recorder = session->load->recorder;
-    recorder_record(recorder, session->index, RECORDER_APPEND, end_ns - start_ns);
+    if (is_answered) {
+        recorder_record(recorder, session->index, RECORDER_APPEND, end_ns - start_ns);
+    }
     if (intended_ns == 0) {
         return;
     }
     recorder_record(recorder, session->index, RECORDER_RESPONSE, end_ns - intended_ns);
+    session_add(session, RECORDER_UNANSWERED, is_answered ? 0 : 1);
     if (start_ns - intended_ns > SESSION_LATE_NS) {
         session->batches_late++;
     }
@@ -152,7 +207,8 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
-    struct append append = {.first_row = session->begun, .rows = next_batch_rows(session)};
+    struct append append = {.first_row = session->begun,
+                            .rows = batch_rows_after(session, session->begun)};
     struct error error;
     error_clear(&error);
     bool is_begun;
@@ -187,8 +243,8 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
                       &error);
     }
     account(session, &append, status, end_ns);
-    if (status == STATUS_OK) {
-        record_times(session, intended_ns, start_ns, end_ns);
+    if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
+        record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
     return session->is_refused ? STATUS_LOST : status;
 }
@@ -245,8 +301,11 @@ static enum status append_then_read(struct session *session)
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (plan->rate_rows_per_s > 0) {
-        intended_ns = intended_start_ns(session);
-        if (!gate_sleep_until(&session->load->gate, intended_ns)) {
+        intended_ns = intended_start_ns(session, session->begun);
+        /* what is due when the time is over waits for nothing but STOP */
+        const bool is_due =
+            plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
+        if (!gate_sleep_until(&session->load->gate, is_due ? intended_ns : INT64_MAX)) {
             return STATUS_OK;
         }
     }

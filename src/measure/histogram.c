@@ -54,6 +54,11 @@ void histogram_record(struct histogram *histogram, int64_t ns)
     }
 }
 
+uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < UINT64_MAX - b_ns ? a_ns + b_ns : UINT64_MAX;
+}
+
 void histogram_add(struct histogram *into, const struct histogram *from)
 {
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
@@ -61,7 +66,7 @@ void histogram_add(struct histogram *into, const struct histogram *from)
     }
     into->overflow += from->overflow;
     into->total += from->total;
-    into->sum_ns += from->sum_ns;
+    into->sum_ns = histogram_sum_ns(into->sum_ns, from->sum_ns);
     if (from->max_ns > into->max_ns) {
         into->max_ns = from->max_ns;
     }

@@ -24,8 +24,8 @@ struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
     uint64_t overflow; /* values of HISTOGRAM_LIMIT_NS and more */
     uint64_t total;    /* all values, overflow included */
-    uint64_t sum_ns;
-    int64_t max_ns; /* exact; 0 when empty */
+    uint64_t sum_ns;   /* stops at UINT64_MAX, 584 years: batches that are never sent add up */
+    int64_t max_ns;    /* exact; 0 when empty */
 };
 
 /* Bucket of a value. `ns` is taken as 0 when negative and must be below HISTOGRAM_LIMIT_NS. */
@@ -37,6 +37,8 @@ int64_t histogram_bucket_high_ns(size_t bucket);
 
 void histogram_clear(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t ns);
+
+uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
 
 /* into += from. */
 void histogram_add(struct histogram *into, const struct histogram *from);

@@ -149,16 +149,36 @@ static void raise_max(_Atomic int64_t *max, int64_t value)
     }
 }
 
+static void raise_sum(_Atomic uint64_t *sum_ns, uint64_t value, uint64_t times)
+{
+    const uint64_t more_ns = times > 0 && value > UINT64_MAX / times ? UINT64_MAX : value * times;
+    uint64_t seen_ns = atomic_load_explicit(sum_ns, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(sum_ns, &seen_ns,
+                                                  histogram_sum_ns(seen_ns, more_ns),
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
 void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
                      int64_t ns)
+{
+    recorder_record_times(recorder, session, histogram, ns, 1);
+}
+
+void recorder_record_times(struct recorder *recorder, unsigned session,
+                           enum recorder_histogram histogram, int64_t ns, uint64_t times)
 {
     struct live_histogram *live = &recorder->shards[session & recorder->mask].histograms[histogram];
     const int64_t value = ns < 0 ? 0 : ns;
     raise_max(&live->max_ns, value);
     _Atomic uint64_t *count =
         value < HISTOGRAM_LIMIT_NS ? &live->counts[histogram_bucket(value)] : &live->overflow;
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&live->sum_ns, (uint64_t)value, memory_order_relaxed);
+    atomic_fetch_add_explicit(count, times, memory_order_relaxed);
+    if (times == 1) {
+        atomic_fetch_add_explicit(&live->sum_ns, (uint64_t)value, memory_order_relaxed);
+    } else {
+        raise_sum(&live->sum_ns, (uint64_t)value, times);
+    }
 }
 
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
@@ -180,7 +200,8 @@ static void add_live(struct histogram *into, struct live_histogram *live)
     const uint64_t overflow = atomic_load_explicit(&live->overflow, memory_order_relaxed);
     into->overflow += overflow;
     into->total += overflow;
-    into->sum_ns += atomic_load_explicit(&live->sum_ns, memory_order_relaxed);
+    into->sum_ns =
+        histogram_sum_ns(into->sum_ns, atomic_load_explicit(&live->sum_ns, memory_order_relaxed));
     const int64_t max_ns = atomic_load_explicit(&live->max_ns, memory_order_relaxed);
     if (max_ns > into->max_ns) {
         into->max_ns = max_ns;

@@ -23,7 +23,8 @@
 enum recorder_histogram {
     RECORDER_CONNECT,   /* a session's first open called -> returned, successful ones */
     RECORDER_APPEND,    /* append_open called -> append_close returned, acknowledged ones */
-    RECORDER_RESPONSE,  /* intended start -> append_close returned; only with a rate */
+    RECORDER_RESPONSE,  /* intended start -> append_close returned, acknowledged ones, only with a
+                           rate; -> given up where no answer came, which is a lower bound */
     RECORDER_COUNT,     /* count or query called -> returned, successful ones */
     RECORDER_RECONNECT, /* a later open called -> returned, successful ones: after a loss, and with
                            --churn. Apart from the first, which all sessions make at once */
@@ -52,6 +53,7 @@ enum recorder_counter {
     RECORDER_COUNTS_FAILED,
     RECORDER_BUSY_RETRIES,   /* appends begun again because the database was busy */
     RECORDER_REFUSALS,       /* appends refused by a read-only server, to be sent again */
+    RECORDER_UNANSWERED,     /* batches whose response time is a lower bound: no answer came */
     RECORDER_FRESH_CHECKS,   /* counts that were held against the session's own rows */
     RECORDER_FRESH_BEHIND,   /* count below rows before the run + own acknowledged rows */
     RECORDER_FRESH_BACKWARD, /* count below an earlier count of the same session */
@@ -79,6 +81,9 @@ void recorder_add(struct recorder *recorder, unsigned session, enum recorder_cou
                   uint64_t n);
 void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
                      int64_t ns);
+/* As often as `times` says. */
+void recorder_record_times(struct recorder *recorder, unsigned session,
+                           enum recorder_histogram histogram, int64_t ns, uint64_t times);
 
 /* Prepares room for the progress of each session, 0 … count-1: once a recorder, before the first
  * session, also while another thread takes snapshots. False: out of memory. */

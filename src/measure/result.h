@@ -50,6 +50,7 @@ struct result {
 
     struct session_ledger sessions;
     struct row_ledger rows;
+    struct batch_ledger batches; /* all 0 without a rate */
     struct verification verification;
     struct row_verification row_verification;
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
@@ -81,6 +82,19 @@ struct result {
 
 const char *stop_reason_name(enum stop_reason reason);
 const char *verdict_name(enum verdict verdict); /* "VALID", ... */
+
+enum {
+    RESULT_LOST_BYTES = 64
+};
+
+/* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
+uint64_t result_lost_at_most(const struct result *result);
+
+/* The same in words, as far as is known: "3", "up to 3", "2 to 3". */
+const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES]);
+
+/* Rows in the table that this run cannot have written, as far as is known. */
+uint64_t result_surplus(const struct result *result);
 
 /* What the judgement needs to know of the run beside its result. */
 struct judge_context {

@@ -29,6 +29,7 @@ struct sampler {
     struct resources resources;
     struct sample sample; /* the latest */
     bool has_sample;
+    int64_t work_start_ns; /* as in struct sampler_progress */
 };
 
 /* What the thread was woken for. */
@@ -105,6 +106,7 @@ static void take(struct sampler *sampler, bool is_interval_due, bool is_sample_d
             .interval = &interval,
             .sample = sampler->has_sample ? &sampler->sample : NULL,
             .total = intervals_total(&sampler->intervals),
+            .work_start_ns = sampler->work_start_ns,
         };
         sink->on_progress(sink->context, &progress);
     }
@@ -127,6 +129,7 @@ static void *run_sampler(void *argument)
             return NULL;
         }
         if (wake_up.is_marked) {
+            sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
             resources_begin_work(&sampler->resources);
         }
         const int64_t now_ns = mono_now_ns();
@@ -181,6 +184,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         return NULL;
     }
     sampler->config = *config;
+    sampler->work_start_ns = -1;
     if (sampler->config.sample_interval_ns <= 0) {
         sampler->config.sample_interval_ns = SAMPLE_DEFAULT_NS;
     }

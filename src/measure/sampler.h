@@ -67,6 +67,7 @@ struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
     uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
@@ -78,6 +79,7 @@ struct sampler_progress {
     const struct interval *interval;
     const struct sample *sample; /* the latest; NULL before the first */
     const struct recorder_snapshot *total;
+    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
 };
 
 /* Called on the sampler's thread. `on_sample` after each sample, `on_progress` after each

@@ -48,10 +48,11 @@ struct mark {
 
 struct config {
     uint64_t sessions;
-    uint64_t records;    /* 0 with a duration */
+    uint64_t records;    /* 0: a duration alone */
     const char *target;  /* port, URL or NULL */
     const char *adapter; /* NULL = from the target */
     const char *host;
+    uint16_t port; /* 0 = from the target */
     const char *user;
     const char *password;         /* from a file; never from the command line */
     const char *default_password; /* from the environment; the URL's and the file's win */
@@ -73,9 +74,10 @@ struct config {
     bool has_seed;
     uint64_t seed;
     uint64_t rate_rows_per_s; /* 0 = as fast as it goes */
-    int64_t duration_ns;      /* 0 = until the rows are in */
+    int64_t duration_ns;      /* at most; 0 = until the rows are in */
     uint64_t connect_concurrency;
     int64_t connect_timeout_ns;
+    int64_t wait_ns; /* how long the server may take to let a session in; 0 = it is there */
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
@@ -103,6 +105,7 @@ struct config {
     char metrics_host[CONFIG_HOST_BYTES]; /* on which metrics are served */
     uint16_t metrics_port;                /* 0 = they are not */
     const char *out;
+    int64_t progress_ns; /* a line of progress every so often; 0 = as is usual */
     bool is_quiet;
     bool is_json;
     uint64_t stack_bytes; /* 0 = what the adapter needs */

@@ -30,7 +30,7 @@ static unsigned least_sessions(const struct config *config)
 
 static enum exit_code check_counts(const struct config *config, struct error *error)
 {
-    if (config->duration_ns == 0 && config->records < config->sessions) {
+    if ((config->duration_ns == 0 || config->records > 0) && config->records < config->sessions) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%" PRIu64 " records are fewer than %" PRIu64
                   " sessions: every session appends at least one row",
@@ -89,6 +89,7 @@ static enum exit_code check_options(const struct plan *plan, const struct config
         bool is_given;
     } server_options[] = {
         {"--host", config->host != NULL},
+        {"--port", config->port != 0},
         {"--user", config->user != NULL},
         {"--database", config->database != NULL},
         {"--schema", config->schema != NULL},
@@ -99,8 +100,9 @@ static enum exit_code check_options(const struct plan *plan, const struct config
     for (size_t i = 0; i < sizeof server_options / sizeof server_options[0]; i++) {
         if (is_embedded && server_options[i].is_given) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s does not apply to %s, which runs inside this program",
-                      server_options[i].option, plan->adapter->name);
+                      "%s does not apply to %s, which runs inside this program%s",
+                      server_options[i].option, plan->adapter->name,
+                      config->target == NULL ? ": name a server with TARGET or --port" : "");
             return EXIT_CODE_USAGE;
         }
     }
@@ -263,7 +265,7 @@ static enum exit_code choose_folder(struct plan *plan, const struct config *conf
         char extent[48];
         if (plan->is_search) {
             snprintf(extent, sizeof extent, "find-max");
-        } else if (plan->duration_ns > 0) {
+        } else if (plan->records == 0) {
             snprintf(extent, sizeof extent, "%ux%.0fs", plan->sessions,
                      (double)plan->duration_ns / (double)MONO_NS_PER_S);
         } else {
@@ -293,7 +295,7 @@ void plan_choose_seed(struct plan *plan)
 static void copy_settings(struct plan *plan, const struct config *config)
 {
     plan->sessions = (unsigned)config->sessions;
-    plan->records = config->duration_ns > 0 ? 0 : config->records;
+    plan->records = config->records;
     plan->batch_rows = config->batch_rows;
     plan->read_mode = config->read_mode;
     plan->read_sql = config->read_sql;
@@ -304,6 +306,8 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->rate_rows_per_s = config->rate_rows_per_s;
     plan->duration_ns = config->duration_ns;
     plan->connect_concurrency = (unsigned)config->connect_concurrency;
+    plan->wait_ns = config->wait_ns;
+    plan->wait_until_ns = mono_now_ns() + config->wait_ns;
     plan->sample_interval_ns = config->sample_interval_ns;
     plan->server_pid = config->server_pid;
     plan->server_cgroup = config->server_cgroup;
@@ -322,6 +326,7 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->metrics_file = config->metrics_file;
     memcpy(plan->metrics_host, config->metrics_host, sizeof plan->metrics_host);
     plan->metrics_port = config->metrics_port;
+    plan->progress_ns = config->progress_ns;
     plan->is_quiet = config->is_quiet;
     plan->is_json = config->is_json;
 }
@@ -385,7 +390,7 @@ void plan_fini(struct plan *plan)
 
 uint64_t plan_quota(const struct plan *plan, unsigned session)
 {
-    if (plan->duration_ns > 0) {
+    if (plan->records == 0) {
         return UINT64_MAX;
     }
     return plan->records / plan->sessions + (session < plan->records % plan->sessions ? 1 : 0);
@@ -396,9 +401,8 @@ static void print_quotas(const struct plan *plan, FILE *stream)
     enum {
         SHOWN_ONE_BY_ONE = 20
     };
-    if (plan->duration_ns > 0) {
-        fprintf(stream, "quotas: none, sessions append for %.3f s\n",
-                (double)plan->duration_ns / (double)MONO_NS_PER_S);
+    if (plan->records == 0) {
+        fputs("quotas: none\n", stream);
         return;
     }
     const uint64_t least = plan->records / plan->sessions;
@@ -444,8 +448,12 @@ void plan_print(const struct plan *plan, FILE *stream)
         fprintf(stream, "values: %s\n", plan->values);
     }
     fprintf(stream, "sessions: %u\n", plan->sessions);
-    if (plan->duration_ns == 0) {
+    if (plan->records > 0) {
         fprintf(stream, "records: %s\n", units_format_count(plan->records, rows));
+    }
+    if (plan->duration_ns > 0) {
+        fprintf(stream, "duration: at most %.3f s\n",
+                (double)plan->duration_ns / (double)MONO_NS_PER_S);
     }
     print_quotas(plan, stream);
     fprintf(stream, "batch: %" PRIu64 " rows\n", plan->batch_rows);

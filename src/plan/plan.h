@@ -27,7 +27,7 @@ struct plan {
     char display_target[512]; /* for reports: without the password */
 
     unsigned sessions;
-    uint64_t records; /* 0 with a duration */
+    uint64_t records; /* 0: a duration alone */
     uint64_t batch_rows;
     enum read_mode read_mode;
     const char *read_sql;
@@ -37,7 +37,7 @@ struct plan {
     bool is_seed_given; /* by the user */
     int16_t run_tag;    /* marks the rows of this run: a hash of the seed, 1 … 32,767 */
     uint64_t rate_rows_per_s;
-    int64_t duration_ns;
+    int64_t duration_ns; /* at most; 0 = until the rows are in */
 
     const char *table_name;
     bool is_default_table; /* made from the built-in DDL when it is missing */
@@ -48,6 +48,8 @@ struct plan {
     const char *values;
 
     unsigned connect_concurrency;
+    int64_t wait_ns;       /* how long the server may take to let a session in; 0 = it is there */
+    int64_t wait_until_ns; /* monotonic */
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
@@ -70,6 +72,7 @@ struct plan {
     uint16_t metrics_port; /* 0 = metrics are not served */
 
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
+    int64_t progress_ns;              /* 0 = as is usual */
     bool is_quiet;
     bool is_json;
 
@@ -90,7 +93,7 @@ void plan_choose_seed(struct plan *plan);
 void plan_print(const struct plan *plan, FILE *stream);
 
 /* Rows that session 0 … sessions-1 appends: the records spread evenly, the first ones take one of
- * the remainder each. UINT64_MAX with a duration. */
+ * the remainder each. UINT64_MAX where no number of records is asked for. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 #endif

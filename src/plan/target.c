@@ -7,8 +7,10 @@
 #include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/units.h"
 #include "plan/url.h"
 
+#define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 #define LOCAL_HOST "127.0.0.1"
 
 /* A server that says nothing for so long will not be recognised. */
@@ -40,6 +42,13 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
     return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
+static enum exit_code interrupted(struct error *error)
+{
+    error_clear(error);
+    error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+    return EXIT_CODE_INTERRUPTED;
+}
+
 /* Asks the adapters that can tell: those whose port it usually is, or the others. The names of
  * those that could not tell go to *tried. */
 static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buffer *tried,
@@ -60,7 +69,6 @@ static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buff
             return EXIT_CODE_OK;
         }
         if (interrupt_requested()) {
-            error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
             return EXIT_CODE_INTERRUPTED;
         }
         if (status == STATUS_LOST) {
@@ -86,7 +94,24 @@ static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buff
     return EXIT_CODE_SERVER;
 }
 
-static enum exit_code recognise(struct plan *plan, struct error *error)
+bool target_wait(const struct plan *plan, struct error *error)
+{
+    if (plan->wait_ns == 0 || interrupt_requested()) {
+        return false;
+    }
+    if (mono_now_ns() < plan->wait_until_ns) {
+        mono_sleep(WAIT_PAUSE_NS);
+        return !interrupt_requested();
+    }
+    const struct error last = *error;
+    char text[UNITS_TEXT_BYTES];
+    error_clear(error);
+    error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s: %s",
+              units_format_ns(plan->wait_ns, text), last.text);
+    return false;
+}
+
+static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     struct buffer tried;
     buffer_init(&tried);
@@ -99,15 +124,50 @@ static enum exit_code recognise(struct plan *plan, struct error *error)
     return code;
 }
 
-static enum exit_code resolve_port(struct plan *plan, const struct config *config, uint16_t port,
+static enum exit_code recognise(struct plan *plan, struct error *error)
+{
+    for (;;) {
+        const enum exit_code code = recognise_once(plan, error);
+        if (code != EXIT_CODE_SERVER || error->kind == ERROR_UNSUPPORTED ||
+            !target_wait(plan, error)) {
+            return interrupt_requested() ? interrupted(error) : code;
+        }
+        error_clear(error);
+    }
+}
+
+/* The option for one place contradicts the target that names another. */
+static enum exit_code refuse_place(const char *option, const struct config *config,
                                    struct error *error)
 {
-    if (port == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "port '%s' is not in 1 … 65535", config->target);
+    error_set(error, ERROR_USAGE, 0, NULL, "--%s contradicts the target '%.100s': leave one out",
+              option, config->target);
+    return EXIT_CODE_USAGE;
+}
+
+/* A port, with or without a host: by the target, or by the options alone. */
+static enum exit_code resolve_place(struct plan *plan, const struct config *config,
+                                    const char *host, size_t length, struct error *error)
+{
+    if (plan->target.port == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "port '%.100s' is not in 1 … 65535", config->target);
         return EXIT_CODE_USAGE;
     }
+    if (config->port != 0 && config->port != plan->target.port) {
+        return refuse_place("port", config, error);
+    }
+    if (length > 0 && config->host != NULL) {
+        return refuse_place("host", config, error);
+    }
     plan->target.host = config->host == NULL ? LOCAL_HOST : config->host;
-    plan->target.port = port;
+    if (length > 0) {
+        plan->url_text = strndup(host, length);
+        if (plan->url_text == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the target");
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+        plan->target.host = plan->url_text;
+    }
     if (config->adapter == NULL) {
         return recognise(plan, error);
     }
@@ -120,6 +180,33 @@ static enum exit_code resolve_port(struct plan *plan, const struct config *confi
     return code;
 }
 
+/* The adapter of "scheme:..."; NULL: the text has no scheme, or one that nobody knows. */
+static const struct adapter *adapter_of(const char *text)
+{
+    char scheme[64];
+    snprintf(scheme, sizeof scheme, "%.*s", (int)url_scheme_length(text), text);
+    return registry_find(scheme);
+}
+
+/* "postgres:5432" may be a host of that name, "sqlite:5432" is a file. */
+static bool is_text_of_its_own(const struct adapter *adapter)
+{
+    return adapter != NULL &&
+           (adapter->flags & (ADAPTER_FILE | ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0;
+}
+
+void target_redact(const char *text, char *out, size_t size)
+{
+    const struct adapter *adapter = adapter_of(text);
+    if (adapter != NULL && (adapter->flags & ADAPTER_STRING) != 0) {
+        url_redact_string(text, out, size);
+    } else if (is_text_of_its_own(adapter)) {
+        snprintf(out, size, "%s", text);
+    } else {
+        url_redact(text, out, size);
+    }
+}
+
 static enum exit_code resolve_url(struct plan *plan, const struct config *config,
                                   struct error *error)
 {
@@ -129,8 +216,8 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
         char shown[160];
         url_redact(config->target, shown, sizeof shown);
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "target '%s' is not a port or a URL such as postgresql://user@host/db: see "
-                  "append --help",
+                  "target '%s' is not a port, HOST:PORT or a URL such as "
+                  "postgresql://user@host/db: see append --help",
                   shown);
         return EXIT_CODE_USAGE;
     }
@@ -173,6 +260,9 @@ static void apply_options(struct target *target, const struct config *config)
 {
     if (config->host != NULL) {
         target->host = config->host;
+    }
+    if (config->port != 0) {
+        target->port = config->port;
     }
     if (config->user != NULL) {
         target->user = config->user;
@@ -259,12 +349,16 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
     const int64_t timeout_s = (config->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S;
     plan->target.connect_timeout_s = timeout_s < 1 ? 1 : (unsigned)timeout_s;
     enum exit_code code = EXIT_CODE_OK;
-    uint16_t port = 0;
-    if (config->target == NULL) {
+    const char *host = NULL;
+    size_t length = 0;
+    plan->target.port = config->port;
+    if (config->target == NULL && config->port == 0) {
         code = choose_by_name(plan, config->adapter == NULL ? embedded_default : config->adapter,
                               error);
-    } else if (url_parse_port(config->target, &port)) {
-        code = resolve_port(plan, config, port, error);
+    } else if (config->target == NULL ||
+               (!is_text_of_its_own(adapter_of(config->target)) &&
+                url_parse_place(config->target, &host, &length, &plan->target.port))) {
+        code = resolve_place(plan, config, host, length, error);
     } else {
         code = resolve_url(plan, config, error);
     }

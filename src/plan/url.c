@@ -19,6 +19,19 @@ bool url_parse_port(const char *text, uint16_t *port)
     return true;
 }
 
+bool url_parse_place(const char *text, const char **host, size_t *length, uint16_t *port)
+{
+    const char *colon = strrchr(text, ':');
+    const size_t all = colon == NULL ? 0 : (size_t)(colon - text);
+    const bool is_bracketed = all > 2 && text[0] == '[' && text[all - 1] == ']';
+    *host = text + (is_bracketed ? 1 : 0);
+    *length = all - (is_bracketed ? 2 : 0);
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return url_parse_port(colon == NULL ? text : colon + 1, port) &&
+           (colon == NULL || is_bracketed || (all > 0 && strspn(text, allowed) == all));
+}
+
 size_t url_scheme_length(const char *text)
 {
     size_t length = 0;
@@ -32,6 +45,9 @@ size_t url_scheme_length(const char *text)
 /* host, host:port, [v6], [v6]:port, or a list of these (which the client library must read). */
 static bool parse_host(struct url *url, char *text)
 {
+    if (strpbrk(text, "= ") != NULL) {
+        return false; /* a connection string gone astray, maybe with a password */
+    }
     if (strchr(text, ',') != NULL) {
         return true;
     }
@@ -152,7 +168,8 @@ static bool is_secret_key(const char *from, size_t length)
     }
     memcpy(key, from, length);
     key[length] = '\0';
-    return url_decode(key) && (strcmp(key, "password") == 0 || strcmp(key, "sslpassword") == 0);
+    return url_decode(key) &&
+           (strcasestr(key, "password") != NULL || strcasestr(key, "pwd") != NULL);
 }
 
 /* Behind a parameter of a query that is a password; NULL when it is none. A '#' does not end it:
@@ -183,12 +200,18 @@ void url_redact(const char *text, char *out, size_t size)
     /* the last @ of all: a password that was not percent-encoded may hold any character */
     const char *at = strrchr(start, '@');
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
+    /* no user or host has a '=': it is a connection string of some library, with any keys */
+    const char *equals = start + strcspn(start, start == text ? "=" : "=/?#");
     const char *tail = text;
     size_t used = 0;
     while (*tail != '\0' && used + 1 < size) {
         if (colon != NULL && tail >= colon && tail < at) {
             tail = skip_password(colon, at);
             continue;
+        }
+        if (tail == equals && *tail == '=') {
+            used += (size_t)snprintf(out + used, size - used, "=***");
+            break;
         }
         out[used++] = *tail++;
         const bool is_key = out[used - 1] == '?' || out[used - 1] == '&';

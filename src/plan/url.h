@@ -35,7 +35,12 @@ void url_fini(struct url *url);
 /* Length of the scheme in "scheme:…"; 0 when the text does not begin with one. */
 size_t url_scheme_length(const char *text);
 
-/* Writes the URL without its password. */
+/* True for "port", "host:port" and "[v6]:port": the host begins at *host, and *length is 0 when
+ * none is named; *port is 0 when it is no valid one. */
+bool url_parse_place(const char *text, const char **host, size_t *length, uint16_t *port);
+
+/* Writes the URL without its password. Of a text that is none, such as "host=h password=p", only
+ * what comes before the first '=' is shown. */
 void url_redact(const char *text, char *out, size_t size);
 
 /* The same for "scheme:KEY=value;KEY={value};...": only keys of places and users keep their value.

@@ -84,7 +84,9 @@ static void put_ledgers(struct csv *csv, const struct result *result)
     csv_count_if(csv, "rows_before", is_done, verification->rows_before);
     csv_count_if(csv, "rows_after", is_done, verification->rows_after);
     csv_count_if(csv, "rows_lost", is_done, verification->lost);
+    csv_count_if(csv, "rows_lost_at_most", is_done, verification->lost_at_most);
     csv_count_if(csv, "rows_in_doubt_arrived", is_done, verification->in_doubt_arrived);
+    csv_count_if(csv, "rows_rejected_arrived", is_done, verification->rejected_arrived);
     csv_count_if(csv, "rows_surplus", is_done, verification->surplus);
     put_row_verification(csv, &result->row_verification);
 }
@@ -106,9 +108,13 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
-    csv_count_if(csv, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
-    csv_decimal_if(csv, "rate_achieved_percent",
-                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    csv_count_if(csv, "batches_late", has_rate, result->batches_late);
+    csv_count_if(csv, "batches_due", has_rate, result->batches.due);
+    csv_count_if(csv, "batches_sent", has_rate, result->batches.sent);
+    csv_count_if(csv, "batches_not_sent", has_rate, result->batches.not_sent);
+    csv_count_if(csv, "responses_unanswered", has_rate, counters[RECORDER_UNANSWERED]);
+    csv_decimal_if(csv, "rate_achieved_percent", has_rate && result->rate_achieved_percent >= 0,
                    result->rate_achieved_percent, PERCENT_DECIMALS);
 }
 
@@ -157,11 +163,13 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     csv_text(csv, "adapter", plan->adapter->name);
     csv_text(csv, "target", plan->display_target);
     csv_count(csv, "sessions", plan->sessions);
-    csv_count_if(csv, "records", plan->duration_ns == 0, plan->records);
+    csv_count_if(csv, "records", plan->records > 0, plan->records);
     put_four_figures(csv, result);
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
     put_seconds(csv, "disconnect_s", result->disconnect_ns);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    csv_decimal_if(csv, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s, 1);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);

@@ -59,6 +59,7 @@ static void add_target(struct tree plan_tree, const struct plan *plan)
     tree_text(tree, "schema", target->schema);
     tree_text(tree, "method", target->method);
     tree_count(tree, "connect_timeout_s", target->connect_timeout_s);
+    tree_number(tree, "wait_s", figures_seconds(plan->wait_ns));
 }
 
 void json_plan_add_plan(struct tree root, const struct plan *plan)
@@ -68,7 +69,7 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_text(tree, "adapter", plan->adapter->name);
     add_target(tree, plan);
     tree_count(tree, "sessions", plan->sessions);
-    tree_count_if(tree, "records", !has_duration, plan->records);
+    tree_count_if(tree, "records", plan->records > 0, plan->records);
     tree_number_if(tree, "duration_s", has_duration, figures_seconds(plan->duration_ns));
     tree_count(tree, "batch_rows", plan->batch_rows);
     tree_text(tree, "read_mode", read_mode_name(plan->read_mode));
@@ -100,6 +101,7 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_count_if(tree, "reconnect_tries", is_reconnecting, plan->reconnect_tries);
     tree_count(tree, "idle_sessions", plan->idle_sessions);
     tree_count_if(tree, "churn_batches", plan->churn_batches > 0, plan->churn_batches);
+    tree_number_if(tree, "progress_s", plan->progress_ns > 0, figures_seconds(plan->progress_ns));
     tree_count(tree, "min_sessions", plan->min_sessions);
     tree_count(tree, "stack_bytes", plan->stack_bytes);
     tree_text(tree, "out_folder", plan->out_folder);

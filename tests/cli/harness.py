@@ -21,7 +21,7 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("APPEND_SOURCE", pathlib.Path(__file__).parents[2]))
 BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
 SLOW = int(os.environ.get("APPEND_TEST_SLOW_FACTOR", "1"))
-GUARD_S = 60 * SLOW  # a hang guard, never a measurement
+GUARD_S = 150 * SLOW  # a hang guard, never a measurement: machines are shared
 SECRET = "append secret"
 SANITIZER_EXIT = 99
 
@@ -201,6 +201,10 @@ class Case(unittest.TestCase):
                          + sessions["dropped"], sessions)
         self.assertEqual(rows["planned"], rows["acknowledged"] + rows["rejected"]
                          + rows["in_doubt"] + rows["not_sent"], rows)
+        batches = run.json["batches"]
+        if batches["due"] is not None:
+            self.assertEqual(batches["due"], batches["sent"] + batches["not_sent"], batches)
+            self.assertLessEqual(run.json["latencies"]["response"]["count"], batches["due"])
 
     def check_tables(self, run):
         summary = run.table("summary.csv")

@@ -156,6 +156,13 @@ class Junit(harness.Case):
         self.assertEqual(error.get("type"), "exit-code-2")
         self.assertEqual("append: " + error.get("message"), ended.reason)
 
+    def test_a_server_that_is_not_recognised(self):
+        junit = self.folder / "junit.xml"
+        junit.write_text("of an earlier run")
+        ended = self.append("2", "10", "1", "--junit", junit, code=4)
+        error = self.read(junit)["outcome"].find("error")
+        self.assertEqual("append: " + error.get("message"), ended.reason)
+
     def test_an_interrupted_run(self):
         out, junit = self.out(), self.folder / "junit.xml"
         process = self.start("2", "null:", "--duration", "1h", "--rate", "100", "--out", out,

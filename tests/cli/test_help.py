@@ -9,9 +9,9 @@ OPTIONS = (
     "--adapter --host --user --password-file --database --table --schema --schema-file --recreate"
     " --method --batch --read --read-every --data --values --skip-columns --seed --rate --duration --connect-concurrency"
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
-    " --json --stack-size --help --version --plan"
+    " --json --stack-size --help --version --plan --port --sessions --progress"
 ).split()
-COMMANDS = ("check", "compare", "find-max", "sweep")
+COMMANDS = ("check", "compare", "find-max", "sweep", "help")
 
 
 class Help(harness.Case):
@@ -47,7 +47,20 @@ class Help(harness.Case):
     def test_help_wins_over_the_rest(self):
         self.assertIn("--connect-concurrency", self.append("50", "1000", "null:", "--help").out)
 
+    def test_every_way_to_ask(self):
+        for name in ("check", "find-max", "report", "compare", "sweep"):
+            text = self.append(name, "--help").out
+            for words in ([name, "-h"], [name, "-?"], ["help", name]):
+                self.assertEqual(self.append(*words).out, text, words)
+        text = self.append("--help").out
+        for words in (["-h"], ["-?"], ["help"], ["help", "run"], ["run", "--help"],
+                      ["50", "1000", "null:", "-h"]):
+            self.assertEqual(self.append(*words).out, text, words)
+        self.assertIn("append help [COMMAND]", self.append("help", "help").out)
+        self.assertRegex(text, r"(?m)^  --user NAME \(-U\) +\S")
+
     def test_version(self):
+        self.assertEqual(self.append("-V").out, self.append("--version").out)
         ended = self.append("--version")
         self.assertRegex(ended.out, r"^append \d+\.\d+\.\d+\b")
         self.assertIn("null", ended.out)

@@ -18,10 +18,26 @@ class Null(harness.Case):
             self.assertIn(word, ended.out)
         for line in ended.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
-        self.assertLessEqual(len(ended.out.splitlines()), 40)
         # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
         self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+
+    def test_the_rate_while_appending(self):
+        """Connecting and leaving are in the throughput, and not in the rate beside it."""
+        for work in (["3", "100", "null:"], ["3", "null:", "--duration", "1.2"]):
+            ended, run = self.run_append(*work, "--rate", "1000")
+            summary = run.table("summary.csv")[0]
+            rate = run.json["figures"]["append_rows_per_s"]
+            self.assertAlmostEqual(rate * run.json["times"]["append_s"],
+                                   run.rows["acknowledged"], places=3)
+            self.assertAlmostEqual(rate, float(summary["append_rows_per_s"]), places=1)
+            self.assertRegex(ended.out, r"\nThroughput +[\d,.]+ rows/s  by elapsed time; "
+                                        r"[\d,.]+ rows/s while\s+appending")
+            self.assertEqual("too short a run" in re.sub(r"\s+", " ", ended.out),
+                             run.json["times"]["append_s"] < 1)
+            figures, end = ended.out.index("\nMaximum CPU"), ended.out.index("\nFiles ")
+            self.assertLess(figures, ended.out.index("\nVALID "))
+            self.assertLessEqual(ended.out.count("\n", figures, end), 22)
 
     def test_the_default_folder(self):
         self.append("2", "10", "null:")
@@ -92,6 +108,24 @@ class Pace(harness.Case):
         # 1,000 rows at 1,000 rows/s: the last batch is due just before the first second ends.
         self.assertGreater(float(run.table("summary.csv")[0]["append_s"]), 0.9)
         self.assertTrue((run.folder / "response.hgrm").is_file())
+
+    def test_rows_or_a_duration(self):
+        """Whichever comes first; rows for which there was no time are not short."""
+        _, run = self.run_append("-c", "2", "40", "null:", "-T", "1h", "--batch", "10")
+        self.assertEqual(run.rows["acknowledged"], 40)
+        self.assertEqual(run.json["outcome"]["stop_reason"], "completed")
+        ended, run = self.run_append("2", "100G", "null:", "--duration", "1s", "--rate", "1000")
+        self.assertEqual(run.json["outcome"]["stop_reason"], "duration")
+        self.assertEqual(run.json["plan"]["records"], 100_000_000_000)
+        self.assertEqual(run.json["plan"]["duration_s"], 1)
+        self.assertEqual(run.rows["planned"], run.rows["acknowledged"])
+        self.assertEqual(run.sessions["finished"], 2)
+        self.assertRegex(ended.out, r"(?m)^Run +2 sessions, 100,000,000,000 rows")
+
+    def test_the_words_run_and_records(self):
+        """A number behind SESSIONS is RECORDS, also with a duration."""
+        _, run = self.run_append("run", "5", "1000", "--duration", "1h")
+        self.assertEqual((run.json["plan"]["adapter"], run.rows["acknowledged"]), ("sqlite", 1000))
 
     def test_duration(self):
         _, run = self.run_append("2", "null:", "--duration", "1.2s", "--rate", "5000")

@@ -100,7 +100,7 @@ class Failures:
         harness.wait_until(lambda: len(self.blocked()) == 3, "three blocked sessions")
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
-        self.end(process, 130, timeout_s=60)
+        self.end(process, 130, timeout_s=harness.GUARD_S)
         run = self.check_run(out, 130)
         self.assertEqual(run.rows["acknowledged"], 300)
         for session in self.blocked():
@@ -126,7 +126,7 @@ class Failures:
             os.kill(pid, signal.SIGSTOP)
         try:
             process.send_signal(signal.SIGINT)
-            self.end(process, 130, timeout_s=60)
+            self.end(process, 130, timeout_s=harness.GUARD_S)
         finally:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)
@@ -136,6 +136,20 @@ class Failures:
         proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
         self.refused("3", "300", string(self.keys, Port=proxy.port), "--connect-timeout", "2s",
                      code=4, pattern=r"\S")
+
+    def test_ctrl_c_while_nobody_speaks(self):
+        """No driver has a call that ends another thread's connect."""
+        proxy = Proxy(self, self.keys["Server"], self.keys["Port"], 0)
+        target = string(self.keys, Port=proxy.port)
+        for command in (("3", "300", target), ("check", "3", target),
+                        ("find-max", target)):
+            with self.subTest(command[0]):
+                before = len(proxy.sockets)
+                process = self.start(*command, "--connect-timeout", "1h")
+                harness.wait_until(lambda: len(proxy.sockets) > before, "the connection")
+                process.send_signal(signal.SIGINT)
+                ended = self.end(process, 130)
+                self.assertRegex(ended.reason, "interrupted")
 
 
 class Postgresql(Failures, harness.Postgresql):

@@ -49,6 +49,7 @@ class Generated(harness.Case):
             self.assertIn(f"append {name} ", ended.stdout)
             for option in self.options_of(name):
                 self.assertRegex(ended.stdout, rf"(?m)^ +{option}\b")
+        self.assertRegex(ended.stdout, r"(?m)^ +--user NAME, -U$")
         for word in ("SYNOPSIS", "append SESSIONS RECORDS [TARGET]", "EXIT STATUS", "FILES"):
             self.assertIn(word, ended.stdout)
         self.assertNotIn("@", ended.stdout)
@@ -73,6 +74,10 @@ class Generated(harness.Case):
         self.assertEqual(self.complete("5", "100", "--verify", ""), ["count", "rows"])
         self.assertEqual(self.complete("5", "100", "--batch", ""), [])
         self.assertIn("null", self.complete("5", "100", "--adapter", ""))
+        self.assertIn("-U", self.complete("5", "100", "-"))
+        self.assertNotIn("-T", self.complete("check", "100", "-"))
+        self.assertEqual(self.complete("5", "100", "-U", ""), [])
+        self.assertEqual(self.complete("help", "swe"), ["sweep"])
         (self.folder / "pass word").touch()
         (self.folder / "folder").mkdir()
         self.assertIn("folder", self.complete("5", "100", "--password-file", "f"))
@@ -87,8 +92,25 @@ class Generated(harness.Case):
                   "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout
         self.assertEqual(set(re.findall(r"(?m)^\*(--[\w-]+)\[", offered)), self.options_of("check"))
+        self.assertRegex(offered, r"(?m)^\*-U\[")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "").stdout
         self.assertEqual(set(re.findall(r"(?m)^([\w-]+):", offered)), set(self.commands()))
+
+
+class Configured(harness.Case):
+    """Where cmocka is missing the program is built without tests, unless they are asked for."""
+
+    def test_without_cmocka(self):
+        known = run("pkg-config", "--variable=pcfiledir", "jansson").stdout.strip()
+        shutil.copy(pathlib.Path(known) / "jansson.pc", self.folder)
+        configure = ("cmake", "-S", harness.ROOT, "-B", self.folder / "build", "-G", "Ninja")
+        env = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.folder))
+        ended = run(*configure, env=env)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("tests: not built (pkg-config finds no cmocka", ended.stdout)
+        ended = run(*configure, "-D", "APPEND_TESTS=ON", env=env)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("finds no cmocka", ended.stderr)
 
 
 class Packages(harness.Case):

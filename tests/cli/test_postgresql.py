@@ -1,5 +1,8 @@
 """Whole runs on PostgreSQL, held against what psql finds."""
 
+import pathlib
+import signal
+
 import harness
 
 
@@ -129,6 +132,24 @@ class Options(harness.Postgresql):
             path.read_text() for path in run.folder.iterdir() if path.is_file())
         self.assertNotIn("append%20secret", everything)
         self.assertEqual(harness.psql(url, "select count(*) from syslog_table"), "300")
+
+    def test_a_password_in_the_list_of_processes(self):
+        """Of a sweep and of its run: ps shows the target without it."""
+        url = self.in_database(self.URL).replace("append@", "append:append%20secret@")
+        process = self.start("sweep", "--sessions", "1", "--records", "100G", "--rate", "100",
+                             "--duration", "1h", "--out", self.out(), url)
+
+        def command_lines():
+            child = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+            return [pathlib.Path("/proc", pid, "cmdline").read_bytes()
+                    for pid in (str(process.pid), *child.split())]
+
+        shown = url.replace("append:append%20secret@", "append@").encode()
+        harness.wait_until(lambda: sum(shown in line for line in command_lines()) == 2,
+                           "both command lines without the password")
+        self.assertNotIn(b"secret", b"".join(command_lines()))
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
 
     def test_connect_concurrency(self):
         _, run = self.run_append("50", "5000", self.url, "--connect-concurrency", "1")

@@ -93,13 +93,35 @@ class Killed(harness.Postgresql):
             self.assertRegex(run.json["outcome"]["verdict_reason"], f"{sessions} of {sessions} ")
             self.assertGreaterEqual(run.json["fairness"]["longest_gap_ms"], 10_000)
 
+    def test_batches_that_are_due_while_the_server_blocks(self):
+        out = self.out()
+        seconds = 2 * harness.SLOW
+        process = self.start(4, self.url, "--duration", f"{seconds}s", "--rate", "4000", "--read",
+                             "none", "--out", out)
+        self.wait_for_rows(process, out)
+        locker = self.lock("exclusive")
+        self.wait_for_interval(process, out, lambda row: float(row["end_s"]) > seconds + 0.5,
+                               "the end of the time")
+        locker.stdin.close()
+        ended = self.end(process, None)
+        run = self.check_run(out, ended.code)
+        batches = run.json["batches"]
+        self.assertEqual(batches["due"], 40 * seconds)
+        self.assertGreater(batches["not_sent"], 0)
+        self.assertEqual(run.json["latencies"]["response"]["count"], batches["due"])
+        self.assertEqual(run.json["counters"]["responses_unanswered"], batches["not_sent"])
+        self.assertEqual(run.table("summary.csv")[0]["batches_not_sent"], str(batches["not_sent"]))
+        self.assertRegex(ended.out, r"(?m)^Batches +\d+ due = \d+ sent \+ \d+ not sent; \d+ of")
+        self.append("report", out)
+        self.assertIn("<h4>Batches</h4>", (out / "report.html").read_text())
+
     def test_interrupted_while_a_lock_blocks_all(self):
         process, out = self.begin(rows=10_000_000)
         locker = self.lock()
         self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
-        ended = self.end(process, 130, timeout_s=60)
+        ended = self.end(process, 130, timeout_s=harness.GUARD_S)
         locker.stdin.close()
         locker.wait()
         run = self.check_run(out, 130)
@@ -181,7 +203,7 @@ class Gone(harness.Postgresql):
             self.send_signal(pid, signal.SIGSTOP)
         try:
             process.send_signal(signal.SIGINT)
-            self.end(process, 130, timeout_s=60)
+            self.end(process, 130, timeout_s=harness.GUARD_S)
         finally:
             for pid in pids:
                 self.send_signal(pid, signal.SIGCONT)

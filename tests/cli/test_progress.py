@@ -78,6 +78,12 @@ class Terminal(harness.Case):
         lines, column = self.screen(shown, 30)
         self.assertEqual((column, [line for line in lines if line]), (0, []))
 
+    def test_lines_on_a_terminal(self):
+        code, _, shown = self.on_terminal("2", "null:", "-T", "2.5s", "--rate", "1000", "-P", "1")
+        self.assertEqual(code, 0, shown)
+        self.assertGreaterEqual(len(re.findall(r"(?m)^sessions 2/2 .*\r\n", shown)), 2, shown)
+        self.assertNotIn("\x1b[K", shown)
+
     def test_a_stopped_terminal(self):
         """Ctrl-S: the run does not wait for whoever pressed it."""
         main, child = pty.openpty()

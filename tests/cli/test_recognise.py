@@ -1,4 +1,5 @@
-"""Who listens on a port: what is said when no database that append knows does."""
+"""Who listens on a port, what is said when no database that append knows does, and how long a server
+that drips its bytes is listened to."""
 
 import http.server
 import signal
@@ -8,14 +9,15 @@ import time
 import unittest
 
 import harness
+from odbc_strings import DRIVERS, string
 
 
 class Greeter:
     """Listens, and to everybody who connects sends some bytes, at once or one by one with a pause
-    before each, and keeps the connection."""
+    before each, and keeps the connection. `first` are bytes that go ahead, at once."""
 
-    def __init__(self, greeting=b"", pause_s=None):
-        self.greeting, self.pause_s = greeting, pause_s
+    def __init__(self, greeting=b"", pause_s=None, first=b""):
+        self.greeting, self.pause_s, self.first = greeting, pause_s, first
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.kept = []
@@ -29,6 +31,7 @@ class Greeter:
             except OSError:
                 return
             self.kept.append(connection)
+            connection.sendall(self.first)
             if self.pause_s is None:
                 connection.sendall(self.greeting)
             else:
@@ -138,6 +141,45 @@ class Recognise(harness.Case):
 
     def test_no_socket_in_folder(self):
         self.refused(2, 200, 5432, "--host", self.folder, code=4, pattern="nothing listens on")
+
+
+class Dripping(harness.Case):
+    """--connect-timeout is one time for the whole connect, not for each read of it."""
+
+    GREETING = b"\xff\x03\x00\x00\x0a5" + b"." * 20000  # MariaDB's, of 1,023 bytes
+    REFUSAL = b"E\x00\x00\x70\x00" + b"S" * 20000  # PostgreSQL's, of 28,672 bytes
+
+    def check(self, greeting, target, first=b""):
+        greeter = Greeter(greeting, pause_s=0.02, first=first)
+        self.addCleanup(greeter.close)
+        ended = self.append(1, 100, target.replace("PORT", str(greeter.port)), "--connect-timeout", 1, code=None)
+        if "this build has" in ended.reason:
+            self.skipTest(ended.reason)
+        self.assertEqual(ended.code, 4, ended)
+        self.assertRegex(ended.reason, "no answer .*within 1 s")
+
+    def test_mariadb(self):
+        self.check(self.GREETING, "mariadb://u@127.0.0.1:PORT/d")
+
+    def test_mariadb_in_tls(self):
+        """Behind a greeting that offers TLS: OpenSSL reads by itself."""
+        abilities = (0x81ff8a00 | 1 << 11).to_bytes(4, "little")
+        greeting = (b"\x0a5.5.5\0" + bytes(4) + b"scramble\0" + abilities[:2] + b"\x21\2\0"
+                    + abilities[2:] + b"\x15" + bytes(10) + b"twelve bytes\0"
+                    + b"mysql_native_password\0")
+        record = b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"." * 20000
+        self.check(record, "mariadb://u@127.0.0.1:PORT/d?ssl=require",
+                   first=len(greeting).to_bytes(3, "little") + b"\0" + greeting)
+
+    def test_postgresql(self):
+        self.check(self.REFUSAL, "postgresql://u@127.0.0.1:PORT/d?sslmode=disable")
+
+    def test_odbc(self):
+        for greeting, server in ((self.GREETING, "mariadb"), (self.REFUSAL, "postgresql")):
+            with self.subTest(server):
+                self.check(greeting, string({"Driver": "{" + DRIVERS[server] + "}",
+                                             "Server": "127.0.0.1", "Port": "PORT", "UID": "u",
+                                             "Database": "d"}))
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ class Refusals(harness.Case, Sweeping):
                 (["--sessions", "1,10", "--records", "5,50"], "5 records are fewer than 10"),
                 (["--sessions", "1", "--records", "5", "--repeat", "0"], "--repeat"),
                 (["--sessions", "1", "--records", "5", "--batch", "0"], "--batch"),
-                (["--sessions", "1", "--records", "5", "--duration", "5"], "--duration"),
+                (["--sessions", "1", "--records", "5", "--progress", "5"], "--progress"),
                 (["--sessions", "1", "--records", "5", "--method", "x", "sqlite:x.db"], "method"),
                 (["--sessions", "1", "--records", "5", "--min-sessions", "2"], "--min-sessions"),
                 (["--sessions", "1", "--records", "5", "oracle:x"], "unknown adapter"),

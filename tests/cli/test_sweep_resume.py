@@ -266,6 +266,17 @@ class Resumed(harness.Case, Sweeping):
         for arguments, env in (((target,), {"APPEND_PASSWORD": "x"}), ((), {})):
             ended = self.append("sweep", "--resume", sweep.folder, *arguments, env=env, code=4)
             self.assertIn("Connection refused", ended.reason)
+        place = ["--host=127.0.0.1", "--port=1"]
+        path.write_text(json.dumps(saved | {"adapter": "postgresql", "target_given": None,
+                                            "options": saved["options"] + place
+                                            + ["--adapter=postgresql"]}))
+        for arguments in ((), place[:1], place[1:]):
+            self.refused("sweep", "--resume", sweep.folder, *arguments,
+                         env={"APPEND_PASSWORD": "x"}, code=2,
+                         pattern="password in APPEND_PASSWORD would go to postgresql.*127.0.0.1:1")
+        ended = self.append("sweep", "--resume", sweep.folder, *place,
+                            env={"APPEND_PASSWORD": "x"}, code=4)
+        self.assertIn("Connection refused", ended.reason)
         path.write_text(json.dumps(saved))
         self.append("sweep", "--resume", sweep.folder, env={"APPEND_PASSWORD": "x"})
 

@@ -62,7 +62,45 @@ class Usage(harness.Case):
     def test_duration(self):
         for value in ("0", "x", "-1s", ""):
             self.bad("1", "null:", f"--duration={value}", pattern=r"--duration")
-        self.bad("1", "100", "null:", "--duration", "1s", pattern=r"(?i)RECORDS|duration")
+        self.bad("1", "100", "null:", "x", "--duration", "1s", pattern=r"(?i)too many")
+        self.bad("1", "5432", "--duration", "1s", pattern=r"localhost:5432")
+
+    def test_misspelt_words_are_guessed(self):
+        self.bad("chekc", "10", pattern=r"'check'")
+        self.bad("sweeep", "--sessions", "1,2", pattern=r"'sweep'")
+        self.bad("help", "fnid-max", pattern=r"'find-max'")
+        self.bad("1", "1", "null:", "--durtion", "5", pattern=r"--duration\b")
+        self.bad("check", "1", "--batch", "5", pattern=r"--batch.*append help check")
+
+    def test_letters(self):
+        for letter, pattern in (("-c", "sessions"), ("-T", "duration"), ("-P", "progress")):
+            self.bad("1", "1", "null:", letter, "x", pattern=pattern)
+        self.bad("1", "1", "null:", "-p", "0", pattern=r"--port")
+        self.bad("1", "1", "null:", "-U", pattern=r"-U needs")
+        self.bad("1", "1", "null:", "-h", "here", pattern=r"--host")
+        self.bad("1", "1", "-p", "5", "--adapter", "null", pattern=r"port")
+
+    def test_places_that_contradict(self):
+        self.bad("1", "1", "localhost:80", "--port", "81", pattern=r"--port.*localhost:80")
+        self.bad("1", "1", "localhost:80", "--host", "db", pattern=r"--host.*localhost:80")
+        self.bad("1", "1", "localhost:70000", pattern=r"70000")
+
+    def test_passwords_are_not_printed(self):
+        secret = "S3cr"
+        for target in (f"host=127.0.0.1 password={secret}", f"DSN=x;PWD={secret}",
+                       f"me:{secret}@host:5432",
+                       f"postgresql://host=h password={secret}", f"mariadb:PWD={secret}",
+                       f"/?password={secret}"):
+            for words in (["1", "1", target], ["1", target], [target], ["1", target, "1"],
+                          ["check", "1", target], ["check", target], ["find-max", target],
+                          ["sweep", "--sessions", "1", "--records", "1", target],
+                          ["report", target], ["compare", target, target],
+                          ["1", "1", "null:", "--password", secret], ["1", f"--password={secret}"],
+                          ["1", "1", "null:", "--passwor", secret], ["1", f"--passwd={secret}"],
+                          ["1", "1", "null:", f"-p{secret}"], ["1", f"--unknown={secret}"]):
+                with self.subTest(words=words):
+                    ended = self.append(*words, code=2)
+                    self.assertNotIn(secret, ended.out + ended.err)
 
     def test_adapters_and_methods(self):
         self.bad("1", "1", "null:", "--adapter", "oracle9", pattern=r"oracle9")
@@ -86,7 +124,7 @@ class Usage(harness.Case):
         self.bad("1", "1", "null:", "--password-file", "nowhere", pattern=r"nowhere")
         self.bad("1", "1", "sqlite:x.db", "--schema-file", "nowhere", pattern=r"nowhere")
         (self.folder / "folder").mkdir()
-        self.bad("1", "1", "null:", "--password-file", "folder", pattern=r"folder")
+        self.bad("1", "1", "null:", "--password-file", "folder", pattern=r"folder: Is a directory")
         self.bad("1", "1", "sqlite:x.db", "--schema-file", "folder", pattern=r"folder")
 
 
@@ -101,6 +139,17 @@ class Unreachable(harness.Case):
     def test_nobody_listens(self):
         port = self.free_port()
         self.refused("2", "10", port, code=4, pattern=rf"{port}")
+
+    def test_a_place_is_a_target(self):
+        port = self.free_port()
+        for place in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
+            self.refused("2", "10", place, code=4, pattern=rf"{port}")
+            self.refused("2", place, "--duration", "1", code=4, pattern=rf"{port}")
+        self.refused("2", "10", "no-such-host.invalid:1", code=4, pattern=r"no-such-host\.invalid")
+        self.refused("2", "10", f"sqlite.invalid:{port}", code=4, pattern=r"sqlite\.invalid")
+        self.refused("-c", "2", "10", "-h", "127.0.0.1", "-p", port, code=4, pattern=rf"{port}")
+        self.append("check", "2", f"localhost:{port}", code=4)
+        self.append("check", "2", "--port", port, code=4)
 
     def test_somebody_else_listens(self):
         with socket.socket() as server:

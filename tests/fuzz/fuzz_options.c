@@ -59,6 +59,10 @@ static void check_ranges(const struct config *config)
     check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
     check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
+    check_range((uint64_t)config->wait_ns, 0, (uint64_t)day);
+    if (config->progress_ns != 0) {
+        check_range((uint64_t)config->progress_ns, MONO_NS_PER_S, (uint64_t)day);
+    }
     if (config->sample_interval_ns != 0) {
         check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
     }
@@ -156,8 +160,8 @@ static void check_accepted(const struct options *options, int count, char *const
     check_list(&options->sweep_records, PLAN_RECORDS_MAX);
     check_range(options->sweep_repeat, 1, SWEEP_LIST_MAX);
     check_text(options->resume, count, words);
-    fuzz_require((config->records > 0) ==
-                     (options->command == COMMAND_RUN && config->duration_ns == 0),
+    const bool is_run = options->command == COMMAND_RUN;
+    fuzz_require(is_run ? config->records > 0 || config->duration_ns > 0 : config->records == 0,
                  "a run has rows or a duration");
 }
 

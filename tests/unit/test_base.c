@@ -10,6 +10,7 @@
 #include "base/address.h"
 #include "base/buffer.h"
 #include "base/mono.h"
+#include "base/nearest.h"
 #include "base/random.h"
 #include "base/stack.h"
 
@@ -219,9 +220,36 @@ static void test_stack_is_given_back(void **state)
     assert_int_equal(pages[2], 1);
 }
 
+static void test_nearest_name(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"chekc", "check"},
+                                           {"sweeep", "sweep"},
+                                           {"comp", "compare"},
+                                           {"fndmax", "find-max"},
+                                           {"find_max", "find-max"},
+                                           {"c", NULL},
+                                           {"xxxxx", NULL},
+                                           {"ab", NULL},
+                                           {"checkcheckcheckcheckcheckcheckcheck", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct nearest nearest = {.word = cases[i][0]};
+        nearest_offer(&nearest, "check");
+        nearest_offer(&nearest, "compare");
+        nearest_offer(&nearest, "find-max");
+        nearest_offer(&nearest, "sweep");
+        nearest_offer(&nearest, "a-name-that-is-longer-than-any-that-there-is");
+        assert_true((nearest.name == NULL) == (cases[i][1] == NULL));
+        if (nearest.name != NULL) {
+            assert_string_equal(nearest.name, cases[i][1]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest_name),
         cmocka_unit_test(test_first_error_wins),
         cmocka_unit_test(test_error_text_is_one_line),
         cmocka_unit_test(test_error_kinds_have_names),

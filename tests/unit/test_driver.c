@@ -188,6 +188,27 @@ static void test_duration_ends_the_run(void **state)
     end(result);
 }
 
+/* Rows for which there was no time were not due. */
+static void test_rows_or_a_duration(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = UINT64_C(1000000000000);
+    plan.duration_ns = 200 * MONO_NS_PER_MS;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->rows.planned, result->rows.acknowledged);
+    end(result);
+    plan = make_plan();
+    plan.duration_ns = 3600 * MONO_NS_PER_S;
+    result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_COMPLETED);
+    assert_rows(result, 0, 0, 0);
+    end(result);
+}
+
 static void test_rate_keeps_response_times(void **state)
 {
     (void)state;
@@ -216,6 +237,74 @@ static void test_rate_of_small_shares(void **state)
     assert_int_equal(result->batches_late, 0);
     assert_true(result->totals.histograms[RECORDER_RESPONSE].total == SESSIONS);
     end(result);
+}
+
+/* 100 batches are due in 100 ms, whatever becomes of the session that is to send some of them. */
+static void test_batches_that_were_not_sent(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = 0;
+    plan.duration_ns = 100 * MONO_NS_PER_MS;
+    plan.rate_rows_per_s = 100000;
+    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 2, 1, 0, 0};
+    struct result *result = run(&plan);
+    const struct histogram *response = &result->totals.histograms[RECORDER_RESPONSE];
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->batches.due, 100);
+    assert_true(batch_ledger_balances(&result->batches));
+    assert_in_range(result->batches.not_sent, 10, 100);
+    assert_int_equal(response->total, 100);
+    assert_int_equal(result->totals.counters[RECORDER_UNANSWERED], result->batches.not_sent + 1);
+    /* its third batch was due at 23 ms or before, and waits until the end */
+    assert_in_range(response->max_ns, 77 * MONO_NS_PER_MS, INT64_MAX);
+    end(result);
+
+    plan.drop_policy = DROP_STOP;
+    plan.duration_ns = 3600 * MONO_NS_PER_S;
+    result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DROP);
+    assert_true(batch_ledger_balances(&result->batches));
+    assert_int_equal(result->totals.histograms[RECORDER_RESPONSE].total, result->batches.due);
+    /* what is due later is in no account: the victim's second batch is due at 8 to 15 ms */
+    assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
+    end(result);
+}
+
+/* As many as no loop could count one at a time, and shares that end with a small batch. */
+static void test_waits_of_many_batches(void **state)
+{
+    (void)state;
+    struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
+    struct recorder *recorder = recorder_create(1);
+    struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
+    assert_non_null(recorder);
+    assert_non_null(snapshot);
+    struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 5}};
+    struct session session = {.load = &load, .quota = UINT64_MAX};
+    const uint64_t n = 3000000000;
+    assert_int_equal(workload_count_unsent(&session, 5 + (int64_t)n, 5 + (int64_t)n), n);
+    recorder_take_snapshot(recorder, snapshot);
+    const struct histogram *response = &snapshot->histograms[RECORDER_RESPONSE];
+    assert_int_equal(response->total, n);
+    assert_int_equal(response->max_ns, n);
+    assert_in_range(histogram_quantile_ns(response, 0.5), n / 2 - 1, n / 2 + n / 128 + 1);
+    /* 1 + 2 + … + n, each bucket's half a step off at most */
+    assert_in_range(response->sum_ns, n / 2 * (n + 1) - n, n / 2 * (n + 1) + n);
+
+    plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
+    session.index = 1;
+    session.begun = 100;
+    session.quota = 420;
+    /* due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
+    const int64_t ms_ns = MONO_NS_PER_MS;
+    assert_int_equal(workload_count_unsent(&session, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
+    assert_int_equal(workload_count_unsent(&session, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
+    assert_int_equal(workload_count_unsent(&session, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
+    assert_int_equal(workload_count_unsent(&session, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
+    assert_int_equal(workload_count_unsent(&session, INT64_MAX, INT64_MAX), 4);
+    free(snapshot);
+    recorder_destroy(recorder);
 }
 
 /* A session that the end of the time finds waiting at the gate or for a busy database has done all
@@ -268,8 +357,11 @@ int main(void)
         cmocka_unit_test(test_failed_count_keeps_the_session),
         cmocka_unit_test(test_first_drop_stops_the_run),
         cmocka_unit_test(test_duration_ends_the_run),
+        cmocka_unit_test(test_rows_or_a_duration),
         cmocka_unit_test(test_rate_keeps_response_times),
         cmocka_unit_test(test_rate_of_small_shares),
+        cmocka_unit_test(test_batches_that_were_not_sent),
+        cmocka_unit_test(test_waits_of_many_batches),
         cmocka_unit_test(test_duration_on_a_busy_database),
         cmocka_unit_test(test_batches_of_any_size),
     };

@@ -107,6 +107,17 @@ static void test_threads(void **state)
     assert_string_equal(finding->fix, "fix of threads_max");
 }
 
+/* What is left is less than a stack. */
+static void test_too_little_for_one_more(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
+    add_limit(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT, 300000000, 297000000)->each = 4000000;
+    const struct finding *finding = name_one(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT, 0);
+    check_says(finding, "297,000,000 of 300,000,000");
+}
+
 static void test_the_fullest_of_several(void **state)
 {
     (void)state;
@@ -381,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_failure_no_finding, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
+        cmocka_unit_test_setup(test_too_little_for_one_more, set_up),
         cmocka_unit_test_setup(test_the_fullest_of_several, set_up),
         cmocka_unit_test_setup(test_a_cgroup_that_counted, set_up),
         cmocka_unit_test_setup(test_threads_that_nothing_explains, set_up),

@@ -74,6 +74,12 @@ static void test_duration_has_no_quota(void **state)
     assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
     assert_true(plan_quota(&plan, 4) == UINT64_MAX);
     plan_fini(&plan);
+    config.records = 15; /* beside a duration they have a quota */
+    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan_quota(&plan, 4), 3);
+    plan_fini(&plan);
+    config.records = 4;
+    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_USAGE);
 }
 
 static void test_refusals(void **state)
@@ -208,6 +214,12 @@ static void test_redaction(void **state)
         {"db://host/d?password=sec#ret", "db://host/d?password=***"},
         {"db://host/d?pass%77ord=secret", "db://host/d?pass%77ord=***"},
         {"db://user@host/d", "db://user@host/d"},
+        {"db://host/d?Pwd=secret", "db://host/d?Pwd=***"},
+        {"db://host=h password=secret", "db://host=***"},
+        {"host=h password=secret", "host=***"},
+        {"host=h password=se:cr@et", "host=***"},
+        {"DSN=x;PWD=secret", "DSN=***"},
+        {"user:secret@host:1", "user@host:1"},
         {"plain", "plain"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
