@@ -163,7 +163,7 @@ class Refused(harness.Case):
                 (["--first", "0"], "--first"),
                 (["--max-rows", "0"], "--max-rows"),
                 (["--max-bytes", "many"], "--max-bytes 'many'.*size"),
-                (["--rate", "5"], "unknown option '--rate'"),
+                (["--rate", "5"], "--rate is no option of 'append find-max"),
                 (["10", "20"], "too many operands")):
             with self.subTest(arguments=arguments):
                 self.refused("find-max", "null:", *arguments, code=2, pattern=pattern)
