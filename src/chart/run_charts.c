@@ -49,7 +49,7 @@ static void fit_latency(struct chart *chart, bool is_log)
         axis_fit_log_time(&chart->y, low, high);
         return;
     }
-    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "µs" : "ms";
+    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "us" : "ms";
     const double factor = high >= 10000 ? 1e-3 : high < 0.1 ? 1e3 : 1;
     chart_scale_y(chart, factor);
     snprintf(chart->y.label, sizeof chart->y.label, "latency, %s", unit);
@@ -146,14 +146,30 @@ static void add_sessions(const struct maker *maker)
         chart_fini(&chart);
         return;
     }
-    if (has_some(table, "sessions_without_progress")) {
-        time_charts_add(&chart, table, "sessions_without_progress", "without progress",
-                        TIME_HIGHEST);
-    } else {
-        chart.series[0].is_filled = true;
+    chart.series[0].is_filled = true;
+    static const char *const waiting[][2] = {{"sessions_without_progress", "without progress"},
+                                             {"sessions_reading", "in a read all the time"}};
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++) {
+        if (has_some(table, waiting[i][0])) {
+            chart.series[0].is_filled = false;
+            time_charts_add(&chart, table, waiting[i][0], waiting[i][1], TIME_HIGHEST);
+        }
     }
     fit_plain(&chart, "sessions");
     take_time_chart(maker, &chart);
+}
+
+static bool is_same(const struct csv_table *table, const char *one, const char *other)
+{
+    for (size_t row = 0; row < table->rows; row++) {
+        double a = 0, b = 0;
+        csv_table_number(table, row, csv_table_column(table, one), &a);
+        csv_table_number(table, row, csv_table_column(table, other), &b);
+        if (a < b || a > b) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Only where something went wrong. */
@@ -165,9 +181,15 @@ static void add_errors(const struct maker *maker)
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "errors", "Errors");
+    /* one line would hide the other */
+    const bool are_all_lost = is_same(table, "errors", "connections_lost");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        if (has_some(table, columns[i][0])) {
-            time_charts_add(&chart, table, columns[i][0], columns[i][1], TIME_HIGHEST);
+        const bool is_hidden = are_all_lost && i == 1;
+        if (has_some(table, columns[i][0]) && !is_hidden) {
+            time_charts_add(&chart, table, columns[i][0],
+                            are_all_lost && i == 0 ? "errors, each a lost connection"
+                                                   : columns[i][1],
+                            TIME_HIGHEST);
         }
     }
     if (chart.series_count == 0) {

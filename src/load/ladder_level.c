@@ -266,7 +266,8 @@ static void hold(struct ladder *ladder, struct level *level)
         if (!is_long_enough(ladder, held_ns, &course)) {
             continue;
         }
-        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns);
+        uint64_t reading;
+        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns, &reading);
         if (level->stalled == 0 && is_sampled(ladder, held_ns)) {
             break;
         }

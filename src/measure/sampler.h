@@ -27,6 +27,10 @@
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
 
+/* This program stood still when it was not let run for so long, though it had not to wait for a
+ * CPU. */
+#define SAMPLER_SUSPENDED_NS INT64_C(1000000000)
+
 /* Where the figure for the server's memory comes from. */
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process on this machine was found */
@@ -68,7 +72,9 @@ struct interval {
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
     uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
-    uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
+    uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
+                                           do not read */
+    uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
     int64_t count_p50_ns, count_p99_ns, count_max_ns;
@@ -112,6 +118,8 @@ struct resource_summary {
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
+    int64_t suspended_ns; /* in which this program stood still: stopped, frozen, or its machine
+                             asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     pid_t server_pid;      /* root of the tree; 0 = unknown */

@@ -48,6 +48,7 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
                    figures_mib(resources->max_client_memory_bytes), MIB_DECIMALS);
     csv_decimal(csv, "client_cpu_s", resources->client_cpu_s, SECONDS_DECIMALS);
+    put_seconds(csv, "suspended_s", resources->suspended_ns);
 }
 
 static void put_row_verification(struct csv *csv, const struct row_verification *v)
@@ -108,6 +109,8 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
+    csv_count_if(csv, figures_counter_name(RECORDER_TIMEOUTS), plan->timeout_ns > 0,
+                 counters[RECORDER_TIMEOUTS]);
     const bool has_rate = plan->rate_rows_per_s > 0;
     csv_count_if(csv, "batches_late", has_rate, result->batches_late);
     csv_count_if(csv, "batches_due", has_rate, result->batches.due);
@@ -231,6 +234,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
     csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
+    csv_count(csv, "sessions_reading", interval->sessions_reading);
 }
 
 void csv_files_sample(struct csv *csv, const struct sample *sample)

@@ -213,6 +213,7 @@ static void add_resources(struct tree root, const struct result *result)
     tree_count_if(tree, "max_client_memory_bytes", resources->max_client_memory_bytes > 0,
                   resources->max_client_memory_bytes);
     tree_number(tree, "client_cpu_s", resources->client_cpu_s);
+    tree_number(tree, "suspended_s", figures_seconds(resources->suspended_ns));
 }
 
 static const char *status_name(enum status status)

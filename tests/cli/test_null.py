@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 
 import harness
 
@@ -21,6 +23,23 @@ class Null(harness.Case):
         # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
         self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+
+    def test_a_program_that_is_stopped_for_a_time(self):
+        """The machine went on, and append did not: its figures say nothing of the server."""
+        out = self.out()
+        process = self.start("3", "null:", "--duration", "5", "--rate", "1000", "--out", out)
+        self.wait_for_rows(process, out)
+        time.sleep(0.5)  # between two intervals, when all threads wait
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # the time itself is what is measured
+        process.send_signal(signal.SIGCONT)
+        ended = self.end(process, 6)
+        run = self.check_run(out, 6)
+        self.assertEqual(run.json["outcome"]["verdict"], "INVALID")
+        self.assertRegex(ended.reason, r"INVALID: append itself stood still for \d\.\d s")
+        suspended_s = run.json["resources"]["suspended_s"]
+        self.assertGreater(suspended_s, 1)
+        self.assertLess(suspended_s, run.json["figures"]["elapsed_s"])
 
     def test_the_rate_while_appending(self):
         """Connecting and leaving are in the throughput, and not in the rate beside it."""
@@ -135,6 +154,21 @@ class Pace(harness.Case):
         self.assertGreater(run.rows["acknowledged"], 0)
         self.assertEqual(run.sessions["finished"], 2)
         self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
+
+    def test_a_folder_that_is_removed_meanwhile(self):
+        """What the report names must be there, whole or said to be short."""
+        for removed, why in ((".", "the folder was removed or renamed meanwhile"),
+                             ("samples.csv", "samples.csv: No such file")):
+            out = self.out()
+            process = self.start("1", "null:", "--duration", "2", "--rate", "1000", "--out", out)
+            self.wait_for_rows(process, out)
+            if removed == ".":
+                out.rename(self.folder / "elsewhere")
+            else:
+                (out / removed).unlink()
+            ended = self.end(process, 3)
+            self.assertIn(why, ended.reason)
+            self.assertIn(f"SHORT     {why}", ended.out)
 
     def test_samples_follow_the_interval(self):
         _, run = self.run_append("1", "null:", "--duration", "1s", "--rate", "1000",

@@ -4,6 +4,7 @@
 
 #include "unit/unit.h"
 
+#include "limits/evidence.h"
 #include "limits/evidence_cause.h"
 #include "limits/evidence_counters.h"
 #include "limits/evidence_name.h"
@@ -217,6 +218,25 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
     snprintf(limit->fix, sizeof limit->fix, "set %s", name);
 }
 
+/* Those that were dropped have tried many times, and those that got in at last have, too. */
+static void test_tries_are_not_sessions(void **state)
+{
+    (void)state;
+    result.sessions.dropped = 28;
+    add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Too many connections");
+    add_setting("max_connections", 100, 1);
+    const struct finding *finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
+    check_says(finding, "; 100 allowed before the run");
+    assert_true(evidence_lacks_settings(&result));
+    struct server_limits after = server;
+    after.sessions[0].allowed = 12;
+    facts.server_after = &after;
+    finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
+    check_says(finding, "; 12 allowed after the run");
+    result.causes.entries[0].phase = CAUSE_CONNECT;
+    assert_false(evidence_lacks_settings(&result));
+}
+
 static void test_settings(void **state)
 {
     static const struct {
@@ -399,6 +419,7 @@ int main(void)
         cmocka_unit_test_setup(test_threads_of_the_server, set_up),
         cmocka_unit_test_setup(test_threads_of_a_remote_server, set_up),
         cmocka_unit_test_setup(test_an_answer_before_tls, set_up),
+        cmocka_unit_test_setup(test_tries_are_not_sessions, set_up),
         cmocka_unit_test_setup(test_errno_of_this_machine, set_up),
         cmocka_unit_test_setup(test_settings, set_up),
         cmocka_unit_test_setup(test_silence, set_up),

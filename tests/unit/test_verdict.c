@@ -80,6 +80,15 @@ static void test_client_bound(void **state)
     free(r);
 }
 
+static void test_a_client_that_stood_still(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->resources.suspended_ns = INT64_C(8040000000);
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append itself stood still for 8.0 s");
+    free(r);
+}
+
 static void test_other_programs(void **state)
 {
     (void)state;
@@ -347,7 +356,7 @@ static void test_connections_had_again(void **state)
     r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
     r->totals.counters[RECORDER_RECONNECTS] = 7;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
-           "7 connections were lost and had again; 1000 of 1000 rows");
+           "7 connections were lost and had again; 1,000 of 1,000 rows");
     r->rows.acknowledged = 300;
     r->rows.in_doubt = 700;
     add_cause(r, CAUSE_RECONNECT, "refused");
@@ -439,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_rows_read_back),
         cmocka_unit_test(test_client_bound),
+        cmocka_unit_test(test_a_client_that_stood_still),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
         cmocka_unit_test(test_sessions_without_an_answer),
