@@ -8,6 +8,10 @@
  * there. */
 enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error);
 
+/* The adapter for the protocol that is spoken where the target is, if it is not the plan's own;
+ * NULL: not found out. Takes 1 s for each protocol that nobody answers. */
+const struct adapter *target_find_other(const struct plan *plan);
+
 /* Writes what may be shown of a text that was given as a target, whatever its shape: no password.
  */
 void target_redact(const char *text, char *out, size_t size);
