@@ -48,7 +48,16 @@ add_custom_target(docs ALL
     DEPENDS ${man_page} ${bash_completion} ${zsh_completion} ${installed_man} ${installed_texts})
 
 set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/append)
-install(TARGETS append RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(TARGETS append RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT binary)
+# The tarball meets systems without the libraries: a script in front of the program names them.
+install(TARGETS append RUNTIME DESTINATION lib/append COMPONENT launched EXCLUDE_FROM_ALL)
+install(PROGRAMS scripts/launcher.sh RENAME append DESTINATION ${CMAKE_INSTALL_BINDIR}
+        COMPONENT launched EXCLUDE_FROM_ALL)
+install(PROGRAMS scripts/ci-smoke.sh DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/append
+        COMPONENT program)
+# As they lie in the sources: they refer to each other.
+install(FILES README.md compose.yaml DESTINATION ${doc_dir} COMPONENT program)
+install(DIRECTORY docs DESTINATION ${doc_dir} COMPONENT program FILES_MATCHING PATTERN "*.md")
 install(FILES ${installed_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${bash_completion} RENAME append COMPONENT program
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
@@ -73,13 +82,14 @@ reaches.")
 set(CPACK_PACKAGE_FILE_NAME append-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL program)
+set(CPACK_COMPONENTS_ALL program binary)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # it draws the charts
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/PackageOptions.cmake)
 include(CPack)

@@ -1,5 +1,6 @@
-# Read by cpack for each package that it makes: a tarball has one folder, with bin and share in it.
+# Read by cpack for each package that it makes: a tarball has one folder, with bin, lib and share in it.
 if(CPACK_GENERATOR STREQUAL TGZ)
+    set(CPACK_COMPONENTS_ALL program launched)
     set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
     set(CPACK_PACKAGING_INSTALL_PREFIX "/")
 endif()

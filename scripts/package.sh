@@ -4,7 +4,7 @@
 #   scripts/package.sh                 builds, and checks with lintian where it is installed
 #   scripts/package.sh try [SUITE]     also installs the .deb with apt-get in a new system made by
 #                                      debootstrap (root, network; SUITE: that of this machine) and
-#                                      runs append there
+#                                      runs append there, from the tarball too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,11 +51,15 @@ for file in /etc/resolv.conf /etc/apt/apt.conf.d/*proxy*; do
     [ ! -f "$file" ] || install -D -m 644 "$file" "$root$file"
 done
 cp "$deb" "$root/tmp/append.deb"
+tar -C "$root/opt" --strip-components=1 -xf "$(echo "$build"/append-*.tar.gz)"
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+said=$(inside /opt/bin/append --version 2>&1) && fail 'the tarball runs without its libraries'
+case $said in *libpq5*libmariadb3*) ;; *) fail "the tarball does not name its libraries: $said" ;; esac
 inside apt-get -qq update
 inside apt-get -qq install -y --no-install-recommends /tmp/append.deb
 inside append --version
-inside sh -c 'cd /tmp && append 50 100000'
+inside sh -c 'cd /tmp && append 50 100000 && /usr/share/append/ci-smoke.sh sqlite:'
+inside /opt/bin/append --version
 inside apt-get -qq remove -y append
 ! inside test -e /usr/bin/append || fail 'append is still there after its removal'
 echo 'package.sh: installed, run and removed in a new system'

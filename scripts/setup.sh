@@ -4,7 +4,7 @@
 set -eu
 
 usage='usage: scripts/setup.sh run|test|bench'
-run_packages='gcc libc6-dev cmake ninja-build pkg-config python3 libpq-dev libsqlite3-dev
+run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev gnuplot-nox'
 test_packages='git postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
@@ -49,7 +49,7 @@ if command -v dpkg-query >/dev/null 2>&1; then
     done
 else
     # Not Debian: the programs and libraries themselves may still be there.
-    programs='cc cmake ninja pkg-config python3 gnuplot'
+    programs='cc cmake make ninja pkg-config python3 gnuplot'
     libraries='jansson libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)

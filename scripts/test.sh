@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh test
 build=${BUILD:-build/test}
 read -r -a cmake_args <<<"${CMAKE_ARGS:-}"
-cmake -S . -B "$build" -G Ninja "${cmake_args[@]}"
+cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=ON "${cmake_args[@]}"
 cmake --build "$build"
 
 # All that the tests leave behind when they are cut short is below one folder: servers, mounts, files.

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/stack.h"
 #include "cli/command.h"
 #include "cli/command_table.h"
 
@@ -9,6 +10,11 @@ int main(int argc, char **argv)
 {
     /* whoever ignores it hands that on, and then nobody is told how a child ended */
     signal(SIGCHLD, SIG_DFL);
+    struct error error;
+    error_clear(&error);
+    if (stack_prepare(&error) != STATUS_OK) {
+        return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
+    }
     char **words = command_take_words(argc, argv);
     if (words == NULL) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the command line");

@@ -36,6 +36,12 @@ struct chart_series *chart_add_series(struct chart *chart, const char *name)
 
 void chart_add_point(struct chart *chart, struct chart_series *series, double x, double y)
 {
+    chart_add_spread(chart, series, &(struct chart_point){x, y, y, y});
+}
+
+void chart_add_spread(struct chart *chart, struct chart_series *series,
+                      const struct chart_point *point)
+{
     if (series->count == series->capacity) {
         const size_t capacity = series->capacity == 0 ? POINTS_FIRST : 2 * series->capacity;
         struct chart_point *points = realloc(series->points, capacity * sizeof *points);
@@ -46,7 +52,7 @@ void chart_add_point(struct chart *chart, struct chart_series *series, double x,
         series->points = points;
         series->capacity = capacity;
     }
-    series->points[series->count++] = (struct chart_point){x, y};
+    series->points[series->count++] = *point;
 }
 
 bool chart_add_mark(struct chart *chart, double x, unsigned number)
@@ -68,7 +74,10 @@ void chart_scale_y(struct chart *chart, double factor)
 {
     for (size_t i = 0; i < chart->series_count; i++) {
         for (size_t point = 0; point < chart->series[i].count; point++) {
-            chart->series[i].points[point].y *= factor;
+            struct chart_point *at = &chart->series[i].points[point];
+            at->y *= factor;
+            at->lowest *= factor;
+            at->highest *= factor;
         }
     }
 }
@@ -79,10 +88,10 @@ bool chart_span_y(const struct chart *chart, double floor, double *low, double *
     for (size_t i = 0; i < chart->series_count; i++) {
         const struct chart_series *series = &chart->series[i];
         for (size_t point = 0; point < series->count; point++) {
-            const double y = series->points[point].y;
-            if (isfinite(y) && y > floor) {
-                *low = is_there && *low < y ? *low : y;
-                *high = is_there && *high > y ? *high : y;
+            const struct chart_point *at = &series->points[point];
+            if (isfinite(at->y) && at->y > floor) {
+                *low = is_there && *low < at->lowest ? *low : at->lowest;
+                *high = is_there && *high > at->highest ? *high : at->highest;
                 is_there = true;
             }
         }

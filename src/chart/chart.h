@@ -42,7 +42,9 @@ struct chart_axis {
 
 struct chart_point {
     double x;
-    double y; /* NaN: the line has a gap here */
+    double y;      /* NaN: the line has a gap here */
+    double lowest; /* of what was measured several times; y where it was not */
+    double highest;
 };
 
 struct chart_series {
@@ -51,7 +53,7 @@ struct chart_series {
     size_t count;
     size_t capacity;
     bool is_filled; /* the area down to 0, too */
-    bool has_dots;  /* a dot at each point */
+    bool has_dots;  /* a dot at each point, and a bar from its lowest to its highest */
 };
 
 /* A line across, such as an event; its label is its number in the list beside the charts. */
@@ -89,6 +91,10 @@ void chart_fini(struct chart *chart);
 /* A series more; NULL: there are CHART_SERIES_MAX already. */
 struct chart_series *chart_add_series(struct chart *chart, const char *name);
 void chart_add_point(struct chart *chart, struct chart_series *series, double x, double y);
+
+/* The same for what was measured several times. */
+void chart_add_spread(struct chart *chart, struct chart_series *series,
+                      const struct chart_point *point);
 
 /* A line across at x. False: there are CHART_MARKS_MAX already. */
 bool chart_add_mark(struct chart *chart, double x, unsigned number);

@@ -8,11 +8,6 @@
 #include "chart/run_words.h"
 #include "chart/svg.h"
 
-enum {
-    CONTENTS_FROM = 2, /* runs: fewer need no list */
-    LIST_MAX = 60      /* of the contents */
-};
-
 const char *page_verdict_class(const char *verdict)
 {
     return strcmp(verdict, "VALID") == 0      ? "valid"
@@ -96,23 +91,6 @@ static void add_head(struct page *page)
     buffer_add_text(html, "<main>\n<p class=\"brand\">append report</p>\n");
 }
 
-static void add_contents(struct page *page)
-{
-    struct buffer *html = page->html;
-    buffer_add_text(html, "<nav aria-label=\"Runs\"><b>Runs</b>\n<ol>\n");
-    for (size_t i = 0; i < page->set->run_count && i < LIST_MAX; i++) {
-        buffer_add_format(html, "<li><a href=\"#run%zu\">", i + 1);
-        html_add_text(html, page->set->runs[i].label);
-        buffer_add_text(html, "</a></li>\n");
-    }
-    buffer_add_text(html, "</ol>\n");
-    if (page->set->run_count > LIST_MAX) {
-        buffer_add_format(html, "<p class=\"note\">and %zu more</p>\n",
-                          page->set->run_count - LIST_MAX);
-    }
-    buffer_add_text(html, "</nav>\n");
-}
-
 static void add_body(struct page *page)
 {
     const struct report_set *set = page->set;
@@ -122,16 +100,14 @@ static void add_body(struct page *page)
         buffer_add_text(html, "<h1>");
         add_title(html, set);
         buffer_add_text(html, "</h1>\n");
-        if (set->run_count >= CONTENTS_FROM) {
-            add_contents(page);
-        }
         for (size_t i = 0; i < set->sweep_count; i++) {
             page_add_sweep(page, &set->sweeps[i]);
         }
         page_add_overview(page);
+        buffer_add_text(html, "<h3>Each run</h3>\n");
     }
     for (size_t i = 0; i < set->run_count; i++) {
-        page_add_run(page, i, is_single ? 1 : 2);
+        page_add_run(page, i, is_single);
     }
     if (set->beyond > 0) {
         buffer_add_format(html, "<p class=\"note\">%zu more runs are not shown.</p>\n",

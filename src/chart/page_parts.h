@@ -24,8 +24,11 @@ const char *page_verdict_class(const char *verdict);
 /* Charts [first, first + count) in a grid. */
 void page_add_charts(struct page *page, size_t first, size_t count);
 
-/* A run's own section; `level` is that of its heading, 1 or 2. */
-void page_add_run(struct page *page, size_t index, int level);
+/* "VALID" in its colour. */
+void page_add_chip(struct buffer *html, const char *verdict);
+
+/* A run's own section; folded where it is not the only one. */
+void page_add_run(struct page *page, size_t index, bool is_only);
 
 /* Ledgers, latencies, errors, limits, events. */
 void page_add_run_tables(struct page *page, const struct report_run *run);

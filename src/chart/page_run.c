@@ -73,7 +73,13 @@ static void tile_words(const struct report_run *run, const char *column, char *w
                  run_words_s(saved_run_json(&run->run, "times.append_s"), b),
                  run_words_s(saved_run_json(&run->run, "times.disconnect_s"), c));
     } else {
-        snprintf(words, bytes, "acknowledged rows / elapsed time");
+        double rows_per_s;
+        const bool is_known = saved_run_figure(&run->run, "append_rows_per_s", &rows_per_s);
+        const double append_s = json_number_value(saved_run_json(&run->run, "times.append_s"));
+        snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
+                 is_known ? run_words_value(&run->run, "append_rows_per_s", a) : "",
+                 is_known ? " rows/s while appending" : "",
+                 append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
     }
 }
 
@@ -97,16 +103,21 @@ static void add_tiles(struct buffer *html, const struct report_run *run)
     buffer_add_text(html, "</div>\n");
 }
 
-static void add_header(struct page *page, size_t index, int level)
+static void add_header(struct page *page, size_t index, bool is_only)
 {
     struct buffer *html = page->html;
     const struct report_run *run = &page->set->runs[index];
     char words[RUN_WORDS_BYTES];
-    buffer_add_format(html, "<section class=\"run%s\" id=\"run%zu\">\n<h%d>",
-                      level == 1 ? " only" : "", index + 1, level);
+    if (!is_only) {
+        buffer_add_text(html, "<details class=\"run\"><summary><span>");
+        html_add_text(html, run->label);
+        buffer_add_text(html, "</span> ");
+        page_add_chip(html, saved_run_text(&run->run, "verdict"));
+        buffer_add_text(html, "</summary>\n");
+    }
+    buffer_add_format(html, "<section id=\"run%zu\">\n<h%d>", index + 1, is_only ? 1 : 2);
     html_add_text(html, run_words_title(&run->run, words));
-    buffer_add_text(html, "</h");
-    buffer_add_format(html, "%d>\n<p class=\"sub\">", level);
+    buffer_add_format(html, "</h%d>\n<p class=\"sub\">", is_only ? 1 : 2);
     html_add_text(html, saved_run_text(&run->run, "target"));
     buffer_add_text(html, "</p>\n<p class=\"sub\">");
     const char *const parts[] = {
@@ -123,20 +134,27 @@ static void add_header(struct page *page, size_t index, int level)
     buffer_add_text(html, "</p>\n");
 }
 
-void page_add_run(struct page *page, size_t index, int level)
+void page_add_run(struct page *page, size_t index, bool is_only)
 {
+    struct buffer *html = page->html;
     const struct report_run *run = &page->set->runs[index];
-    add_header(page, index, level);
-    add_verdict(page->html, run);
-    add_tiles(page->html, run);
-    buffer_add_text(page->html, "<h3>Charts</h3>\n");
-    page_add_charts(page, run->first_chart, run->chart_count);
+    add_header(page, index, is_only);
+    add_verdict(html, run);
+    add_tiles(html, run);
+    if (page->set->has_run_charts) {
+        buffer_add_text(html, "<h3>Charts</h3>\n");
+        page_add_charts(page, run->first_chart, run->chart_count);
+    } else {
+        buffer_add_text(html, "<p class=\"note\">Its charts: append report ");
+        html_add_text(html, run->run.folder);
+        buffer_add_text(html, ", or --all for those of all runs here</p>\n");
+    }
     if (run->absent.length > 0) {
-        buffer_add_text(page->html, "<p class=\"note\">");
-        html_add_text(page->html, buffer_text(&run->absent));
-        buffer_add_text(page->html, "</p>\n");
+        buffer_add_text(html, "<p class=\"note\">");
+        html_add_text(html, buffer_text(&run->absent));
+        buffer_add_text(html, "</p>\n");
     }
     page_add_run_tables(page, run);
     page_add_run_environment(page, run);
-    buffer_add_text(page->html, "</section>\n");
+    buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }

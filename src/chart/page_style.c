@@ -30,8 +30,6 @@ const char *const page_style[] = {
     ".brand{font-size:.8rem;letter-spacing:.08em;text-transform:uppercase;color:var(--soft);"
     "margin:0 0 10px}\n",
     ".sub{color:var(--soft);margin:0;overflow-wrap:anywhere}\n",
-    ".run{margin-top:56px;padding-top:32px;border-top:2px solid var(--line)}\n",
-    ".only{margin-top:0;padding-top:0;border-top:0}\n",
     ".verdict{display:flex;gap:12px;align-items:flex-start;margin:20px 0;padding:14px 18px;"
     "border-radius:10px;border-left:6px solid}\n",
     ".verdict b{font-size:1.05rem;letter-spacing:.03em}\n",
@@ -84,24 +82,35 @@ const char *const page_style[] = {
     ".stack i{display:block;height:100%;background:var(--s3)}\n",
     ".stack i.lost{background:var(--mark)}\n",
     ".stack i.soft{background:var(--s5)}\n",
+    "td small{display:block;color:var(--soft);font-size:.8rem}\n",
+    ".wide{grid-template-columns:1fr}\n",
     ".note{color:var(--soft);font-size:.9rem}\n",
-    "nav{margin:18px 0 28px}\n",
-    "nav ol{columns:3 240px;margin:6px 0 0;padding-left:1.4em;font-size:.92rem}\n",
     "details{background:var(--card);border:1px solid var(--line);border-radius:10px;"
     "padding:12px 16px;margin-top:14px}\n",
     "summary{cursor:pointer;font-weight:600}\n",
     "details[open]>summary{margin-bottom:10px}\n",
+    ".run{background:none;margin-top:8px;padding:0;overflow-wrap:anywhere}"
+    ".run>summary{padding:8px 16px}.run>summary span+span{float:right}"
+    ".run[open]>summary{border-bottom:1px solid var(--line)}.run>section{padding:10px 16px 20px}\n",
     "footer{margin-top:48px;color:var(--soft);font-size:.86rem;overflow-wrap:anywhere}\n",
     "@media(max-width:760px){main{padding:18px 12px 32px}h1{font-size:1.4rem}"
     ".sub{font-size:.86rem}.tiles{grid-template-columns:repeat(2,1fr);gap:10px}.tile{padding:10px "
     "12px}"
     ".tile .value{font-size:1.25rem}.tile p{font-size:.78rem}.tile small{font-size:.8rem}"
     "figure{padding:10px 6px 4px}figcaption,figure p{padding-left:6px}"
-    ".pairs th{width:7.5em}.card{padding:12px}}\n",
+    ".pairs th{width:7.5em}.card{padding:12px}.run>section{padding:10px 8px 16px}"
+    "th,td{padding-right:9px}td small{white-space:normal}.rows thead{display:none}.rows "
+    "tr{display:grid;grid-template-columns:1fr 1fr;gap:0 20px;"
+    "padding:8px 0;border-bottom:1px solid var(--line)}.rows tr:last-child{border-bottom:0}"
+    ".rows th{grid-column:1/-1}.rows th,.rows td{border:0;padding:1px 0}"
+    ".rows td{display:flex;justify-content:space-between;gap:8px}"
+    ".rows td[data-name]::before{content:attr(data-name);color:var(--soft);font-size:.84rem}"
+    ".rows td.words{display:block;grid-column:1/-1;min-width:0}"
+    ".rows td.words::before{display:block}}\n",
     "@media print{@page{margin:14mm}:root{--bg:#fff}body{font-size:11px}main{max-width:none;"
     "padding:0}figure,.card,.tile,tr,.verdict{break-inside:avoid}h2,h3{break-after:avoid}"
-    ".run{break-before:page;border-top:0;margin:0;padding:0}.only{break-before:auto}"
-    ".charts,.cards{grid-template-columns:1fr 1fr}.scroll{overflow:visible}nav{display:none}"
+    ".run{border:0}"
+    ".charts,.cards{grid-template-columns:1fr 1fr}.scroll{overflow:visible}"
     ".verdict,.chip,.stack i,.tile{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n",
     NULL,
 };

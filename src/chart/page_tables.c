@@ -44,10 +44,11 @@ static const struct ledger_line batch_lines[] = {
     {NULL, NULL, NULL, false},
 };
 
-static void add_count_cell(struct buffer *html, double value)
+/* `name` stands beside it where the head of the table is not shown. */
+static void add_count_cell(struct buffer *html, const char *name, double value)
 {
     char text[UNITS_TEXT_BYTES];
-    buffer_add_format(html, "<td class=\"n\">%s</td>",
+    buffer_add_format(html, "<td class=\"n\" data-name=\"%s\">%s</td>", name,
                       units_format_count(value > 0 && value < 1e18 ? (uint64_t)value : 0, text));
 }
 
@@ -85,7 +86,7 @@ static void add_ledger(struct buffer *html, const struct report_run *run, const 
                           : value == 0 ? " zero"
                                        : "",
                           line->name);
-        add_count_cell(html, value);
+        add_count_cell(html, "", value);
         buffer_add_text(html, "</tr>\n");
     }
     buffer_add_text(html, "</tbody></table></div>\n");
@@ -98,8 +99,10 @@ static void add_verification(struct buffer *html, const struct report_run *run)
     static const char *const lines[][3] = {
         {"rows_before", "in the table before", ""},
         {"rows_after", "in the table after", ""},
-        {"rows_lost", "acknowledged rows lost", "bad"},
+        {"rows_lost", "acknowledged rows lost, at least", "bad"},
+        {"rows_lost_at_most", "acknowledged rows lost, at most", "bad"},
         {"rows_in_doubt_arrived", "rows in doubt that arrived", ""},
+        {"rows_rejected_arrived", "rejected rows that arrived", "bad"},
         {"rows_surplus", "rows of somebody else", "bad"},
         {"verified_present", "read back: acknowledged and there", ""},
         {"verified_lost", "read back: acknowledged and lost", "bad"},
@@ -116,7 +119,7 @@ static void add_verification(struct buffer *html, const struct report_run *run)
         if (saved_run_figure(&run->run, lines[i][0], &value)) {
             buffer_add_format(html, "<tr class=\"%s\"><th scope=\"row\">%s</th>",
                               value > 0 ? lines[i][2] : "", lines[i][1]);
-            add_count_cell(html, value);
+            add_count_cell(html, "", value);
             buffer_add_text(html, "</tr>\n");
         }
     }
@@ -135,14 +138,19 @@ static void add_verification(struct buffer *html, const struct report_run *run)
 
 static void add_latencies(struct buffer *html, const struct report_run *run)
 {
-    static const char *const points[] = {"p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms"};
+    static const char *const points[][2] = {{"p50_ms", "p50"},
+                                            {"p90_ms", "p90"},
+                                            {"p99_ms", "p99"},
+                                            {"p999_ms", "p99.9"},
+                                            {"max_ms", "max"}};
     const char *call;
     json_t *latency;
-    buffer_add_text(html, "<h3>Latencies</h3>\n<div class=\"card scroll\"><table><thead><tr>"
-                          "<th></th><th class=\"n\">p50</th><th class=\"n\">p90</th>"
-                          "<th class=\"n\">p99</th><th class=\"n\">p99.9</th>"
-                          "<th class=\"n\">max</th><th class=\"n\">measured</th></tr></thead>"
-                          "<tbody>\n");
+    buffer_add_text(
+        html, "<h3>Latencies</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>"
+              "<th></th><th class=\"n\">p50</th><th class=\"n\">p90</th>"
+              "<th class=\"n\">p99</th><th class=\"n\">p99.9</th>"
+              "<th class=\"n\">max</th><th class=\"n\">measured</th></tr></thead>"
+              "<tbody>\n");
     json_t *latencies = json_object_get(run->run.json, "latencies");
     json_object_foreach(latencies, call, latency)
     {
@@ -155,11 +163,11 @@ static void add_latencies(struct buffer *html, const struct report_run *run)
         buffer_add_text(html, "</th>");
         for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
             char text[RUN_WORDS_BYTES];
-            buffer_add_text(html, "<td class=\"n\">");
-            html_add_text(html, run_words_ms(json_object_get(latency, points[i]), text));
+            buffer_add_format(html, "<td class=\"n\" data-name=\"%s\">", points[i][1]);
+            html_add_text(html, run_words_ms(json_object_get(latency, points[i][0]), text));
             buffer_add_text(html, "</td>");
         }
-        add_count_cell(html, count);
+        add_count_cell(html, "measured", count);
         buffer_add_text(html, "</tr>\n");
     }
     buffer_add_text(html, "</tbody></table>\n");
@@ -182,20 +190,22 @@ static void add_findings(struct buffer *html, const struct report_run *run)
     if (json_array_size(findings) == 0) {
         return;
     }
-    buffer_add_text(html, "<h3>Limits that were hit</h3>\n<div class=\"card scroll\"><table><thead>"
-                          "<tr><th>limit</th><th>whose</th><th class=\"n\">sessions</th>"
-                          "<th>what shows it</th><th>how it is raised</th></tr></thead><tbody>\n");
+    buffer_add_text(
+        html,
+        "<h3>Limits that were hit</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead>"
+        "<tr><th>limit</th><th>whose</th><th class=\"n\">sessions</th>"
+        "<th>what shows it</th><th>how it is raised</th></tr></thead><tbody>\n");
     json_array_foreach(findings, i, finding)
     {
         buffer_add_text(html, "<tr><th scope=\"row\">");
         html_add_text(html, json_string_value(json_object_get(finding, "name")));
-        buffer_add_text(html, "</th><td>");
+        buffer_add_text(html, "</th><td data-name=\"whose\">");
         html_add_text(html, json_string_value(json_object_get(finding, "side")));
         buffer_add_text(html, "</td>");
-        add_count_cell(html, json_number_value(json_object_get(finding, "sessions")));
-        buffer_add_text(html, "<td class=\"words\">");
+        add_count_cell(html, "sessions", json_number_value(json_object_get(finding, "sessions")));
+        buffer_add_text(html, "<td class=\"words\" data-name=\"what shows it\">");
         html_add_text(html, json_string_value(json_object_get(finding, "evidence")));
-        buffer_add_text(html, "</td><td class=\"words\">");
+        buffer_add_text(html, "</td><td class=\"words\" data-name=\"how it is raised\">");
         html_add_text(html, json_string_value(json_object_get(finding, "fix")));
         buffer_add_text(html, "</td></tr>\n");
     }
@@ -205,14 +215,15 @@ static void add_findings(struct buffer *html, const struct report_run *run)
 static void add_cause(struct buffer *html, const json_t *cause)
 {
     buffer_add_text(html, "<tr>");
-    add_count_cell(html, json_number_value(json_object_get(cause, "count")));
-    static const char *const keys[] = {"phase", "kind", "text"};
+    add_count_cell(html, "times", json_number_value(json_object_get(cause, "count")));
+    static const char *const keys[][3] = {
+        {"phase", "while", ""}, {"kind", "kind", ""}, {"text", "what was said", "words"}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        buffer_add_text(html, i == 2 ? "<td class=\"words\">" : "<td>");
-        html_add_text(html, json_string_value(json_object_get(cause, keys[i])));
+        buffer_add_format(html, "<td class=\"%s\" data-name=\"%s\">", keys[i][2], keys[i][1]);
+        html_add_text(html, json_string_value(json_object_get(cause, keys[i][0])));
         buffer_add_text(html, "</td>");
     }
-    buffer_add_format(html, "<td class=\"n\">%.1f – %.1f s</td></tr>\n",
+    buffer_add_format(html, "<td class=\"n\" data-name=\"first – last\">%.1f – %.1f s</td></tr>\n",
                       json_number_value(json_object_get(cause, "first_s")),
                       json_number_value(json_object_get(cause, "last_s")));
 }
@@ -225,10 +236,11 @@ static void add_causes(struct buffer *html, const struct report_run *run)
     if (count == 0 && others <= 0) {
         return;
     }
-    buffer_add_text(html, "<h3>Errors</h3>\n<div class=\"card scroll\"><table><thead><tr>"
-                          "<th class=\"n\">times</th><th>while</th><th>kind</th>"
-                          "<th>what was said</th><th class=\"n\">first – last</th></tr></thead>"
-                          "<tbody>\n");
+    buffer_add_text(html,
+                    "<h3>Errors</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>"
+                    "<th class=\"n\">times</th><th>while</th><th>kind</th>"
+                    "<th>what was said</th><th class=\"n\">first – last</th></tr></thead>"
+                    "<tbody>\n");
     for (size_t i = 0; i < count && i < CAUSES_SHOWN; i++) {
         add_cause(html, json_array_get(causes, i));
     }

@@ -121,9 +121,10 @@ static enum status make_charts(struct report_set *set, struct error *error)
     set->overview_first = set->charts.count;
     if (set->run_count > 1 && set->sweep_count == 0) {
         set_charts_add_runs(&set->charts, set);
+        run_charts_add_together(&set->charts, set);
     }
     set->overview_count = set->charts.count - set->overview_first;
-    for (size_t i = 0; i < set->run_count; i++) {
+    for (size_t i = 0; i < set->run_count && set->has_run_charts; i++) {
         struct report_run *run = &set->runs[i];
         run->first_chart = set->charts.count;
         run_charts_add(&set->charts, &run->absent, &run->run, &run->events);
@@ -134,7 +135,7 @@ static enum status make_charts(struct report_set *set, struct error *error)
 }
 
 enum status report_set_read(struct report_set *set, const char *const *folders, size_t count,
-                            struct error *error)
+                            bool with_runs, struct error *error)
 {
     *set = (struct report_set){
         .runs = calloc(REPORT_RUNS_MAX, sizeof *set->runs),
@@ -151,6 +152,7 @@ enum status report_set_read(struct report_set *set, const char *const *folders, 
         status = STATUS_REJECTED;
     }
     if (status == STATUS_OK) {
+        set->has_run_charts = with_runs || (set->run_count == 1 && set->sweep_count == 0);
         label_runs(set);
         status = make_charts(set, error);
     }

@@ -48,12 +48,14 @@ struct report_set {
     struct chart_list charts;
     size_t overview_first; /* charts that put the runs beside each other */
     size_t overview_count;
+    bool has_run_charts; /* a single run always has; of several only when they were asked for */
 };
 
-/* Reads the folders and makes the charts. REJECTED: *error names the folder or file and what is
- * wrong; *set owns nothing. */
+/* Reads the folders and makes the charts: of several runs those that put them beside each other,
+ * and with `with_runs` those of each run, too. REJECTED: *error names the folder or file and what
+ * is wrong; *set owns nothing. */
 enum status report_set_read(struct report_set *set, const char *const *folders, size_t count,
-                            struct error *error);
+                            bool with_runs, struct error *error);
 void report_set_free(struct report_set *set);
 
 #endif

@@ -120,6 +120,27 @@ static void add_run(const struct writer *writer, const struct report_run *run)
     add_events(writer, run);
 }
 
+/* A line for each run whose charts were not asked for. */
+static void add_run_list(const struct writer *writer)
+{
+    char line[LINE_BYTES], words[RUN_WORDS_FIGURES][RUN_WORDS_BYTES];
+    snprintf(line, sizeof line, "%-*s %-9s %7s %9s %10s %11s", REPORT_LABEL_COLUMNS, "run",
+             "verdict", "CPU, %", "MiB", "elapsed, s", "rows/s");
+    buffer_add_text(writer->text, "\n");
+    add_line(writer, line);
+    for (size_t i = 0; i < writer->set->run_count; i++) {
+        const struct report_run *run = &writer->set->runs[i];
+        for (size_t f = 0; f < RUN_WORDS_FIGURES; f++) {
+            run_words_value(&run->run, run_words_figures[f].column, words[f]);
+        }
+        const int padding = REPORT_LABEL_COLUMNS - (int)clean_width(run->label);
+        snprintf(line, sizeof line, "%s%*s %-9.20s %7s %9s %10s %11s", run->label, padding, "",
+                 saved_run_text(&run->run, "verdict"), words[0], words[1], words[2], words[3]);
+        add_line(writer, line);
+    }
+    add_line(writer, "--all draws the charts of each run, too.");
+}
+
 enum status report_text_add(struct buffer *text, const struct report_set *set, unsigned columns,
                             struct error *error)
 {
@@ -134,7 +155,10 @@ enum status report_text_add(struct buffer *text, const struct report_set *set, u
         buffer_add_text(text, "\n");
     }
     add_charts(&writer, set->overview_first, set->overview_count);
-    for (size_t i = 0; i < set->run_count; i++) {
+    if (!set->has_run_charts) {
+        add_run_list(&writer);
+    }
+    for (size_t i = 0; i < set->run_count && set->has_run_charts; i++) {
         buffer_add_text(text, i > 0 || set->overview_count > 0 ? "\n\n" : "");
         add_run(&writer, &set->runs[i]);
     }

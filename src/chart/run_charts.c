@@ -12,6 +12,7 @@
 #include "measure/histogram.h"
 
 enum {
+    TIME_FROM_S = 2, /* figures are taken each second: below, a chart over time has one level */
     PACE_POINTS = 100,
     LOG_FROM_RATIO = 50 /* of highest to lowest: a linear axis would hide the low ones */
 };
@@ -284,33 +285,44 @@ static void add_percentiles(struct chart *chart, const struct histogram *histogr
     }
 }
 
+/* The calls of one kind of a run, as a line. *most becomes the most of them that any line has. */
+static void add_calls(struct chart *chart, const struct saved_run *run, const char *call,
+                      const char *name, double *most)
+{
+    char path[64];
+    snprintf(path, sizeof path, "histograms.%s", call);
+    const json_t *json = saved_run_json(run, path);
+    struct histogram *histogram = malloc(sizeof *histogram);
+    chart->has_failed |= histogram == NULL;
+    if (histogram != NULL && json != NULL && read_histogram(histogram, json)) {
+        add_percentiles(chart, histogram, name);
+        *most = fmax(*most, (double)histogram->total);
+    }
+    free(histogram);
+}
+
+static void finish_percentiles(struct chart *chart, double most)
+{
+    fit_latency(chart, true);
+    snprintf(chart->x.label, sizeof chart->x.label, "share of calls that took no longer, %%");
+    axis_fit_percentile(&chart->x, most);
+}
+
 static void add_latency_by_percentile(const struct maker *maker)
 {
     static const char *const names[] = {"append", "count", "connect", "response", "recover"};
     struct chart chart;
-    double most = 0;
+    double most = 0, low, high;
     chart_init(&chart, "latency-by-percentile", "Latency by percentile");
-    struct histogram *histogram = malloc(sizeof *histogram);
-    chart.has_failed = histogram == NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && histogram != NULL; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "histograms.%s", names[i]);
-        const json_t *json = saved_run_json(maker->run, path);
-        if (json != NULL && read_histogram(histogram, json)) {
-            add_percentiles(&chart, histogram, names[i]);
-            most = most > (double)histogram->total ? most : (double)histogram->total;
-        }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        add_calls(&chart, maker->run, names[i], names[i], &most);
     }
-    free(histogram);
-    double low, high;
     if (!chart_span_y(&chart, 0, &low, &high)) {
         say_absent(maker, "No chart of latency by percentile: nothing was measured.");
         chart_fini(&chart);
         return;
     }
-    fit_latency(&chart, true);
-    snprintf(chart.x.label, sizeof chart.x.label, "share of calls that took no longer, %%");
-    axis_fit_percentile(&chart.x, most);
+    finish_percentiles(&chart, most);
     chart_list_take(maker->list, &chart);
 }
 
@@ -369,6 +381,14 @@ void run_charts_add(struct chart_list *list, struct buffer *absent, const struct
     if (!saved_run_figure(run, "elapsed_s", &maker.end_s) || maker.end_s <= 0) {
         maker.end_s = 1;
     }
+    if (maker.end_s < TIME_FROM_S) {
+        say_absent(&maker,
+                   "No charts over time: the run took %.3g s, and figures are taken each second.",
+                   maker.end_s);
+        add_latency_by_percentile(&maker);
+        add_pace(&maker);
+        return;
+    }
     add_rows(&maker);
     add_latency(&maker, "append", "Append latency each second");
     add_latency(&maker, "count", "Count latency each second");
@@ -378,4 +398,86 @@ void run_charts_add(struct chart_list *list, struct buffer *absent, const struct
     add_memory(&maker);
     add_pace(&maker);
     add_errors(&maker);
+}
+
+/* The lines of a figure over time, one for each run that is long enough. Returns the longest time.
+ */
+static double add_times_together(struct chart *chart, const struct report_set *set, bool is_sampled,
+                                 const char *column, enum time_merge merge)
+{
+    double end_s = 0;
+    for (size_t i = 0; i < set->run_count && i < CHART_SERIES_MAX; i++) {
+        const struct report_run *run = &set->runs[i];
+        double elapsed_s;
+        if (saved_run_figure(&run->run, "elapsed_s", &elapsed_s) && elapsed_s >= TIME_FROM_S &&
+            time_charts_add(chart, is_sampled ? &run->run.samples : &run->run.intervals, column,
+                            run->label, merge)) {
+            end_s = fmax(end_s, elapsed_s);
+        }
+    }
+    return end_s;
+}
+
+static void take_together(struct chart_list *list, struct chart *chart,
+                          const struct report_set *set)
+{
+    if (set->run_count > CHART_SERIES_MAX) {
+        snprintf(chart->note, sizeof chart->note, "The first %d runs.", CHART_SERIES_MAX);
+    } else if (chart->series_count < set->run_count) {
+        snprintf(chart->note, sizeof chart->note,
+                 "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
+    }
+    chart_list_take(list, chart);
+}
+
+static void add_percentiles_together(struct chart_list *list, const struct report_set *set)
+{
+    struct chart chart;
+    double most = 0, low, high;
+    chart_init(&chart, "runs-append-by-percentile", "Append latency by percentile");
+    for (size_t i = 0; i < set->run_count && i < CHART_SERIES_MAX; i++) {
+        const struct report_run *run = &set->runs[i];
+        add_calls(&chart, &run->run, "append", run->label, &most);
+    }
+    if (chart.series_count < 2 || !chart_span_y(&chart, 0, &low, &high)) {
+        chart_fini(&chart);
+        return;
+    }
+    finish_percentiles(&chart, most);
+    take_together(list, &chart, set);
+}
+
+void run_charts_add_together(struct chart_list *list, const struct report_set *set)
+{
+    static const struct {
+        const char *name, *title, *column, *axis; /* axis NULL: of times in ms */
+        bool is_sampled;
+        enum time_merge merge;
+    } figures[] = {
+        {"runs-rows", "Rows acknowledged each second", "rows_per_s", "rows/s", false, TIME_MEAN},
+        {"runs-append-p99", "Append p99 each second", "append_p99_ms", NULL, false, TIME_HIGHEST},
+        {"runs-cpu", "CPU of the whole machine", "host_cpu_percent", "% of all CPUs", true,
+         TIME_MEAN},
+        {"runs-server-memory", "Memory of the server", "server_memory_mib", "memory, MiB", true,
+         TIME_HIGHEST},
+    };
+    static const struct event_list none = {0};
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        struct chart chart;
+        chart_init(&chart, figures[i].name, figures[i].title);
+        const double end_s = add_times_together(&chart, set, figures[i].is_sampled,
+                                                figures[i].column, figures[i].merge);
+        if (chart.series_count < 2 || !chart_has_data(&chart)) {
+            chart_fini(&chart);
+            continue;
+        }
+        if (figures[i].axis == NULL) {
+            fit_latency(&chart, false);
+        } else {
+            fit_plain(&chart, figures[i].axis);
+        }
+        time_charts_finish_x(&chart, end_s, &none);
+        take_together(list, &chart, set);
+    }
+    add_percentiles_together(list, set);
 }

@@ -112,15 +112,68 @@ static void add_terminal(const struct pen *pen)
     }
 }
 
+/* Where on the axis a value stands: 0 at its low end, 1 at its high one. */
+static double share_of(const struct chart_axis *axis, double at)
+{
+    const bool is_log = axis->scale == CHART_LOG || axis->scale == CHART_PERCENTILE;
+    return is_log ? log(at / axis->low) / log(axis->high / axis->low)
+                  : (at - axis->low) / (axis->high - axis->low);
+}
+
+/* Characters side by side below a chart, at the size of its labels. */
+static double characters_across(const struct pen *pen)
+{
+    size_t names = 0; /* beside it take their part */
+    for (size_t i = 0; pen->chart->is_bars && i < pen->chart->y.tick_count; i++) {
+        const size_t length = strlen(pen->chart->y.ticks[i].label);
+        names = length > names ? length : names;
+    }
+    const double across = pen->terminal == TERMINAL_SVG   ? 48
+                          : pen->terminal == TERMINAL_PNG ? 130
+                                                          : 0.85 * pen->columns;
+    return across - (double)names;
+}
+
+/* Of a mark or the label of a tick, both centred: whether it would stand on the one before it,
+ * which ends at *end; where it does not, *end becomes its own. */
+static bool is_in_the_way(const struct pen *pen, double at, size_t length, double *end)
+{
+    const double across = characters_across(pen);
+    const double center = share_of(&pen->chart->x, at) * across;
+    if (center - (double)length / 2 < *end + 0.5) {
+        return true;
+    }
+    *end = center + (double)length / 2;
+    return false;
+}
+
+/* Every how many-th tick across can have its label. */
+static size_t label_stride(const struct pen *pen)
+{
+    const struct chart_axis *axis = &pen->chart->x;
+    for (size_t stride = 1; stride <= axis->tick_count; stride++) {
+        double end = -INFINITY;
+        bool is_free = true;
+        for (size_t i = 0; i < axis->tick_count && is_free; i += stride) {
+            is_free = !is_in_the_way(pen, axis->ticks[i].at, strlen(axis->ticks[i].label), &end);
+        }
+        if (is_free) {
+            return stride;
+        }
+    }
+    return axis->tick_count + 1; /* the first alone */
+}
+
 static void add_ticks(const struct pen *pen, const struct chart_axis *axis, char letter)
 {
     struct buffer *script = pen->script;
+    const size_t stride = letter == 'x' ? label_stride(pen) : 1;
     buffer_add_format(script, "set %ctics nomirror scale 0.4,0 tc", letter);
     add_color(pen, SCRIPT_INK_TEXT);
     buffer_add_text(script, " (");
     for (size_t i = 0; i < axis->tick_count; i++) {
         buffer_add_text(script, i == 0 ? "" : ",");
-        add_quoted(script, axis->ticks[i].label, "%%");
+        add_quoted(script, i % stride == 0 ? axis->ticks[i].label : "", "%%");
         buffer_add_format(script, " %.10g", axis->ticks[i].at);
     }
     buffer_add_text(script, ")\n");
@@ -164,15 +217,13 @@ static double right_margin(const struct chart_axis *axis)
         return 1.6;
     }
     const struct chart_tick *last = &axis->ticks[axis->tick_count - 1];
-    const bool is_log = axis->scale == CHART_LOG || axis->scale == CHART_PERCENTILE;
-    const double share = is_log ? log(last->at / axis->low) / log(axis->high / axis->low)
-                                : (last->at - axis->low) / (axis->high - axis->low);
-    return share < 0.94 ? 1.6 : 1.2 + 0.5 * (double)strlen(last->label);
+    return share_of(axis, last->at) < 0.94 ? 1.6 : 1.2 + 0.5 * (double)strlen(last->label);
 }
 
 static void add_marks(const struct pen *pen)
 {
     struct buffer *script = pen->script;
+    double end = -INFINITY;
     for (size_t i = 0; i < pen->chart->mark_count; i++) {
         const struct chart_mark *mark = &pen->chart->marks[i];
         buffer_add_format(script,
@@ -180,8 +231,14 @@ static void add_marks(const struct pen *pen)
                           " lc",
                           mark->x, mark->x);
         add_color(pen, SCRIPT_INK_MARK);
+        char number[12];
+        const int length = snprintf(number, sizeof number, "%u", mark->number);
+        if (is_in_the_way(pen, mark->x, (size_t)length, &end)) {
+            buffer_add_text(script, "\n");
+            continue;
+        }
         /* above the lines where no key is in the way */
-        buffer_add_format(script, "\nset label '%u' at %.10g, graph %s tc", mark->number, mark->x,
+        buffer_add_format(script, "\nset label '%s' at %.10g, graph %s tc", number, mark->x,
                           pen->terminal == TERMINAL_SVG ? "1 center offset character 0,0.6"
                                                         : "0.955 offset character 0.4,0");
         add_color(pen, SCRIPT_INK_MARK);
@@ -201,6 +258,9 @@ static void add_data(const struct pen *pen)
                 char value[AXIS_NUMBER_BYTES];
                 buffer_add_format(script, "%.7g %.6g \"%s\"\n", at->x, at->y,
                                   axis_format_value(at->x, value));
+            } else if (isfinite(at->y) && series->has_dots) {
+                buffer_add_format(script, "%.7g %.6g %.6g %.6g\n", at->x, at->y, at->lowest,
+                                  at->highest);
             } else if (isfinite(at->y)) {
                 buffer_add_format(script, "%.7g %.6g\n", at->x, at->y);
             } else {
@@ -229,6 +289,16 @@ static void add_bars(const struct pen *pen)
     buffer_add_text(script, " notitle\n");
 }
 
+static bool has_spread(const struct chart_series *series)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        if (series->has_dots && series->points[i].lowest < series->points[i].highest) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_lines(const struct pen *pen)
 {
     struct buffer *script = pen->script;
@@ -243,6 +313,13 @@ static void add_lines(const struct pen *pen)
             buffer_add_format(script,
                               "%s$s%zu using 1:2 with filledcurves y1=0 fs transparent solid 0.16"
                               " noborder lc",
+                              separator, i);
+            add_color(pen, SCRIPT_INK_SERIES + (unsigned)i);
+            buffer_add_text(script, " notitle");
+            separator = ", ";
+        }
+        if (has_spread(series) && !is_text) {
+            buffer_add_format(script, "%s$s%zu using 1:2:3:4 with yerrorbars pt 0 lw 1.5 lc",
                               separator, i);
             add_color(pen, SCRIPT_INK_SERIES + (unsigned)i);
             buffer_add_text(script, " notitle");

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "chart/axis.h"
 #include "chart/run_words.h"
@@ -48,7 +49,9 @@ static void add_curve(struct chart *chart, const struct saved_sweep *sweep, size
     for (size_t i = 0; i < sweep->sessions_count && series != NULL; i++) {
         struct spread figure;
         if (saved_sweep_figure(sweep, i, records, column, &figure)) {
-            chart_add_point(chart, series, (double)sweep->sessions[i], figure.median);
+            chart_add_spread(chart, series,
+                             &(struct chart_point){(double)sweep->sessions[i], figure.median,
+                                                   figure.lowest, figure.highest});
         }
     }
     if (series != NULL) {
@@ -78,6 +81,12 @@ void set_charts_add_sweep(struct chart_list *list, const struct saved_sweep *swe
                      CHART_SERIES_MAX);
         } else if (sweep->records_count == 1) {
             snprintf(chart.note, sizeof chart.note, "All with %s.", chart.series[0].name);
+        }
+        if (sweep->repeat > 1) {
+            const size_t length = strlen(chart.note);
+            snprintf(chart.note + length, sizeof chart.note - length,
+                     "%sThe median of the runs, from the lowest to the highest.",
+                     length > 0 ? " " : "");
         }
         snprintf(chart.y.label, sizeof chart.y.label, "%s", figure->axis);
         axis_fit_from_zero(&chart.y, high);

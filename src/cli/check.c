@@ -82,7 +82,7 @@ static enum exit_code refuse_options(const struct config *config)
             error_clear(&error);
             error_set(&error, ERROR_USAGE, 0, NULL, "%s needs a TARGET: see append check --help",
                       options[i].option);
-            return command_fail(EXIT_CODE_USAGE, &error);
+            return command_refuse(config->is_json, EXIT_CODE_USAGE, &error);
         }
     }
     return EXIT_CODE_OK;
@@ -122,7 +122,7 @@ static enum exit_code check_target(struct plan *plan)
     if (!is_embedded) {
         code = inquiry_make(&inquiry, plan, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
-            return command_fail(code, &error);
+            return command_refuse(plan->is_json, code, &error);
         }
         limits_ask(&question, plan, &inquiry.connection, &inquiry.server);
         question.is_remote = inquiry.is_remote;
@@ -156,7 +156,7 @@ static enum exit_code check_config(struct config *config)
     config->records = config->sessions; /* a plan has some; none is appended */
     enum exit_code code = plan_make(&plan, config, &error);
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return command_refuse(config->is_json, code, &error);
     }
     struct container container;
     struct client_library library = {0};
@@ -164,7 +164,7 @@ static enum exit_code check_config(struct config *config)
     if (code == EXIT_CODE_OK) {
         code = client_library_begin(&library, &plan, &error);
     }
-    code = code == EXIT_CODE_OK ? check_target(&plan) : command_fail(code, &error);
+    code = code == EXIT_CODE_OK ? check_target(&plan) : command_refuse(plan.is_json, code, &error);
     client_library_end(&library);
     plan_fini(&plan);
     return code;
@@ -176,7 +176,7 @@ enum exit_code command_check(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_CHECK, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_CHECK, stdout);

@@ -10,6 +10,7 @@
 #include "base/notice.h"
 #include "plan/target.h"
 #include "report/clean.h"
+#include "report/json.h"
 
 /* For the one line that says why the program ended; one that nobody reads must not keep it. */
 #define PATIENCE_NS MONO_NS_PER_S
@@ -71,6 +72,14 @@ enum exit_code command_say(enum exit_code code, const char *text)
 enum exit_code command_fail(enum exit_code code, const struct error *error)
 {
     return command_say(code, error->text[0] == '\0' ? "unknown error" : error->text);
+}
+
+enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error)
+{
+    if (is_json) {
+        report_write_json_failure(stdout, code, error); /* what keeps it from that is no worse */
+    }
+    return command_fail(code, error);
 }
 
 enum exit_code command_finish_output(void)

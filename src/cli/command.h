@@ -3,6 +3,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
+
 #include "append/error.h"
 #include "base/exit_code.h"
 
@@ -35,6 +37,9 @@ char **command_take_words(int argc, char **argv);
  * server or from the command line, and returns `code`. */
 enum exit_code command_say(enum exit_code code, const char *text);
 enum exit_code command_fail(enum exit_code code, const struct error *error);
+
+/* The same for what could not begin; with --json stdout gets an object that says so, too. */
+enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error);
 
 /* What was printed on stdout must have arrived. */
 enum exit_code command_finish_output(void);

@@ -62,7 +62,7 @@ enum exit_code command_compare(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_COMPARE, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_COMPARE, stdout);
@@ -72,12 +72,12 @@ enum exit_code command_compare(int argc, char **argv)
     enum status status = compare_read(&comparison, options.folders[0], options.folders[1],
                                       options.compare_threshold, &error);
     if (status != STATUS_OK) {
-        return command_fail(code_of(&error), &error);
+        return command_refuse(options.config.is_json, code_of(&error), &error);
     }
     enum exit_code code;
     status = compare_check_bounds(&comparison, options.fail_if, options.fail_if_count, &error);
     if (status != STATUS_OK) {
-        code = command_fail(code_of(&error), &error);
+        code = command_refuse(options.config.is_json, code_of(&error), &error);
     } else {
         code = write_report(&options, &comparison);
         if (code == EXIT_CODE_OK && comparison.crossed_count > 0) {

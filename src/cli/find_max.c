@@ -307,7 +307,7 @@ static enum exit_code search(struct find_max *find)
         code = climb(find, &error);
     }
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return command_refuse(find->job.plan.is_json, code, &error);
     }
     judge(find);
     return report(find);
@@ -357,7 +357,7 @@ enum exit_code command_find_max(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_FIND_MAX, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_FIND_MAX, stdout);
@@ -366,7 +366,7 @@ enum exit_code command_find_max(int argc, char **argv)
     struct config *config = &options.config;
     enum exit_code code = check(config, &error);
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return command_refuse(options.config.is_json, code, &error);
     }
     interrupt_install();
     complete(config);
@@ -375,7 +375,8 @@ enum exit_code command_find_max(int argc, char **argv)
         .search = {.hold_ns = config->hold_ns, .p99_bound_ns = config->p99_bound_ns}};
     hold_samples_init(&find.samples);
     code = plan_make(&find.job.plan, config, &error);
-    code = code == EXIT_CODE_OK ? search(&find) : command_fail(code, &error);
+    code =
+        code == EXIT_CODE_OK ? search(&find) : command_refuse(options.config.is_json, code, &error);
     release(&find);
     return code;
 }

@@ -107,6 +107,11 @@ STORE(store_connect_timeout)
     return STATUS_OK;
 }
 
+STORE(store_wait)
+{
+    return option_store_duration("wait", value, OPTION_DAY_NS, &options->config.wait_ns, error);
+}
+
 static const struct option_entry entries[] = {
     {COMMANDS_ALL, "adapter", "NAME", "database behind a port (found out otherwise)",
      store_adapter},
@@ -123,6 +128,7 @@ static const struct option_entry entries[] = {
      store_connect_concurrency},
     {COMMANDS_ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      store_connect_timeout},
+    {COMMANDS_LOAD, "wait", "T", "wait for the server to let the first session in", store_wait},
 };
 
 const struct option_group option_group_connection = {"Connection", entries,

@@ -250,8 +250,8 @@ static enum status store_option(struct options *options, const struct option_ent
     return entry->store(options, optarg, error);
 }
 
-enum status options_parse(struct options *options, enum command command, int argc, char **argv,
-                          struct error *error)
+static enum status parse(struct options *options, enum command command, int argc, char **argv,
+                         struct error *error)
 {
     *options = (struct options){.command = command, .sweep_repeat = 1, .compare_threshold = 0.05};
     config_init(&options->config);
@@ -285,4 +285,15 @@ enum status options_parse(struct options *options, enum command command, int arg
         }
     }
     return parse_operands(options, argc - optind, argv + optind, error);
+}
+
+enum status options_parse(struct options *options, enum command command, int argc, char **argv,
+                          struct error *error)
+{
+    const enum status status = parse(options, command, argc, argv, error);
+    for (int i = 1; i < argc && status != STATUS_OK; i++) {
+        /* also behind the option that is wrong */
+        options->config.is_json = options->config.is_json || strcmp(argv[i], "--json") == 0;
+    }
+    return status;
 }

@@ -61,6 +61,7 @@ struct options {
     bool is_report;      /* --report: report.html is written when the run has ended */
     bool is_text_charts; /* --text */
     bool is_png_charts;  /* --png */
+    bool is_all_charts;  /* --all */
     char password[256];
     struct expectations expectations;       /* of a run */
     const char *junit;                      /* file for the outcome as JUnit XML; NULL: none */

@@ -66,7 +66,8 @@ enum exit_code preflight_server(const struct plan *plan, struct setup *setup, st
     struct limits_question question;
     limits_ask(&question, plan, &setup->connection, &setup->server);
     question.is_remote = setup->is_remote;
-    const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    const int64_t soon_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    const int64_t limit_ns = plan->wait_until_ns > soon_ns ? plan->wait_until_ns : soon_ns;
     for (;;) {
         struct limit_list list;
         limits_read(&question, &list);

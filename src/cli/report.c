@@ -33,10 +33,10 @@ static unsigned text_columns(void)
 }
 
 /* What is wrong with folders or the name of the page is usage; the rest is this machine's. */
-static enum exit_code fail(const struct error *error, bool is_reading)
+static enum exit_code fail(const struct error *error, bool is_reading, bool is_json)
 {
     const bool is_usage = error->kind == ERROR_USAGE || (is_reading && error->kind != ERROR_MEMORY);
-    return command_fail(is_usage ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT, error);
+    return command_refuse(is_json, is_usage ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT, error);
 }
 
 static enum status print_text(const struct report_set *set, struct error *error)
@@ -135,7 +135,7 @@ enum exit_code command_report(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_REPORT, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_REPORT, stdout);
@@ -144,13 +144,14 @@ enum exit_code command_report(int argc, char **argv)
     if (options.is_text_charts && options.config.is_json) {
         error_set(&error, ERROR_USAGE, 0, NULL,
                   "--text and --json both want standard output: give one of them");
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
-    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count, &error) !=
-        STATUS_OK) {
-        return fail(&error, true);
+    if (report_set_read(&set, (const char *const *)options.folders, options.folder_count,
+                        options.is_all_charts, &error) != STATUS_OK) {
+        return fail(&error, true, options.config.is_json);
     }
     const enum status status = make_report(&set, &options, &error);
     report_set_free(&set);
-    return status == STATUS_OK ? command_finish_output() : fail(&error, false);
+    return status == STATUS_OK ? command_finish_output()
+                               : fail(&error, false, options.config.is_json);
 }

@@ -15,6 +15,7 @@
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
+#include "load/inquiry.h"
 #include "load/verify_rows.h"
 #include "report/expectations.h"
 #include "report/files.h"
@@ -118,7 +119,13 @@ static enum exit_code load(struct run *run, struct error *error)
                                       .on_interval = on_interval,
                                       .on_sample = on_sample,
                                       .on_progress = on_progress};
+    const struct setup *setup = &run->job.setup;
     progress_init(&run->progress, STDERR_FILENO, &run->job.plan);
+    /* an engine without transactions knows how many rows it has */
+    if ((run->job.plan.adapter->flags & ADAPTER_DISCARDS) == 0 && !setup->table.keeps_failed_rows) {
+        progress_announce(&run->progress, setup->rows_before,
+                          setup->is_remote ? 0 : setup->count_ns);
+    }
     run->sampler = job_start_sampler(&run->job, &sink, error);
     if (run->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -156,6 +163,14 @@ static void judge(struct run *run)
     result->server = run->job.setup.server;
     result->connection = run->job.setup.connection;
     memcpy(result->engine, run->job.setup.table.engine, sizeof result->engine);
+    struct inquiry inquiry;
+    if (evidence_lacks_settings(result)) {
+        struct error ignored; /* whoever does not answer now will not be verified either */
+        error_clear(&ignored);
+        if (inquiry_make(&inquiry, &run->job.plan, &ignored) == EXIT_CODE_OK) {
+            evidence_take_settings(run->evidence, &inquiry.server);
+        }
+    }
     evidence_conclude(run->evidence, result, &result->findings);
     setup_verify(&run->job.setup, &run->job.plan, result);
     verify_rows(&run->job.setup, &run->job.plan, result);
@@ -251,14 +266,17 @@ static enum exit_code report(struct run *run)
     return result->exit_code;
 }
 
+static enum exit_code refuse(struct run *run, enum exit_code code, const struct error *error)
+{
+    junit_file_write_error(&run->junit, &run->job.plan, code, error->text);
+    return command_refuse(run->job.plan.is_json, code, error);
+}
+
 static enum exit_code run_plan(struct run *run)
 {
     struct error error;
     error_clear(&error);
     enum exit_code code = report_end_check(run->is_report, &error);
-    if (code == EXIT_CODE_OK) {
-        code = junit_file_open(&run->junit, true, &error);
-    }
     if (code == EXIT_CODE_OK) {
         code = prepare(run, &error);
     }
@@ -266,8 +284,7 @@ static enum exit_code run_plan(struct run *run)
         code = load(run, &error);
     }
     if (code != EXIT_CODE_OK) {
-        junit_file_write_error(&run->junit, &run->job.plan, code, error.text);
-        return command_fail(code, &error);
+        return refuse(run, code, &error);
     }
     judge(run);
     code = report(run);
@@ -293,7 +310,7 @@ enum exit_code command_run(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&options, COMMAND_RUN, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (options.is_help) {
         help_print(COMMAND_RUN, stdout);
@@ -307,9 +324,14 @@ enum exit_code command_run(int argc, char **argv)
     struct run run = {.expectations = &options.expectations,
                       .junit = {.path = options.junit},
                       .is_report = options.is_report};
-    enum exit_code code = plan_make(&run.job.plan, &options.config, &error);
+    enum exit_code code =
+        options.is_plan_only ? EXIT_CODE_OK : junit_file_open(&run.junit, true, &error);
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return command_refuse(options.config.is_json, code, &error);
+    }
+    code = plan_make(&run.job.plan, &options.config, &error);
+    if (code != EXIT_CODE_OK) {
+        return refuse(&run, code, &error);
     }
     if (options.is_plan_only) {
         plan_print(&run.job.plan, stdout);

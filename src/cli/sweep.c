@@ -48,8 +48,8 @@ static void read_reason(const char *log_path, char reason[SWEEP_REASON_BYTES])
     static const char own[] = "append: ";
     char text[LOG_TAIL_BYTES + 1];
     reason[0] = '\0';
-    FILE *file = fopen(log_path, "re");
-    if (file == NULL) {
+    FILE *file;
+    if (folder_open_file(log_path, &file, NULL) != STATUS_OK) {
         return;
     }
     if (fseek(file, -(long)LOG_TAIL_BYTES, SEEK_END) != 0) {
@@ -364,7 +364,7 @@ static enum exit_code sweep_all(struct work *work)
         code = prepare(work, &error);
     }
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return command_refuse(work->ask.options.config.is_json, code, &error);
     }
     code = run_all(work, &error);
     if (code != EXIT_CODE_OK) {
@@ -382,7 +382,7 @@ enum exit_code command_sweep(int argc, char **argv)
     struct error error;
     error_clear(&error);
     if (options_parse(&work.ask.options, COMMAND_SWEEP, argc, argv, &error) != STATUS_OK) {
-        return command_fail(EXIT_CODE_USAGE, &error);
+        return command_refuse(work.ask.options.config.is_json, EXIT_CODE_USAGE, &error);
     }
     if (work.ask.options.is_help) {
         help_print(COMMAND_SWEEP, stdout);

@@ -198,6 +198,14 @@ static const char *find_password_variable(void)
     return NULL;
 }
 
+/* True when any part of where the sweep connects to is known from its folder only. */
+static bool is_place_recorded(const struct sweep_request *request, const struct config *given)
+{
+    return (given->target == NULL && given->port == 0) ||
+           (given->host == NULL && find_option(request, "--host") != NULL) ||
+           (given->port == 0 && find_option(request, "--port") != NULL);
+}
+
 /* Reads the command line of then into ask->options. */
 static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
 {
@@ -219,7 +227,7 @@ static enum exit_code ask_again(struct sweep_ask *ask, struct error *error)
                   request->target);
         return EXIT_CODE_USAGE;
     }
-    ask->is_target_recorded = given.config.target == NULL;
+    ask->is_target_recorded = is_place_recorded(request, &given.config);
     snprintf(ask->folder, sizeof ask->folder, "%s", ask->saved.folder);
     code = go_back(ask, error);
     if (code != EXIT_CODE_OK) {
@@ -310,8 +318,12 @@ static enum exit_code settle_target(struct sweep_ask *ask, struct error *error)
     if (variable != NULL && (ask->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
         error_set(
             error, ERROR_USAGE, 0, NULL,
-            "the password in %s would go to %.100s, which sweep.json names: give TARGET again",
-            variable, ask->target);
+            "the password in %s would go to %.100s, which sweep.json names: give TARGET again%s",
+            variable, ask->plan.display_target,
+            find_option(&ask->request, "--host") != NULL ||
+                    find_option(&ask->request, "--port") != NULL
+                ? " (--host, --port)"
+                : "");
         return EXIT_CODE_USAGE;
     }
     const char *before = ask->request.target == NULL ? "" : ask->request.target;

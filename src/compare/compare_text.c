@@ -42,10 +42,7 @@ static const struct shown of_cells[] = {
 
 static void write_wrapped(FILE *stream, const char *label, const char *text)
 {
-    struct screen screen;
-    screen_init(&screen);
-    screen_add_wrapped(&screen, label, SCREEN_LABEL_COLUMNS, SCREEN_LINES, text);
-    screen_write(&screen, stream);
+    screen_add_wrapped(stream, label, SCREEN_LABEL_COLUMNS, text);
 }
 
 static void write_side(FILE *stream, const char *label, const struct compare_side *side)

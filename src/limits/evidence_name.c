@@ -44,10 +44,11 @@ static uint64_t room_of(const struct limit *limit)
     return limit->allowed > limit->used ? limit->allowed - limit->used : 0;
 }
 
-/* Reading took a moment, in which others may have come and gone. */
+/* No room for one more session. Reading took a moment, in which others may have come and gone. */
 static bool is_full(const struct limit *limit)
 {
-    return limit->allowed != LIMIT_NONE && room_of(limit) <= limit->allowed / 1000 + 2;
+    return limit->allowed != LIMIT_NONE &&
+           room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
 static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,
@@ -222,10 +223,21 @@ static const struct limit *find_setting(const struct limit_list *list, const cha
     return NULL;
 }
 
+/* How many sessions it cost. One that connects again is refused more than once, and may get in at
+ * last: of those no more than were dropped. */
+static uint64_t cost_of(const struct naming *naming, const struct cause *cause)
+{
+    const uint64_t dropped = naming->result->sessions.dropped;
+    return cause->phase == CAUSE_RECONNECT && cause->count > dropped ? dropped : cause->count;
+}
+
 static void name_setting(struct naming *naming, const struct cause *cause)
 {
     const char *name = NULL;
-    const struct session_limit *limit = evidence_find_setting(cause, naming->facts->server, &name);
+    const bool is_later = cause->phase == CAUSE_RECONNECT;
+    const bool is_after = is_later && naming->facts->server_after != NULL;
+    const struct session_limit *limit = evidence_find_setting(
+        cause, is_after ? naming->facts->server_after : naming->facts->server, &name);
     if (name == NULL) {
         name = "unknown setting";
     }
@@ -233,11 +245,12 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->entries[i].id == LIMIT_SESSIONS &&
             strcmp(findings->entries[i].name, name) == 0) {
-            findings->entries[i].sessions += cause->count;
+            findings->entries[i].sessions += cost_of(naming, cause);
             return;
         }
     }
-    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, cause->count);
+    struct finding *finding =
+        add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, cost_of(naming, cause));
     snprintf(finding->name, sizeof finding->name, "%s", name);
     SAY(finding, "the server said: %.140s", cause->error.text);
     if (limit == NULL) {
@@ -245,6 +258,12 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     }
     char allowed[UNITS_TEXT_BYTES];
     char used[UNITS_TEXT_BYTES];
+    if (is_later) {
+        /* a server that was started again may allow another number */
+        SAY(finding, "; %s allowed %s the run", units_format_count(limit->allowed, allowed),
+            is_after ? "after" : "before");
+        return;
+    }
     /* this limit counted the connection that asked, which has left */
     SAY(finding, "; %s allowed, %s in use by others before the run",
         units_format_count(limit->allowed, allowed),
@@ -354,7 +373,7 @@ static void sum_up(struct naming *naming)
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         struct shortage_sum *sum = &naming->sums[evidence_classify(cause)];
-        sum->sessions += cause->count;
+        sum->sessions += cost_of(naming, cause);
         if (sum->first == NULL || cause->first_ns < sum->first->first_ns) {
             sum->first = cause;
         }

@@ -52,6 +52,7 @@ struct limit *reading_add(struct reading *reading, const struct limit *limit, st
     *entry = *limit;
     const uint64_t asked = reading->question->sessions;
     entry->needed = need.each * asked + need.fixed;
+    entry->each = need.each;
     entry->sessions = LIMIT_NONE;
     if (entry->allowed != LIMIT_NONE && need.each > 0) {
         const uint64_t taken = entry->used + need.fixed;

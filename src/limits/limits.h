@@ -18,7 +18,7 @@
 /* What a run has open and running beside its sessions. */
 enum {
     LIMITS_RUN_FILES = 5 + RECORDER_HISTOGRAMS, /* folder, tables, run.json */
-    LIMITS_SAMPLER_FILES = 4,
+    LIMITS_SAMPLER_FILES = 5,
     LIMITS_EMBEDDED_FILES = 1, /* that all sessions of a file database share */
     LIMITS_METRICS_FILES = 20, /* those who listen and those who are served */
     LIMITS_OTHER_THREADS = 1,  /* the sampler */

@@ -269,7 +269,9 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
     }
     table_fini(&table);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
+        const int64_t start_ns = mono_now_ns();
         status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+        setup->count_ns = mono_now_ns() - start_ns;
     }
     if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
@@ -291,7 +293,12 @@ static void run_preparation(struct side_job *job, void *context)
 {
     struct preparation *p = context;
     struct adapter_conn *conn = NULL;
-    p->status = inquiry_open(p->plan, &p->plan->target, &conn, &p->error);
+    while ((p->status = inquiry_open(p->plan, &p->plan->target, &conn, &p->error)) == STATUS_LOST &&
+           target_wait(p->plan, &p->error)) {
+        p->plan->adapter->close(conn);
+        conn = NULL;
+        error_clear(&p->error);
+    }
     side_job_share(job, conn);
     if (p->status == STATUS_OK) {
         p->status = prepare(p->setup, conn, p->plan, &p->error);
@@ -308,7 +315,9 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         .adapter = plan->adapter,
         .run = run_preparation,
         .context = &preparation,
-        .notice = plan->is_quiet ? NULL : "waiting for the server to get the table ready",
+        .notice = plan->is_quiet      ? NULL
+                  : plan->wait_ns > 0 ? "waiting for the server"
+                                      : "waiting for the server to get the table ready",
     };
     if (side_job_run(&job, error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -393,12 +402,17 @@ void setup_verify(const struct setup *setup, const struct plan *plan, struct res
         .context = &recount,
         .notice = plan->is_quiet ? NULL : "counting the rows of the table",
         /* a server that did not let sessions finish will not be quicker now */
-        .limit_ns = result->sessions_cut > 0 ? HASTY_LIMIT_NS : 0,
+        .limit_ns =
+            result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS)
+                ? HASTY_LIMIT_NS
+                : plan->timeout_ns,
     };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(verification->reason, sizeof verification->reason, "%s",
-                 job.was_interrupted ? "append gave up waiting for the count" : recount.error.text);
+        if (job.was_interrupted) {
+            side_job_blame(&job, "the count", &recount.error);
+        }
+        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
         return;
     }
     verification->state = VERIFICATION_DONE;

@@ -18,6 +18,7 @@
 struct setup {
     struct table table; /* the columns that are written; owned */
     uint64_t rows_before;
+    int64_t count_ns;                  /* counting them took so long */
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how the set-up's connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */

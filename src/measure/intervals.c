@@ -61,6 +61,7 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
         .end_ns = later->taken_ns - intervals->run_start_ns,
         .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_CONNECTIONS_OPENED],
                                                    later->counters[RECORDER_CONNECTIONS_CLOSED]),
+        .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX),
         .sessions_without_progress = recorder_count_stalled(intervals->recorder, earlier->taken_ns),
     };
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {

@@ -49,15 +49,14 @@ static uint64_t credit(uint64_t *available, uint64_t wanted)
 
 void verification_settle(struct verification *verification, const struct row_ledger *rows)
 {
-    verification->lost = 0;
-    verification->in_doubt_arrived = 0;
-    verification->surplus = 0;
-    verification->is_shrunk = verification->rows_after < verification->rows_before;
-    if (verification->is_shrunk) {
-        return;
-    }
-    uint64_t arrived = verification->rows_after - verification->rows_before;
-    verification->lost = rows->acknowledged - credit(&arrived, rows->acknowledged);
+    const uint64_t before = verification->rows_before;
+    const uint64_t after = verification->rows_after;
+    uint64_t there = after;
+    verification->lost = rows->acknowledged - credit(&there, rows->acknowledged);
+    verification->is_shrunk = after < before;
+    uint64_t arrived = after > before ? after - before : 0;
+    verification->lost_at_most = rows->acknowledged - credit(&arrived, rows->acknowledged);
     verification->in_doubt_arrived = credit(&arrived, rows->in_doubt);
+    verification->rejected_arrived = credit(&arrived, rows->rejected);
     verification->surplus = arrived;
 }

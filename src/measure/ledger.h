@@ -53,10 +53,13 @@ struct verification {
     enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost;             /* acknowledged and not there, at least: foreign rows hide others */
+    uint64_t lost;             /* acknowledged and not there, at least: were all that are there of
+                                  this run */
+    uint64_t lost_at_most;     /* were all that were there before still there */
     uint64_t in_doubt_arrived; /* rows in doubt that are there */
-    uint64_t surplus;          /* there, but neither acknowledged nor in doubt: somebody else's */
-    bool is_shrunk;            /* fewer rows than before: somebody deleted, nothing is known */
+    uint64_t rejected_arrived; /* rejected rows that are there */
+    uint64_t surplus;          /* more than this run can have written: somebody else's */
+    bool is_shrunk;            /* fewer rows than before: somebody deleted */
     char reason[240];          /* VERIFICATION_FAILED: why */
 };
 
@@ -67,9 +70,9 @@ bool batch_ledger_balances(const struct batch_ledger *ledger);
 void session_ledger_add(struct session_ledger *into, const struct session_ledger *from);
 void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
 
-/* Fills lost, in_doubt_arrived, surplus and is_shrunk from the two counts and the ledger. Rows that
- * are there are credited to acknowledged ones first, then to those in doubt, the rest is surplus.
- */
+/* Fills the figures from the two counts and the ledger. Rows that came are credited to acknowledged
+ * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is
+ * lost may hide behind one of another kind or of somebody else. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
 
 #endif

@@ -59,6 +59,7 @@ struct limit {
     uint64_t allowed;              /* LIMIT_NONE: no limit */
     uint64_t used;                 /* of it, before the run */
     uint64_t needed;               /* beside `used`, by all sessions asked for */
+    uint64_t each;                 /* of `needed`: by one session */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: does not bind */
     bool is_estimate;              /* `needed` is: never certain to end a run */
     char note[160];                /* may be empty */

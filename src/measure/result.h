@@ -34,7 +34,8 @@ enum stop_reason {
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows short, or something was not as it should be */
-    VERDICT_INVALID,  /* the client was the bottleneck: the figures are not the server's */
+    VERDICT_INVALID,  /* the client was the bottleneck or stood still: the figures are not the
+                         server's */
 };
 
 struct result {
@@ -82,6 +83,24 @@ struct result {
 
 const char *stop_reason_name(enum stop_reason reason);
 const char *verdict_name(enum verdict verdict); /* "VALID", ... */
+
+enum {
+    RESULT_LOST_BYTES = 64,
+    RESULT_STILL_BYTES = 160
+};
+
+/* True when this program was not let run for a time, which `text` says: its figures are not the
+ * server's. */
+bool result_has_stood_still(const struct result *result, char text[RESULT_STILL_BYTES]);
+
+/* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
+uint64_t result_lost_at_most(const struct result *result);
+
+/* The same in words, as far as is known: "3", "up to 3", "2 to 3". */
+const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES]);
+
+/* Rows in the table that this run cannot have written, as far as is known. */
+uint64_t result_surplus(const struct result *result);
 
 /* What the judgement needs to know of the run beside its result. */
 struct judge_context {

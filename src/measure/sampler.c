@@ -6,16 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/mono.h"
 #include "measure/intervals.h"
 #include "measure/resources.h"
+#include "measure/thread_time.h"
 
 enum {
     SAMPLER_NICE = -10
 };
 #define INTERVAL_NS MONO_NS_PER_S
 #define SAMPLE_DEFAULT_NS (3 * MONO_NS_PER_S)
+
+/* No sleep is longer than that, so that little can have happened in one but the sleep. */
+#define SLEEP_NS (200 * MONO_NS_PER_MS)
 
 struct sampler {
     struct sampler_config config;
@@ -29,6 +35,18 @@ struct sampler {
     struct resources resources;
     struct sample sample; /* the latest */
     bool has_sample;
+    int64_t work_start_ns; /* as in struct sampler_progress */
+    int schedstat;         /* of the thread */
+    int64_t asleep_ns;     /* what the machine had slept before */
+    int64_t suspended_ns;  /* in which this program stood still */
+};
+
+/* What the thread and the program had of the CPUs when a sleep began. */
+struct sleep {
+    bool is_known;
+    struct thread_time thread;
+    int64_t process_ns;
+    int64_t deadline_ns;
 };
 
 /* What the thread was woken for. */
@@ -38,13 +56,58 @@ struct wake_up {
     bool is_poked;
 };
 
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
+    return (int64_t)time.tv_sec * MONO_NS_PER_S + time.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC stands still while the machine sleeps. */
+static int64_t machine_asleep_ns(void)
+{
+    const int64_t awake_ns = mono_now_ns();
+    return clock_ns(CLOCK_BOOTTIME) - awake_ns;
+}
+
+static struct sleep begin_sleep(const struct sampler *sampler, int64_t moment_ns)
+{
+    const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
+    struct sleep sleep = {.deadline_ns = moment_ns < longest_ns ? moment_ns : longest_ns};
+    sleep.is_known = thread_time_read_file(sampler->schedstat, &sleep.thread);
+    sleep.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return sleep;
+}
+
+/* A thread that wakes up late has waited for a CPU, which the kernel counts, or was not let run at
+ * all: stopped by a signal or a debugger, frozen, or its virtual machine was paused. In the latter
+ * case the other threads have not run either, beyond the sleep and the wait for a CPU. */
+static void note_lateness(struct sampler *sampler, const struct sleep *sleep)
+{
+    const int64_t late_ns = mono_now_ns() - sleep->deadline_ns;
+    struct thread_time now;
+    if (late_ns < SAMPLER_SUSPENDED_NS || !sleep->is_known ||
+        !thread_time_read_file(sampler->schedstat, &now)) {
+        return;
+    }
+    const int64_t queued_ns = (int64_t)(now.run_queue_ns - sleep->thread.run_queue_ns);
+    const int64_t ran_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - sleep->process_ns;
+    const int64_t most_ns =
+        (int64_t)sampler->resources.cpus * (SLEEP_NS + queued_ns) + late_ns / 10;
+    if (late_ns - queued_ns >= SAMPLER_SUSPENDED_NS && ran_ns <= most_ns) {
+        sampler->suspended_ns += late_ns - queued_ns;
+    }
+}
+
 static struct wake_up wait_until(struct sampler *sampler, int64_t moment_ns)
 {
-    const struct timespec deadline = mono_timespec(moment_ns);
     pthread_mutex_lock(&sampler->lock);
-    int outcome = 0;
-    while (!sampler->is_stopping && !sampler->is_marked && !sampler->is_poked && outcome == 0) {
-        outcome = pthread_cond_timedwait(&sampler->wake, &sampler->lock, &deadline);
+    while (!sampler->is_stopping && !sampler->is_marked && !sampler->is_poked &&
+           mono_now_ns() < moment_ns) {
+        const struct sleep sleep = begin_sleep(sampler, moment_ns);
+        const struct timespec deadline = mono_timespec(sleep.deadline_ns);
+        pthread_cond_timedwait(&sampler->wake, &sampler->lock, &deadline);
+        note_lateness(sampler, &sleep);
     }
     const struct wake_up wake_up = {
         .is_stopping = sampler->is_stopping,
@@ -105,6 +168,7 @@ static void take(struct sampler *sampler, bool is_interval_due, bool is_sample_d
             .interval = &interval,
             .sample = sampler->has_sample ? &sampler->sample : NULL,
             .total = intervals_total(&sampler->intervals),
+            .work_start_ns = sampler->work_start_ns,
         };
         sink->on_progress(sink->context, &progress);
     }
@@ -116,6 +180,7 @@ static void *run_sampler(void *argument)
     /* Thousands of runnable sessions would make readings late and long. On Linux this is the
      * thread's own priority; an account that may not raise it goes without. */
     (void)setpriority(PRIO_PROCESS, 0, SAMPLER_NICE);
+    sampler->schedstat = thread_time_open();
     const int64_t sample_ns = sampler->config.sample_interval_ns;
     int64_t next_interval_ns = next_tick(sampler, INTERVAL_NS);
     int64_t next_sample_ns = next_tick(sampler, sample_ns);
@@ -124,9 +189,13 @@ static void *run_sampler(void *argument)
             sampler, next_interval_ns < next_sample_ns ? next_interval_ns : next_sample_ns);
         if (wake_up.is_stopping) {
             take(sampler, true, true);
+            if (sampler->schedstat >= 0) {
+                close(sampler->schedstat);
+            }
             return NULL;
         }
         if (wake_up.is_marked) {
+            sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
             resources_begin_work(&sampler->resources);
         }
         const int64_t now_ns = mono_now_ns();
@@ -181,6 +250,8 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         return NULL;
     }
     sampler->config = *config;
+    sampler->asleep_ns = machine_asleep_ns();
+    sampler->work_start_ns = -1;
     if (sampler->config.sample_interval_ns <= 0) {
         sampler->config.sample_interval_ns = SAMPLE_DEFAULT_NS;
     }
@@ -253,6 +324,9 @@ void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
     wake_for(sampler, &sampler->is_stopping);
     pthread_join(sampler->thread, NULL);
     resources_summarise(&sampler->resources, summary);
+    const int64_t asleep_ns = machine_asleep_ns() - sampler->asleep_ns;
+    summary->suspended_ns =
+        sampler->suspended_ns + (asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0);
     pthread_mutex_destroy(&sampler->lock);
     pthread_cond_destroy(&sampler->wake);
     resources_fini(&sampler->resources);

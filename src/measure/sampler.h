@@ -27,6 +27,10 @@
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
 
+/* This program stood still when it was not let run for so long, though it had not to wait for a
+ * CPU. */
+#define SAMPLER_SUSPENDED_NS INT64_C(1000000000)
+
 /* Where the figure for the server's memory comes from. */
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process on this machine was found */
@@ -67,6 +71,7 @@ struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
     uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
@@ -78,6 +83,7 @@ struct sampler_progress {
     const struct interval *interval;
     const struct sample *sample; /* the latest; NULL before the first */
     const struct recorder_snapshot *total;
+    int64_t work_start_ns; /* since the start of the run: when the gate opened; -1 = not yet */
 };
 
 /* Called on the sampler's thread. `on_sample` after each sample, `on_progress` after each
@@ -110,6 +116,8 @@ struct resource_summary {
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
+    int64_t suspended_ns; /* in which this program stood still: stopped, frozen, or its machine
+                             asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     pid_t server_pid;      /* root of the tree; 0 = unknown */

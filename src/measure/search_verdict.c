@@ -81,6 +81,8 @@ static void judge_held(const struct search *search, struct result *result)
 void search_judge(const struct search *search, struct result *result, bool was_interrupted)
 {
     const struct verification *v = &result->verification;
+    char lost[RESULT_LOST_BYTES];
+    char still[RESULT_STILL_BYTES];
     result->exit_code = EXIT_CODE_OK;
     result->exit_reason[0] = '\0';
     if (!session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows)) {
@@ -89,9 +91,11 @@ void search_judge(const struct search *search, struct result *result, bool was_i
     } else if (search->end == SEARCH_INTERRUPTED || was_interrupted) {
         end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED,
                  "interrupted: at least %u sessions were held", search->held);
-    } else if (v->lost > 0) {
-        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT,
-                 "%" PRIu64 " acknowledged rows are lost", v->lost);
+    } else if (v->lost_at_most > 0 && !v->is_shrunk) {
+        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
+                 result_describe_lost(result, lost));
+    } else if (result_has_stood_still(result, still)) {
+        end_with(result, VERDICT_INVALID, EXIT_CODE_INVALID, "%s", still);
     } else if (search->held == 0) {
         judge_nothing_held(search, result);
     } else {

@@ -23,6 +23,7 @@ struct search {
     struct procfs_process holders[HOLDERS_MAX];
     size_t holder_count;
     unsigned denied; /* processes whose descriptors may not be seen */
+    bool has_table;  /* sockets could be listed */
 };
 
 /* Programs that only pass connections on: measuring them as the database would be wrong. */
@@ -48,6 +49,7 @@ static void find_tcp_inodes(struct search *search, uint16_t port)
     for (size_t i = 0; i < 2; i++) {
         /* A machine without IPv6 has no tcp6. */
         if (proc_file_load(search->proc, files[i], &text)) {
+            search->has_table = true;
             procfs_parse_listeners(buffer_text(&text), text.length, port, &search->sockets);
         }
     }
@@ -59,6 +61,7 @@ static void find_unix_inodes(struct search *search, const char *path, uint16_t p
     struct buffer text;
     buffer_init(&text);
     if (proc_file_load(search->proc, "net/unix", &text)) {
+        search->has_table = true;
         procfs_parse_unix_listeners(buffer_text(&text), text.length, path, port, &search->sockets);
     }
     buffer_fini(&text);
@@ -200,6 +203,11 @@ static void explain_no_holder(const struct search *search, char *note, size_t no
 static bool search_holder(struct search *search, struct procfs_process *found, char *note,
                           size_t note_bytes)
 {
+    if (!search->has_table) {
+        snprintf(note, note_bytes, "/proc cannot be read here: the process behind %s is not known",
+                 search->place);
+        return false;
+    }
     if (search->sockets.count == 0) {
         snprintf(note, note_bytes,
                  "nothing on this machine listens on %s (a container?): give --container, "

@@ -1,7 +1,8 @@
 /*
  * Whether a result can be trusted, and the exit code.
  *
- * INVALID: the client was the bottleneck, so the figures are not the server's. That is so when
+ * INVALID: this program stood still for a time (see sampler.h), or it was the bottleneck: the
+ * figures are not the server's. The latter is so when
  *   - the server is elsewhere and this program kept the machine's CPUs over BUSY_PERCENT busy;
  *   - the server is on this machine, the CPUs were over BUSY_PERCENT busy, and this program had
  *     more of them than the server, and more than all other programs;
@@ -90,6 +91,15 @@ static double server_at_most_percent(const struct resource_summary *r)
 static double others_percent(const struct resource_summary *r)
 {
     return r->mean_host_cpu_percent - r->mean_client_cpu_percent - server_at_most_percent(r);
+}
+
+bool result_has_stood_still(const struct result *result, char text[RESULT_STILL_BYTES])
+{
+    snprintf(text, RESULT_STILL_BYTES,
+             "append itself stood still for %.1f s: it was stopped, or its machine slept or was "
+             "paused",
+             (double)result->resources.suspended_ns / 1e9);
+    return result->resources.suspended_ns > 0;
 }
 
 static bool is_client_bound(struct result *result, bool is_local)
@@ -186,17 +196,53 @@ static bool is_short(struct result *result)
     return r->acknowledged == 0 && set_verdict(result, VERDICT_DEGRADED, "no row was acknowledged");
 }
 
-/* Reading every row tells for sure; a count only as far as nobody else writes. */
-static uint64_t lost_rows(const struct result *result)
+/* Reading every row tells for sure. */
+static bool is_read_back(const struct result *result)
 {
-    return result->row_verification.state == VERIFICATION_DONE ? result->row_verification.lost
-                                                               : result->verification.lost;
+    return result->row_verification.state == VERIFICATION_DONE;
+}
+
+uint64_t result_lost_at_most(const struct result *result)
+{
+    return is_read_back(result) ? result->row_verification.lost : result->verification.lost_at_most;
+}
+
+const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES])
+{
+    const uint64_t most = result_lost_at_most(result);
+    const uint64_t least = is_read_back(result) ? most : result->verification.lost;
+    if (least == most) {
+        snprintf(text, RESULT_LOST_BYTES, "%" PRIu64, most);
+    } else if (least == 0) {
+        snprintf(text, RESULT_LOST_BYTES, "up to %" PRIu64, most);
+    } else {
+        snprintf(text, RESULT_LOST_BYTES, "%" PRIu64 " to %" PRIu64, least, most);
+    }
+    return text;
+}
+
+uint64_t result_surplus(const struct result *result)
+{
+    const struct verification *v = &result->verification;
+    if (!is_read_back(result)) {
+        return v->surplus;
+    }
+    const uint64_t arrived = v->is_shrunk ? 0 : v->rows_after - v->rows_before;
+    const uint64_t own = result->row_verification.read;
+    return arrived > own ? arrived - own : 0;
 }
 
 /* Rows of this run are all there, and still the table has fewer than it should. */
 static bool has_foreign_loss(const struct result *result)
 {
-    return lost_rows(result) == 0 && result->verification.lost > 0;
+    return is_read_back(result) && result_lost_at_most(result) == 0 &&
+           result->verification.lost_at_most > 0;
+}
+
+/* What is left is no more this run's than somebody else's. */
+static bool is_unknown(const struct result *result)
+{
+    return result->verification.is_shrunk && !is_read_back(result);
 }
 
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
@@ -236,10 +282,15 @@ static bool is_doubtful(struct result *result)
     if (are_rows_doubtful(result)) {
         return true;
     }
-    if (v->surplus > 0) {
+    if (v->rejected_arrived > 0 && !is_read_back(result)) {
         return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " rows more than this run wrote: somebody else wrote too",
-                           v->surplus);
+                           "%" PRIu64 " rows that were rejected are there", v->rejected_arrived);
+    }
+    if (result_surplus(result) > 0) {
+        return set_verdict(result, VERDICT_DEGRADED,
+                           "%" PRIu64 " rows more than this run can have written: somebody else "
+                           "wrote too",
+                           result_surplus(result));
     }
     if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
@@ -425,8 +476,6 @@ static void judge_rest(struct result *result, bool was_interrupted)
     } else if (v->state == VERIFICATION_FAILED) {
         set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
                  v->reason);
-    } else if (v->is_shrunk) {
-        set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
     } else if (has_foreign_loss(result)) {
         set_exit(result, EXIT_CODE_SHORT, "%s", foreign_loss);
     } else if (failed > 0) {
@@ -443,6 +492,7 @@ static void judge_exit(struct result *result, bool was_interrupted)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
+    char lost[RESULT_LOST_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_exit(result, EXIT_CODE_INTERRUPTED,
                  "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
@@ -450,9 +500,11 @@ static void judge_exit(struct result *result, bool was_interrupted)
     } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
                !batch_ledger_balances(&result->batches)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    } else if (lost_rows(result) > 0) {
-        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " acknowledged rows are lost",
-                 lost_rows(result));
+    } else if (is_unknown(result)) {
+        set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
+    } else if (result_lost_at_most(result) > 0) {
+        set_exit(result, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
+                 result_describe_lost(result, lost));
     } else if (result->stop_reason == STOP_TOO_FEW) {
         judge_too_few(result);
     } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
@@ -476,6 +528,8 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         ((double)result->append_ns / 1e9) /
                                         (double)context->rate_rows_per_s;
     }
+    char lost[RESULT_LOST_BYTES];
+    char still[RESULT_STILL_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
     } else if (result->stop_reason == STOP_TOO_FEW) {
@@ -483,11 +537,13 @@ void result_judge(struct result *result, const struct judge_context *context)
                     "only %" PRIu64 " of %" PRIu64
                     " sessions were up, and --min-sessions asks for %" PRIu64,
                     result->sessions_up, result->sessions.requested, result->least_sessions);
-    } else if (result->verification.is_shrunk) {
+    } else if (is_unknown(result)) {
         set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
-    } else if (lost_rows(result) > 0) {
-        set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " acknowledged rows are lost",
-                    lost_rows(result));
+    } else if (result_lost_at_most(result) > 0) {
+        set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
+                    result_describe_lost(result, lost));
+    } else if (result_has_stood_still(result, still)) {
+        set_verdict(result, VERDICT_INVALID, "%s", still);
     } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
                !is_short(result) && !is_doubtful(result) &&
                !is_disturbed(result, context->is_local)) {

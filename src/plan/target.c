@@ -7,8 +7,10 @@
 #include "base/buffer.h"
 #include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/units.h"
 #include "plan/url.h"
 
+#define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 #define LOCAL_HOST "127.0.0.1"
 
 /* A server that says nothing for so long will not be recognised. */
@@ -40,6 +42,13 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
     return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
+static enum exit_code interrupted(struct error *error)
+{
+    error_clear(error);
+    error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+    return EXIT_CODE_INTERRUPTED;
+}
+
 /* Asks the adapters that can tell: those whose port it usually is, or the others. The names of
  * those that could not tell go to *tried. */
 static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buffer *tried,
@@ -60,7 +69,6 @@ static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buff
             return EXIT_CODE_OK;
         }
         if (interrupt_requested()) {
-            error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
             return EXIT_CODE_INTERRUPTED;
         }
         if (status == STATUS_LOST) {
@@ -86,7 +94,24 @@ static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buff
     return EXIT_CODE_SERVER;
 }
 
-static enum exit_code recognise(struct plan *plan, struct error *error)
+bool target_wait(const struct plan *plan, struct error *error)
+{
+    if (plan->wait_ns == 0 || interrupt_requested()) {
+        return false;
+    }
+    if (mono_now_ns() < plan->wait_until_ns) {
+        mono_sleep(WAIT_PAUSE_NS);
+        return !interrupt_requested();
+    }
+    const struct error last = *error;
+    char text[UNITS_TEXT_BYTES];
+    error_clear(error);
+    error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s: %s",
+              units_format_ns(plan->wait_ns, text), last.text);
+    return false;
+}
+
+static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     struct buffer tried;
     buffer_init(&tried);
@@ -97,6 +122,18 @@ static enum exit_code recognise(struct plan *plan, struct error *error)
     }
     buffer_fini(&tried);
     return code;
+}
+
+static enum exit_code recognise(struct plan *plan, struct error *error)
+{
+    for (;;) {
+        const enum exit_code code = recognise_once(plan, error);
+        if (code != EXIT_CODE_SERVER || error->kind == ERROR_UNSUPPORTED ||
+            !target_wait(plan, error)) {
+            return interrupt_requested() ? interrupted(error) : code;
+        }
+        error_clear(error);
+    }
 }
 
 /* The option for one place contradicts the target that names another. */
@@ -325,6 +362,7 @@ void target_show_connection(struct plan *plan, const struct connection_info *con
 enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error)
 {
     const int64_t timeout_s = (config->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S;
+    plan->target.answer_timeout_ms = (unsigned)(config->timeout_ns / MONO_NS_PER_MS);
     plan->target.connect_timeout_s = timeout_s < 1 ? 1 : (unsigned)timeout_s;
     enum exit_code code = EXIT_CODE_OK;
     const char *host = NULL;

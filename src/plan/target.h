@@ -12,6 +12,11 @@ enum exit_code target_resolve(struct plan *plan, const struct config *config, st
  * NULL: not found out. Takes 1 s for each protocol that nobody answers. */
 const struct adapter *target_find_other(const struct plan *plan);
 
+/* After a connect that failed for a reason that may pass (STATUS_LOST): with --wait, and as long as
+ * there is time, pauses and returns true: it is to be tried once more. When the time is over *error
+ * says so. */
+bool target_wait(const struct plan *plan, struct error *error);
+
 /* Writes what may be shown of a text that was given as a target, whatever its shape: no password.
  */
 void target_redact(const char *text, char *out, size_t size);

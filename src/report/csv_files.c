@@ -48,6 +48,7 @@ static void put_resources(struct csv *csv, const struct resource_summary *resour
     csv_decimal_if(csv, "max_client_memory_mib", resources->max_client_memory_bytes > 0,
                    figures_mib(resources->max_client_memory_bytes), MIB_DECIMALS);
     csv_decimal(csv, "client_cpu_s", resources->client_cpu_s, SECONDS_DECIMALS);
+    put_seconds(csv, "suspended_s", resources->suspended_ns);
 }
 
 static void put_row_verification(struct csv *csv, const struct row_verification *v)
@@ -84,7 +85,9 @@ static void put_ledgers(struct csv *csv, const struct result *result)
     csv_count_if(csv, "rows_before", is_done, verification->rows_before);
     csv_count_if(csv, "rows_after", is_done, verification->rows_after);
     csv_count_if(csv, "rows_lost", is_done, verification->lost);
+    csv_count_if(csv, "rows_lost_at_most", is_done, verification->lost_at_most);
     csv_count_if(csv, "rows_in_doubt_arrived", is_done, verification->in_doubt_arrived);
+    csv_count_if(csv, "rows_rejected_arrived", is_done, verification->rejected_arrived);
     csv_count_if(csv, "rows_surplus", is_done, verification->surplus);
     put_row_verification(csv, &result->row_verification);
 }
@@ -106,6 +109,8 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
+    csv_count_if(csv, figures_counter_name(RECORDER_TIMEOUTS), plan->timeout_ns > 0,
+                 counters[RECORDER_TIMEOUTS]);
     const bool has_rate = plan->rate_rows_per_s > 0;
     csv_count_if(csv, "batches_late", has_rate, result->batches_late);
     csv_count_if(csv, "batches_due", has_rate, result->batches.due);
@@ -166,6 +171,8 @@ void csv_files_summary(struct csv *csv, const struct plan *plan, const struct re
     put_seconds(csv, "connect_s", result->connect_ns);
     put_seconds(csv, "append_s", result->append_ns);
     put_seconds(csv, "disconnect_s", result->disconnect_ns);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    csv_decimal_if(csv, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s, 1);
     put_resources(csv, &result->resources);
     put_ledgers(csv, result);
     put_counters(csv, plan, result);

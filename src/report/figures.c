@@ -36,6 +36,7 @@ static const char *const counter_names[RECORDER_COUNTERS] = {
     [RECORDER_COUNTS_FAILED] = "counts_failed",
     [RECORDER_BUSY_RETRIES] = "busy_retries",
     [RECORDER_REFUSALS] = "refusals",
+    [RECORDER_TIMEOUTS] = "timeouts",
     [RECORDER_UNANSWERED] = "responses_unanswered",
     [RECORDER_FRESH_CHECKS] = "fresh_checks",
     [RECORDER_FRESH_BEHIND] = "fresh_behind",
@@ -98,6 +99,18 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
     return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_RECONNECTS_FAILED] +
            counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_COUNTS_FAILED];
+}
+
+double figures_append_rows_per_s(const struct result *result)
+{
+    return result->append_ns > 0
+               ? (double)result->rows.acknowledged / figures_seconds(result->append_ns)
+               : -1;
+}
+
+bool figures_is_short(const struct result *result)
+{
+    return result->append_ns > 0 && result->append_ns < MONO_NS_PER_S;
 }
 
 const char *figures_reads_note(const struct result *result, char text[FIGURES_NOTE_BYTES])

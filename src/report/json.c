@@ -68,6 +68,8 @@ static void add_figures(struct tree root, const struct plan *plan, const struct 
     tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
     tree_number_if(tree, "throughput_rows_per_s", result->elapsed_ns > 0,
                    result->throughput_rows_per_s);
+    const double append_rows_per_s = figures_append_rows_per_s(result);
+    tree_number_if(tree, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s);
     tree_number_if(tree, "rate_achieved_percent",
                    plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
                    result->rate_achieved_percent);
@@ -130,7 +132,9 @@ static void add_verification(struct tree root, const struct result *result)
     tree_count_if(tree, "rows_before", is_done, verification->rows_before);
     tree_count_if(tree, "rows_after", is_done, verification->rows_after);
     tree_count_if(tree, "lost", is_done, verification->lost);
+    tree_count_if(tree, "lost_at_most", is_done, verification->lost_at_most);
     tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
+    tree_count_if(tree, "rejected_arrived", is_done, verification->rejected_arrived);
     tree_count_if(tree, "surplus", is_done, verification->surplus);
     tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
     tree_text(tree, "note", figures_reads_note(result, note));
@@ -209,6 +213,7 @@ static void add_resources(struct tree root, const struct result *result)
     tree_count_if(tree, "max_client_memory_bytes", resources->max_client_memory_bytes > 0,
                   resources->max_client_memory_bytes);
     tree_number(tree, "client_cpu_s", resources->client_cpu_s);
+    tree_number(tree, "suspended_s", figures_seconds(resources->suspended_ns));
 }
 
 static const char *status_name(enum status status)
@@ -330,12 +335,17 @@ static void add_histograms(struct tree root, const struct plan *plan, const stru
     }
 }
 
-static void add_all(struct tree root, const struct plan *plan, const struct table *table,
-                    const struct result *result)
+static void add_program(struct tree root)
 {
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
+}
+
+static void add_all(struct tree root, const struct plan *plan, const struct table *table,
+                    const struct result *result)
+{
+    add_program(root);
     add_figures(root, plan, result);
     add_outcome(root, result);
     add_expectations(root, result->expectations);
@@ -364,6 +374,21 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     bool has_failed = false;
     json_t *json = json_object();
     add_all((struct tree){json, &has_failed}, plan, table, result);
+    return tree_write(stream, json, has_failed);
+}
+
+bool report_write_json_failure(FILE *stream, enum exit_code code, const struct error *error)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
+    add_program(root);
+    struct tree outcome = tree_object(root, "outcome");
+    tree_text(outcome, "stop_reason", "not_begun");
+    tree_put(outcome, "verdict", json_null());
+    tree_put(outcome, "exit_code", json_integer((json_int_t)code));
+    tree_text(outcome, "exit_reason", error->text);
+    tree_text(outcome, "error_kind", error_kind_name(error->kind));
     return tree_write(stream, json, has_failed);
 }
 

@@ -14,6 +14,9 @@
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result);
 
+/* The same for what could not begin: who says so, the exit code and why. */
+bool report_write_json_failure(FILE *stream, enum exit_code code, const struct error *error);
+
 /* find-max.json: the same for all sessions of a search, and its levels. */
 bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
                               const struct result *result, const struct search *search);

@@ -103,11 +103,12 @@ static void add_sums(struct buffer *buffer, const struct sums *sums)
 static void begin(struct buffer *buffer, const struct plan *plan, const struct sums *sums)
 {
     char name[128], started[40] = "";
+    const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
     if (plan->duration_ns > 0) {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", plan->adapter->name,
-                 plan->sessions, plan->duration_ns / MONO_NS_PER_MS);
+        snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", adapter, plan->sessions,
+                 plan->duration_ns / MONO_NS_PER_MS);
     } else {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", plan->adapter->name,
+        snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", adapter,
                  plan->sessions, plan->records);
     }
     buffer_add_text(buffer,
@@ -146,12 +147,6 @@ static bool finish(struct buffer *buffer, FILE *stream)
     return is_written;
 }
 
-static uint64_t lost_rows(const struct result *result)
-{
-    return result->row_verification.state == VERIFICATION_DONE ? result->row_verification.lost
-                                                               : result->verification.lost;
-}
-
 static bool has_all_sessions(const struct result *result)
 {
     return result->sessions.finished == result->sessions.requested;
@@ -159,7 +154,7 @@ static bool has_all_sessions(const struct result *result)
 
 static bool has_all_rows(const struct result *result)
 {
-    return result->rows.acknowledged == result->rows.planned && lost_rows(result) == 0;
+    return result->rows.acknowledged == result->rows.planned && result_lost_at_most(result) == 0;
 }
 
 /* Without what was expected of the run, which has test cases of its own. */
@@ -189,9 +184,9 @@ static void add_rows(struct buffer *buffer, const struct result *result)
     const struct row_ledger *r = &result->rows;
     const bool is_counted = result->verification.state == VERIFICATION_DONE ||
                             result->row_verification.state == VERIFICATION_DONE;
-    char text[240], lost[40] = "not verified";
+    char text[240], range[RESULT_LOST_BYTES], lost[RESULT_LOST_BYTES + 8] = "not verified";
     if (is_counted) {
-        snprintf(lost, sizeof lost, "%" PRIu64 " lost", lost_rows(result));
+        snprintf(lost, sizeof lost, "%s lost", result_describe_lost(result, range));
     }
     snprintf(text, sizeof text,
              "%" PRIu64 " rows: %" PRIu64 " acknowledged, %" PRIu64 " rejected, %" PRIu64

@@ -20,15 +20,6 @@ enum {
     CAUSES_SHOWN = 5
 };
 
-/* How much room is given to what can be long: more than one screen has for the worst run. */
-struct room {
-    size_t causes;
-    size_t cause_lines; /* of each */
-    size_t memory_lines;
-    size_t target_lines;
-    size_t limit_lines; /* of what shows a limit, of how it is raised, of what was expected */
-};
-
 /* A line as it is put together. */
 struct text {
     char bytes[SCREEN_TEXT_BYTES];
@@ -46,25 +37,18 @@ static void text_add(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
-static void add_long_figure(struct screen *screen, const char *name, const char *value,
-                            size_t lines, const char *detail)
+static void add_figure(FILE *stream, const char *name, const char *value, const char *detail)
 {
     char label[128];
-    snprintf(label, sizeof label, "%-15s%16s", name, value);
-    screen_add_wrapped(screen, label, FIGURE_COLUMN, lines, detail);
+    snprintf(label, sizeof label, "%-15s%16s  ", name, value);
+    screen_add_wrapped(stream, label, FIGURE_COLUMN, detail);
 }
 
-static void add_figure(struct screen *screen, const char *name, const char *value,
-                       const char *detail)
-{
-    add_long_figure(screen, name, value, 3, detail);
-}
-
-static void add_cpu(struct screen *screen, const struct result *result)
+static void add_cpu(FILE *stream, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     if (resources->max_host_cpu_percent < 0) {
-        add_figure(screen, "Maximum CPU", "unknown", "no sample was taken");
+        add_figure(stream, "Maximum CPU", "unknown", "no sample was taken");
         return;
     }
     char value[UNITS_TEXT_BYTES];
@@ -86,18 +70,17 @@ static void add_cpu(struct screen *screen, const struct result *result)
             text_add(&detail, ", append %.1f %%", resources->client_cpu_percent_at_max);
         }
     }
-    add_figure(screen, "Maximum CPU", value, detail.bytes);
+    add_figure(stream, "Maximum CPU", value, detail.bytes);
 }
 
-static void add_memory(struct screen *screen, const struct resource_summary *resources,
-                       size_t lines)
+static void add_memory(FILE *stream, const struct resource_summary *resources)
 {
     struct text detail = {""};
     if (!figures_has_memory(resources)) {
         text_add(&detail, "%s",
                  resources->server_note[0] != '\0' ? resources->server_note
                                                    : "the server's processes were not found");
-        add_long_figure(screen, "Maximum memory", "unknown", lines, detail.bytes);
+        add_figure(stream, "Maximum memory", "unknown", detail.bytes);
         return;
     }
     char value[UNITS_TEXT_BYTES + 8];
@@ -115,7 +98,7 @@ static void add_memory(struct screen *screen, const struct resource_summary *res
     if (resources->server_note[0] != '\0') {
         text_add(&detail, "; %s", resources->server_note);
     }
-    add_long_figure(screen, "Maximum memory", value, lines, detail.bytes);
+    add_figure(stream, "Maximum memory", value, detail.bytes);
 }
 
 /* Parts of the elapsed time keep a decimal, so that their sum can be seen to be it. */
@@ -129,7 +112,7 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-static void add_elapsed(struct screen *screen, const struct result *result)
+static void add_elapsed(FILE *stream, const struct result *result)
 {
     char value[UNITS_TEXT_BYTES];
     char connect[UNITS_TEXT_BYTES];
@@ -139,22 +122,34 @@ static void add_elapsed(struct screen *screen, const struct result *result)
     text_add(&detail, "connect %s, append %s, leave %s",
              format_elapsed(result->connect_ns, connect), format_elapsed(result->append_ns, append),
              format_elapsed(result->disconnect_ns, disconnect));
-    add_figure(screen, "Elapsed time", format_elapsed(result->elapsed_ns, value), detail.bytes);
+    add_figure(stream, "Elapsed time", format_elapsed(result->elapsed_ns, value), detail.bytes);
 }
 
-static void add_throughput(struct screen *screen, const struct result *result)
+static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
 {
-    char rate[UNITS_TEXT_BYTES + 8];
-    const double rows_per_s = result->throughput_rows_per_s;
     if (rows_per_s > 0 && rows_per_s < 100) {
-        snprintf(rate, sizeof rate, "%.2f rows/s", rows_per_s);
-    } else {
-        char count[UNITS_TEXT_BYTES];
-        const bool is_sane = rows_per_s > 0 && rows_per_s < 1e18;
-        snprintf(rate, sizeof rate, "%s rows/s",
-                 units_format_count(is_sane ? (uint64_t)llround(rows_per_s) : 0, count));
+        snprintf(text, UNITS_TEXT_BYTES, "%.2f", rows_per_s);
+        return text;
     }
-    add_figure(screen, "Throughput", rate, "acknowledged rows / elapsed time");
+    const bool is_sane = rows_per_s > 0 && rows_per_s < 1e18;
+    return units_format_count(is_sane ? (uint64_t)llround(rows_per_s) : 0, text);
+}
+
+static void add_throughput(FILE *stream, const struct result *result)
+{
+    char rate[UNITS_TEXT_BYTES];
+    char value[UNITS_TEXT_BYTES + 8];
+    struct text detail = {""};
+    snprintf(value, sizeof value, "%s rows/s", format_rate(result->throughput_rows_per_s, rate));
+    text_add(&detail, "by elapsed time");
+    if (result->append_ns > 0) {
+        text_add(&detail, "; %s rows/s while appending",
+                 format_rate(figures_append_rows_per_s(result), rate));
+    }
+    if (figures_is_short(result)) {
+        text_add(&detail, "; too short a run for figures that repeat");
+    }
+    add_figure(stream, "Throughput", value, detail.bytes);
 }
 
 /* Shares that are not all the same, so that it can be seen that no row fell through. */
@@ -188,17 +183,15 @@ static void add_server(struct text *text, const struct result *result)
     text_add(text, "%s", separator[0] == ',' ? ")" : "");
 }
 
-static void add_run(struct screen *screen, const struct plan *plan, const struct result *result,
-                    size_t target_lines)
+static void add_run(FILE *stream, const struct plan *plan, const struct result *result)
 {
     char count[UNITS_TEXT_BYTES];
     struct text text = {""};
     text_add(&text, "%s", plan->display_target);
     add_server(&text, result);
-    screen_add_wrapped(screen, "Target", SCREEN_LABEL_COLUMNS, target_lines, text.bytes);
+    screen_add_wrapped(stream, "Target", SCREEN_LABEL_COLUMNS, text.bytes);
     if (result->connection.note[0] != '\0') {
-        screen_add_wrapped(screen, "Note", SCREEN_LABEL_COLUMNS, target_lines,
-                           result->connection.note);
+        screen_add_wrapped(stream, "Note", SCREEN_LABEL_COLUMNS, result->connection.note);
     }
 
     text = (struct text){""};
@@ -227,18 +220,17 @@ static void add_run(struct screen *screen, const struct plan *plan, const struct
     if (plan->rate_rows_per_s > 0) {
         text_add(&text, ", %s rows/s asked for", units_format_count(plan->rate_rows_per_s, count));
     }
-    screen_add_wrapped(screen, "Run", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+    screen_add_wrapped(stream, "Run", SCREEN_LABEL_COLUMNS, text.bytes);
 }
 
-static void add_latencies(struct screen *screen, const struct plan *plan,
-                          const struct result *result)
+static void add_latencies(FILE *stream, const struct plan *plan, const struct result *result)
 {
     struct text line = {""};
     text_add(&line, "%-*s", SCREEN_LABEL_COLUMNS, "Latency");
     for (size_t point = 0; point < FIGURES_POINTS; point++) {
         text_add(&line, "%10s", figures_points[point].title);
     }
-    screen_add(screen, "%s%18s", line.bytes, "measured");
+    screen_add(stream, "%s%18s", line.bytes, "measured");
     for (int i = 0; i < RECORDER_HISTOGRAMS; i++) {
         const struct histogram *histogram = &result->totals.histograms[i];
         if (!figures_has_histogram(plan, (enum recorder_histogram)i) || histogram->total == 0) {
@@ -253,11 +245,11 @@ static void add_latencies(struct screen *screen, const struct plan *plan,
                      units_format_ns(figures_point_ns(histogram, &figures_points[point]), value));
         }
         char count[UNITS_TEXT_BYTES];
-        screen_add(screen, "%s%18s", line.bytes, units_format_count(histogram->total, count));
+        screen_add(stream, "%s%18s", line.bytes, units_format_count(histogram->total, count));
     }
 }
 
-static void add_freshness(struct screen *screen, const struct result *result)
+static void add_freshness(FILE *stream, const struct result *result)
 {
     const uint64_t *counters = result->totals.counters;
     if (counters[RECORDER_FRESH_CHECKS] == 0) {
@@ -276,10 +268,10 @@ static void add_freshness(struct screen *screen, const struct result *result)
     }
     text_add(&text, ", %s went back",
              units_format_count(counters[RECORDER_FRESH_BACKWARD], backward));
-    screen_add_wrapped(screen, "Freshness", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+    screen_add_wrapped(stream, "Freshness", SCREEN_LABEL_COLUMNS, text.bytes);
 }
 
-static void add_client(struct screen *screen, const struct result *result)
+static void add_client(FILE *stream, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     struct text text = {""};
@@ -300,7 +292,7 @@ static void add_client(struct screen *screen, const struct result *result)
     if (result->connection.is_embedded) {
         text_add(&text, ", database included");
     }
-    screen_add_wrapped(screen, "append", SCREEN_LABEL_COLUMNS, 2, text.bytes);
+    screen_add_wrapped(stream, "append", SCREEN_LABEL_COLUMNS, text.bytes);
 }
 
 /* Index of the most frequent cause not yet shown; causes->count when there is none. */
@@ -316,7 +308,7 @@ static size_t next_cause(const struct causes *causes, const bool is_shown[CAUSES
     return best;
 }
 
-static void add_cause(struct screen *screen, const struct cause *cause, size_t lines)
+static void add_cause(FILE *stream, const struct cause *cause)
 {
     char count[UNITS_TEXT_BYTES];
     char label[UNITS_TEXT_BYTES + 16];
@@ -329,20 +321,20 @@ static void add_cause(struct screen *screen, const struct cause *cause, size_t l
         text_add(&text, " %d", cause->error.native_code);
     }
     text_add(&text, ": %s", cause->error.text);
-    screen_add_wrapped(screen, label, (unsigned)strlen(label), lines, text.bytes);
+    screen_add_wrapped(stream, label, (unsigned)strlen(label), text.bytes);
 }
 
-static void add_causes(struct screen *screen, const struct causes *causes, const struct room *room)
+static void add_causes(FILE *stream, const struct causes *causes)
 {
     if (causes->count == 0) {
         return;
     }
     bool is_shown[CAUSES_MAX] = {false};
-    screen_add(screen, "Errors");
-    for (size_t shown = 0; shown < room->causes && shown < causes->count; shown++) {
+    screen_add(stream, "Errors");
+    for (size_t shown = 0; shown < CAUSES_SHOWN && shown < causes->count; shown++) {
         const size_t cause = next_cause(causes, is_shown);
         is_shown[cause] = true;
-        add_cause(screen, &causes->entries[cause], room->cause_lines);
+        add_cause(stream, &causes->entries[cause]);
     }
     uint64_t rest = causes->others;
     for (size_t i = 0; i < causes->count; i++) {
@@ -350,7 +342,7 @@ static void add_causes(struct screen *screen, const struct causes *causes, const
     }
     if (rest > 0) {
         char count[UNITS_TEXT_BYTES];
-        screen_add(screen, "%10s x other causes: see run.json", units_format_count(rest, count));
+        screen_add(stream, "%10s x other causes: see run.json", units_format_count(rest, count));
     }
 }
 
@@ -386,63 +378,38 @@ static void write_folder(FILE *stream, const char *folder)
     fprintf(stream, "%-*s%s\n", SCREEN_LABEL_COLUMNS, "Files", clean);
 }
 
-static void build(struct screen *screen, const struct plan *plan, const struct result *result,
-                  const char *shortage, const struct room *room)
-{
-    screen_init(screen);
-    add_cpu(screen, result);
-    add_memory(screen, &result->resources, room->memory_lines);
-    add_elapsed(screen, result);
-    add_throughput(screen, result);
-    screen_add_blank(screen);
-    add_run(screen, plan, result, room->target_lines);
-    text_ledger_add(screen, result);
-    screen_add_blank(screen);
-    add_latencies(screen, plan, result);
-    add_freshness(screen, result);
-    text_sessions_add(screen, result);
-    add_client(screen, result);
-    screen_add_blank(screen);
-    add_causes(screen, &result->causes, room);
-    text_findings_add(screen, &result->findings, room->limit_lines);
-    screen_add_wrapped(screen, "Ended", SCREEN_LABEL_COLUMNS, 1, stop_text(result));
-    if (result->events.note[0] != '\0') {
-        screen_add_wrapped(screen, "Events", SCREEN_LABEL_COLUMNS, 3, result->events.note);
-    }
-    if (result->metrics_note[0] != '\0') {
-        screen_add_wrapped(screen, "Metrics", SCREEN_LABEL_COLUMNS, 2, result->metrics_note);
-    }
-    if (shortage != NULL && shortage[0] != '\0') {
-        screen_add_wrapped(screen, "SHORT", SCREEN_LABEL_COLUMNS, 3, shortage);
-    }
-    text_expectations_add(screen, result->expectations, room->limit_lines);
-    screen_add_wrapped(screen, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS, 4,
-                       result->verdict_reason);
-}
-
+/* The four figures and the verdict come last: what stands above them may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
-    struct screen screen;
-    struct room room = {.causes = CAUSES_SHOWN,
-                        .cause_lines = 4,
-                        .memory_lines = 6,
-                        .target_lines = 3,
-                        .limit_lines = 4};
-    build(&screen, plan, result, shortage, &room);
-    if (screen.count > SCREEN_LINES) {
-        room = (struct room){.causes = CAUSES_SHOWN,
-                             .cause_lines = 1,
-                             .memory_lines = 3,
-                             .target_lines = 1,
-                             .limit_lines = 2};
-        build(&screen, plan, result, shortage, &room);
+    add_run(stream, plan, result);
+    text_ledger_add(stream, result);
+    fputc('\n', stream);
+    add_latencies(stream, plan, result);
+    add_freshness(stream, result);
+    text_sessions_add(stream, result);
+    add_client(stream, result);
+    fputc('\n', stream);
+    add_causes(stream, &result->causes);
+    text_findings_add(stream, &result->findings);
+    screen_add_wrapped(stream, "Ended", SCREEN_LABEL_COLUMNS, stop_text(result));
+    if (result->events.note[0] != '\0') {
+        screen_add_wrapped(stream, "Events", SCREEN_LABEL_COLUMNS, result->events.note);
     }
-    /* The verdict stands at the end, before the folder, and must not be what is cut off. */
-    while (room.causes > 0 && screen.count - screen.blanks > SCREEN_LINES) {
-        room.causes--;
-        build(&screen, plan, result, shortage, &room);
+    if (result->metrics_note[0] != '\0') {
+        screen_add_wrapped(stream, "Metrics", SCREEN_LABEL_COLUMNS, result->metrics_note);
     }
-    screen_write(&screen, stream);
+    if (shortage != NULL && shortage[0] != '\0') {
+        screen_add_wrapped(stream, "SHORT", SCREEN_LABEL_COLUMNS, shortage);
+    }
+    text_expectations_add(stream, result->expectations);
+    fputc('\n', stream);
+    add_cpu(stream, result);
+    add_memory(stream, &result->resources);
+    add_elapsed(stream, result);
+    add_throughput(stream, result);
+    fputc('\n', stream);
+    screen_add_wrapped(stream, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS,
+                       result->verdict_reason);
     write_folder(stream, plan->out_folder);
 }

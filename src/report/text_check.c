@@ -9,8 +9,7 @@ enum {
     NAME_COLUMNS = 21,
     FIGURE_COLUMNS = 11,
     INDENT_COLUMNS = 6,
-    WHERE_COLUMNS = 18, /* what is left of a line */
-    DETAIL_LINES = 4
+    WHERE_COLUMNS = 18 /* what is left of a line */
 };
 
 void check_conclusion(uint64_t fitting, const struct limit *first, char line[CHECK_LINE_BYTES])
@@ -44,16 +43,16 @@ static const char *format(const struct limit *limit, uint64_t value, char text[U
                                              : units_format_count(value, text);
 }
 
-static void write_details(struct screen *screen, const struct limit *limit)
+static void write_details(FILE *stream, const struct limit *limit)
 {
     if (limit->where[0] != '\0' && strlen(limit->where) > WHERE_COLUMNS) {
-        screen_add_wrapped(screen, "", INDENT_COLUMNS, DETAIL_LINES, limit->where);
+        screen_add_wrapped(stream, "", INDENT_COLUMNS, limit->where);
     }
     if (limit->note[0] != '\0') {
-        screen_add_wrapped(screen, "", INDENT_COLUMNS, DETAIL_LINES, limit->note);
+        screen_add_wrapped(stream, "", INDENT_COLUMNS, limit->note);
     }
     if (limit->fix[0] != '\0') {
-        screen_add_wrapped(screen, "   -> ", INDENT_COLUMNS, DETAIL_LINES, limit->fix);
+        screen_add_wrapped(stream, "   -> ", INDENT_COLUMNS, limit->fix);
     }
 }
 
@@ -66,17 +65,14 @@ static void write_limit(FILE *stream, const struct limit *limit)
     if (limit->allowed != LIMIT_NONE) {
         rest = limit->allowed > limit->used ? limit->allowed - limit->used : 0;
     }
-    struct screen screen;
-    screen_init(&screen);
-    screen_add(&screen, "%s  %-*s%*s%*s%*s  %s", limit_grade_name(limit->grade), NAME_COLUMNS,
+    screen_add(stream, "%s  %-*s%*s%*s%*s  %s", limit_grade_name(limit->grade), NAME_COLUMNS,
                limit->name, FIGURE_COLUMNS,
                limit->needed == 0 && rest == LIMIT_NONE ? "-"
                                                         : format(limit, limit->needed, needed),
                FIGURE_COLUMNS, format(limit, rest, left), FIGURE_COLUMNS,
                limit->sessions == LIMIT_NONE ? "-" : units_format_count(limit->sessions, sessions),
                strlen(limit->where) > WHERE_COLUMNS ? "" : limit->where);
-    write_details(&screen, limit);
-    screen_write(&screen, stream);
+    write_details(stream, limit);
 }
 
 static void write_head(FILE *stream, const struct check_report *report)
@@ -87,17 +83,14 @@ static void write_head(FILE *stream, const struct check_report *report)
     const char *version = report->version == NULL ? "" : report->version;
     const size_t length = strcspn(version, "(");
     const int shown = (int)(length > 1 && version[length] == '(' ? length - 1 : length);
-    struct screen screen;
-    screen_init(&screen);
     snprintf(text, sizeof text, "%s session%s, %s%s%.*s%s",
              units_format_count(report->sessions, count), report->sessions == 1 ? "" : "s",
              report->target == NULL ? "this machine only" : report->target, shown > 0 ? " (" : "",
              shown, version, shown > 0 ? ")" : "");
-    screen_add_wrapped(&screen, "Check", SCREEN_LABEL_COLUMNS, 3, text);
+    screen_add_wrapped(stream, "Check", SCREEN_LABEL_COLUMNS, text);
     if (report->note != NULL && report->note[0] != '\0') {
-        screen_add_wrapped(&screen, "Note", SCREEN_LABEL_COLUMNS, 3, report->note);
+        screen_add_wrapped(stream, "Note", SCREEN_LABEL_COLUMNS, report->note);
     }
-    screen_write(&screen, stream);
 }
 
 static void write_side(FILE *stream, const struct check_report *report, enum limit_side side)
@@ -128,9 +121,6 @@ void check_write_text(FILE *stream, const struct check_report *report)
     write_side(stream, report, LIMIT_DATABASE);
     char line[CHECK_LINE_BYTES];
     check_conclusion(report->fitting, report->first, line);
-    struct screen screen;
-    screen_init(&screen);
-    screen_add(&screen, "%s", line);
     fputc('\n', stream);
-    screen_write(&screen, stream);
+    screen_add_wrapped(stream, "", 0, line);
 }

@@ -4,8 +4,7 @@
 
 #include "report/expectations.h"
 
-void text_expectations_add(struct screen *screen, const struct expectations *expectations,
-                           size_t lines)
+void text_expectations_add(FILE *stream, const struct expectations *expectations)
 {
     if (expectations == NULL || expectations->count == 0) {
         return;
@@ -17,7 +16,7 @@ void text_expectations_add(struct screen *screen, const struct expectations *exp
     } else {
         snprintf(text, sizeof text, "%zu of %zu NOT MET:", missed, expectations->count);
     }
-    /* those that were missed first: what is cut off is the rest */
+    /* those that were missed first */
     const char *separator = missed == 0 ? ": " : " ";
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < expectations->count; i++) {
@@ -33,5 +32,5 @@ void text_expectations_add(struct screen *screen, const struct expectations *exp
         }
         separator = missed > 0 && missed < expectations->count ? "; met: " : separator;
     }
-    screen_add_wrapped(screen, "Expected", SCREEN_LABEL_COLUMNS, lines, text);
+    screen_add_wrapped(stream, "Expected", SCREEN_LABEL_COLUMNS, text);
 }

@@ -5,8 +5,7 @@
 #include "measure/expectation.h"
 #include "report/screen.h"
 
-/* Adds at most `lines` lines; nothing when `expectations` is NULL or has none. */
-void text_expectations_add(struct screen *screen, const struct expectations *expectations,
-                           size_t lines);
+/* Adds nothing when `expectations` is NULL or has none. */
+void text_expectations_add(FILE *stream, const struct expectations *expectations);
 
 #endif

@@ -54,7 +54,7 @@ static void format_sum(char *text, size_t size, const struct sum *sum, enum zero
     }
 }
 
-static void add_sum(struct screen *screen, const char *label, const struct sum *sum)
+static void add_sum(FILE *stream, const char *label, const struct sum *sum)
 {
     char text[256] = "";
     for (int form = ZERO_EACH; form <= ZERO_NONE; form++) {
@@ -63,18 +63,43 @@ static void add_sum(struct screen *screen, const char *label, const struct sum *
             break;
         }
     }
-    screen_add_wrapped(screen, label, SCREEN_LABEL_COLUMNS, 3, text);
+    screen_add_wrapped(stream, label, SCREEN_LABEL_COLUMNS, text);
 }
 
-static void add_imbalance(struct screen *screen, bool balances)
+static void add_imbalance(FILE *stream, bool balances)
 {
     if (!balances) {
-        screen_add_wrapped(screen, "", SCREEN_LABEL_COLUMNS, 1,
+        screen_add_wrapped(stream, "", SCREEN_LABEL_COLUMNS,
                            "DOES NOT BALANCE: a defect of append, do not trust this run");
     }
 }
 
-static void add_verification(struct screen *screen, const struct result *result)
+/* A count does not say whose the rows are that are left. */
+static void add_lost(char *text, size_t size, const struct verification *verification)
+{
+    char least[UNITS_TEXT_BYTES];
+    char most[UNITS_TEXT_BYTES];
+    const size_t used = strlen(text);
+    const bool is_range = verification->lost < verification->lost_at_most;
+    snprintf(text + used, size - used, ": %s%s%s %s",
+             is_range ? units_format_count(verification->lost, least) : "", is_range ? " to " : "",
+             units_format_count(verification->lost_at_most, most),
+             verification->lost_at_most > 0 ? "LOST" : "lost");
+}
+
+static void add_terms(char *text, size_t size, const struct term *terms, size_t terms_count)
+{
+    char count[UNITS_TEXT_BYTES];
+    for (size_t i = 0; i < terms_count; i++) {
+        const size_t used = strlen(text);
+        if (terms[i].value > 0) {
+            snprintf(text + used, size - used, ", %s %s", units_format_count(terms[i].value, count),
+                     terms[i].name);
+        }
+    }
+}
+
+static void add_verification(FILE *stream, const struct result *result)
 {
     const struct verification *verification = &result->verification;
     char text[SCREEN_TEXT_BYTES];
@@ -84,32 +109,31 @@ static void add_verification(struct screen *screen, const struct result *result)
                  is_failed ? "NO, the rows could not be counted: "
                            : "nothing: this database keeps no rows to count",
                  is_failed ? verification->reason : "");
-        screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
+        screen_add_wrapped(stream, "Verified", SCREEN_LABEL_COLUMNS, text);
         return;
     }
     char before[UNITS_TEXT_BYTES];
     char after[UNITS_TEXT_BYTES];
-    char count[UNITS_TEXT_BYTES];
-    snprintf(text, sizeof text, "count(*) %s before, %s after: %s %s",
+    snprintf(text, sizeof text, "count(*) %s before, %s after",
              units_format_count(verification->rows_before, before),
-             units_format_count(verification->rows_after, after),
-             units_format_count(verification->lost, count),
-             verification->lost > 0 ? "LOST" : "lost");
-    if (result->rows.in_doubt > 0) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, ", %s in doubt arrived",
-                 units_format_count(verification->in_doubt_arrived, count));
+             units_format_count(verification->rows_after, after));
+    if (result->row_verification.state != VERIFICATION_DONE) {
+        add_lost(text, sizeof text, verification);
+        if (result->rows.in_doubt > 0) {
+            const size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, ", %s in doubt arrived",
+                     units_format_count(verification->in_doubt_arrived, after));
+        }
+        add_terms(text, sizeof text,
+                  &(struct term){verification->rejected_arrived, "REJECTED are there"}, 1);
     }
-    if (verification->surplus > 0) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, ", %s more than this run sent",
-                 units_format_count(verification->surplus, count));
-    }
+    add_terms(text, sizeof text,
+              &(struct term){result_surplus(result), "more than this run can have written"}, 1);
     if (verification->is_shrunk) {
         const size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, ", the table SHRANK");
     }
-    screen_add_wrapped(screen, "Verified", SCREEN_LABEL_COLUMNS, 2, text);
+    screen_add_wrapped(stream, "Verified", SCREEN_LABEL_COLUMNS, text);
 }
 
 /* What was found of the rows that were not acknowledged; each only where there are some. */
@@ -123,17 +147,10 @@ static void add_others(char *text, size_t size, const struct result *result)
         {v->duplicates, "DUPLICATES"},
         {v->foreign, "with this run's tag are FOREIGN"},
     };
-    char count[UNITS_TEXT_BYTES];
-    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
-        const size_t used = strlen(text);
-        if (terms[i].value > 0) {
-            snprintf(text + used, size - used, ", %s %s", units_format_count(terms[i].value, count),
-                     terms[i].name);
-        }
-    }
+    add_terms(text, size, terms, sizeof terms / sizeof terms[0]);
 }
 
-static void add_row_verification(struct screen *screen, const struct result *result)
+static void add_row_verification(FILE *stream, const struct result *result)
 {
     const struct row_verification *v = &result->row_verification;
     char text[SCREEN_TEXT_BYTES];
@@ -157,11 +174,11 @@ static void add_row_verification(struct screen *screen, const struct result *res
                  units_format_count(v->present, present));
         add_others(text, sizeof text, result);
     }
-    screen_add_wrapped(screen, "Rows read", SCREEN_LABEL_COLUMNS, 3, text);
+    screen_add_wrapped(stream, "Rows read", SCREEN_LABEL_COLUMNS, text);
 }
 
 /* The batches that were due, and how many of the response times are no more than lower bounds. */
-static void add_batches(struct screen *screen, const struct result *result)
+static void add_batches(FILE *stream, const struct result *result)
 {
     const struct batch_ledger *batches = &result->batches;
     const uint64_t unanswered = result->totals.counters[RECORDER_UNANSWERED];
@@ -179,43 +196,43 @@ static void add_batches(struct screen *screen, const struct result *result)
                  "; %s of the response times are lower bounds, for no answer came",
                  units_format_count(unanswered, count));
     }
-    screen_add_wrapped(screen, "Batches", SCREEN_LABEL_COLUMNS, 2, text);
-    add_imbalance(screen, batch_ledger_balances(batches));
+    screen_add_wrapped(stream, "Batches", SCREEN_LABEL_COLUMNS, text);
+    add_imbalance(stream, batch_ledger_balances(batches));
 }
 
-void text_ledger_add(struct screen *screen, const struct result *result)
+void text_ledger_add(FILE *stream, const struct result *result)
 {
     const struct session_ledger *sessions = &result->sessions;
     char note[FIGURES_NOTE_BYTES];
-    add_sum(screen, "Sessions",
+    add_sum(stream, "Sessions",
             &(struct sum){sessions->requested,
                           4,
                           {{sessions->connected, "connected"},
                            {sessions->refused, "refused"},
                            {sessions->timed_out, "timed out"},
                            {sessions->not_started, "not started"}}});
-    add_sum(screen, "Connected",
+    add_sum(stream, "Connected",
             &(struct sum){sessions->connected,
                           3,
                           {{sessions->finished, "finished"},
                            {sessions->stopped, "stopped"},
                            {sessions->dropped, "dropped"}}});
-    add_imbalance(screen, session_ledger_balances(sessions));
+    add_imbalance(stream, session_ledger_balances(sessions));
     const struct row_ledger *rows = &result->rows;
-    add_sum(screen, "Rows",
+    add_sum(stream, "Rows",
             &(struct sum){rows->planned,
                           4,
                           {{rows->acknowledged, "acknowledged"},
                            {rows->rejected, "rejected"},
                            {rows->in_doubt, "in doubt"},
                            {rows->not_sent, "not sent"}}});
-    add_imbalance(screen, row_ledger_balances(rows));
+    add_imbalance(stream, row_ledger_balances(rows));
     if (result->batches.due > 0) {
-        add_batches(screen, result);
+        add_batches(stream, result);
     }
-    add_verification(screen, result);
-    add_row_verification(screen, result);
+    add_verification(stream, result);
+    add_row_verification(stream, result);
     if (figures_reads_note(result, note)[0] != '\0') {
-        screen_add_wrapped(screen, "", SCREEN_LABEL_COLUMNS, 2, note);
+        screen_add_wrapped(stream, "", SCREEN_LABEL_COLUMNS, note);
     }
 }

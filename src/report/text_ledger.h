@@ -6,6 +6,6 @@
 #include "report/screen.h"
 
 /* Adds both ledgers, each as a sum that the reader can check, and what count(*) said. */
-void text_ledger_add(struct screen *screen, const struct result *result);
+void text_ledger_add(FILE *stream, const struct result *result);
 
 #endif

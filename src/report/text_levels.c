@@ -12,8 +12,7 @@
 #include "report/text_ledger.h"
 
 enum {
-    LABEL = SCREEN_LABEL_COLUMNS,
-    LINES_OF_ONE = 4, /* most lines that one limit, or one fix, takes */
+    LABEL = SCREEN_LABEL_COLUMNS
 };
 
 static const char *format_rows(double rows_per_s, char text[UNITS_TEXT_BYTES])
@@ -88,7 +87,7 @@ void text_levels_progress(const struct level *level, char text[TEXT_LEVELS_BYTES
              level->outcome == LEVEL_FAILED ? "not held" : "not tried to the end", failure);
 }
 
-static void add_end(struct screen *screen, const struct search *search)
+static void add_end(FILE *stream, const struct search *search)
 {
     char text[SCREEN_TEXT_BYTES];
     char sessions[UNITS_TEXT_BYTES];
@@ -124,11 +123,10 @@ static void add_end(struct screen *screen, const struct search *search)
         snprintf(text, sizeof text, "sessions that were told to leave did not");
         break;
     }
-    screen_add_wrapped(screen, "Stopped", LABEL, LINES_OF_ONE, text);
+    screen_add_wrapped(stream, "Stopped", LABEL, text);
 }
 
-static void add_answer(struct screen *screen, const struct search *search,
-                       const struct findings *findings)
+static void add_answer(FILE *stream, const struct search *search, const struct findings *findings)
 {
     char count[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
@@ -137,7 +135,7 @@ static void add_answer(struct screen *screen, const struct search *search,
              search->failed == 0 && search->held > 0 ? "at least " : "",
              units_format_count(search->held, count), plural(search->held, "session", "sessions"),
              figures_seconds(search->hold_ns));
-    screen_add_wrapped(screen, "Held", LABEL, 2, search->held > 0 ? text : "no level");
+    screen_add_wrapped(stream, "Held", LABEL, search->held > 0 ? text : "no level");
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
         const struct cause *cause = level_main_cause(level);
@@ -153,13 +151,13 @@ static void add_answer(struct screen *screen, const struct search *search,
         text_levels_failure(level, failure);
         snprintf(text, sizeof text, "%s: %s%s%s%s", units_format_count(search->failed, count),
                  failure, code, has_words ? ": " : "", has_words ? cause->error.text : "");
-        screen_add_wrapped(screen, "Not held", LABEL, LINES_OF_ONE, text);
+        screen_add_wrapped(stream, "Not held", LABEL, text);
     }
-    text_findings_add(screen, findings, LINES_OF_ONE);
-    add_end(screen, search);
+    text_findings_add(stream, findings);
+    add_end(stream, search);
 }
 
-static void add_knee(struct screen *screen, const struct search *search)
+static void add_knee(FILE *stream, const struct search *search)
 {
     const struct level *knee = search_knee(search);
     if (knee == NULL) {
@@ -172,10 +170,10 @@ static void add_knee(struct screen *screen, const struct search *search)
     snprintf(text, sizeof text, "most rows/s with %s sessions: %s, append p99 %s",
              units_format_count(knee->sessions, sessions), format_rows(knee->rows_per_s, rows),
              units_format_ns(knee->append.p99_ns, p99));
-    screen_add_wrapped(screen, "Knee", LABEL, 2, text);
+    screen_add_wrapped(stream, "Knee", LABEL, text);
 }
 
-static void add_p99(struct screen *screen, const struct search *search)
+static void add_p99(FILE *stream, const struct search *search)
 {
     if (search->p99_bound_ns == 0) {
         return;
@@ -204,10 +202,10 @@ static void add_p99(struct screen *screen, const struct search *search)
         const size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "; no lower level was within it");
     }
-    screen_add_wrapped(screen, "p99", LABEL, 2, text);
+    screen_add_wrapped(stream, "p99", LABEL, text);
 }
 
-static void add_target(struct screen *screen, const struct plan *plan, const struct result *result,
+static void add_target(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search)
 {
     char text[SCREEN_TEXT_BYTES];
@@ -218,9 +216,9 @@ static void add_target(struct screen *screen, const struct plan *plan, const str
              version[0] == '\0' && method == NULL ? "" : " (", version,
              version[0] != '\0' && method != NULL ? ", " : "", method == NULL ? "" : method,
              version[0] == '\0' && method == NULL ? "" : ")");
-    screen_add_wrapped(screen, "Target", LABEL, 3, text);
+    screen_add_wrapped(stream, "Target", LABEL, text);
     if (result->connection.note[0] != '\0') {
-        screen_add_wrapped(screen, "Note", LABEL, 3, result->connection.note);
+        screen_add_wrapped(stream, "Note", LABEL, result->connection.note);
     }
     const double each = search_session_bytes(search);
     if (each >= 0) {
@@ -228,10 +226,10 @@ static void add_target(struct screen *screen, const struct plan *plan, const str
                  "the server's grew by %s with each further session, its caches included (%s)",
                  units_format_bytes((uint64_t)each, bytes),
                  memory_source_text(result->resources.memory_source));
-        screen_add_wrapped(screen, "Memory", LABEL, 2, text);
+        screen_add_wrapped(stream, "Memory", LABEL, text);
     }
     if (search->figures_note[0] != '\0') {
-        screen_add_wrapped(screen, "Note", LABEL, 3, search->figures_note);
+        screen_add_wrapped(stream, "Note", LABEL, search->figures_note);
     }
 }
 
@@ -292,26 +290,21 @@ static void write_levels(FILE *stream, const struct search *search)
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
-    struct screen screen;
-    screen_init(&screen);
-    add_answer(&screen, search, &result->findings);
-    screen_add_blank(&screen);
-    add_knee(&screen, search);
-    add_p99(&screen, search);
-    add_target(&screen, plan, result, search);
-    screen_add_blank(&screen);
-    screen_write(&screen, stream);
+    add_answer(stream, search, &result->findings);
+    fputc('\n', stream);
+    add_knee(stream, search);
+    add_p99(stream, search);
+    add_target(stream, plan, result, search);
+    fputc('\n', stream);
     write_levels(stream, search);
-    screen_init(&screen);
-    text_ledger_add(&screen, result);
+    text_ledger_add(stream, result);
     if (shortage[0] != '\0') {
-        screen_add_wrapped(&screen, "SHORT", LABEL, 3, shortage);
+        screen_add_wrapped(stream, "SHORT", LABEL, shortage);
     }
     if (result->metrics_note[0] != '\0') {
-        screen_add_wrapped(&screen, "Metrics", LABEL, 2, result->metrics_note);
+        screen_add_wrapped(stream, "Metrics", LABEL, result->metrics_note);
     }
-    screen_add_wrapped(&screen, verdict_name(result->verdict), LABEL, 4, result->verdict_reason);
-    screen_write(&screen, stream);
+    screen_add_wrapped(stream, verdict_name(result->verdict), LABEL, result->verdict_reason);
     char clean[PLAN_PATH_BYTES];
     clean_line(clean, sizeof clean, plan->out_folder, PLAN_PATH_BYTES);
     fprintf(stream, "%-*s%s\n", LABEL, "Files", clean);

@@ -5,7 +5,7 @@
 
 #include "base/units.h"
 
-static void add_connections(struct screen *screen, const uint64_t *counters)
+static void add_connections(FILE *stream, const uint64_t *counters)
 {
     char count[3][UNITS_TEXT_BYTES];
     char text[240] = "";
@@ -17,6 +17,10 @@ static void add_connections(struct screen *screen, const uint64_t *counters)
         used = (size_t)snprintf(text, sizeof text, "%s connection%s, %s had again",
                                 units_format_count(lost, count[0]), lost == 1 ? "" : "s",
                                 units_format_count(counters[RECORDER_RECONNECTS], count[1]));
+        if (counters[RECORDER_TIMEOUTS] > 0) {
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s calls cut by --timeout",
+                                     units_format_count(counters[RECORDER_TIMEOUTS], count[2]));
+        }
     }
     if (refusals > 0) {
         used += (size_t)snprintf(text + used, sizeof text - used,
@@ -28,17 +32,17 @@ static void add_connections(struct screen *screen, const uint64_t *counters)
                  units_format_count(failed, count[2]));
     }
     if (used > 0) {
-        screen_add_wrapped(screen, lost > 0 ? "Lost" : "Refused", SCREEN_LABEL_COLUMNS, 2, text);
+        screen_add_wrapped(stream, lost > 0 ? "Lost" : "Refused", SCREEN_LABEL_COLUMNS, text);
     }
     if (counters[RECORDER_CHURNS] > 0) {
         const uint64_t churns = counters[RECORDER_CHURNS];
         snprintf(text, sizeof text, "%s connection%s closed and opened anew",
                  units_format_count(churns, count[0]), churns == 1 ? "" : "s");
-        screen_add_wrapped(screen, "Churn", SCREEN_LABEL_COLUMNS, 1, text);
+        screen_add_wrapped(stream, "Churn", SCREEN_LABEL_COLUMNS, text);
     }
 }
 
-static void add_fairness(struct screen *screen, const struct fairness *fairness)
+static void add_fairness(FILE *stream, const struct fairness *fairness)
 {
     char slowest[UNITS_TEXT_BYTES];
     char fastest[UNITS_TEXT_BYTES];
@@ -52,13 +56,13 @@ static void add_fairness(struct screen *screen, const struct fairness *fairness)
              units_format_count((uint64_t)llround(fairness->fastest_rows_per_s), fastest),
              fairness->fastest_session, units_format_ns(fairness->longest_gap_ns, gap),
              fairness->longest_gap_session);
-    screen_add_wrapped(screen, "Fairness", SCREEN_LABEL_COLUMNS, 3, text);
+    screen_add_wrapped(stream, "Fairness", SCREEN_LABEL_COLUMNS, text);
 }
 
-void text_sessions_add(struct screen *screen, const struct result *result)
+void text_sessions_add(FILE *stream, const struct result *result)
 {
-    add_connections(screen, result->totals.counters);
+    add_connections(stream, result->totals.counters);
     if (result->fairness.sessions > 1) {
-        add_fairness(screen, &result->fairness);
+        add_fairness(stream, &result->fairness);
     }
 }

@@ -8,6 +8,6 @@
 
 /* Adds a line for connections that were lost or opened anew, if there were any, and one for the
  * slowest and the fastest session, if there is more than one. */
-void text_sessions_add(struct screen *screen, const struct result *result);
+void text_sessions_add(FILE *stream, const struct result *result);
 
 #endif

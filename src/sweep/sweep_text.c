@@ -9,8 +9,7 @@
 enum {
     CELL_BYTES = 4 * UNITS_TEXT_BYTES,
     GAP = 2,
-    NOTES_MAX = 10, /* with all lines, and what stands below, they fit a screen */
-    NOTE_LINES = 3,
+    NOTES_MAX = 10,
     NOTE_COLUMN = 10
 };
 
@@ -159,7 +158,7 @@ static void write_table(FILE *stream, const struct sweep *sweep, size_t kind)
     fputc('\n', stream);
 }
 
-static void add_note(struct screen *screen, const struct sweep *sweep, const struct sweep_run *run)
+static void add_note(FILE *stream, const struct sweep *sweep, const struct sweep_run *run)
 {
     const struct csv_table *summary = &run->summary;
     char sessions[UNITS_TEXT_BYTES], records[UNITS_TEXT_BYTES], repeat[24] = "";
@@ -177,12 +176,12 @@ static void add_note(struct screen *screen, const struct sweep *sweep, const str
                  csv_table_text(summary, 0, csv_table_column(summary, "verdict")),
                  csv_table_text(summary, 0, csv_table_column(summary, "verdict_reason")));
     }
-    screen_add_wrapped(screen, run->state == SAVED_FAILED ? "* Failed" : "* Note", NOTE_COLUMN,
-                       NOTE_LINES, text);
+    screen_add_wrapped(stream, run->state == SAVED_FAILED ? "* Failed" : "* Note", NOTE_COLUMN,
+                       text);
 }
 
 /* What the marks stand for: failed runs first. */
-static void add_notes(struct screen *screen, const struct sweep *sweep)
+static void add_notes(FILE *stream, const struct sweep *sweep)
 {
     size_t shown = 0, left_out = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -190,7 +189,7 @@ static void add_notes(struct screen *screen, const struct sweep *sweep)
             const struct sweep_run *run = &sweep->runs[i];
             const bool is_due = has_note(run) && (run->state == SAVED_FAILED) == (pass == 0);
             if (is_due && shown < NOTES_MAX) {
-                add_note(screen, sweep, run);
+                add_note(stream, sweep, run);
                 shown++;
             } else if (is_due) {
                 left_out++;
@@ -198,7 +197,7 @@ static void add_notes(struct screen *screen, const struct sweep *sweep)
         }
     }
     if (left_out > 0) {
-        screen_add(screen, "*         and %zu more: see sweep.csv", left_out);
+        screen_add(stream, "*         and %zu more: see sweep.csv", left_out);
     }
 }
 
@@ -207,21 +206,18 @@ void sweep_text_write(FILE *stream, const struct sweep *sweep)
     for (size_t kind = 0; kind < SWEEP_FIGURES; kind++) {
         write_table(stream, sweep, kind);
     }
-    struct screen screen;
-    screen_init(&screen);
-    add_notes(&screen, sweep);
-    screen_add_wrapped(&screen, "Target", NOTE_COLUMN, 2, sweep->display_target);
-    screen_add_wrapped(&screen, "Table", NOTE_COLUMN, 2, sweep_table_phrase(sweep->table));
+    add_notes(stream, sweep);
+    screen_add_wrapped(stream, "Target", NOTE_COLUMN, sweep->display_target);
+    screen_add_wrapped(stream, "Table", NOTE_COLUMN, sweep_table_phrase(sweep->table));
     if (sweep->has_server) {
         screen_add_wrapped(
-            &screen, "Memory", NOTE_COLUMN, 2,
+            stream, "Memory", NOTE_COLUMN,
             "the server is not restarted between runs: it may keep what earlier ones "
             "made it take");
     }
-    screen_add(&screen, "Runs      %zu of %zu done, %zu failed, %zu not run",
+    screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run",
                sweep_count(sweep, SAVED_DONE), sweep->run_count, sweep_count(sweep, SAVED_FAILED),
                sweep_count(sweep, SAVED_PENDING));
-    screen_write(&screen, stream);
     char folder[SWEEP_PATH_BYTES];
     clean_line(folder, sizeof folder, sweep->folder, sizeof folder);
     fprintf(stream, "Files     %s\n", folder);

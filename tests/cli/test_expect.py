@@ -1,6 +1,7 @@
 """What is expected of a run: exit code 5, the bounds by name, the JUnit file."""
 
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 
 import harness
@@ -156,6 +157,13 @@ class Junit(harness.Case):
         self.assertEqual(error.get("type"), "exit-code-2")
         self.assertEqual("append: " + error.get("message"), ended.reason)
 
+    def test_a_server_that_is_not_recognised(self):
+        junit = self.folder / "junit.xml"
+        junit.write_text("of an earlier run")
+        ended = self.append("2", "10", "1", "--junit", junit, code=4)
+        error = self.read(junit)["outcome"].find("error")
+        self.assertEqual("append: " + error.get("message"), ended.reason)
+
     def test_an_interrupted_run(self):
         out, junit = self.out(), self.folder / "junit.xml"
         process = self.start("2", "null:", "--duration", "1h", "--rate", "100", "--out", out,
@@ -171,6 +179,9 @@ class Junit(harness.Case):
                      pattern="--junit .* cannot be written: No such file")
         self.refused("2", "10", "null:", "--junit", self.folder, code=2,
                      pattern="--junit .* cannot be written: Is a directory")
+        os.mkfifo(self.folder / "pipe")
+        self.refused("2", "10", "null:", "--junit", self.folder / "pipe", code=2,
+                     pattern="--junit .* cannot be written: it is a pipe")
         ended = self.append("2", "10", "null:", "--junit", "/dev/full", code=3)
         self.assertIn("'/dev/full' could not be written: No space left", ended.reason)
 

@@ -1,5 +1,6 @@
 """Limits of this program set low in turn: where `check` says that a run stops it does, and says why."""
 
+import resource
 import time
 
 import harness
@@ -33,6 +34,29 @@ class ClientTasks(Confined):
         self.assertIn(str(cgroup.path), finding["evidence"])
         self.assertRegex(finding["evidence"], r"pids.events counted [1-9]")
         self.assertGreaterEqual(cgroup.number("pids.events", "max"), 1)
+
+    if harness.SLOW == 1:  # sanitizers reserve address space of their own
+        def test_address_space(self):
+            """The room that is left is too small for a stack, and larger than nothing."""
+            command = self.command(f"as={150 << 20}")
+            ended, run = self.run_append(120, 1200, self.TARGET, "--stack-size", "4M", "--no-check",
+                                         program=command, code=3)
+            self.assertEqual(run.json["findings"][0]["name"], "RLIMIT_AS", ended)
+
+    def test_a_small_stack(self):
+        """ulimit -s: raised where it may be, otherwise a clear error."""
+        small = 128 * 1024 * (8 if harness.SLOW > 1 else 1)
+        _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+
+        def lower():
+            resource.setrlimit(resource.RLIMIT_STACK, (small, hard))
+
+        self.append("check", "10", preexec_fn=lower)
+        self.run_append(10, 1000, preexec_fn=lower)
+        self.append("find-max", self.TARGET, "--max-sessions", "3", "--hold", "1",
+                    preexec_fn=lower)
+        self.refused(10, 1000, self.TARGET, program=self.command(f"stack={small}"), code=3,
+                     pattern=rf"a stack may have {small // 1024} KiB here \(ulimit -s\)")
 
     def test_no_limit_no_finding(self):
         ended, run = self.run_append(20, 200, self.TARGET, program=self.command())

@@ -55,7 +55,7 @@ class Grid(harness.Mariadb, Sweeping):
         self.refused("sweep", *options, target, code=4, pattern="(?i)access denied")
         sweep = self.interrupted(options, target, env)
         self.refused("sweep", "--resume", sweep.folder, code=4, pattern="(?i)access denied")
-        self.append("sweep", "--resume", sweep.folder, env=env)
+        self.append("sweep", "--resume", sweep.folder, target, env=env)
         self.check_sweep(sweep.folder)
 
     def test_password_of_the_url(self):

@@ -31,6 +31,21 @@ class Rows(VerifyRows, harness.Mariadb):
         row = run.table("sessions.csv")[0]
         self.assertEqual(int(row["verified_unacknowledged_present"]), verified["rejected_present"])
 
+    def test_rejected_rows_are_nobody_elses(self):
+        """A trigger refuses a row of each batch, and the rows in front of it stay."""
+        self.run_append(1, 1, self.url, "--engine", "MyISAM")
+        self.sql("create trigger refuse before insert on syslog_table for each row"
+                 " set new.n1 = if(new.n3 % 100 = 70, 100000, new.n1)")
+        for verify, pattern in (("count", "0 lost, 140 REJECTED are there"),
+                                ("rows", r"\nRows read .*, 140 REJECTED are there")):
+            ended, run = self.run_append(1, 200, self.url, "--method", "insert", "--verify", verify,
+                                         code=1)
+            self.assertEqual(run.rows["rejected"], 200, ended)
+            self.assertEqual(run.verification["rejected_arrived"], 140)
+            self.assertEqual(run.verification["surplus"], 0)
+            self.assertRegex(ended.out, pattern)
+            self.assertNotIn("can have written", ended.out)
+
 
 class ThroughOdbc(VerifyRows, harness.Mariadb):
     spoil = Rows.spoil

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 
 import harness
 
@@ -18,10 +20,43 @@ class Null(harness.Case):
             self.assertIn(word, ended.out)
         for line in ended.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
-        self.assertLessEqual(len(ended.out.splitlines()), 40)
         # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
         self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+
+    def test_a_program_that_is_stopped_for_a_time(self):
+        """The machine went on, and append did not: its figures say nothing of the server."""
+        out = self.out()
+        process = self.start("3", "null:", "--duration", "5", "--rate", "1000", "--out", out)
+        self.wait_for_rows(process, out)
+        time.sleep(0.5)  # between two intervals, when all threads wait
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # the time itself is what is measured
+        process.send_signal(signal.SIGCONT)
+        ended = self.end(process, 6)
+        run = self.check_run(out, 6)
+        self.assertEqual(run.json["outcome"]["verdict"], "INVALID")
+        self.assertRegex(ended.reason, r"INVALID: append itself stood still for \d\.\d s")
+        suspended_s = run.json["resources"]["suspended_s"]
+        self.assertGreater(suspended_s, 1)
+        self.assertLess(suspended_s, run.json["figures"]["elapsed_s"])
+
+    def test_the_rate_while_appending(self):
+        """Connecting and leaving are in the throughput, and not in the rate beside it."""
+        for work in (["3", "100", "null:"], ["3", "null:", "--duration", "1.2"]):
+            ended, run = self.run_append(*work, "--rate", "1000")
+            summary = run.table("summary.csv")[0]
+            rate = run.json["figures"]["append_rows_per_s"]
+            self.assertAlmostEqual(rate * run.json["times"]["append_s"],
+                                   run.rows["acknowledged"], places=3)
+            self.assertAlmostEqual(rate, float(summary["append_rows_per_s"]), places=1)
+            self.assertRegex(ended.out, r"\nThroughput +[\d,.]+ rows/s  by elapsed time; "
+                                        r"[\d,.]+ rows/s while\s+appending")
+            self.assertEqual("too short a run" in re.sub(r"\s+", " ", ended.out),
+                             run.json["times"]["append_s"] < 1)
+            figures, end = ended.out.index("\nMaximum CPU"), ended.out.index("\nFiles ")
+            self.assertLess(figures, ended.out.index("\nVALID "))
+            self.assertLessEqual(ended.out.count("\n", figures, end), 22)
 
     def test_the_default_folder(self):
         self.append("2", "10", "null:")
@@ -119,6 +154,21 @@ class Pace(harness.Case):
         self.assertGreater(run.rows["acknowledged"], 0)
         self.assertEqual(run.sessions["finished"], 2)
         self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
+
+    def test_a_folder_that_is_removed_meanwhile(self):
+        """What the report names must be there, whole or said to be short."""
+        for removed, why in ((".", "the folder was removed or renamed meanwhile"),
+                             ("samples.csv", "samples.csv: No such file")):
+            out = self.out()
+            process = self.start("1", "null:", "--duration", "2", "--rate", "1000", "--out", out)
+            self.wait_for_rows(process, out)
+            if removed == ".":
+                out.rename(self.folder / "elsewhere")
+            else:
+                (out / removed).unlink()
+            ended = self.end(process, 3)
+            self.assertIn(why, ended.reason)
+            self.assertIn(f"SHORT     {why}", ended.out)
 
     def test_samples_follow_the_interval(self):
         _, run = self.run_append("1", "null:", "--duration", "1s", "--rate", "1000",

@@ -100,7 +100,7 @@ class Failures:
         harness.wait_until(lambda: len(self.blocked()) == 3, "three blocked sessions")
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
-        self.end(process, 130, timeout_s=60)
+        self.end(process, 130, timeout_s=harness.GUARD_S)
         run = self.check_run(out, 130)
         self.assertEqual(run.rows["acknowledged"], 300)
         for session in self.blocked():
@@ -126,7 +126,7 @@ class Failures:
             os.kill(pid, signal.SIGSTOP)
         try:
             process.send_signal(signal.SIGINT)
-            self.end(process, 130, timeout_s=60)
+            self.end(process, 130, timeout_s=harness.GUARD_S)
         finally:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)

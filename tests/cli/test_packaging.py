@@ -97,11 +97,31 @@ class Generated(harness.Case):
         self.assertEqual(set(re.findall(r"(?m)^([\w-]+):", offered)), set(self.commands()))
 
 
+class Configured(harness.Case):
+    """Where cmocka is missing the program is built without tests, unless they are asked for."""
+
+    def test_without_cmocka(self):
+        known = run("pkg-config", "--variable=pcfiledir", "jansson").stdout.strip()
+        shutil.copy(pathlib.Path(known) / "jansson.pc", self.folder)
+        configure = ("cmake", "-S", harness.ROOT, "-B", self.folder / "build", "-G", "Ninja")
+        env = dict(os.environ, PKG_CONFIG_LIBDIR=str(self.folder))
+        ended = run(*configure, env=env)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("tests: not built (pkg-config finds no cmocka", ended.stdout)
+        ended = run(*configure, "-D", "APPEND_TESTS=ON", env=env)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("finds no cmocka", ended.stderr)
+
+
 class Packages(harness.Case):
     FILES = {"usr/bin/append", "usr/share/man/man1/append.1.gz",
              "usr/share/bash-completion/completions/append",
              "usr/share/zsh/vendor-completions/_append", "usr/share/doc/append/copyright",
-             "usr/share/doc/append/changelog.gz", "usr/share/doc/append/NEWS.md.gz"}
+             "usr/share/doc/append/changelog.gz", "usr/share/doc/append/NEWS.md.gz",
+             "usr/share/append/ci-smoke.sh",
+             *(f"usr/share/doc/append/{path.relative_to(harness.ROOT)}" for path in
+               (harness.ROOT / "README.md", harness.ROOT / "compose.yaml",
+                *harness.ROOT.glob("docs/*.md")))}
 
     def pack(self, generator, pattern):
         ended = run("cpack", "--config", BUILD / "CPackConfig.cmake", "-G", generator, "-B",
@@ -120,9 +140,35 @@ class Packages(harness.Case):
         with tarfile.open(path) as archive:
             top = path.name.removesuffix(".tar.gz")
             names = {member.name for member in archive if member.isfile()}
-            self.assertEqual(names, {f"{top}/{name.removeprefix('usr/')}" for name in self.FILES})
+            files = {"usr/lib/append/append", *self.FILES}
+            self.assertEqual(names, {f"{top}/{name.removeprefix('usr/')}" for name in files})
             archive.extractall(self.folder / "unpacked")
-        self.runs(self.folder / "unpacked" / top / "bin/append")
+        top = self.folder / "unpacked" / top
+        self.runs(top / "bin/append")
+        self.names_libraries(top)
+        self.smokes(top / "share/append/ci-smoke.sh")
+
+    def names_libraries(self, top):
+        """Without its libraries: started by a link, and told of all that it lacks."""
+        program = top / "lib/append/append"
+        there = program.read_bytes()
+        program.write_bytes(there.replace(b"libjansson.so.4\0", b"libjanssox.so.4\0")
+                                 .replace(b"libsqlite3.so.0\0", b"libsqlitx3.so.0\0"))
+        (self.folder / "append").symlink_to(top / "bin/append")
+        ended = self.append("--version", program=str(self.folder / "append"), code=3)
+        self.assertEqual(sorted(re.findall(r"lib\S+\.so\.\d", ended.reason)),
+                         ["libjanssox.so.4", "libsqlitx3.so.0"])
+        self.assertRegex(ended.reason, r"apt-get install( libjanssox4| libsqlitx3-0){2}\)$")
+        program.write_bytes(there)
+
+    def smokes(self, script):
+        """The script of the package finds the program of the package, wherever it is started."""
+        ended = run(script, "sqlite:", "--quiet", cwd=self.folder,
+                    env={"PATH": os.environ["PATH"], "RECORDS": "1000", "SESSIONS": "2"})
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        self.assertIn("(SQLite", ended.stdout)
+        self.assertTrue((self.folder / "append-smoke/junit.xml").is_file())
+        shutil.rmtree(self.folder / "append-smoke")
 
     def test_deb(self):
         if shutil.which("dpkg-shlibdeps") is None:
@@ -145,9 +191,11 @@ class Packages(harness.Case):
         depends = run("dpkg-deb", "--field", path, "Depends").stdout
         for library in ("libc6", "libjansson4"):
             self.assertIn(library, depends)
+        self.assertEqual(run("dpkg-deb", "--field", path, "Recommends").stdout, "gnuplot-nox\n")
         version = self.append("--version").out.split()[1]
         self.assertEqual(run("dpkg-deb", "--field", path, "Version").stdout.strip(), version)
         self.runs(root / "usr/bin/append")
+        self.smokes(root / "usr/share/append/ci-smoke.sh")
         ended = run(*dpkg, "--purge", "append")
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         self.assertFalse((root / "usr/bin/append").exists())

@@ -1,8 +1,9 @@
 """What a job in CI uses: the smoke script, the example, and what other programs read of a run."""
 
 import json
-import os
+import pathlib
 import re
+import signal
 import subprocess
 import time
 import xml.etree.ElementTree
@@ -10,6 +11,11 @@ import xml.etree.ElementTree
 import harness
 
 SCRIPT = harness.ROOT / "scripts/ci-smoke.sh"
+
+
+def handles_interrupts(pid):
+    caught = re.search(r"(?m)^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text())
+    return bool(int(caught[1], 16) & 1 << signal.SIGINT - 1)
 
 
 class Smoke(harness.Postgresql):
@@ -27,6 +33,14 @@ class Smoke(harness.Postgresql):
         out, err = process.communicate(timeout=harness.GUARD_S)
         self.assertEqual(process.returncode, code, out + err)
         return out, err
+
+    def check_refused(self, code, out, err, pattern):
+        """A run that did not begin: the reason stands in the JUnit file too, and nowhere else."""
+        self.assertRegex(err, pattern)
+        error = xml.etree.ElementTree.parse(self.folder / "smoke/junit.xml").find(".//error")
+        self.assertEqual(error.get("type"), f"exit-code-{code}")
+        self.assertRegex(error.get("message"), pattern)
+        self.assertFalse((self.folder / "smoke/run").exists())
 
     def check_kept(self, code):
         kept = self.folder / "smoke"
@@ -69,17 +83,62 @@ class Smoke(harness.Postgresql):
         self.check_kept(0)
 
     def test_a_server_that_never_comes(self):
-        _, err = self.smoke("postgresql://append@127.0.0.1:1/append", code=4, WAIT="2")
-        self.assertRegex(err, r"was not ready within 2 s\n$")
-        self.assertIn("Connection refused", err)
+        ended = self.smoke("postgresql://append@127.0.0.1:1/append", code=4, WAIT="2")
+        self.check_refused(4, *ended, "not ready within 2.00 s: .*Connection refused")
+
+    def test_a_port_on_which_nobody_ever_listens(self):
+        self.check_refused(4, *self.smoke("1", code=4, WAIT="2"),
+                           "not ready within 2.00 s: nothing listens on 127.0.0.1:1")
+
+    def test_what_waiting_cannot_help(self):
+        """With a day to wait, the test's own time would be over first."""
+        server = harness.PrivateServer(self, max_connections=8)
+        self.check_refused(4, *self.smoke(server.url, code=4, WAIT="24h", SESSIONS="50"),
+                           "max_connections")
+        url = self.PASSWORD_URL.replace("append_pw@", "append_pw:wrong@")
+        self.check_refused(4, *self.smoke(url, code=4, WAIT="24h"), "password")
+        url = self.url.rsplit("/", 1)[0] + "/no_such_database"
+        self.check_refused(4, *self.smoke(url, code=4, WAIT="24h"), "no_such_database")
+
+    def test_a_server_that_is_full(self):
+        """Somebody else has the connections, and leaves: that can be waited for."""
+        server = harness.PrivateServer(self, max_connections=8)
+        other = self.start("4", server.url, "--duration", "1h", "--rate", "4", "--out", self.out())
+        out = self.folder / "run-1"
+        self.wait_for_rows(other, out)
+        process = self.start_smoke(server.url, WAIT="1h")
+        time.sleep(3)  # longer than is waited without the option
+        self.assertIsNone(process.poll(), "it does not wait for room")
+        other.send_signal(signal.SIGINT)
+        self.end(other, 130)
+        out, err = process.communicate(timeout=harness.GUARD_S)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.check_kept(0)
+
+    def test_interrupted_while_it_waits(self):
+        for target in ("1", "postgresql://append@127.0.0.1:1/append"):
+            process = self.start("2", "100", target, "--wait", "1h")
+            harness.wait_until(lambda pid=process.pid: handles_interrupts(pid), "the handler")
+            process.send_signal(signal.SIGINT)
+            self.assertIn("interrupted before the first session", self.end(process, 130).reason)
 
     def test_usage(self):
         for words, settings in (((), {}), (("--read", "none"), {}), ((self.url,), {"WAIT": "soon"}),
                                 (("nothing://x",), {}), ((self.url, "--nothing"), {})):
             with self.subTest(words=words, settings=settings):
-                self.smoke(*words, code=2, **settings)
-        _, err = self.smoke(self.url, code=2, WAIT="1", APPEND="/no/append")
-        self.assertEqual(err, "ci-smoke.sh: APPEND '/no/append' is no program\n")
+                ended = self.smoke(*words, code=2, **settings)
+                self.check_refused(2, *ended, ".")
+        ended = self.smoke(self.url, code=2, WAIT="1", APPEND="/no/append<&>")
+        self.check_refused(2, *ended, "APPEND '/no/append<&>' is no program")
+
+    def test_an_append_that_dies(self):
+        """It did not write the end of the JUnit file."""
+        program = self.folder / "dies"
+        program.write_text("#!/bin/sh\nkill -9 $$\n")
+        program.chmod(0o755)
+        self.smoke(self.url, code=137, APPEND=str(program))
+        suite = xml.etree.ElementTree.parse(self.folder / "smoke/junit.xml").getroot()
+        self.assertEqual(suite.find(".//error").get("type"), "exit-code-137")
 
 
 class Read(harness.Case):
@@ -141,6 +200,26 @@ class Read(harness.Case):
                 self.assertIsInstance(json.loads(ended.out), dict, name)
         self.assertLessEqual({"", "check", "find-max", "report", "compare", "sweep"}, has_json)
 
+    def test_json_of_what_cannot_begin(self):
+        """An object all the same, with the words of the line on standard error."""
+        gone = "postgresql://append@127.0.0.1:1/append"
+        for code, kind, words in (
+                (4, "unreachable", ("2", "100", gone)), (4, "unreachable", ("2", "100", "1")),
+                (2, "usage", ("2", "100", "nothing://x")), (2, "usage", ("2", "100", "--nothing")),
+                (2, "usage", ("2", "1", "null:")), (2, "usage", ("2", "100", "null:", "--junit", "/")),
+                (4, "unreachable", ("check", "2", "1")), (2, "usage", ("check", "x")),
+                (4, "unreachable", ("find-max", gone)), (2, "usage", ("find-max", "nothing://x")),
+                (4, "unreachable", ("sweep", gone, "--sessions", "1", "--records", "10")),
+                (2, None, ("compare", "/nowhere", "/nowhere")), (2, None, ("report", "/nowhere"))):
+            with self.subTest(words=words):
+                ended = self.append(*words, "--json", code=code)
+                outcome = json.loads(ended.out)["outcome"]
+                self.assertEqual("append: " + outcome["exit_reason"], ended.reason)
+                self.assertEqual((outcome["exit_code"], outcome["stop_reason"], outcome["verdict"]),
+                                 (code, "not_begun", None))
+                if kind is not None:
+                    self.assertEqual(outcome["error_kind"], kind)
+
 
 class Compose(harness.Case):
     def test_services(self):
@@ -158,10 +237,14 @@ class Compose(harness.Case):
                 self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$")
         text = (harness.ROOT / "docs/ci.md").read_text()
         example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, flags=re.S)[1])
-        steps = [step.get("run", "") for step in example["jobs"]["smoke"]["steps"]]
-        for word in " ".join(steps).split():
-            if word.startswith("scripts/"):
-                self.assertTrue(os.access(harness.ROOT / word, os.X_OK), word)
+        # It has the words that somebody else's repository has: the package's, none of these sources.
+        steps = [step for step in example["jobs"]["smoke"]["steps"] if "run" in step]
+        for step in steps:
+            subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True, timeout=60)
+            self.assertNotIn(" scripts/", step["run"])
+        self.assertIn("/usr/share/append/ci-smoke.sh ", steps[-1]["run"])
+        self.assertIn("--container", steps[-1]["run"])
+        self.assertEqual(steps[-1]["env"]["CONTAINER"], "${{ job.services.postgresql.id }}")
         for url in re.findall(r"\w+://append@127\.0\.0\.1:(\d+)/append", text):
             self.assertIn(url, (harness.ROOT / "compose.yaml").read_text())
 

@@ -121,7 +121,7 @@ class Killed(harness.Postgresql):
         self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
         # The grace of a blocked call is 10 s; the guard only tells it from "for ever".
-        ended = self.end(process, 130, timeout_s=60)
+        ended = self.end(process, 130, timeout_s=harness.GUARD_S)
         locker.stdin.close()
         locker.wait()
         run = self.check_run(out, 130)
@@ -203,7 +203,7 @@ class Gone(harness.Postgresql):
             self.send_signal(pid, signal.SIGSTOP)
         try:
             process.send_signal(signal.SIGINT)
-            self.end(process, 130, timeout_s=60)
+            self.end(process, 130, timeout_s=harness.GUARD_S)
         finally:
             for pid in pids:
                 self.send_signal(pid, signal.SIGCONT)

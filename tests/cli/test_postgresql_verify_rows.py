@@ -31,6 +31,24 @@ class Rows(VerifyRows, harness.Postgresql):
         self.assertEqual(verified["present"], run.rows["acknowledged"])
         self.assertEqual((verified["lost"], verified["rejected_present"]), (0, 0))
 
+    def test_a_table_that_is_truncated(self):
+        """A count says between what the loss is; the rows say it."""
+        self.run_append(1, 1000, self.url)
+        out = self.out()
+        process = self.start(4, harness.fewer(40_000), self.url, "--rate", 10_000 // harness.SLOW,
+                             "--read", "none", "--verify", "rows", "--out", out)
+        self.wait_for_rows(process, out)
+        self.sql("truncate syslog_table")
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        lost = run.json["row_verification"]["lost"]
+        counted = run.verification
+        self.assertGreater(lost, 0)
+        self.assertLessEqual(counted["lost"], lost, counted)
+        self.assertGreaterEqual(counted["lost_at_most"], lost, counted)
+        self.assertRegex(ended.out, r"(?m)^Verified +count\(\*\) 1,000 before, [\d,]+ after$")
+        self.assertEqual(ended.reason, f"append: {lost} acknowledged rows are lost")
+
     def test_rows_of_nobody(self):
         """Rows with NULL for session or number, in a table that somebody else writes to."""
         self.run_append(1, 1, self.url)

@@ -1,5 +1,6 @@
 """append report: a page, text and pictures of the folders of runs and sweeps."""
 
+import html
 import html.parser
 import json
 import os
@@ -159,15 +160,41 @@ class Report(harness.Case):
         self.refused("report", run.folder, "--json", "--text", code=2, pattern="give one of them")
 
     def test_several_runs(self):
-        folders = [self.run_null().folder,
+        """Their lines lie over each other; the charts of each are drawn when asked for."""
+        folders = [self.run_null().folder, self.run_null("--idle", "1", "--read", "none").folder,
                    self.run_append("3", "1000", "null:", "--read", "none")[1].folder]
-        ended = self.append("report", *folders)
+        ended = self.append("report", *folders, "--png")
         self.assertRegex(ended.out, r"^Report +report\.html ")
         text, page = self.check_page(self.folder / "report.html")
-        self.assertEqual(text.count("<section"), 2)
+        self.assertEqual(text.count('<details class="run">'), 3)
         self.assertIn("Beside each other", page.text)
+        lines = {html.unescape(title): legend.count("<i ") for title, legend in re.findall(
+            r"<figcaption><b>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
+        for title, runs in (("Rows acknowledged each second", 2), ("Append p99 each second", 2),
+                            ("CPU of the whole machine", 2), ("Append latency by percentile", 3)):
+            self.assertEqual(lines[title], runs, title)
+        self.assertNotIn("<figure", text[text.index("<details"):])
+        self.assertEqual(len(list(self.folder.glob("report-*.png"))), page.names["figure"])
+        self.assertEqual(list(self.folder.glob("report-run[0-9]*.png")), [])
+        shown = self.append("report", *folders, "--text").out
+        self.assertNotIn("Pace of the sessions", shown)
+        self.assertRegex(shown, r"(?m)^run-3 +VALID ")
+
+        self.append("report", *folders, "--all")
+        text, page = self.check_page(self.folder / "report.html")
+        self.assertIn("<figure", text[text.index("<details"):])
         self.assertIn("No chart of count latency over time: no count ended.", page.text)
-        self.assertIn("3 × 1k", page.text)
+        self.assertIn("Pace of the sessions", self.append("report", *folders, "--text", "--all").out)
+
+    def test_a_short_run(self):
+        """Figures are taken each second: one level is no chart over time."""
+        _, run = self.run_append("3", "1000", "null:")
+        self.append("report", run.folder)
+        _, page = self.check_page(run.folder / "report.html")
+        self.assertNotIn("each second\n", page.text)
+        self.assertNotIn("time since the start", page.text)
+        self.assertIn("Latency by percentile", page.text)
+        self.assertRegex(page.text, r"No charts over time: the run took 0\.\d+ s")
 
     def test_runs_alike(self):
         """Runs of one size are told apart by their folders."""
@@ -190,10 +217,22 @@ class Report(harness.Case):
         self.assertIn("Sweep of 6 runs", page.text)
         for figure in ("Maximum CPU", "Maximum memory", "Elapsed time", "Throughput"):
             self.assertIn(f"{figure} against sessions", page.text)
-        self.assertEqual(text.count("<section"), 6)
+        self.assertEqual(text.count('<details class="run">'), 6)
+        self.assertEqual(page.names["figure"], 4)
+        self.assertNotIn("<small>", text[text.index("Tables"):text.index("All runs")])
         self.assertFalse((out / "1x1000" / "report.html").exists())
         shown = self.append("report", out, "--text").out
         self.assertIn("Throughput against sessions: rows/s", shown)
+
+    def test_repeats(self):
+        """A median stands with the lowest and the highest."""
+        out = self.folder / "sweep"
+        self.append("sweep", "--sessions", "1,2", "--records", "1k", "--repeat", "3", "null:",
+                    "--out", out, "--report")
+        text, page = self.check_page(out / "report.html")
+        tables = text[text.index("Tables"):text.index("All runs")]
+        self.assertGreaterEqual(tables.count("<small>"), 2 * 3)  # so short a run may have no CPU
+        self.assertIn("The median of the runs, from the lowest to the highest.", page.text)
 
     def test_at_the_end_of_a_run(self):
         ended, run = self.run_append("4", "2000", "null:", "--report")
@@ -220,6 +259,21 @@ class Report(harness.Case):
                 (torn / name).write_text(text)
             self.refused("report", torn, code=2, pattern=pattern)
             shutil.rmtree(torn)
+
+    def test_pipes(self):
+        """What stands where a file should be is refused, not waited for."""
+        run = self.run_null()
+        for name in ("run.json", "summary.csv", "intervals.csv"):
+            content = (run.folder / name).read_bytes()
+            (run.folder / name).unlink()
+            os.mkfifo(run.folder / name)
+            for command in (("report", run.folder), ("compare", run.folder, run.folder)):
+                self.refused(*command, code=2, pattern=f"{name}: this is no regular file")
+            (run.folder / name).unlink()
+            (run.folder / name).write_bytes(content)
+        (run.folder / "report.html").symlink_to(self.folder / "pipe")
+        os.mkfifo(self.folder / "pipe")
+        self.refused("report", run.folder, code=3, pattern="report.html: this is no regular file")
 
     def test_torn_but_readable(self):
         """Files that a killed machine left: what is there is shown, the rest is told."""

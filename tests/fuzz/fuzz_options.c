@@ -59,11 +59,15 @@ static void check_ranges(const struct config *config)
     check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
     check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
     check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
+    check_range((uint64_t)config->wait_ns, 0, (uint64_t)day);
     if (config->progress_ns != 0) {
         check_range((uint64_t)config->progress_ns, MONO_NS_PER_S, (uint64_t)day);
     }
     if (config->sample_interval_ns != 0) {
         check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    }
+    if (config->timeout_ns != 0) {
+        check_range((uint64_t)config->timeout_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
     }
     check_range((uint64_t)config->server_pid, 0, INT32_MAX);
     check_range(config->reconnect_tries, 1, 1000000);

@@ -137,6 +137,7 @@ static struct chart *make_chart(struct chart *chart)
     chart_add_point(chart, one, 2, 30.5);
     chart_add_point(chart, chart_add_series(chart, "two"), 0, 1);
     axis_fit_span(&chart->x, 0, 2);
+    chart->x.tick_count = 0;
     axis_add_tick(&chart->x, 1.5, "9 %");
     axis_fit_from_zero(&chart->y, 30.5);
     snprintf(chart->y.label, sizeof chart->y.label, "rows/s");
@@ -171,6 +172,65 @@ static void test_script(void **state)
     script_add_chart(&script, &chart, TERMINAL_PNG, 0);
     assert_non_null(strstr(buffer_text(&script), "set title 'Title'"));
     assert_null(strstr(buffer_text(&script), "set print"));
+    buffer_fini(&script);
+    chart_fini(&chart);
+}
+
+/* Of labels that would stand on each other some are left out; their ticks and lines stay. */
+static void test_labels_have_room(void **state)
+{
+    (void)state;
+    struct chart chart;
+    struct buffer script;
+    buffer_init(&script);
+    chart_init(&chart, "x", "Title");
+    chart_add_point(&chart, chart_add_series(&chart, "one"), 0, 10);
+    axis_fit_span(&chart.x, 0, 1000000);
+    for (size_t i = 0; i < chart.x.tick_count; i++) {
+        snprintf(chart.x.ticks[i].label, sizeof chart.x.ticks[i].label, "tick number %zu", i);
+    }
+    axis_fit_from_zero(&chart.y, 10);
+    chart_add_mark(&chart, 500000, 1);
+    chart_add_mark(&chart, 501000, 2);
+    chart_add_mark(&chart, 600000, 3);
+    script_add_chart(&script, &chart, TERMINAL_SVG, 0);
+    const char *text = buffer_text(&script);
+    assert_non_null(strstr(text, "'tick number 0' 0,'' 200000,'tick number 2' 400000,'' 600000"));
+    assert_non_null(strstr(text, "set label '1'"));
+    assert_non_null(strstr(text, "set arrow from 501000"));
+    assert_null(strstr(text, "set label '2'"));
+    assert_non_null(strstr(text, "set label '3'"));
+
+    buffer_clear(&script);
+    script_add_chart(&script, &chart, TERMINAL_PNG, 0);
+    assert_non_null(strstr(buffer_text(&script), "'tick number 1' 200000"));
+    buffer_fini(&script);
+    chart_fini(&chart);
+}
+
+/* A bar at each point from the lowest to the highest, where they differ. */
+static void test_spread(void **state)
+{
+    (void)state;
+    struct chart chart;
+    struct buffer script;
+    buffer_init(&script);
+    chart_init(&chart, "x", "Title");
+    struct chart_series *series = chart_add_series(&chart, "one");
+    series->has_dots = true;
+    chart_add_point(&chart, series, 1, 10);
+    axis_fit_span(&chart.x, 0, 3);
+    axis_fit_from_zero(&chart.y, 10);
+    script_add_chart(&script, &chart, TERMINAL_SVG, 0);
+    assert_null(strstr(buffer_text(&script), "yerrorbars"));
+    chart_add_spread(&chart, series, &(struct chart_point){2, 20, 15, 40});
+    chart_scale_y(&chart, 2);
+    double low, high;
+    assert_true(chart_span_y(&chart, 0, &low, &high) && low == 20 && high == 80);
+    buffer_clear(&script);
+    script_add_chart(&script, &chart, TERMINAL_SVG, 0);
+    assert_non_null(strstr(buffer_text(&script), "1 20 20 20\n2 40 30 80\n"));
+    assert_non_null(strstr(buffer_text(&script), "using 1:2:3:4 with yerrorbars"));
     buffer_fini(&script);
     chart_fini(&chart);
 }
@@ -254,10 +314,16 @@ static void test_torn_svg(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_ticks_from_zero),
-        cmocka_unit_test(test_other_ticks),   cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_script_quotes), cmocka_unit_test(test_script),
-        cmocka_unit_test(test_html),          cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_ticks_from_zero),
+        cmocka_unit_test(test_other_ticks),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_script_quotes),
+        cmocka_unit_test(test_script),
+        cmocka_unit_test(test_labels_have_room),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_html),
+        cmocka_unit_test(test_svg),
         cmocka_unit_test(test_torn_svg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "unit/unit.h"
 
+#include "limits/evidence.h"
 #include "limits/evidence_cause.h"
 #include "limits/evidence_counters.h"
 #include "limits/evidence_name.h"
@@ -107,6 +108,17 @@ static void test_threads(void **state)
     assert_string_equal(finding->fix, "fix of threads_max");
 }
 
+/* What is left is less than a stack. */
+static void test_too_little_for_one_more(void **state)
+{
+    (void)state;
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
+    add_limit(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT, 300000000, 297000000)->each = 4000000;
+    const struct finding *finding = name_one(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT, 0);
+    check_says(finding, "297,000,000 of 300,000,000");
+}
+
 static void test_the_fullest_of_several(void **state)
 {
     (void)state;
@@ -204,6 +216,25 @@ static void add_setting(const char *name, uint64_t allowed, uint64_t used)
     limit->used = used;
     snprintf(limit->name, sizeof limit->name, "%s", name);
     snprintf(limit->fix, sizeof limit->fix, "set %s", name);
+}
+
+/* Those that were dropped have tried many times, and those that got in at last have, too. */
+static void test_tries_are_not_sessions(void **state)
+{
+    (void)state;
+    result.sessions.dropped = 28;
+    add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Too many connections");
+    add_setting("max_connections", 100, 1);
+    const struct finding *finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
+    check_says(finding, "; 100 allowed before the run");
+    assert_true(evidence_lacks_settings(&result));
+    struct server_limits after = server;
+    after.sessions[0].allowed = 12;
+    facts.server_after = &after;
+    finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
+    check_says(finding, "; 12 allowed after the run");
+    result.causes.entries[0].phase = CAUSE_CONNECT;
+    assert_false(evidence_lacks_settings(&result));
 }
 
 static void test_settings(void **state)
@@ -381,12 +412,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_failure_no_finding, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
+        cmocka_unit_test_setup(test_too_little_for_one_more, set_up),
         cmocka_unit_test_setup(test_the_fullest_of_several, set_up),
         cmocka_unit_test_setup(test_a_cgroup_that_counted, set_up),
         cmocka_unit_test_setup(test_threads_that_nothing_explains, set_up),
         cmocka_unit_test_setup(test_threads_of_the_server, set_up),
         cmocka_unit_test_setup(test_threads_of_a_remote_server, set_up),
         cmocka_unit_test_setup(test_an_answer_before_tls, set_up),
+        cmocka_unit_test_setup(test_tries_are_not_sessions, set_up),
         cmocka_unit_test_setup(test_errno_of_this_machine, set_up),
         cmocka_unit_test_setup(test_settings, set_up),
         cmocka_unit_test_setup(test_silence, set_up),

@@ -26,7 +26,7 @@ static int set_up(void **state)
     result->resources.max_server_memory_bytes = -1;
     result->resources.max_host_cpu_percent = 80;
     histogram_record(&result->totals.histograms[RECORDER_APPEND], 5000000);
-    result->verification = (struct verification){.state = VERIFICATION_DONE, .lost = 2};
+    result->verification = (struct verification){.state = VERIFICATION_DONE, .lost_at_most = 2};
     memset(&expectations, 0, sizeof expectations);
     return 0;
 }

@@ -92,24 +92,29 @@ struct settle_case {
     uint64_t before;
     uint64_t after;
     uint64_t lost;
+    uint64_t lost_at_most;
     uint64_t in_doubt_arrived;
+    uint64_t rejected_arrived;
     uint64_t surplus;
     bool is_shrunk;
 };
 
-/* 600 acknowledged, 150 in doubt. */
+/* 600 acknowledged, 150 in doubt, 200 rejected. */
 static void counts_are_held_against_the_ledger(void **state)
 {
     (void)state;
     const struct settle_case cases[] = {
-        {70, 670, 0, 0, 0, false},   /* exact */
-        {70, 770, 0, 100, 0, false}, /* in doubt, arrived in part */
-        {70, 820, 0, 150, 0, false}, /* in doubt, all arrived */
-        {70, 821, 0, 150, 1, false}, /* somebody else's row */
-        {70, 669, 1, 0, 0, false},   /* one lost */
-        {70, 70, 600, 0, 0, false},  /* all lost */
-        {70, 69, 0, 0, 0, true},     /* shrunk: nothing can be said */
-        {UINT64_MAX, 0, 0, 0, 0, true}, {0, UINT64_MAX, 0, 150, UINT64_MAX - 750, false},
+        {70, 670, 0, 0, 0, 0, 0, false},      /* exact */
+        {70, 770, 0, 0, 100, 0, 0, false},    /* in doubt, arrived in part */
+        {70, 820, 0, 0, 150, 0, 0, false},    /* in doubt, all arrived */
+        {70, 821, 0, 0, 150, 1, 0, false},    /* one that was rejected */
+        {70, 1021, 0, 0, 150, 200, 1, false}, /* somebody else's row */
+        {70, 669, 0, 1, 0, 0, 0, false},      /* one lost, or one of those before */
+        {70, 70, 530, 600, 0, 0, 0, false},   /* at most 70 of this run are left */
+        {0, 70, 530, 530, 0, 0, 0, false},    /* all that are left are of this run */
+        {70, 69, 531, 600, 0, 0, 0, true},
+        {UINT64_MAX, 0, 600, 600, 0, 0, 0, true},
+        {0, UINT64_MAX, 0, 0, 150, 200, UINT64_MAX - 950, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct verification verification = {
@@ -123,6 +128,8 @@ static void counts_are_held_against_the_ledger(void **state)
         };
         verification_settle(&verification, &rows);
         assert_int_equal(verification.lost, cases[i].lost);
+        assert_int_equal(verification.lost_at_most, cases[i].lost_at_most);
+        assert_int_equal(verification.rejected_arrived, cases[i].rejected_arrived);
         assert_int_equal(verification.in_doubt_arrived, cases[i].in_doubt_arrived);
         assert_int_equal(verification.surplus, cases[i].surplus);
         assert_int_equal(verification.is_shrunk, cases[i].is_shrunk);

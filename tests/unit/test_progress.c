@@ -23,7 +23,7 @@ static struct recorder_snapshot total; /* too large for a stack */
 static struct interval interval;
 static struct sample sample;
 static struct plan plan;
-static const struct sampler_progress now = {&interval, &sample, &total};
+static struct sampler_progress now = {&interval, &sample, &total, 0};
 
 static int set_up(void **state)
 {
@@ -31,6 +31,7 @@ static int set_up(void **state)
     memset(&total, 0, sizeof total);
     memset(&interval, 0, sizeof interval);
     memset(&plan, 0, sizeof plan);
+    now.work_start_ns = 0;
     plan.sessions = 1000;
     plan.records = 1000000;
     plan.sample_interval_ns = 3 * MONO_NS_PER_S;
@@ -51,7 +52,7 @@ static int set_up(void **state)
 
 static struct progress begun(void)
 {
-    return (struct progress){.plan = &plan, .work_start_ns = 0};
+    return (struct progress){.plan = &plan};
 }
 
 static const char *format(const struct progress *progress, unsigned columns)
@@ -67,7 +68,7 @@ static void test_full_line(void **state)
     const struct progress progress = begun();
     assert_string_equal(format(&progress, 0),
                         "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  p99 12.3 ms  "
-                        "server 45% 812 MiB  errors 0  left 12s");
+                        "server 45%  812 MiB  errors 0  left 12s");
 }
 
 /* 34.56 % is 34.5: the last row, not rounding, makes 100 %. */
@@ -92,9 +93,12 @@ static void test_never_wider(void **state)
         if (columns >= 20) {
             assert_non_null(strstr(line, "rows 345,600 34.5%"));
         }
+        if (columns >= 28) {
+            assert_non_null(strstr(line, "errors 0"));
+        }
     }
     assert_string_equal(format(&progress, 79), "sessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  "
-                                               "server 45% 812 MiB  left 12s");
+                                               "errors 0  left 12s");
 }
 
 /* Errors are news: then they stay longer than sessions and speed. */
@@ -110,16 +114,102 @@ static void test_errors_stay(void **state)
 static void test_duration(void **state)
 {
     (void)state;
-    struct progress progress = begun();
+    const struct progress progress = begun();
     plan.records = 0;
     plan.duration_ns = 10 * MONO_NS_PER_S;
-    progress.work_start_ns = 2 * MONO_NS_PER_S;
+    now.work_start_ns = 2 * MONO_NS_PER_S;
     const char *line = format(&progress, 0);
     assert_non_null(strstr(line, "rows 345,600 40.0%"));
     assert_non_null(strstr(line, "left 6s"));
     interval.end_ns = 60 * MONO_NS_PER_S;
     assert_non_null(strstr(format(&progress, 0), "100.0%"));
-    assert_non_null(strstr(format(&progress, 0), "left 0s"));
+    assert_non_null(strstr(format(&progress, 0), "disconnecting"));
+    interval.sessions_working = 1;
+    assert_non_null(strstr(format(&progress, 0), "1 session waits for an answer"));
+    interval.sessions_working = 1200;
+    assert_non_null(strstr(format(&progress, 0), "1,200 sessions wait for an answer"));
+    assert_null(strstr(format(&progress, 0), "left"));
+}
+
+/* Feeds a run of which n rows take c0 n + c1 n² seconds, up to `rows`, and reads the time left. */
+static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
+{
+    struct progress progress = begun();
+    progress.notice.fd = -1;
+    for (uint64_t second = 1; second <= seconds; second++) {
+        uint64_t n = 0;
+        while (n < rows && c0 * (double)n + c1 * (double)n * (double)n < (double)second) {
+            n++;
+        }
+        interval.end_ns = (int64_t)second * MONO_NS_PER_S;
+        total.counters[RECORDER_ROWS_ACKNOWLEDGED] = n;
+        progress_show(&progress, &now);
+    }
+    const char *left = strstr(format(&progress, 0), "left ");
+    unsigned minutes = 0, s = 0;
+    assert_non_null(left);
+    if (sscanf(left, "left %um%us", &minutes, &s) == 2) {
+        return (int)(minutes * 60 + s);
+    }
+    assert_int_equal(sscanf(left, "left %us", &s), 1);
+    return (int)s;
+}
+
+/* Rows that get dearer as there are more: a million of them takes 1 + 1,000 s. */
+static void test_left_follows_the_trend(void **state)
+{
+    (void)state;
+    assert_in_range(left_after(1e-6, 1e-9, 1000000, 5), 900, 1100);
+    assert_in_range(left_after(1e-6, 1e-9, 1000000, 200), 780, 820);
+    set_up(state);
+    assert_in_range(left_after(1e-4, 0, 1000000, 10), 89, 91);
+}
+
+/* A rate sets the pace, however slowly the first rows came; a time ends the run. */
+static void test_left_within_rate_and_duration(void **state)
+{
+    (void)state;
+    plan.records = 100000;
+    plan.rate_rows_per_s = 5000;
+    assert_in_range(left_after(2e-4, 0, 100000, 4), 15, 17);
+    set_up(state);
+    plan.records = 100000;
+    plan.rate_rows_per_s = 5000;
+    total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 1800;
+    interval.end_ns = MONO_NS_PER_S;
+    const struct progress progress = begun();
+    assert_non_null(strstr(format(&progress, 0), "left 19s"));
+    plan.duration_ns = 10 * MONO_NS_PER_S;
+    assert_non_null(strstr(format(&progress, 0), "left 9s"));
+}
+
+static void test_what_reads_cost(void **state)
+{
+    (void)state;
+    char text[LINE_BYTES] = "";
+    FILE *stream = tmpfile();
+    assert_non_null(stream);
+    struct progress progress;
+    plan.records = 10000000;
+    plan.batch_rows = 100;
+    plan.read_every = 1;
+    plan.read_mode = READ_COUNT;
+    progress_init(&progress, fileno(stream), &plan);
+    progress_announce(&progress, 0, 0);
+    rewind(stream);
+    assert_non_null(fgets(text, sizeof text, stream));
+    assert_non_null(
+        strstr(text, "100,000 times over up to 10,000,000 rows: 500,000,000,000 rows "));
+    assert_null(strstr(text, " or more"));
+    const long position = ftell(stream);
+    plan.records = 10000;
+    progress_announce(&progress, 0, 0);
+    plan.records = 10000000;
+    plan.read_mode = READ_NONE;
+    progress_announce(&progress, 0, 0);
+    assert_null(fgets(text, sizeof text, stream));
+    assert_int_equal(ftell(stream), position);
+    fclose(stream);
 }
 
 /* What is nearer to its end counts. */
@@ -143,7 +233,7 @@ static void test_server_unknown(void **state)
     sample.server_memory_bytes = -1;
     assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
     assert_null(strstr(format(&progress, 0), "server"));
-    const struct sampler_progress early = {&interval, NULL, &total};
+    const struct sampler_progress early = {&interval, NULL, &total, 0};
     char line[LINE_BYTES];
     progress_format(&progress, &early, 0, line, sizeof line);
     assert_null(strstr(line, "cpu"));
@@ -155,9 +245,10 @@ static void test_connecting(void **state)
     memset(&total, 0, sizeof total);
     total.counters[RECORDER_SESSIONS_CONNECTED] = 512;
     total.counters[RECORDER_SESSIONS_FAILED] = 3;
-    const struct progress progress = {.plan = &plan, .work_start_ns = -1};
+    const struct progress progress = begun();
+    now.work_start_ns = -1;
     assert_string_equal(format(&progress, 0), "connecting: sessions 512/1,000  "
-                                              "server 45% 812 MiB  errors 3  for 6s");
+                                              "server 45%  812 MiB  errors 3  for 6s");
     plan.idle_sessions = 24;
     assert_non_null(strstr(format(&progress, 0), "sessions 512/1,024  "));
     plan.idle_sessions = 0;
@@ -222,7 +313,8 @@ static void test_terminal(void **state)
     char text[2 * LINE_BYTES];
     progress_show(&progress, &now);
     read_terminal(master, text, sizeof text);
-    assert_string_equal(text, "\rsessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  left 2s\x1b[K");
+    assert_string_equal(text,
+                        "\rsessions 1,000/1,000  rows 345,600 34.5%  52.1k/s  errors 0\x1b[K");
     assert_true(progress.notice.is_open);
     progress_end(&progress);
     read_terminal(master, text, sizeof text);
@@ -260,6 +352,9 @@ int main(void)
         cmocka_unit_test_setup(test_errors_stay, set_up),
         cmocka_unit_test_setup(test_rows_or_a_duration, set_up),
         cmocka_unit_test_setup(test_duration, set_up),
+        cmocka_unit_test_setup(test_left_follows_the_trend, set_up),
+        cmocka_unit_test_setup(test_left_within_rate_and_duration, set_up),
+        cmocka_unit_test_setup(test_what_reads_cost, set_up),
         cmocka_unit_test_setup(test_server_unknown, set_up),
         cmocka_unit_test_setup(test_connecting, set_up),
         cmocka_unit_test_setup(test_plain_lines, set_up),

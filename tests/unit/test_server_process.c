@@ -1,5 +1,6 @@
 /* A "server" is forked: it listens, shares memory, and has children with memory of their own. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #include <cmocka.h>
 
 #include "base/mono.h"
+#include "measure/server_find.h"
 #include "measure/server_process.h"
 
 enum {
@@ -467,6 +469,30 @@ static void a_cgroup_is_read_with_those_below(void **state)
     rmdir(folder);
 }
 
+/* That nothing listens can only be said where the sockets can be listed. */
+static void without_proc_nothing_is_said_of_listeners(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/append-proc-XXXXXX";
+    char net[sizeof(folder) + 8];
+    char note[200];
+    struct procfs_process found;
+    assert_non_null(mkdtemp(folder));
+    const int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(proc >= 0);
+    assert_false(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
+    assert_non_null(strstr(note, "/proc cannot be read here"));
+    snprintf(net, sizeof(net), "%s/net", folder);
+    assert_int_equal(mkdir(net, 0700), 0);
+    write_file(net, "tcp", "  sl  local_address rem_address   st\n");
+    assert_false(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
+    assert_non_null(strstr(note, "nothing on this machine listens on TCP port 5432"));
+    close(proc);
+    remove_file(net, "tcp");
+    rmdir(net);
+    rmdir(folder);
+}
+
 static int set_up(void **state)
 {
     static struct server server;
@@ -495,6 +521,7 @@ int main(void)
         TEST(what_cannot_be_found_is_explained),
         TEST(an_embedded_database_is_this_program),
         TEST(a_cgroup_is_read_with_those_below),
+        cmocka_unit_test(without_proc_nothing_is_said_of_listeners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,21 +7,18 @@
 #include "report/text_sessions.h"
 
 static struct result *result; /* too large for a stack */
-static struct screen *screen;
 
 static int set_up(void **state)
 {
     (void)state;
     result = calloc(1, sizeof *result);
-    screen = calloc(1, sizeof *screen);
-    return result != NULL && screen != NULL ? 0 : 1;
+    return result != NULL ? 0 : 1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     free(result);
-    free(screen);
     return 0;
 }
 
@@ -29,9 +26,7 @@ static void expect(const char *text)
 {
     struct memory memory;
     memory_open(&memory);
-    screen_init(screen);
-    text_sessions_add(screen, result);
-    screen_write(screen, memory.stream);
+    text_sessions_add(memory.stream, result);
     memory_expect(&memory, text);
 }
 

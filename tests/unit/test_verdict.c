@@ -80,6 +80,15 @@ static void test_client_bound(void **state)
     free(r);
 }
 
+static void test_a_client_that_stood_still(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->resources.suspended_ns = INT64_C(8040000000);
+    expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "append itself stood still for 8.0 s");
+    free(r);
+}
+
 static void test_other_programs(void **state)
 {
     (void)state;
@@ -283,7 +292,30 @@ static void test_table_that_shrank(void **state)
     r->verification.rows_after = 3;
     verification_settle(&r->verification, &r->rows);
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody deleted");
-    assert_int_equal(r->verification.lost, 0);
+    assert_int_equal(r->verification.lost, 997);
+    assert_int_equal(r->verification.lost_at_most, 1000);
+    r->row_verification =
+        (struct row_verification){.state = VERIFICATION_DONE, .read = 3, .present = 3, .lost = 997};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "997 acknowledged rows are lost");
+    free(r);
+}
+
+static void test_rows_that_a_count_cannot_tell_apart(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->verification.rows_after = 1002;
+    verification_settle(&r->verification, &r->rows);
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "up to 3 acknowledged rows are lost");
+    r->verification.rows_before = 900;
+    r->verification.rows_after = 920;
+    verification_settle(&r->verification, &r->rows);
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "80 to 980 acknowledged rows are lost");
+    r->rows.acknowledged = 15;
+    r->rows.rejected = 985;
+    verification_settle(&r->verification, &r->rows);
+    assert_int_equal(r->verification.rejected_arrived, 5);
+    assert_int_equal(result_surplus(r), 0);
     free(r);
 }
 
@@ -399,9 +431,9 @@ static void test_rows_read_back(void **state)
     r->row_verification.rejected_present = 6;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "6 rows that were rejected are there");
     r->row_verification = all;
-    r->verification.lost = 7;
+    r->verification.lost_at_most = 7;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody else deleted");
-    r->verification.lost = 0;
+    r->verification.lost_at_most = 0;
     r->row_verification =
         (struct row_verification){.state = VERIFICATION_FAILED, .reason = "no way"};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "the rows were not read back: no way");
@@ -416,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_rows_read_back),
         cmocka_unit_test(test_client_bound),
+        cmocka_unit_test(test_a_client_that_stood_still),
         cmocka_unit_test(test_other_programs),
         cmocka_unit_test(test_starved_sessions),
         cmocka_unit_test(test_sessions_without_an_answer),
@@ -430,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_ledger_that_does_not_balance),
         cmocka_unit_test(test_not_counted),
         cmocka_unit_test(test_table_that_shrank),
+        cmocka_unit_test(test_rows_that_a_count_cannot_tell_apart),
         cmocka_unit_test(test_failed_reads),
         cmocka_unit_test(test_doubts_without_an_exit_code),
         cmocka_unit_test(test_connections_had_again),
