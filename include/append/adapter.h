@@ -49,7 +49,9 @@ struct target {
     const char *client_lib; /* file or folder of the client library, for adapter.load */
     const struct adapter_library *library; /* what adapter.load made; NULL without it */
     unsigned connect_timeout_s;            /* at least 1 */
-    bool makes_nothing;                    /* open does not make a database that is missing */
+    unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing; 0 = the
+                                   adapter's choice */
+    bool makes_nothing;         /* open does not make a database that is missing */
 
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
      * ERROR_CANCELLED. Any thread. */

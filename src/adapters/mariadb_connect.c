@@ -162,13 +162,14 @@ static enum status settle(struct adapter_conn *conn, const struct target *target
     return status == STATUS_OK ? settle_method(conn, error) : status;
 }
 
-/* A server that is gone without a word is noticed within 10 s, also in the middle of a wait. */
-static void watch_peer(int sock)
+/* A server that is gone without a word is noticed within 10 s, also in the middle of a wait; with
+ * --timeout, data that nobody acknowledges has that long. */
+static void watch_peer(int sock, const struct target *target)
 {
     const int idle_s = 5;
     const int interval_s = 2;
     const int count = 3;
-    const unsigned timeout_ms = 10000;
+    const unsigned timeout_ms = target->answer_timeout_ms > 0 ? target->answer_timeout_ms : 10000;
     setsockopt(sock, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(sock, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
     setsockopt(sock, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
@@ -222,7 +223,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     /* told to the server by now, and 8 KiB */
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
     if (options.socket == NULL) {
-        watch_peer(mysql_get_socket(mysql));
+        watch_peer(mysql_get_socket(mysql), target);
     }
     atomic_store(&conn->sock, mysql_get_socket(mysql));
     return STATUS_OK;

@@ -13,7 +13,8 @@
 #include "base/deadline.h"
 
 enum {
-    PARAMETERS_MAX = 24
+    PARAMETERS_MAX = 24,
+    USER_TIMEOUT_MS = 10000
 };
 
 /* The arguments of PQconnectStartParams. Of repeated keywords the last one wins. */
@@ -22,6 +23,7 @@ struct parameters {
     const char *keywords[PARAMETERS_MAX];
     const char *values[PARAMETERS_MAX];
     char port[8];
+    char user_timeout[16];
     struct buffer options;
 };
 
@@ -79,7 +81,9 @@ static void fill_parameters(struct parameters *parameters, const struct target *
     add_parameter(parameters, "keepalives_idle", "5");
     add_parameter(parameters, "keepalives_interval", "2");
     add_parameter(parameters, "keepalives_count", "3");
-    add_parameter(parameters, "tcp_user_timeout", "10000");
+    snprintf(parameters->user_timeout, sizeof parameters->user_timeout, "%u",
+             target->answer_timeout_ms > 0 ? target->answer_timeout_ms : USER_TIMEOUT_MS);
+    add_parameter(parameters, "tcp_user_timeout", parameters->user_timeout);
     if (getenv("PGGSSENCMODE") == NULL) {
         /* Asking for Kerberos costs a round trip and a library's memory in each session. */
         add_parameter(parameters, "gssencmode", "disable");

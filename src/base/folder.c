@@ -1,10 +1,12 @@
 #include "base/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     PATH_BYTES = 4096,
@@ -58,4 +60,22 @@ bool folder_is_special(const char *path)
     struct stat about;
     return lstat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode) &&
            !S_ISDIR(about.st_mode);
+}
+
+enum status folder_open_file(const char *path, FILE **file, struct error *error)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool is_other = fd >= 0 && fstat(fd, &about) == 0 && !S_ISREG(about.st_mode);
+    *file = fd < 0 || is_other ? NULL : fdopen(fd, "r");
+    if (*file != NULL) {
+        return STATUS_OK;
+    }
+    const int number = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    error_set(error, is_other ? ERROR_DATA : ERROR_SYSTEM, is_other ? 0 : number, NULL, "%s: %s",
+              path, is_other ? "this is no regular file" : strerror(number));
+    return STATUS_REJECTED;
 }

@@ -100,6 +100,7 @@ static void add_settings(struct buffer *html, const struct report_run *run)
         {"plan.rate_rows_per_s", "Rate, rows/s"},
         {"plan.connect_concurrency", "Connecting at a time"},
         {"plan.sample_interval_s", "Sample interval, s"},
+        {"plan.timeout_s", "Timeout of a call, s"},
         {"plan.on_drop", "On drop"},
         {"plan.churn_batches", "Churn, batches"},
         {"outcome.stop_reason", "Ended"},

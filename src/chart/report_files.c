@@ -32,9 +32,13 @@ static enum status check_old(const char *path, const char *begin, struct error *
                   "%s is a device or a pipe: give the name of a file with --out", path);
         return STATUS_REJECTED;
     }
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return errno == ENOENT ? STATUS_OK : refuse(error, path);
+    FILE *file;
+    struct error unread;
+    error_clear(&unread);
+    if (folder_open_file(path, &file, &unread) != STATUS_OK) {
+        const bool is_free = unread.native_code == ENOENT;
+        *error = is_free ? *error : unread;
+        return is_free ? STATUS_OK : STATUS_REJECTED;
     }
     const size_t length = fread(bytes, 1, wanted, file);
     fclose(file);

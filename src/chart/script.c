@@ -151,7 +151,7 @@ static bool is_in_the_way(const struct pen *pen, double at, size_t length, doubl
 static size_t label_stride(const struct pen *pen)
 {
     const struct chart_axis *axis = &pen->chart->x;
-    for (size_t stride = 1; stride < axis->tick_count; stride++) {
+    for (size_t stride = 1; stride <= axis->tick_count; stride++) {
         double end = -INFINITY;
         bool is_free = true;
         for (size_t i = 0; i < axis->tick_count && is_free; i += stride) {
@@ -161,7 +161,7 @@ static size_t label_stride(const struct pen *pen)
             return stride;
         }
     }
-    return axis->tick_count;
+    return axis->tick_count + 1; /* the first alone */
 }
 
 static void add_ticks(const struct pen *pen, const struct chart_axis *axis, char letter)

@@ -1,7 +1,10 @@
 #include "cli/junit_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/junit.h"
 
@@ -10,12 +13,25 @@ enum exit_code junit_file_open(struct junit_file *file, bool may_wait, struct er
     if (file->path == NULL || file->stream != NULL) {
         return EXIT_CODE_OK;
     }
-    file->stream = fopen(file->path, "we");
-    if (file->stream != NULL || (may_wait && errno == ENOENT)) {
+    /* a pipe is not waited for, neither now nor at the end, when nobody may read it */
+    struct stat about;
+    const int fd = open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    const int number = errno;
+    if (fd < 0 && may_wait && number == ENOENT) {
         return EXIT_CODE_OK;
     }
-    error_set(error, ERROR_USAGE, errno, NULL, "--junit '%.120s' cannot be written: %s", file->path,
-              strerror(errno));
+    const bool is_pipe =
+        fd < 0 ? number == ENXIO : fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    file->stream = fd < 0 || is_pipe ? NULL : fdopen(fd, "w");
+    if (file->stream != NULL) {
+        return EXIT_CODE_OK;
+    }
+    error_set(error, ERROR_USAGE, is_pipe ? 0 : errno, NULL,
+              "--junit '%.120s' cannot be written: %s", file->path,
+              is_pipe ? "it is a pipe: give the name of a file" : strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+    }
     return EXIT_CODE_USAGE;
 }
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mono.h"
 #include "base/units.h"
 #include "cli/option_group.h"
 #include "plan/plan.h"
@@ -82,12 +83,26 @@ STORE(store_churn)
     return option_store_count("churn", value, UINT32_MAX, &options->config.churn_batches, error);
 }
 
+STORE(store_timeout)
+{
+    int64_t timeout_ns;
+    if (option_store_duration("timeout", value, OPTION_DAY_NS, &timeout_ns, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    if (timeout_ns < 100 * MONO_NS_PER_MS) {
+        return option_refuse(error, "timeout", value, "at least 100 ms");
+    }
+    options->config.timeout_ns = timeout_ns;
+    return STATUS_OK;
+}
+
 static const struct option_entry entries[] = {
     {COMMAND_RUN, "no-check", NULL, "go on where a limit is certain to be hit", store_no_check},
     {COMMAND_RUN, "min-sessions", "N|N%", "sessions that must be up to go on (1)",
      store_min_sessions},
     {COMMAND_RUN, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
      store_on_drop},
+    {COMMAND_RUN, "timeout", "T", "cut a call that takes longer (no limit)", store_timeout},
     {COMMAND_RUN, "verify", "count|rows", "what is held against the ledger (count)", store_verify},
     {COMMAND_RUN | COMMAND_CHECK, "idle", "N", "more sessions that only stay connected (0)",
      store_idle},

@@ -48,8 +48,8 @@ static void read_reason(const char *log_path, char reason[SWEEP_REASON_BYTES])
     static const char own[] = "append: ";
     char text[LOG_TAIL_BYTES + 1];
     reason[0] = '\0';
-    FILE *file = fopen(log_path, "re");
-    if (file == NULL) {
+    FILE *file;
+    if (folder_open_file(log_path, &file, NULL) != STATUS_OK) {
         return;
     }
     if (fseek(file, -(long)LOG_TAIL_BYTES, SEEK_END) != 0) {

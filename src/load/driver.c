@@ -19,6 +19,7 @@ struct driver {
     unsigned started;   /* sessions whose thread exists; they are the first ones */
     int64_t stopped_ns; /* when STOP was first seen, or that all work was done; 0 before */
     int64_t next_interrupt_ns;
+    int64_t next_overdue_ns; /* with --timeout: when the calls are looked at again */
     bool is_shortage_told;
     struct result *result;
 };
@@ -53,6 +54,18 @@ static void interrupt_sessions(struct driver *driver)
     for (unsigned i = 0; i < driver->started; i++) {
         session_interrupt(&driver->sessions[i]);
     }
+}
+
+/* With --timeout: makes the calls return that have taken too long. */
+static void cut_overdue(struct driver *driver, int64_t now_ns)
+{
+    if (driver->config->plan->timeout_ns == 0 || now_ns < driver->next_overdue_ns) {
+        return;
+    }
+    for (unsigned i = 0; i < driver->started; i++) {
+        session_cut_overdue(&driver->sessions[i], now_ns);
+    }
+    driver->next_overdue_ns = now_ns + TICK_NS;
 }
 
 static void tell_shortage(struct driver *driver)
@@ -106,6 +119,7 @@ static void look_around(struct driver *driver, const struct gate_numbers *number
     if (gate->go_ns > 0) {
         check_number(driver);
     }
+    cut_overdue(driver, now_ns);
     const bool is_work_done = gate->go_ns > 0 && numbers->working + numbers->waiting == 0;
     if (!gate_is_stopped(gate) && !is_work_done) {
         return;

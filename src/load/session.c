@@ -2,6 +2,7 @@
 
 #include "base/mono.h"
 #include "base/stack.h"
+#include "base/units.h"
 #include "load/reconnect.h"
 #include "measure/thread_time.h"
 
@@ -24,6 +25,39 @@ void session_interrupt(struct session *session)
     pthread_mutex_unlock(&session->load->connections_lock);
 }
 
+void session_begin_call(struct session *session)
+{
+    if (session->load->plan->timeout_ns > 0) {
+        atomic_store_explicit(&session->call_ns, mono_now_ns(), memory_order_relaxed);
+    }
+}
+
+void session_end_call(struct session *session)
+{
+    if (session->load->plan->timeout_ns > 0 && atomic_exchange(&session->call_ns, 0) < 0) {
+        session->is_overdue = true;
+        session_add(session, RECORDER_TIMEOUTS, 1);
+    }
+}
+
+/* The exchange tells which of the two was first, the end of the call or its end by force. Under the
+ * lock, so that a session which knows of the cut cannot get another connection before it. */
+void session_cut_overdue(struct session *session, int64_t now_ns)
+{
+    const struct plan *plan = session->load->plan;
+    int64_t call_ns = atomic_load_explicit(&session->call_ns, memory_order_relaxed);
+    const int64_t limit_ns = call_ns > 0 ? call_ns + plan->timeout_ns : MONO_NS_PER_S - call_ns;
+    if (call_ns == 0 || now_ns < limit_ns || plan->adapter->interrupt == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&session->load->connections_lock);
+    if (session->shared_conn != NULL &&
+        atomic_compare_exchange_strong(&session->call_ns, &call_ns, -now_ns)) {
+        plan->adapter->interrupt(session->shared_conn);
+    }
+    pthread_mutex_unlock(&session->load->connections_lock);
+}
+
 bool session_was_interrupted(struct session *session)
 {
     pthread_mutex_lock(&session->load->connections_lock);
@@ -42,6 +76,12 @@ void session_blame(struct session *session, enum cause_phase phase, enum status 
         error_set(&own, ERROR_TIMEOUT, 0, NULL,
                   "append cut the connection: no answer in %d s after the stop",
                   (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
+        error = &own;
+    } else if (status == STATUS_LOST && session->is_overdue) {
+        char limit[UNITS_TEXT_BYTES];
+        error_set(&own, ERROR_TIMEOUT, 0, NULL,
+                  "append cut the connection: no answer in %s (--timeout)",
+                  units_format_ns(session->load->plan->timeout_ns, limit));
         error = &own;
     }
     causes_add(session->load->causes, phase, status, error, mono_now_ns());
@@ -73,8 +113,11 @@ enum status session_open(struct session *session, enum cause_phase phase, struct
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
     share_connection(session, session->conn);
+    session->is_overdue = false;
     if (adapter->get_ready != NULL && !session->is_idle) {
+        session_begin_call(session);
         adapter->get_ready(session->conn, load->table);
+        session_end_call(session);
     }
     stack_give_back();
     return STATUS_OK;
@@ -245,9 +288,11 @@ static enum session_outcome prove_alive(struct session *session)
     struct error error;
     error_clear(&error);
     uint64_t rows = 0;
+    session_begin_call(session);
     const enum status status = adapter->query == NULL
                                    ? STATUS_OK
                                    : adapter->query(session->conn, "select 1", &rows, &error);
+    session_end_call(session);
     if (is_good(status)) {
         return SESSION_FINISHED;
     }

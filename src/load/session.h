@@ -66,6 +66,7 @@ struct session {
     struct adapter_conn *conn;        /* the session's own; NULL = not connected */
     struct adapter_conn *shared_conn; /* the same while others may interrupt it */
     bool was_interrupted;             /* under connections_lock, as shared_conn */
+    bool is_overdue;                  /* its connection was cut because a call took too long */
     bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
                                          and sends the batch again */
     uint64_t quota;                   /* rows */
@@ -77,6 +78,9 @@ struct session {
     uint64_t batches_late; /* begun over SESSION_LATE_NS after their intended start */
     uint64_t last_count;   /* rows, as counted last; 0 before */
     uint64_t worst_lag;    /* rows that a count was behind at most */
+
+    /* With --timeout: when the call under way began; negative: when it was cut, last; 0 = none. */
+    _Atomic int64_t call_ns;
 
     atomic_bool is_leaving; /* told by the main thread to leave before its share is done */
 
@@ -114,6 +118,11 @@ void session_close(struct session *session);
 /* Counts a connection that was lost. */
 void session_count_loss(struct session *session);
 
+/* With --timeout: around each call that waits for the server. After a call that was cut is_overdue
+ * is set, and the connection of no more use, whatever the call returned. */
+void session_begin_call(struct session *session);
+void session_end_call(struct session *session);
+
 /* An append was acknowledged at now_ns. */
 void session_note_progress(struct session *session, int64_t now_ns);
 
@@ -122,6 +131,10 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
 
 /* Main thread: makes a call that is blocked in the session's connection return. */
 void session_interrupt(struct session *session);
+
+/* Main thread: the same to a call that has taken longer than --timeout allows; again every second
+ * until it returns. */
+void session_cut_overdue(struct session *session, int64_t now_ns);
 
 /* True when the connection was cut because the session did not end in time after STOP. */
 bool session_was_interrupted(struct session *session);

@@ -383,12 +383,17 @@ void setup_verify(const struct setup *setup, const struct plan *plan, struct res
         .context = &recount,
         .notice = plan->is_quiet ? NULL : "counting the rows of the table",
         /* a server that did not let sessions finish will not be quicker now */
-        .limit_ns = result->sessions_cut > 0 ? HASTY_LIMIT_NS : 0,
+        .limit_ns =
+            result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS)
+                ? HASTY_LIMIT_NS
+                : plan->timeout_ns,
     };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(verification->reason, sizeof verification->reason, "%s",
-                 job.was_interrupted ? "append gave up waiting for the count" : recount.error.text);
+        if (job.was_interrupted) {
+            side_job_blame(&job, "the count", &recount.error);
+        }
+        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
         return;
     }
     verification->state = VERIFICATION_DONE;

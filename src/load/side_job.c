@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/mono.h"
 #include "base/notice.h"
+#include "base/units.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)
@@ -22,21 +23,17 @@ static void *job_thread(void *argument)
     return NULL;
 }
 
-/* When the job is to be interrupted: after the grace of a signal, or at its limit. */
-static int64_t interrupt_at_ns(const struct side_job *job, int64_t start_ns, int64_t now_ns)
+static int64_t limit_from(const struct side_job *job, int64_t now_ns)
 {
-    if (interrupt_requested()) {
-        return now_ns + GRACE_NS;
-    }
-    return job->limit_ns > 0 ? start_ns + job->limit_ns : INT64_MAX;
+    return job->limit_ns > 0 ? now_ns + job->limit_ns : INT64_MAX;
 }
 
 /* Under the lock. */
 static void watch(struct side_job *job)
 {
     const int64_t start_ns = mono_now_ns();
-    int64_t interrupt_ns = interrupt_at_ns(job, start_ns, start_ns);
     bool was_requested = interrupt_requested();
+    int64_t interrupt_ns = was_requested ? start_ns + GRACE_NS : INT64_MAX;
     bool is_told = job->notice == NULL;
     while (!job->has_ended) {
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
@@ -51,11 +48,17 @@ static void watch(struct side_job *job)
         }
         if (!was_requested && interrupt_requested()) {
             was_requested = true;
-            interrupt_ns = interrupt_at_ns(job, start_ns, now_ns);
+            interrupt_ns = now_ns + GRACE_NS;
         }
-        if (now_ns >= interrupt_ns && job->connection != NULL && job->adapter->interrupt != NULL) {
+        if (atomic_exchange_explicit(&job->has_answered, false, memory_order_relaxed)) {
+            job->limit_at_ns = limit_from(job, now_ns);
+        }
+        if ((now_ns >= interrupt_ns || now_ns >= job->limit_at_ns) && job->connection != NULL &&
+            job->adapter->interrupt != NULL) {
             job->adapter->interrupt(job->connection);
             job->was_interrupted = true;
+            job->is_overdue = job->is_overdue || now_ns >= job->limit_at_ns;
+            job->limit_at_ns = INT64_MAX;
             interrupt_ns = now_ns + MONO_NS_PER_S;
         }
     }
@@ -72,6 +75,9 @@ enum status side_job_run(struct side_job *job, struct error *error)
     job->connection = NULL;
     job->has_ended = false;
     job->was_interrupted = false;
+    job->is_overdue = false;
+    job->limit_at_ns = INT64_MAX;
+    atomic_store(&job->has_answered, false);
 
     pthread_t thread;
     const int rc = pthread_create(&thread, NULL, job_thread, job);
@@ -93,5 +99,20 @@ void side_job_share(struct side_job *job, struct adapter_conn *connection)
 {
     pthread_mutex_lock(&job->lock);
     job->connection = connection;
+    job->limit_at_ns = limit_from(job, mono_now_ns());
     pthread_mutex_unlock(&job->lock);
+}
+
+void side_job_blame(const struct side_job *job, const char *what, struct error *error)
+{
+    char limit[UNITS_TEXT_BYTES];
+    error_clear(error);
+    error_set(error, job->is_overdue ? ERROR_TIMEOUT : ERROR_CANCELLED, 0, NULL,
+              "append gave up waiting for %s%s%s", what, job->is_overdue ? ": no answer in " : "",
+              job->is_overdue ? units_format_ns(job->limit_ns, limit) : "");
+}
+
+void side_job_note_answer(struct side_job *job)
+{
+    atomic_store_explicit(&job->has_answered, true, memory_order_relaxed);
 }

@@ -18,6 +18,7 @@ enum {
 struct reading {
     const struct setup *setup;
     const struct plan *plan;
+    struct side_job *job;
     const char *sql;
     size_t columns;
     bool (*take)(void *context, const int64_t *values);
@@ -26,15 +27,23 @@ struct reading {
     struct error error;
 };
 
+static bool take_numbers(void *context, const int64_t *values)
+{
+    struct reading *r = context;
+    side_job_note_answer(r->job);
+    return r->take(r->context, values);
+}
+
 static void run_reading(struct side_job *job, void *context)
 {
     struct reading *r = context;
+    r->job = job;
     struct adapter_conn *conn = NULL;
     r->status = setup_open_again(r->plan, &conn, &r->error);
     side_job_share(job, conn);
     if (r->status == STATUS_OK) {
-        r->status = r->plan->adapter->read_numbers(conn, r->sql, r->columns, r->take, r->context,
-                                                   &r->error);
+        r->status =
+            r->plan->adapter->read_numbers(conn, r->sql, r->columns, take_numbers, r, &r->error);
     }
     side_job_share(job, NULL);
     r->plan->adapter->close(conn);
@@ -48,6 +57,7 @@ static enum status read_table(struct reading *reading, const char *notice)
         .run = run_reading,
         .context = reading,
         .notice = reading->plan->is_quiet ? NULL : notice,
+        .limit_ns = reading->plan->timeout_ns,
     };
     error_clear(&reading->error);
     reading->status = STATUS_FATAL;
@@ -55,8 +65,7 @@ static enum status read_table(struct reading *reading, const char *notice)
         return STATUS_FATAL;
     }
     if (reading->status != STATUS_OK && job.was_interrupted) {
-        error_clear(&reading->error);
-        error_set(&reading->error, ERROR_CANCELLED, 0, NULL, "append gave up waiting for the rows");
+        side_job_blame(&job, "the rows", &reading->error);
     }
     return reading->status;
 }

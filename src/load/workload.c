@@ -109,6 +109,7 @@ static enum status send_once(struct session *session, struct append *append, str
     const struct adapter *adapter = session->load->plan->adapter;
     append->handed = 0;
     append->accepted = 0;
+    session_begin_call(session);
     enum status status = adapter->append_open(session->conn, session->load->table, error);
     while (status == STATUS_OK && append->handed < append->rows) {
         status = hand_over(session, append, error);
@@ -116,6 +117,7 @@ static enum status send_once(struct session *session, struct append *append, str
     if (status == STATUS_OK) {
         status = adapter->append_close(session->conn, &append->accepted, error);
     }
+    session_end_call(session);
     return status;
 }
 
@@ -130,7 +132,8 @@ static enum status send_batch(struct session *session, struct append *append, bo
     for (;;) {
         error_clear(error);
         const enum status status = send_once(session, append, error);
-        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0) {
+        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0 ||
+            session->is_overdue) {
             return status;
         }
         const int64_t now_ns = mono_now_ns();
@@ -246,7 +249,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
-    return session->is_refused ? STATUS_LOST : status;
+    return session->is_refused || session->is_overdue ? STATUS_LOST : status;
 }
 
 /* A count after an acknowledged append must show the session's own rows, and never fewer than the
@@ -279,9 +282,11 @@ static enum status read_table(struct session *session)
     error_clear(&error);
     uint64_t rows = 0;
     const int64_t start_ns = mono_now_ns();
+    session_begin_call(session);
     const enum status status =
         is_count ? plan->adapter->count(session->conn, session->load->table, &rows, &error)
                  : plan->adapter->query(session->conn, plan->read_sql, &rows, &error);
+    session_end_call(session);
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         session_add(session, RECORDER_COUNTS_FAILED, 1);
@@ -293,7 +298,7 @@ static enum status read_table(struct session *session)
     if (is_count) {
         check_freshness(session, rows);
     }
-    return STATUS_OK;
+    return session->is_overdue ? STATUS_LOST : STATUS_OK;
 }
 
 static enum status append_then_read(struct session *session)

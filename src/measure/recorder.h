@@ -53,6 +53,7 @@ enum recorder_counter {
     RECORDER_COUNTS_FAILED,
     RECORDER_BUSY_RETRIES,   /* appends begun again because the database was busy */
     RECORDER_REFUSALS,       /* appends refused by a read-only server, to be sent again */
+    RECORDER_TIMEOUTS,       /* calls that --timeout cut, and their connections with them */
     RECORDER_UNANSWERED,     /* batches whose response time is a lower bound: no answer came */
     RECORDER_FRESH_CHECKS,   /* counts that were held against the session's own rows */
     RECORDER_FRESH_BEHIND,   /* count below rows before the run + own acknowledged rows */

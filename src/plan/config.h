@@ -77,7 +77,8 @@ struct config {
     int64_t duration_ns;      /* at most; 0 = until the rows are in */
     uint64_t connect_concurrency;
     int64_t connect_timeout_ns;
-    int64_t wait_ns; /* how long the server may take to let a session in; 0 = it is there */
+    int64_t timeout_ns; /* of one call; 0 = none */
+    int64_t wait_ns;    /* how long the server may take to let a session in; 0 = it is there */
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;

@@ -306,6 +306,7 @@ static void copy_settings(struct plan *plan, const struct config *config)
     plan->rate_rows_per_s = config->rate_rows_per_s;
     plan->duration_ns = config->duration_ns;
     plan->connect_concurrency = (unsigned)config->connect_concurrency;
+    plan->timeout_ns = config->timeout_ns;
     plan->wait_ns = config->wait_ns;
     plan->wait_until_ns = mono_now_ns() + config->wait_ns;
     plan->sample_interval_ns = config->sample_interval_ns;

@@ -48,6 +48,7 @@ struct plan {
     const char *values;
 
     unsigned connect_concurrency;
+    int64_t timeout_ns;    /* that one call may take; 0 = any time */
     int64_t wait_ns;       /* how long the server may take to let a session in; 0 = it is there */
     int64_t wait_until_ns; /* monotonic */
     int64_t sample_interval_ns;

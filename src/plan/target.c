@@ -347,6 +347,7 @@ void target_show_connection(struct plan *plan, const struct connection_info *con
 enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error)
 {
     const int64_t timeout_s = (config->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S;
+    plan->target.answer_timeout_ms = (unsigned)(config->timeout_ns / MONO_NS_PER_MS);
     plan->target.connect_timeout_s = timeout_s < 1 ? 1 : (unsigned)timeout_s;
     enum exit_code code = EXIT_CODE_OK;
     const char *host = NULL;

@@ -109,6 +109,8 @@ static void put_counters(struct csv *csv, const struct plan *plan, const struct 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         csv_count(csv, figures_counter_name(plain[i]), counters[plain[i]]);
     }
+    csv_count_if(csv, figures_counter_name(RECORDER_TIMEOUTS), plan->timeout_ns > 0,
+                 counters[RECORDER_TIMEOUTS]);
     const bool has_rate = plan->rate_rows_per_s > 0;
     csv_count_if(csv, "batches_late", has_rate, result->batches_late);
     csv_count_if(csv, "batches_due", has_rate, result->batches.due);

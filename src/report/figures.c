@@ -36,6 +36,7 @@ static const char *const counter_names[RECORDER_COUNTERS] = {
     [RECORDER_COUNTS_FAILED] = "counts_failed",
     [RECORDER_BUSY_RETRIES] = "busy_retries",
     [RECORDER_REFUSALS] = "refusals",
+    [RECORDER_TIMEOUTS] = "timeouts",
     [RECORDER_UNANSWERED] = "responses_unanswered",
     [RECORDER_FRESH_CHECKS] = "fresh_checks",
     [RECORDER_FRESH_BEHIND] = "fresh_behind",

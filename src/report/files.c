@@ -371,6 +371,26 @@ static void write_sessions(struct run_files *files, const struct result *result)
     settle(files, FILE_SESSIONS, true);
 }
 
+/* What was removed while the run went on: its folder, or one of the files that are written to. The
+ * user may do as he likes with events.csv. */
+static void note_removed(struct run_files *files)
+{
+    struct stat there, own;
+    if (stat(files->path, &there) != 0 || fstat(files->folder, &own) != 0 ||
+        there.st_dev != own.st_dev || there.st_ino != own.st_ino) {
+        const size_t used = strlen(files->shortage);
+        snprintf(files->shortage + used, sizeof files->shortage - used,
+                 "%sthe folder was removed or renamed meanwhile", used > 0 ? "; " : "");
+        return;
+    }
+    for (int file = 0; file < FILES; file++) {
+        FILE *stream = files->streams[file];
+        if (stream != NULL && fstat(fileno(stream), &own) == 0 && own.st_nlink == 0) {
+            mark_short(files, (enum run_file)file, ENOENT);
+        }
+    }
+}
+
 static void close_files(struct run_files *files)
 {
     for (int file = 0; file < FILES; file++) {
@@ -398,6 +418,7 @@ void run_files_finish(struct run_files *files, const struct plan *plan, const st
     if (files->streams[FILE_RUN] != NULL) {
         settle(files, FILE_RUN, report_write_json(files->streams[FILE_RUN], plan, table, result));
     }
+    note_removed(files);
     close_files(files);
     uselocale(before);
 }
@@ -411,6 +432,7 @@ void run_files_finish_search(struct run_files *files, const struct plan *plan,
         settle(files, FILE_SEARCH,
                report_write_search_json(files->streams[FILE_SEARCH], plan, table, result, search));
     }
+    note_removed(files);
     close_files(files);
     uselocale(before);
 }

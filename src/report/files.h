@@ -46,7 +46,7 @@ void run_files_finish_search(struct run_files *files, const struct plan *plan,
                              const struct table *table, const struct result *result,
                              const struct search *search);
 
-/* The files that are short and why, as one line ("intervals.csv: No space left on device");
+/* The files that are short or gone and why, as one line ("intervals.csv: No space left on device");
  * "" when all are whole. Valid until destroy. */
 const char *run_files_shortage(const struct run_files *files);
 

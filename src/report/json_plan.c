@@ -93,6 +93,7 @@ void json_plan_add_plan(struct tree root, const struct plan *plan)
     tree_count_if(tree, "server_pid", plan->server_pid > 0, (uint64_t)plan->server_pid);
     tree_text(tree, "server_cgroup", plan->server_cgroup);
     tree_text(tree, "container", plan->container);
+    tree_number_if(tree, "timeout_s", plan->timeout_ns > 0, figures_seconds(plan->timeout_ns));
     const bool is_reconnecting = plan->drop_policy == DROP_RECONNECT;
     tree_text(tree, "on_drop",
               is_reconnecting                  ? "reconnect"

@@ -32,6 +32,7 @@ static const struct {
      "Batches begun again because the database was busy."},
     {RECORDER_REFUSALS, "append_refusals_total", NULL,
      "Batches that a read-only server refused, to be sent again."},
+    {RECORDER_TIMEOUTS, "append_timeouts_total", NULL, "Calls that --timeout cut."},
     {RECORDER_SESSIONS_CONNECTED, "append_sessions_connected_total", NULL,
      "Sessions that connected."},
     {RECORDER_SESSIONS_FAILED, "append_sessions_failed_total", NULL,

@@ -17,6 +17,10 @@ static void add_connections(FILE *stream, const uint64_t *counters)
         used = (size_t)snprintf(text, sizeof text, "%s connection%s, %s had again",
                                 units_format_count(lost, count[0]), lost == 1 ? "" : "s",
                                 units_format_count(counters[RECORDER_RECONNECTS], count[1]));
+        if (counters[RECORDER_TIMEOUTS] > 0) {
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s calls cut by --timeout",
+                                     units_format_count(counters[RECORDER_TIMEOUTS], count[2]));
+        }
     }
     if (refusals > 0) {
         used += (size_t)snprintf(text + used, sizeof text - used,

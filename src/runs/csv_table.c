@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/folder.h"
+
 enum {
     CELLS_FIRST = 256
 };
@@ -125,9 +127,8 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
 static char *read_text(FILE *file, const char *path, struct error *error)
 {
     struct stat about;
-    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_size > FILE_BYTES_MAX) {
-        error_set(error, ERROR_DATA, 0, NULL, "%s is no file of at most 1 GiB", path);
+    if (fstat(fileno(file), &about) != 0 || about.st_size > FILE_BYTES_MAX) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s is larger than 1 GiB", path);
         return NULL;
     }
     char *text = malloc((size_t)about.st_size + 1);
@@ -151,9 +152,8 @@ static char *read_text(FILE *file, const char *path, struct error *error)
 enum status csv_table_read(struct csv_table *table, const char *path, struct error *error)
 {
     *table = (struct csv_table){0};
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "%s: %s", path, strerror(errno));
+    FILE *file;
+    if (folder_open_file(path, &file, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
     char *text = read_text(file, path, error);

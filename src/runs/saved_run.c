@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
+
 static enum status path_of(const char *folder, const char *file, char *path, size_t bytes,
                            struct error *error)
 {
@@ -24,7 +26,12 @@ bool saved_run_is_there(const char *folder)
 static enum status read_json(struct saved_run *run, const char *path, struct error *error)
 {
     json_error_t json_error;
-    run->json = json_load_file(path, JSON_REJECT_DUPLICATES, &json_error);
+    FILE *file;
+    if (folder_open_file(path, &file, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    run->json = json_loadf(file, JSON_REJECT_DUPLICATES, &json_error);
+    fclose(file);
     if (run->json == NULL) {
         error_set(error, ERROR_DATA, 0, NULL, "%s line %d: %s", path, json_error.line,
                   json_error.text);

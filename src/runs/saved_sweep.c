@@ -44,7 +44,7 @@ static bool is_own(int file)
     return fstat(file, &about) == 0 && about.st_uid == geteuid();
 }
 
-/* NULL: errno says why. */
+/* NULL: errno says why; 0: this is no regular file, which would be waited for. */
 static FILE *open_json(struct saved_sweep *sweep)
 {
     const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -52,8 +52,10 @@ static FILE *open_json(struct saved_sweep *sweep)
         return NULL;
     }
     const int file = openat(folder, "sweep.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    FILE *stream = file < 0 ? NULL : fdopen(file, "r");
-    const int number = errno;
+    struct stat about;
+    const bool is_other = file >= 0 && fstat(file, &about) == 0 && !S_ISREG(about.st_mode);
+    FILE *stream = file < 0 || is_other ? NULL : fdopen(file, "r");
+    const int number = is_other ? 0 : errno;
     sweep->is_own = stream != NULL && is_own(folder) && is_own(file);
     if (stream == NULL && file >= 0) {
         close(file);
@@ -69,7 +71,7 @@ static enum status read_json(struct saved_sweep *sweep, struct error *error)
     if (stream == NULL) {
         error_set(error, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_SYSTEM, errno, NULL,
                   "'%.160s' is no folder of a sweep: sweep.json: %s", sweep->folder,
-                  strerror(errno));
+                  errno == 0 ? "this is no regular file" : strerror(errno));
         return STATUS_REJECTED;
     }
     json_error_t json_error;

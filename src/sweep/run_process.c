@@ -89,8 +89,9 @@ enum status run_process_start(pid_t *pid, const char *const argv[], const char *
                               struct error *error)
 {
     int report[2];
+    unlink(log_path); /* of a run before, or a pipe without a reader */
     const int log =
-        open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+        open(log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
         return fail(errno, log_path, error);
     }

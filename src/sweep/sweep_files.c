@@ -61,9 +61,10 @@ static int replace_file(struct sweep_files *files, int file, const struct sweep 
 {
     char part[64];
     snprintf(part, sizeof part, "%s.part", file_name(file));
+    unlinkat(files->folder, part, 0); /* of a program that was killed, or a pipe without a reader */
     /* --resume runs what sweep.json says: nobody else may write to it, whatever the umask */
     const int fd =
-        openat(files->folder, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        openat(files->folder, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
     int number = stream == NULL ? errno : 0;
     if (stream == NULL && fd >= 0) {

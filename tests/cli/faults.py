@@ -119,3 +119,45 @@ class Faults:
         run = self.check_run(out, 130)
         self.assertEqual(run.json["outcome"]["stop_reason"], "interrupted")
         self.assertEqual(run.sessions["dropped"], 100)
+
+    def test_a_link_that_dies_without_a_word(self):
+        server = self.SERVER(self)
+        link = harness.Link(self, server.url)
+        timeout = ("--read", "none", "--timeout", f"{harness.SLOW}s")
+
+        def begin(*options, rows):
+            out = self.out()
+            link.swallowed = None
+            process = self.start(8, rows, link.url, "--out", out, "--rate", 8000 // harness.SLOW,
+                                 "--recreate", *timeout, *options)
+            self.wait_for_rows(process, out)
+            return process, out
+
+        with self.subTest("the sessions connect again"):
+            process, out = begin("--on-drop", "reconnect", rows=16000)
+            link.cut()
+            ended = self.end(process, None)
+            run = self.check_run(out, ended.code)
+            self.assertEqual(run.sessions["finished"], 8, ended)
+            self.assertEqual(run.json["counters"]["timeouts"], 8)
+            self.assertEqual(run.json["counters"]["reconnects"], 8)
+            self.assertEqual(run.json["plan"]["timeout_s"], harness.SLOW)
+            self.assertEqual(run.rows["rejected"] + run.rows["not_sent"], 0)
+            self.assertRegex(ended.out, r"(?m)^Lost +8 connections, 8 had again, 8 calls cut by --timeout")
+            self.assertRegex(ended.out, r"8 x append, timeout: append cut the connection: no answer")
+            self.check_rows(server, run)
+        with self.subTest("the sessions are lost, and the count has no answer"):
+            process, out = begin("--verify", "rows", rows=1_000_000)
+            link.swallowed = b"count(*)"
+            link.cut()
+            ended = self.end(process, 1)
+            run = self.check_run(out, 1)
+            self.assertEqual(run.sessions["dropped"], 8)
+            self.assertEqual(run.table("summary.csv")[0]["timeouts"], "8")
+            self.assertRegex(run.verification["reason"], r"gave up waiting for the count: no answer")
+        with self.subTest("the rows that are read back do not come"):
+            process, out = begin("--verify", "rows", rows=16000)
+            link.swallowed = b"coalesce("
+            ended = self.end(process, 1)
+            reason = self.check_run(out, 1).json["row_verification"]["reason"]
+            self.assertRegex(reason, r"gave up waiting for the rows: no answer in")

@@ -12,9 +12,11 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -267,6 +269,65 @@ class Case(unittest.TestCase):
             return any(claim(dict(zip(head, line.split(",")))) for line in lines[1:])
 
         wait_until(has_row, what)
+
+
+class Link:
+    """A TCP link to a server of this machine. cut() lets the connections of the moment die without
+    a word: nothing passes any more, nothing is closed. A request with the bytes `swallowed` in it
+    does the same to its connection."""
+
+    def __init__(self, case, url):
+        self.port_of_server = int(re.search(r":(\d+)/", url).group(1))
+        self.swallowed = None
+        self.cuts = 0
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.threads = []
+        self.begin(self.accept)
+        self.url = re.sub(r":\d+/", f":{self.listener.getsockname()[1]}/", url)
+        case.addCleanup(self.close)
+
+    def begin(self, *work):
+        self.threads.append(threading.Thread(target=work[0], args=work[1:]))
+        self.threads[-1].start()
+
+    def close(self):
+        for one in [self.listener, *self.sockets]:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        for thread in self.threads:
+            thread.join()
+        for one in [self.listener, *self.sockets]:
+            one.close()
+
+    def cut(self):
+        self.cuts += 1
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port_of_server))
+            self.sockets += [client, server]
+            dead = threading.Event()
+            self.begin(self.pump, client, server, dead, self.cuts)
+            self.begin(self.pump, server, client, dead, self.cuts)
+
+    def pump(self, source, sink, dead, cuts):
+        try:
+            while data := source.recv(1 << 16):
+                if cuts != self.cuts or self.swallowed and self.swallowed in data:
+                    dead.set()
+                if not dead.is_set():
+                    sink.sendall(data)
+            if not dead.is_set():
+                sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
 
 
 class OnServer(Case):

@@ -1,6 +1,7 @@
 """What is expected of a run: exit code 5, the bounds by name, the JUnit file."""
 
 import json
+import os
 import xml.etree.ElementTree as ElementTree
 
 import harness
@@ -178,6 +179,9 @@ class Junit(harness.Case):
                      pattern="--junit .* cannot be written: No such file")
         self.refused("2", "10", "null:", "--junit", self.folder, code=2,
                      pattern="--junit .* cannot be written: Is a directory")
+        os.mkfifo(self.folder / "pipe")
+        self.refused("2", "10", "null:", "--junit", self.folder / "pipe", code=2,
+                     pattern="--junit .* cannot be written: it is a pipe")
         ended = self.append("2", "10", "null:", "--junit", "/dev/full", code=3)
         self.assertIn("'/dev/full' could not be written: No space left", ended.reason)
 

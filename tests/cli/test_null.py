@@ -155,6 +155,21 @@ class Pace(harness.Case):
         self.assertEqual(run.sessions["finished"], 2)
         self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
 
+    def test_a_folder_that_is_removed_meanwhile(self):
+        """What the report names must be there, whole or said to be short."""
+        for removed, why in ((".", "the folder was removed or renamed meanwhile"),
+                             ("samples.csv", "samples.csv: No such file")):
+            out = self.out()
+            process = self.start("1", "null:", "--duration", "2", "--rate", "1000", "--out", out)
+            self.wait_for_rows(process, out)
+            if removed == ".":
+                out.rename(self.folder / "elsewhere")
+            else:
+                (out / removed).unlink()
+            ended = self.end(process, 3)
+            self.assertIn(why, ended.reason)
+            self.assertIn(f"SHORT     {why}", ended.out)
+
     def test_samples_follow_the_interval(self):
         _, run = self.run_append("1", "null:", "--duration", "1s", "--rate", "1000",
                                  "--sample-interval", "200ms")

@@ -260,6 +260,21 @@ class Report(harness.Case):
             self.refused("report", torn, code=2, pattern=pattern)
             shutil.rmtree(torn)
 
+    def test_pipes(self):
+        """What stands where a file should be is refused, not waited for."""
+        run = self.run_null()
+        for name in ("run.json", "summary.csv", "intervals.csv"):
+            content = (run.folder / name).read_bytes()
+            (run.folder / name).unlink()
+            os.mkfifo(run.folder / name)
+            for command in (("report", run.folder), ("compare", run.folder, run.folder)):
+                self.refused(*command, code=2, pattern=f"{name}: this is no regular file")
+            (run.folder / name).unlink()
+            (run.folder / name).write_bytes(content)
+        (run.folder / "report.html").symlink_to(self.folder / "pipe")
+        os.mkfifo(self.folder / "pipe")
+        self.refused("report", run.folder, code=3, pattern="report.html: this is no regular file")
+
     def test_torn_but_readable(self):
         """Files that a killed machine left: what is there is shown, the rest is told."""
         run = self.run_null()

@@ -232,6 +232,23 @@ class Resumed(harness.Case, Sweeping):
                 self.refused("sweep", "--resume", sweep.folder, code=2, pattern=pattern)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root may give files away")
+    def test_pipes(self):
+        """What stands where a file should be is refused or replaced, not waited for."""
+        sweep = self.sweep(*QUICK, "null:")[1]
+        name = sweep.runs[0]["folder"]
+        shutil.rmtree(sweep.folder / name)
+        os.mkfifo(sweep.folder / f"{name}.log")
+        os.mkfifo(sweep.folder / "max_cpu.csv.part")
+        changed = json.loads((sweep.folder / "sweep.json").read_text())
+        changed["runs"][0]["state"] = "pending"
+        (sweep.folder / "sweep.json").write_text(json.dumps(changed))
+        self.append("sweep", "--resume", sweep.folder)
+        self.check_sweep(sweep.folder)
+        (sweep.folder / "sweep.json").unlink()
+        os.mkfifo(sweep.folder / "sweep.json")
+        for command in (("sweep", "--resume", sweep.folder), ("report", sweep.folder)):
+            self.refused(*command, code=2, pattern="sweep.json: this is no regular file")
+
     def test_of_another_user(self):
         """Neither root nor anybody else runs the options of another user."""
         os.chmod(self.folder, 0o755)

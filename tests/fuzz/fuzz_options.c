@@ -66,6 +66,9 @@ static void check_ranges(const struct config *config)
     if (config->sample_interval_ns != 0) {
         check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
     }
+    if (config->timeout_ns != 0) {
+        check_range((uint64_t)config->timeout_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    }
     check_range((uint64_t)config->server_pid, 0, INT32_MAX);
     check_range(config->reconnect_tries, 1, 1000000);
     check_range(config->idle_sessions, 0, PLAN_SESSIONS_MAX);
