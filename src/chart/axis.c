@@ -123,7 +123,7 @@ void axis_fit_log_time(struct chart_axis *axis, double low_ms, double high_ms)
     static const struct {
         double ms;
         const char *name;
-    } units[] = {{1000, "s"}, {1, "ms"}, {1e-3, "µs"}, {1e-6, "ns"}};
+    } units[] = {{1000, "s"}, {1, "ms"}, {1e-3, "us"}, {1e-6, "ns"}};
     axis_fit_log(axis, low_ms, high_ms);
     for (size_t i = 0; i < axis->tick_count; i++) {
         struct chart_tick *tick = &axis->ticks[i];

@@ -25,7 +25,7 @@ void axis_fit_span(struct chart_axis *axis, double low, double high);
 /* Logarithmic, from a tick below `low` (above 0) to one above `high`. */
 void axis_fit_log(struct chart_axis *axis, double low, double high);
 
-/* The same for times: each tick has its unit (10 µs, 1 ms, 2 s). */
+/* The same for times: each tick has its unit (10 us, 1 ms, 2 s). */
 void axis_fit_log_time(struct chart_axis *axis, double low_ms, double high_ms);
 
 /* Shares from 0 % to that which one of `count` measurements is. */

@@ -44,8 +44,8 @@ static void add_machine(struct buffer *html, const struct report_run *run)
         {"environment.cpu_model", "CPU"},
         {"environment.cpus", "CPUs"},
         {"environment.cpus_usable", "CPUs usable"},
-        {"environment.open_files.soft", "Open files"},
-        {"environment.processes.soft", "Processes"},
+        {"environment.open_files.soft", "Limit of open files"},
+        {"environment.processes.soft", "Limit of threads"},
         {"environment.client_library", "Client library"},
         {"version", "append"},
     };

@@ -4,6 +4,7 @@
 
 #include "base/mono.h"
 #include "base/units.h"
+#include "chart/axis.h"
 #include "chart/html.h"
 #include "chart/page_parts.h"
 #include "chart/run_words.h"
@@ -134,6 +135,44 @@ static void add_verification(struct buffer *html, const struct report_run *run)
         }
     }
     buffer_add_text(html, "</div>\n");
+}
+
+/* The levels of a search, in the order in which they were tried. */
+static void add_levels(struct buffer *html, const struct csv_table *levels)
+{
+    static const char *const columns[][2] = {
+        {"sessions", "sessions"},
+        {"outcome", "outcome"},
+        {"reason", "reason"},
+        {"rows_per_s", "rows/s"},
+        {"append_p50_ms", "append p50, ms"},
+        {"append_p99_ms", "append p99, ms"},
+        {"connect_p99_ms", "connect p99, ms"},
+        {"host_cpu_percent", "CPU, %"},
+        {"server_memory_mib", "server's memory, MiB"},
+    };
+    const size_t count = sizeof columns / sizeof columns[0];
+    buffer_add_text(html, "<h3>Levels</h3>\n<div class=\"card scroll\"><table class=\"rows\">"
+                          "<thead><tr>");
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_format(html, "<th class=\"n\">%s</th>", columns[i][1]);
+    }
+    buffer_add_text(html, "</tr></thead><tbody>\n");
+    for (size_t row = 0; row < levels->rows; row++) {
+        buffer_add_text(html, "<tr>");
+        for (size_t i = 0; i < count; i++) {
+            const size_t column = csv_table_column(levels, columns[i][0]);
+            char text[AXIS_NUMBER_BYTES];
+            double value;
+            buffer_add_text(html, "<td class=\"n\">");
+            html_add_text(html, csv_table_number(levels, row, column, &value)
+                                    ? axis_format_value(value, text)
+                                    : csv_table_text(levels, row, column));
+            buffer_add_text(html, "</td>");
+        }
+        buffer_add_text(html, "</tr>\n");
+    }
+    buffer_add_text(html, "</tbody></table></div>\n");
 }
 
 static void add_latencies(struct buffer *html, const struct report_run *run)
@@ -288,6 +327,9 @@ void page_add_run_tables(struct page *page, const struct report_run *run)
 {
     struct buffer *html = page->html;
     add_events(html, run);
+    if (run->run.is_search) {
+        add_levels(html, &run->run.levels);
+    }
     buffer_add_text(html, "<h3>Ledgers</h3>\n<div class=\"cards\">\n");
     add_ledger(html, run, "Sessions", session_lines);
     add_ledger(html, run, "Rows", row_lines);

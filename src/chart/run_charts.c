@@ -49,7 +49,7 @@ static void fit_latency(struct chart *chart, bool is_log)
         axis_fit_log_time(&chart->y, low, high);
         return;
     }
-    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "µs" : "ms";
+    const char *unit = high >= 10000 ? "s" : high < 0.1 ? "us" : "ms";
     const double factor = high >= 10000 ? 1e-3 : high < 0.1 ? 1e3 : 1;
     chart_scale_y(chart, factor);
     snprintf(chart->y.label, sizeof chart->y.label, "latency, %s", unit);
@@ -146,14 +146,30 @@ static void add_sessions(const struct maker *maker)
         chart_fini(&chart);
         return;
     }
-    if (has_some(table, "sessions_without_progress")) {
-        time_charts_add(&chart, table, "sessions_without_progress", "without progress",
-                        TIME_HIGHEST);
-    } else {
-        chart.series[0].is_filled = true;
+    chart.series[0].is_filled = true;
+    static const char *const waiting[][2] = {{"sessions_without_progress", "without progress"},
+                                             {"sessions_reading", "in a read all the time"}};
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++) {
+        if (has_some(table, waiting[i][0])) {
+            chart.series[0].is_filled = false;
+            time_charts_add(&chart, table, waiting[i][0], waiting[i][1], TIME_HIGHEST);
+        }
     }
     fit_plain(&chart, "sessions");
     take_time_chart(maker, &chart);
+}
+
+static bool is_same(const struct csv_table *table, const char *one, const char *other)
+{
+    for (size_t row = 0; row < table->rows; row++) {
+        double a = 0, b = 0;
+        csv_table_number(table, row, csv_table_column(table, one), &a);
+        csv_table_number(table, row, csv_table_column(table, other), &b);
+        if (a < b || a > b) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Only where something went wrong. */
@@ -165,9 +181,15 @@ static void add_errors(const struct maker *maker)
     const struct csv_table *table = &maker->run->intervals;
     struct chart chart;
     chart_init(&chart, "errors", "Errors");
+    /* one line would hide the other */
+    const bool are_all_lost = is_same(table, "errors", "connections_lost");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        if (has_some(table, columns[i][0])) {
-            time_charts_add(&chart, table, columns[i][0], columns[i][1], TIME_HIGHEST);
+        const bool is_hidden = are_all_lost && i == 1;
+        if (has_some(table, columns[i][0]) && !is_hidden) {
+            time_charts_add(&chart, table, columns[i][0],
+                            are_all_lost && i == 0 ? "errors, each a lost connection"
+                                                   : columns[i][1],
+                            TIME_HIGHEST);
         }
     }
     if (chart.series_count == 0) {
@@ -374,12 +396,103 @@ static void add_pace(const struct maker *maker)
     csv_table_free(&table);
 }
 
+/* The levels that held, from the fewest sessions to the most. */
+static void add_level_series(struct chart *chart, const struct csv_table *levels,
+                             const char *const column_and_name[2], double *low, double *high)
+{
+    const size_t outcome = csv_table_column(levels, "outcome");
+    const size_t sessions = csv_table_column(levels, "sessions");
+    const size_t column = csv_table_column(levels, column_and_name[0]);
+    struct chart_series *series = chart_add_series(chart, column_and_name[1]);
+    double last = 0;
+    for (bool is_found = true; is_found && series != NULL;) {
+        double next = INFINITY, value = 0;
+        for (size_t row = 0; row < levels->rows; row++) {
+            double number, figure;
+            if (strcmp(csv_table_text(levels, row, outcome), "held") == 0 &&
+                csv_table_number(levels, row, sessions, &number) && number > last &&
+                number <= next && csv_table_number(levels, row, column, &figure)) {
+                next = number;
+                value = figure;
+            }
+        }
+        is_found = isfinite(next);
+        if (is_found) {
+            chart_add_point(chart, series, next, value);
+            *low = fmin(*low, next);
+            *high = fmax(*high, next);
+            last = next;
+        }
+    }
+    if (series != NULL) {
+        series->has_dots = true;
+    }
+}
+
+/* What a level of a search had, against its sessions, of those that held. */
+static void add_levels(const struct maker *maker)
+{
+    static const struct {
+        const char *name, *title, *axis; /* axis NULL: of times in ms */
+        const char *series[3][2];        /* column, name */
+    } charts[] = {
+        {"levels-rows", "Rows per second against sessions", "rows/s", {{"rows_per_s", "rows/s"}}},
+        {"levels-append",
+         "Append latency against sessions",
+         NULL,
+         {{"append_p50_ms", "p50"}, {"append_p99_ms", "p99"}}},
+        {"levels-cpu",
+         "CPU against sessions",
+         "% of all CPUs",
+         {{"host_cpu_percent", "whole machine"},
+          {"server_cpu_percent", "server"},
+          {"client_cpu_percent", "append"}}},
+        {"levels-memory",
+         "Memory of the server against sessions",
+         "memory, MiB",
+         {{"server_memory_mib", "server"}}},
+    };
+    for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
+        struct chart chart;
+        double low = INFINITY, high = 0;
+        chart_init(&chart, charts[i].name, charts[i].title);
+        for (size_t j = 0; j < 3 && charts[i].series[j][0] != NULL; j++) {
+            add_level_series(&chart, &maker->run->levels, charts[i].series[j], &low, &high);
+        }
+        if (!chart_has_data(&chart)) {
+            chart_fini(&chart);
+            continue;
+        }
+        if (charts[i].axis == NULL) {
+            fit_latency(&chart, false);
+        } else {
+            fit_plain(&chart, charts[i].axis);
+        }
+        snprintf(chart.x.label, sizeof chart.x.label, "sessions");
+        if (high >= LOG_FROM_RATIO * low) {
+            axis_fit_log(&chart.x, low, high);
+        } else {
+            axis_fit_span(&chart.x, 0, high * 1.05);
+        }
+        chart_list_take(maker->list, &chart);
+    }
+}
+
 void run_charts_add(struct chart_list *list, struct buffer *absent, const struct saved_run *run,
                     const struct event_list *events)
 {
     struct maker maker = {.list = list, .absent = absent, .run = run, .events = events};
     if (!saved_run_figure(run, "elapsed_s", &maker.end_s) || maker.end_s <= 0) {
         maker.end_s = 1;
+    }
+    if (run->is_search) {
+        add_levels(&maker);
+        add_rows(&maker);
+        add_sessions(&maker);
+        add_cpu(&maker);
+        add_memory(&maker);
+        add_errors(&maker);
+        return;
     }
     if (maker.end_s < TIME_FROM_S) {
         say_absent(&maker,

@@ -69,6 +69,13 @@ const char *run_words_size(const struct saved_run *run, char text[RUN_WORDS_BYTE
 
 const char *run_words_title(const struct saved_run *run, char text[RUN_WORDS_BYTES])
 {
+    if (run->is_search) {
+        const double held = json_number_value(saved_run_json(run, "search.held"));
+        char number[AXIS_NUMBER_BYTES];
+        snprintf(text, RUN_WORDS_BYTES, "find-max: %.20s session%s held",
+                 axis_format(held, 0, number), held == 1 ? "" : "s");
+        return text;
+    }
     double sessions = 0, records = 0;
     char left[AXIS_NUMBER_BYTES], right[AXIS_NUMBER_BYTES], duration[UNITS_TEXT_BYTES];
     saved_run_figure(run, "sessions", &sessions);

@@ -31,7 +31,8 @@ static enum exit_code finish(struct check_report *report, bool is_json)
              report->failure == NULL ? "" : report->failure);
     if (failed != NULL && certain < report->sessions) {
         report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
-        check_conclusion(certain, failed, line);
+        report->is_short = true;
+        check_conclusion(report->sessions, certain, failed, line);
     }
     if (is_json && !check_write_json(stdout, report) && ferror(stdout) == 0) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");

@@ -26,6 +26,9 @@ enum {
     USUAL_FIRST_SESSIONS = 10
 };
 
+/* Enough for a search with a dozen levels, and no burden for a disk. */
+#define USUAL_MAX_BYTES (UINT64_C(2) << 30)
+
 /* A slow server may need longer than a hold for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
@@ -194,6 +197,52 @@ static enum exit_code prepare(struct find_max *find, struct error *error)
     return EXIT_CODE_OK;
 }
 
+static void plan_removal(struct find_max *find)
+{
+    const struct plan *plan = &find->job.plan;
+    char *text = find->search.removal;
+    const size_t bytes = sizeof find->search.removal;
+    if (plan->owned_path != NULL) {
+        snprintf(text, bytes, "remove %.280s", plan->out_folder);
+    } else if (find->job.setup.rows_before == 0 && (plan->is_default_table || plan->ddl != NULL)) {
+        snprintf(text, bytes, "drop table %.200s", plan->table_name);
+    } else if (generator_identifies_rows(plan, &find->job.setup.table)) {
+        snprintf(text, bytes, "delete from %.200s where n1 = %d", plan->table_name, plan->run_tag);
+    } else {
+        snprintf(text, bytes, "nothing tells them from the other rows of %.200s", plan->table_name);
+    }
+}
+
+/* How many rows may be written, which is said before the first is. */
+static void bound_rows(struct find_max *find)
+{
+    const struct config *config = find->config;
+    struct search *search = &find->search;
+    const bool is_kept = (find->job.plan.adapter->flags & ADAPTER_DISCARDS) == 0;
+    const uint64_t usual_bytes = is_kept ? USUAL_MAX_BYTES : 0;
+    const uint64_t max_bytes = config->max_bytes > 0 ? config->max_bytes : usual_bytes;
+    search->row_bytes = generator_row_bytes(find->job.generator);
+    search->max_rows = config->max_rows;
+    if (max_bytes > 0 && search->row_bytes > 0) {
+        const uint64_t rows = (uint64_t)((double)max_bytes / search->row_bytes) + 1;
+        search->is_bound_by_bytes = search->max_rows == 0 || rows < search->max_rows;
+        search->max_rows = search->is_bound_by_bytes ? rows : search->max_rows;
+    }
+    if (!is_kept) {
+        return;
+    }
+    plan_removal(find);
+    if (!find->job.plan.is_quiet) {
+        char rows[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+        const double value_bytes = (double)search->max_rows * search->row_bytes;
+        units_format_bytes(search->is_bound_by_bytes ? max_bytes : (uint64_t)value_bytes, bytes);
+        notice_print("up to %s rows (--max-%s), %s of values, will be written to %s, and stay",
+                     units_format_count(search->max_rows, rows),
+                     search->is_bound_by_bytes ? "bytes" : "rows", bytes,
+                     find->job.plan.table_name);
+    }
+}
+
 static enum exit_code climb(struct find_max *find, struct error *error)
 {
     struct result *result = find->result;
@@ -206,6 +255,7 @@ static enum exit_code climb(struct find_max *find, struct error *error)
     if (find->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
+    bound_rows(find);
     limits_ask(&find->question, &find->job.plan, &find->job.setup.connection,
                &find->job.setup.server);
     find->question.is_remote = find->job.setup.is_remote;
@@ -229,6 +279,7 @@ static enum exit_code climb(struct find_max *find, struct error *error)
         .patience_ns = PATIENCE_NS,
         .max_time_ns = config->max_time_ns,
         .max_memory_bytes = config->max_memory_bytes,
+        .max_rows = find->search.max_rows,
         .samples = &find->samples,
         .on_begin = on_begin,
         .on_level = on_level,

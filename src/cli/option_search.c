@@ -25,13 +25,29 @@ STORE(store_max_time)
                                  &options->config.max_time_ns, error);
 }
 
-STORE(store_max_memory)
+static enum status store_size(const char *name, const char *value, uint64_t *bytes,
+                              struct error *error)
 {
-    if (units_parse_bytes(value, UINT64_C(1) << 50, &options->config.max_memory_bytes) &&
-        options->config.max_memory_bytes > 0) {
+    if (units_parse_bytes(value, UINT64_C(1) << 50, bytes) && *bytes > 0) {
         return STATUS_OK;
     }
-    return option_refuse(error, "max-memory", value, "a size (500M, 16G)");
+    return option_refuse(error, name, value, "a size (500M, 16G)");
+}
+
+STORE(store_max_memory)
+{
+    return store_size("max-memory", value, &options->config.max_memory_bytes, error);
+}
+
+STORE(store_max_rows)
+{
+    return option_store_count("max-rows", value, PLAN_RECORDS_MAX, &options->config.max_rows,
+                              error);
+}
+
+STORE(store_max_bytes)
+{
+    return store_size("max-bytes", value, &options->config.max_bytes, error);
 }
 
 STORE(store_p99)
@@ -47,6 +63,10 @@ static const struct option_entry entries[] = {
     {COMMAND_FIND_MAX, "max-time", "T", "end the search after a time (10m)", store_max_time},
     {COMMAND_FIND_MAX, "max-memory", "SIZE", "never more of this machine in use (90 %)",
      store_max_memory},
+    {COMMAND_FIND_MAX, "max-rows", "N", "end the search when it wrote so many rows",
+     store_max_rows},
+    {COMMAND_FIND_MAX, "max-bytes", "SIZE", "end it when the values of its rows are so many (2G)",
+     store_max_bytes},
     {COMMAND_FIND_MAX, "p99", "T", "name the level where append's p99 passes T", store_p99},
 };
 

@@ -30,7 +30,7 @@ static enum exit_code judge(const struct plan *plan, const struct limit_list *li
         return EXIT_CODE_OK;
     }
     char line[CHECK_LINE_BYTES];
-    check_conclusion(fitting, first, line);
+    check_conclusion((uint64_t)plan->sessions + plan->idle_sessions, fitting, first, line);
     error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check; --no-check goes on anyway", line);
     return first->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }

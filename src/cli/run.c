@@ -15,6 +15,7 @@
 #include "limits/evidence.h"
 #include "limits/limits.h"
 #include "load/driver.h"
+#include "load/inquiry.h"
 #include "load/verify_rows.h"
 #include "report/expectations.h"
 #include "report/files.h"
@@ -162,6 +163,14 @@ static void judge(struct run *run)
     result->server = run->job.setup.server;
     result->connection = run->job.setup.connection;
     memcpy(result->engine, run->job.setup.table.engine, sizeof result->engine);
+    struct inquiry inquiry;
+    if (evidence_lacks_settings(result)) {
+        struct error ignored; /* whoever does not answer now will not be verified either */
+        error_clear(&ignored);
+        if (inquiry_make(&inquiry, &run->job.plan, &ignored) == EXIT_CODE_OK) {
+            evidence_take_settings(run->evidence, &inquiry.server);
+        }
+    }
     evidence_conclude(run->evidence, result, &result->findings);
     setup_verify(&run->job.setup, &run->job.plan, result);
     verify_rows(&run->job.setup, &run->job.plan, result);

@@ -125,6 +125,12 @@ enum status compare_read_runs(struct comparison *comparison, const char *a, cons
     if (status == STATUS_OK) {
         status = saved_run_read(&runs[1], b, error);
     }
+    if (status == STATUS_OK && (runs[0].is_search || runs[1].is_search)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "'%.160s' is a search of find-max: compare takes runs and sweeps",
+                  runs[0].is_search ? a : b);
+        status = STATUS_REJECTED;
+    }
     if (status == STATUS_OK) {
         status = compare_two(comparison, runs, error);
     }

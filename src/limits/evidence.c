@@ -23,6 +23,7 @@ struct evidence {
     bool was_listening;           /* somebody, on the server's port */
     struct limit_list before;
     struct limit_list shortage;
+    const struct server_limits *server_after; /* NULL: not asked once more */
     bool is_captured;
     struct evidence_counters counters; /* before the sessions */
 };
@@ -126,6 +127,22 @@ static bool is_server_there(const struct evidence *evidence)
     return now.start_ticks == evidence->server.start_ticks && now.state != 'Z' && now.state != 'X';
 }
 
+bool evidence_lacks_settings(const struct result *result)
+{
+    for (size_t i = 0; i < result->causes.count; i++) {
+        const struct cause *cause = &result->causes.entries[i];
+        if (cause->phase == CAUSE_RECONNECT && evidence_classify(cause) == SHORTAGE_SETTING) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void evidence_take_settings(struct evidence *evidence, const struct server_limits *server)
+{
+    evidence->server_after = server;
+}
+
 static bool has_lost_sessions(const struct result *result)
 {
     for (size_t i = 0; i < result->causes.count; i++) {
@@ -158,6 +175,7 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
         .before = &evidence->before,
         .shortage = evidence->is_captured ? &evidence->shortage : NULL,
         .server = evidence->question->server,
+        .server_after = evidence->server_after,
         .is_server_here = is_server_here(evidence->question),
         .is_server_gone = is_server_gone(evidence, result),
         .server_pid = evidence->server.pid,

@@ -19,6 +19,13 @@ void evidence_end(struct evidence *evidence); /* takes NULL */
 /* While sessions fail for want of something: see on_shortage in load/driver.h. */
 void evidence_capture(struct evidence *evidence);
 
+/* True when sessions that connected again were refused for a setting: the server may have been
+ * started with another value, and is worth asking once more. */
+bool evidence_lacks_settings(const struct result *result);
+
+/* What the server says of its settings after the sessions; outlives the evidence. */
+void evidence_take_settings(struct evidence *evidence, const struct server_limits *server);
+
 /* After the sessions: the limits that the causes and the evidence name, the one that cost the most
  * sessions first. Reads the causes, the ledger of sessions and the start of the result. */
 void evidence_conclude(struct evidence *evidence, const struct result *result,

@@ -234,7 +234,10 @@ static uint64_t cost_of(const struct naming *naming, const struct cause *cause)
 static void name_setting(struct naming *naming, const struct cause *cause)
 {
     const char *name = NULL;
-    const struct session_limit *limit = evidence_find_setting(cause, naming->facts->server, &name);
+    const bool is_later = cause->phase == CAUSE_RECONNECT;
+    const bool is_after = is_later && naming->facts->server_after != NULL;
+    const struct session_limit *limit = evidence_find_setting(
+        cause, is_after ? naming->facts->server_after : naming->facts->server, &name);
     if (name == NULL) {
         name = "unknown setting";
     }
@@ -255,10 +258,10 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     }
     char allowed[UNITS_TEXT_BYTES];
     char used[UNITS_TEXT_BYTES];
-    if (cause->phase == CAUSE_RECONNECT) {
+    if (is_later) {
         /* a server that was started again may allow another number */
-        SAY(finding, "; %s were allowed before the run",
-            units_format_count(limit->allowed, allowed));
+        SAY(finding, "; %s allowed %s the run", units_format_count(limit->allowed, allowed),
+            is_after ? "after" : "before");
         return;
     }
     /* this limit counted the connection that asked, which has left */

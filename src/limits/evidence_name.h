@@ -23,9 +23,10 @@ struct evidence_facts {
     const struct limit_list *before;    /* as read before the sessions */
     const struct limit_list *shortage;  /* while they were short of something; NULL: not read */
     const struct server_limits *server; /* NULL: the database was not asked */
-    uint64_t growth[EVIDENCE_COUNTERS]; /* since before the sessions */
-    bool is_server_here;                /* on this machine, in a process of its own */
-    bool is_server_gone;                /* it was there before, and is not now */
+    const struct server_limits *server_after; /* after the sessions; NULL: not asked once more */
+    uint64_t growth[EVIDENCE_COUNTERS];       /* since before the sessions */
+    bool is_server_here;                      /* on this machine, in a process of its own */
+    bool is_server_gone;                      /* it was there before, and is not now */
     pid_t server_pid; /* 0: its process cannot be seen, but that it listened on `port` */
     uint16_t port;
     char server_name[PROCFS_NAME_BYTES];

@@ -303,3 +303,23 @@ void generator_fill(const struct generator *generator, struct row_buffer *buffer
     }
     buffer->batch.row_count = count;
 }
+
+double generator_row_bytes(struct generator *generator)
+{
+    struct row_buffer *buffer = generator_borrow(generator);
+    if (buffer == NULL) {
+        return 0;
+    }
+    const size_t rows = generator->buffer_rows;
+    uint64_t bytes = 0;
+    generator_fill(generator, buffer, 0, 0, rows);
+    for (size_t c = 0; c < generator->table->column_count; c++) {
+        const struct fill_column *fill = &generator->columns[c];
+        bytes += fill->text_bytes > 0 ? 0 : rows * fill->value_bytes;
+        for (size_t row = 0; row < rows && fill->text_bytes > 0; row++) {
+            bytes += buffer->columns[c].values.text[row].length;
+        }
+    }
+    generator_give_back(generator, buffer);
+    return (double)bytes / (double)rows;
+}

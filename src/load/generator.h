@@ -51,4 +51,8 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count);
 
+/* Mean bytes of the values of a row, from the first batch of a session; 0 when memory is short.
+ * What a database keeps of a row is more. */
+double generator_row_bytes(struct generator *generator);
+
 #endif

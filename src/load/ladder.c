@@ -32,8 +32,8 @@ static enum status init(struct ladder *ladder, struct error *error)
     if (ladder->snapshots != NULL && ladder->difference != NULL && has_crew) {
         return STATUS_OK;
     }
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions",
-              driver->plan->sessions);
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s sessions",
+              UNITS_COUNT(driver->plan->sessions));
     return STATUS_FATAL;
 }
 
@@ -80,8 +80,8 @@ static unsigned fit_memory(struct ladder *ladder, unsigned next)
     char used_text[UNITS_TEXT_BYTES];
     char limit_text[UNITS_TEXT_BYTES];
     snprintf(ladder->search->end_note, sizeof ladder->search->end_note,
-             "%s of this machine in use with %u sessions, %u would pass %s",
-             units_format_bytes(used, used_text), live, next,
+             "%s of this machine in use with %s sessions, %s would pass %s",
+             units_format_bytes(used, used_text), UNITS_COUNT(live), UNITS_COUNT(next),
              units_format_bytes(ladder->memory.limit_bytes, limit_text));
     const unsigned held = ladder->search->held;
     /* steps of less than a twentieth would only creep up to a bound that is an estimate */

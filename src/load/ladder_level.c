@@ -1,5 +1,6 @@
 #include "load/ladder_level.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@
 /* How long sessions may take to leave, the last part of it without their connection. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
+/* A hold that takes too large a share of the rows that may be written still lasts as long. */
+#define HOLD_LEAST_NS MONO_NS_PER_S
+
 /* Sessions that were lost together are seen one after the other. */
 #define CALM_NS (300 * MONO_NS_PER_MS)
 #define CALM_LIMIT_NS (5 * MONO_NS_PER_S)
@@ -27,12 +31,29 @@ enum {
     AT_END
 };
 
+enum {
+    HOLD_PARTS = 5, /* of a hold, for the spread of its rows/s */
+    HOLD_SHARE = 8  /* one part in so many of the rows that are left is for one hold */
+};
+
+/* The course of a hold. */
+struct course {
+    int64_t from_ns; /* of the part that goes on */
+    uint64_t from_rows;
+    uint64_t share_rows; /* with so many rows the hold is over early */
+};
+
 static void end_search(struct ladder *ladder, enum search_end end)
 {
     if (!ladder->is_over) {
         ladder->is_over = true;
         ladder->search->end = end;
     }
+}
+
+static uint64_t rows_written(const struct ladder *ladder)
+{
+    return recorder_read(ladder->config->driver->recorder, RECORDER_ROWS_ACKNOWLEDGED);
 }
 
 bool ladder_is_over(struct ladder *ladder)
@@ -42,6 +63,8 @@ bool ladder_is_over(struct ladder *ladder)
         end_search(ladder, SEARCH_INTERRUPTED);
     } else if (now_ns >= ladder->deadline_ns) {
         end_search(ladder, SEARCH_TIME);
+    } else if (ladder->config->max_rows > 0 && rows_written(ladder) >= ladder->config->max_rows) {
+        end_search(ladder, SEARCH_ROWS);
     } else if (now_ns >= ladder->next_memory_ns) {
         ladder->next_memory_ns = now_ns + MEMORY_NS;
         if (ladder_memory_is_passed(&ladder->memory, ladder_memory_used(&ladder->memory))) {
@@ -200,16 +223,51 @@ static bool is_sampled(const struct ladder *ladder, int64_t held_ns)
            held_ns >= ladder->config->hold_ns + SAMPLE_LIMIT_NS;
 }
 
+/* Takes note of the rows/s of a part that is over. */
+static void note_part(struct ladder *ladder, struct level *level, struct course *course)
+{
+    const int64_t now_ns = mono_now_ns();
+    if (now_ns - course->from_ns < ladder->config->hold_ns / HOLD_PARTS) {
+        return;
+    }
+    const uint64_t rows = rows_written(ladder);
+    const double rows_per_s = (double)(rows - course->from_rows) * (double)MONO_NS_PER_S /
+                              (double)(now_ns - course->from_ns);
+    course->from_ns = now_ns;
+    course->from_rows = rows;
+    if (level->lowest_rows_per_s < 0 || rows_per_s < level->lowest_rows_per_s) {
+        level->lowest_rows_per_s = rows_per_s;
+    }
+    level->highest_rows_per_s = fmax(level->highest_rows_per_s, rows_per_s);
+}
+
+static bool is_long_enough(const struct ladder *ladder, int64_t held_ns,
+                           const struct course *course)
+{
+    return held_ns >= ladder->config->hold_ns ||
+           (held_ns >= HOLD_LEAST_NS && rows_written(ladder) >= course->share_rows);
+}
+
 static void hold(struct ladder *ladder, struct level *level)
 {
     const int64_t start_ns = ladder->snapshots[AT_HOLD].taken_ns;
+    const uint64_t most = ladder->config->max_rows, written = rows_written(ladder);
+    struct course course = {
+        .from_ns = start_ns,
+        .from_rows = written,
+        .share_rows = most == 0        ? UINT64_MAX
+                      : written < most ? written + (most - written) / HOLD_SHARE
+                                       : written,
+    };
     hold_samples_begin(ladder->config->samples, start_ns - ladder->config->driver->start_ns);
     while (is_held(ladder, level)) {
         const int64_t held_ns = mono_now_ns() - start_ns;
-        if (held_ns < ladder->config->hold_ns) {
+        note_part(ladder, level, &course);
+        if (!is_long_enough(ladder, held_ns, &course)) {
             continue;
         }
-        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns);
+        uint64_t reading;
+        level->stalled = recorder_count_stalled(ladder->load.recorder, start_ns, &reading);
         if (level->stalled == 0 && is_sampled(ladder, held_ns)) {
             break;
         }

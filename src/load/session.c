@@ -141,7 +141,7 @@ void session_count_loss(struct session *session)
 }
 
 /* From its latest progress, or from the beginning. */
-static void note_gap(struct session *session, int64_t now_ns)
+void session_note_gap(struct session *session, int64_t now_ns)
 {
     const int64_t last_ns =
         session->last_ack_ns > 0 ? session->last_ack_ns : session->load->gate.go_ns;
@@ -152,7 +152,7 @@ static void note_gap(struct session *session, int64_t now_ns)
 
 void session_note_progress(struct session *session, int64_t now_ns)
 {
-    note_gap(session, now_ns);
+    session_note_gap(session, now_ns);
     session->last_ack_ns = now_ns;
     if (session->first_ack_ns == 0) {
         session->first_ack_ns = now_ns;
@@ -267,7 +267,7 @@ static void work(struct session *session)
     if (load->gate.go_ns > 0) {
         count_times(session, &before, start_ns);
         if (session->begun < session->quota || session->outcome != SESSION_FINISHED) {
-            note_gap(session, session->work_end_ns);
+            session_note_gap(session, session->work_end_ns);
         }
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {

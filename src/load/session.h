@@ -123,6 +123,9 @@ void session_count_loss(struct session *session);
 void session_begin_call(struct session *session);
 void session_end_call(struct session *session);
 
+/* No append was acknowledged up to now_ns. */
+void session_note_gap(struct session *session, int64_t now_ns);
+
 /* An append was acknowledged at now_ns. */
 void session_note_progress(struct session *session, int64_t now_ns);
 

@@ -169,6 +169,8 @@ static void account(struct session *session, const struct append *append, enum s
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);
+    } else {
+        session_note_gap(session, end_ns); /* it may have been the last batch */
     }
     if (status == STATUS_LOST) {
         session->in_doubt += unanswered;
@@ -281,6 +283,7 @@ static enum status read_table(struct session *session)
     struct error error;
     error_clear(&error);
     uint64_t rows = 0;
+    recorder_note_reading(session->load->recorder, session->index, true);
     const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
     const enum status status =
@@ -288,6 +291,7 @@ static enum status read_table(struct session *session)
                  : plan->adapter->query(session->conn, plan->read_sql, &rows, &error);
     session_end_call(session);
     const int64_t end_ns = mono_now_ns();
+    recorder_note_reading(session->load->recorder, session->index, false);
     if (status != STATUS_OK) {
         session_add(session, RECORDER_COUNTS_FAILED, 1);
         session_blame(session, CAUSE_READ, status, &error);

@@ -56,13 +56,18 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     if (later->taken_ns <= earlier->taken_ns) {
         return false;
     }
+    uint64_t reading;
+    uint64_t ignored;
+    const uint64_t stalled =
+        recorder_count_stalled(intervals->recorder, earlier->taken_ns, &reading);
     *interval = (struct interval){
         .start_ns = earlier->taken_ns - intervals->run_start_ns,
         .end_ns = later->taken_ns - intervals->run_start_ns,
         .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_CONNECTIONS_OPENED],
                                                    later->counters[RECORDER_CONNECTIONS_CLOSED]),
-        .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX),
-        .sessions_without_progress = recorder_count_stalled(intervals->recorder, earlier->taken_ns),
+        .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX, &ignored),
+        .sessions_without_progress = stalled - reading,
+        .sessions_reading = reading,
     };
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         interval->counters[i] = later->counters[i] - earlier->counters[i];

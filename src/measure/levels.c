@@ -15,6 +15,8 @@ struct level *search_add_level(struct search *search)
     *level = (struct level){
         .outcome = LEVEL_UNFINISHED,
         .rows_per_s = -1,
+        .lowest_rows_per_s = -1,
+        .highest_rows_per_s = -1,
         .host_cpu_percent = -1,
         .server_cpu_percent = -1,
         .client_cpu_percent = -1,
@@ -66,13 +68,27 @@ const struct cause *level_main_cause(const struct level *level)
     return most;
 }
 
-const struct level *search_knee(const struct search *search)
+const struct level *search_best(const struct search *search)
 {
-    const struct level *knee = NULL;
+    const struct level *best = NULL;
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
         if (level->outcome == LEVEL_HELD &&
-            (knee == NULL || level->rows_per_s > knee->rows_per_s)) {
+            (best == NULL || level->rows_per_s > best->rows_per_s)) {
+            best = level;
+        }
+    }
+    return best;
+}
+
+const struct level *search_knee(const struct search *search)
+{
+    const struct level *const best = search_best(search);
+    const struct level *knee = best;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome == LEVEL_HELD && level->sessions < knee->sessions &&
+            level->rows_per_s >= (1 - SEARCH_KNEE_SHARE) * best->rows_per_s) {
             knee = level;
         }
     }
@@ -169,6 +185,8 @@ const char *search_end_name(enum search_end end)
         return "memory";
     case SEARCH_TIME:
         return "time";
+    case SEARCH_ROWS:
+        return "rows";
     case SEARCH_INTERRUPTED:
         return "interrupted";
     case SEARCH_GONE:

@@ -61,7 +61,8 @@ struct level {
 
     /* During the hold. */
     uint64_t rows;
-    double rows_per_s; /* negative = unknown: no hold */
+    double rows_per_s;                            /* negative = unknown: no hold */
+    double lowest_rows_per_s, highest_rows_per_s; /* of its fifths; negative = unknown */
     struct level_latency append;
     struct level_latency connect; /* of the sessions added */
     double host_cpu_percent;      /* of all CPUs, mean; negative = unknown */
@@ -79,6 +80,7 @@ enum search_end {
     SEARCH_BOUND,       /* every level held, up to the bound on sessions */
     SEARCH_MEMORY,      /* the bound on memory */
     SEARCH_TIME,        /* the bound on time */
+    SEARCH_ROWS,        /* the bound on rows written, or on their bytes */
     SEARCH_INTERRUPTED, /* a signal */
     SEARCH_GONE,        /* the server was gone and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
@@ -104,10 +106,16 @@ struct search {
     unsigned bound; /* on sessions */
     enum search_bound bound_by;
     struct limit bound_limit; /* with BOUND_CLIENT */
+    uint64_t max_rows;        /* that were to be written; 0 = any number */
+    bool is_bound_by_bytes;   /* max_rows follows from --max-bytes */
+    double row_bytes;         /* mean bytes of the values of a row */
+    char removal[320];        /* how to be rid of the rows that stay; "" = none stay */
     int64_t hold_ns;
     int64_t p99_bound_ns; /* 0 = none */
     int64_t elapsed_ns;
 };
+
+#define SEARCH_KNEE_SHARE 0.05
 
 /* Adds a level; NULL: no memory. The caller fills it. */
 struct level *search_add_level(struct search *search);
@@ -120,6 +128,9 @@ void search_note_level(struct search *search);
 const struct cause *level_main_cause(const struct level *level);
 
 /* The level that held with the most rows/s; NULL: none held. */
+const struct level *search_best(const struct search *search);
+
+/* The level with the fewest sessions that held within SEARCH_KNEE_SHARE of the best; NULL: none. */
 const struct level *search_knee(const struct search *search);
 
 /* The lowest level whose append p99 was over the bound, and the highest level below it that held

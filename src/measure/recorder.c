@@ -30,6 +30,7 @@ struct shard {
 struct watched {
     alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = it does not work */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
+    atomic_bool is_reading;
 };
 
 struct recorder {
@@ -118,10 +119,17 @@ void recorder_end_work(struct recorder *recorder, unsigned session)
     atomic_store_explicit(&find_watched(recorder, session)->working_ns, 0, memory_order_relaxed);
 }
 
-uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns)
+void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading)
+{
+    atomic_store_explicit(&find_watched(recorder, session)->is_reading, is_reading,
+                          memory_order_relaxed);
+}
+
+uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading)
 {
     struct watched *watched = atomic_load_explicit(&recorder->watched, memory_order_acquire);
     uint64_t count = 0;
+    *reading = 0;
     for (unsigned i = 0; watched != NULL && i < recorder->watched_count; i++) {
         const int64_t working_ns =
             atomic_load_explicit(&watched[i].working_ns, memory_order_relaxed);
@@ -129,6 +137,7 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns)
             atomic_load_explicit(&watched[i].progress_ns, memory_order_relaxed);
         if (working_ns != 0 && working_ns <= since_ns && progress_ns < since_ns) {
             count++;
+            *reading += atomic_load_explicit(&watched[i].is_reading, memory_order_relaxed) ? 1 : 0;
         }
     }
     return count;

@@ -96,8 +96,12 @@ void recorder_begin_work(struct recorder *recorder, unsigned session, int64_t no
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 void recorder_end_work(struct recorder *recorder, unsigned session);
 
-/* Sessions that work, did so at since_ns already, and had no acknowledged append since then. */
-uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns);
+/* Called by the session itself, before and after a read. */
+void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
+
+/* Sessions that work, did so at since_ns already, and had no acknowledged append since then;
+ * *reading: those of them that are in a read. */
+uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
 /* One counter summed over the shards. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);

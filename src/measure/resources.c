@@ -318,7 +318,7 @@ void resources_summarise(const struct resources *resources, struct resource_summ
         .server_pid = server.pid,
         .cpus = resources->cpus,
     };
-    if (server.source == MEMORY_SELF) {
+    if (server.source == MEMORY_SELF && summary->max_client_memory_bytes > 0) {
         summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;
     }
     memcpy(summary->server_name, server.name, sizeof(summary->server_name));

@@ -72,7 +72,9 @@ struct interval {
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
     uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
-    uint64_t sessions_without_progress; /* worked all the time, and no append was acknowledged */
+    uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
+                                           do not read */
+    uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
     int64_t append_p50_ns, append_p99_ns, append_max_ns;
     int64_t count_p50_ns, count_p99_ns, count_max_ns;

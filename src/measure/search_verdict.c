@@ -1,9 +1,10 @@
 #include "measure/search_verdict.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/units.h"
 
 __attribute__((format(printf, 4, 5))) static void
 end_with(struct result *result, enum verdict verdict, enum exit_code code, const char *format, ...)
@@ -46,7 +47,7 @@ static void judge_nothing_held(const struct search *search, struct result *resul
     }
     end_with(result, VERDICT_DEGRADED,
              is_client_side(search, result) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-             "not even %u %s held: %.180s", search->failed,
+             "not even %s %s held: %.180s", UNITS_COUNT(search->failed),
              search->failed == 1 ? "session was" : "sessions were", why);
 }
 
@@ -63,18 +64,20 @@ static void judge_held(const struct search *search, struct result *result)
     } else if (search->end == SEARCH_GONE || search->end == SEARCH_STUCK) {
         const bool is_gone = search->end == SEARCH_GONE;
         end_with(result, VERDICT_DEGRADED, is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT,
-                 "%u sessions were held, then %s", search->held,
+                 "%s sessions were held, then %s", UNITS_COUNT(search->held),
                  is_gone ? "the server was gone" : "some did not leave");
     } else if (search->end == SEARCH_FOUND) {
         end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%u sessions were held, %u were tried and were not", search->held, search->failed);
+                 "%s sessions were held, %s were tried and were not", UNITS_COUNT(search->held),
+                 UNITS_COUNT(search->failed));
     } else if (search->failed > 0) {
         end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%u sessions were held and %u were not; between them nothing is known",
-                 search->held, search->failed);
+                 "%s sessions were held and %s were not; between them nothing is known",
+                 UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
     } else {
         end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%u sessions were held, and no level failed: there may be more", search->held);
+                 "%s sessions were held, and no level failed: there may be more",
+                 UNITS_COUNT(search->held));
     }
 }
 
@@ -90,7 +93,7 @@ void search_judge(const struct search *search, struct result *result, bool was_i
                  "a ledger does not balance: a defect of append");
     } else if (search->end == SEARCH_INTERRUPTED || was_interrupted) {
         end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED,
-                 "interrupted: at least %u sessions were held", search->held);
+                 "interrupted: at least %s sessions were held", UNITS_COUNT(search->held));
     } else if (v->lost_at_most > 0 && !v->is_shrunk) {
         end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
                  result_describe_lost(result, lost));

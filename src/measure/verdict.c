@@ -17,11 +17,11 @@
  * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
  * this machine's busy CPUs.
  */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "measure/result.h"
 
 #define BUSY_PERCENT 90.0
@@ -157,8 +157,8 @@ enum {
 static const char *describe_cut(const struct result *result, char text[CUT_TEXT_BYTES])
 {
     snprintf(text, CUT_TEXT_BYTES,
-             "%" PRIu64 " of %" PRIu64 " sessions had no answer when the run ended and were cut",
-             result->sessions_cut, result->sessions.requested);
+             "%s of %s sessions had no answer when the run ended and were cut",
+             UNITS_COUNT(result->sessions_cut), UNITS_COUNT(result->sessions.requested));
     return text;
 }
 
@@ -171,27 +171,28 @@ static bool is_short(struct result *result)
         return set_verdict(result, VERDICT_DEGRADED, "%s", describe_cut(result, text));
     }
     if (s->finished < s->requested) {
-        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " of %" PRIu64 " sessions finished",
-                           s->finished, s->requested);
+        return set_verdict(result, VERDICT_DEGRADED, "%s of %s sessions finished",
+                           UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
     }
     /* also when all rows are in: there was a time without */
     const uint64_t *counters = result->totals.counters;
     if (counters[RECORDER_RECONNECTS] > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " connections were lost and had again; %" PRIu64
-                           " of %" PRIu64 " rows were acknowledged",
-                           counters[RECORDER_RECONNECTS], r->acknowledged, r->planned);
+        return set_verdict(
+            result, VERDICT_DEGRADED,
+            "%s connections were lost and had again; %s of %s rows were acknowledged",
+            UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
+            UNITS_COUNT(r->planned));
     }
     if (counters[RECORDER_REFUSALS] > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "the server was read-only and refused %" PRIu64 " batches; %" PRIu64
-                           " of %" PRIu64 " rows were acknowledged",
-                           counters[RECORDER_REFUSALS], r->acknowledged, r->planned);
+        return set_verdict(
+            result, VERDICT_DEGRADED,
+            "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
+            UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
+            UNITS_COUNT(r->planned));
     }
     if (r->acknowledged < r->planned) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " of %" PRIu64 " rows were acknowledged", r->acknowledged,
-                           r->planned);
+        return set_verdict(result, VERDICT_DEGRADED, "%s of %s rows were acknowledged",
+                           UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     }
     return r->acknowledged == 0 && set_verdict(result, VERDICT_DEGRADED, "no row was acknowledged");
 }
@@ -212,11 +213,11 @@ const char *result_describe_lost(const struct result *result, char text[RESULT_L
     const uint64_t most = result_lost_at_most(result);
     const uint64_t least = is_read_back(result) ? most : result->verification.lost;
     if (least == most) {
-        snprintf(text, RESULT_LOST_BYTES, "%" PRIu64, most);
+        snprintf(text, RESULT_LOST_BYTES, "%s", UNITS_COUNT(most));
     } else if (least == 0) {
-        snprintf(text, RESULT_LOST_BYTES, "up to %" PRIu64, most);
+        snprintf(text, RESULT_LOST_BYTES, "up to %s", UNITS_COUNT(most));
     } else {
-        snprintf(text, RESULT_LOST_BYTES, "%" PRIu64 " to %" PRIu64, least, most);
+        snprintf(text, RESULT_LOST_BYTES, "%s to %s", UNITS_COUNT(least), UNITS_COUNT(most));
     }
     return text;
 }
@@ -256,17 +257,17 @@ static bool are_rows_doubtful(struct result *result)
                            v->reason);
     }
     if (v->duplicates > 0) {
-        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " rows are there more than once",
-                           v->duplicates);
+        return set_verdict(result, VERDICT_DEGRADED, "%s rows are there more than once",
+                           UNITS_COUNT(v->duplicates));
     }
     if (v->foreign > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " rows carry this run's tag and were not sent by it",
-                           v->foreign);
+                           "%s rows carry this run's tag and were not sent by it",
+                           UNITS_COUNT(v->foreign));
     }
     if (v->rejected_present > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " rows that were rejected are there", v->rejected_present);
+        return set_verdict(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
+                           UNITS_COUNT(v->rejected_present));
     }
     return has_foreign_loss(result) && set_verdict(result, VERDICT_DEGRADED, "%s", foreign_loss);
 }
@@ -283,24 +284,25 @@ static bool is_doubtful(struct result *result)
         return true;
     }
     if (v->rejected_arrived > 0 && !is_read_back(result)) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " rows that were rejected are there", v->rejected_arrived);
+        return set_verdict(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
+                           UNITS_COUNT(v->rejected_arrived));
     }
     if (result_surplus(result) > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
-                           "%" PRIu64 " rows more than this run can have written: somebody else "
+                           "%s rows more than this run can have written: somebody else "
                            "wrote too",
-                           result_surplus(result));
+                           UNITS_COUNT(result_surplus(result)));
     }
     if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "counts did not show acknowledged rows: %" PRIu64
-                           " were behind, %" PRIu64 " went backwards",
-                           counters[RECORDER_FRESH_BEHIND], counters[RECORDER_FRESH_BACKWARD]);
+        return set_verdict(
+            result, VERDICT_DEGRADED,
+            "counts did not show acknowledged rows: %s were behind, %s went backwards",
+            UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
+            UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     }
     if (counters[RECORDER_COUNTS_FAILED] > 0) {
-        return set_verdict(result, VERDICT_DEGRADED, "%" PRIu64 " reads failed",
-                           counters[RECORDER_COUNTS_FAILED]);
+        return set_verdict(result, VERDICT_DEGRADED, "%s reads failed",
+                           UNITS_COUNT(counters[RECORDER_COUNTS_FAILED]));
     }
     return result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT &&
            set_verdict(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
@@ -376,9 +378,9 @@ static void judge_not_started(struct result *result)
         return;
     }
     char limit[LIMIT_TEXT_BYTES];
-    set_exit(result, EXIT_CODE_CLIENT_LIMIT,
-             "no thread for %" PRIu64 " of %" PRIu64 " sessions: %.230s", s->not_started,
-             s->requested, describe_limit(finding, limit, ""));
+    set_exit(result, EXIT_CODE_CLIENT_LIMIT, "no thread for %s of %s sessions: %.230s",
+             UNITS_COUNT(s->not_started), UNITS_COUNT(s->requested),
+             describe_limit(finding, limit, ""));
 }
 
 static void judge_refused(struct result *result)
@@ -388,8 +390,8 @@ static void judge_refused(struct result *result)
     const bool is_own = finding != NULL && finding->side == LIMIT_CLIENT;
     char limit[LIMIT_TEXT_BYTES];
     set_exit(result, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-             "%" PRIu64 " of %" PRIu64 " sessions were refused, %" PRIu64 " timed out: %.230s",
-             s->refused, s->requested, s->timed_out,
+             "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
+             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
              describe_limit(finding, limit, main_cause(&result->causes, CAUSE_CONNECT)));
 }
 
@@ -418,8 +420,9 @@ static void judge_short(struct result *result)
     const char *why = main_loss(&result->causes);
     if (result->sessions_cut > 0 && s->dropped == 0) {
         char text[CUT_TEXT_BYTES];
-        set_exit(result, EXIT_CODE_SHORT, "%s: %" PRIu64 " rows in doubt%s%.150s",
-                 describe_cut(result, text), r->in_doubt, why[0] == '\0' ? "" : ": ", why);
+        set_exit(result, EXIT_CODE_SHORT, "%s: %s rows in doubt%s%.150s",
+                 describe_cut(result, text), UNITS_COUNT(r->in_doubt), why[0] == '\0' ? "" : ": ",
+                 why);
         return;
     }
     if (r->planned == 0) {
@@ -432,9 +435,10 @@ static void judge_short(struct result *result)
         why = describe_limit(first_finding(result), limit, why);
     }
     set_exit(result, EXIT_CODE_SHORT,
-             "the ledger is short: %" PRIu64 " sessions dropped, %" PRIu64
-             " rows rejected, %" PRIu64 " in doubt, %" PRIu64 " not sent%s%.150s",
-             s->dropped, r->rejected, r->in_doubt, r->not_sent, why[0] == '\0' ? "" : ": ", why);
+             "the ledger is short: %s sessions dropped, %s rows rejected, %s in doubt, %s not "
+             "sent%s%.150s",
+             UNITS_COUNT(s->dropped), UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
+             UNITS_COUNT(r->not_sent), why[0] == '\0' ? "" : ": ", why);
 }
 
 /* Before the gate was opened it is the first limit that counts; later, that sessions went. */
@@ -452,12 +456,10 @@ static void judge_too_few(struct result *result)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    set_exit(result, code,
-             "%s%" PRIu64 " of %" PRIu64 " sessions %s up, --min-sessions asks for %" PRIu64
-             "%s%.150s",
-             has_worked ? "stopped: only " : "not begun: only ", result->sessions_up, s->requested,
-             result->sessions_up == 1 ? "was" : "were", result->least_sessions,
-             why[0] == '\0' ? "" : ": ", why);
+    set_exit(result, code, "%s%s of %s sessions %s up, --min-sessions asks for %s%s%.150s",
+             has_worked ? "stopped: only " : "not begun: only ", UNITS_COUNT(result->sessions_up),
+             UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
+             UNITS_COUNT(result->least_sessions), why[0] == '\0' ? "" : ": ", why);
 }
 
 /* All is acknowledged; what else makes the run less than it was asked to be. */
@@ -479,7 +481,7 @@ static void judge_rest(struct result *result, bool was_interrupted)
     } else if (has_foreign_loss(result)) {
         set_exit(result, EXIT_CODE_SHORT, "%s", foreign_loss);
     } else if (failed > 0) {
-        set_exit(result, EXIT_CODE_SHORT, "%" PRIu64 " reads failed: %.200s", failed,
+        set_exit(result, EXIT_CODE_SHORT, "%s reads failed: %.200s", UNITS_COUNT(failed),
                  main_cause(&result->causes, CAUSE_READ));
     } else if (result->verdict == VERDICT_INVALID) {
         set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
@@ -494,9 +496,8 @@ static void judge_exit(struct result *result, bool was_interrupted)
     const struct row_ledger *r = &result->rows;
     char lost[RESULT_LOST_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
-        set_exit(result, EXIT_CODE_INTERRUPTED,
-                 "interrupted: %" PRIu64 " of %" PRIu64 " rows acknowledged", r->acknowledged,
-                 r->planned);
+        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
+                 UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
                !batch_ledger_balances(&result->batches)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
@@ -534,9 +535,9 @@ void result_judge(struct result *result, const struct judge_context *context)
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
     } else if (result->stop_reason == STOP_TOO_FEW) {
         set_verdict(result, VERDICT_DEGRADED,
-                    "only %" PRIu64 " of %" PRIu64
-                    " sessions were up, and --min-sessions asks for %" PRIu64,
-                    result->sessions_up, result->sessions.requested, result->least_sessions);
+                    "only %s of %s sessions were up, and --min-sessions asks for %s",
+                    UNITS_COUNT(result->sessions_up), UNITS_COUNT(result->sessions.requested),
+                    UNITS_COUNT(result->least_sessions));
     } else if (is_unknown(result)) {
         set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
     } else if (result_lost_at_most(result) > 0) {

@@ -97,6 +97,8 @@ struct config {
     int64_t hold_ns;           /* find-max: how long a level is held */
     int64_t max_time_ns;       /* find-max: the search ends then */
     uint64_t max_memory_bytes; /* find-max: of this machine in use, never more; 0 = all but 10 % */
+    uint64_t max_rows;         /* find-max: the search ends when it wrote so many; 0 = any number */
+    uint64_t max_bytes;        /* find-max: or so many bytes of values; 0 = what is usual */
     int64_t p99_bound_ns;      /* find-max: append p99 that is still good; 0 = none given */
     struct mark marks[CONFIG_MARKS_MAX];
     size_t mark_count;

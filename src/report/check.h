@@ -23,11 +23,14 @@ struct check_report {
     uint64_t fitting;          /* sessions; LIMIT_NONE = no limit was found */
     const struct limit *first; /* that binds; NULL = none */
     const char *failure;       /* why the database was not asked; NULL or "" = it was */
+    bool is_short;             /* they certainly do not fit: the line on stderr says so, and once
+                                  is enough */
     enum exit_code code;
 };
 
-/* The last line: "1 to N sessions; the first limit is ...". */
-void check_conclusion(uint64_t fitting, const struct limit *first, char line[CHECK_LINE_BYTES]);
+/* "1 to N sessions; the first limit is ...", or that so many do not fit and how many do. */
+void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                      char line[CHECK_LINE_BYTES]);
 
 /* At most 80 columns wide. */
 void check_write_text(FILE *stream, const struct check_report *report);

@@ -234,6 +234,7 @@ void csv_files_interval(struct csv *csv, const struct interval *interval)
     csv_count(csv, "churns", counters[RECORDER_CHURNS]);
     csv_count(csv, "refusals", counters[RECORDER_REFUSALS]);
     csv_count(csv, "sessions_without_progress", interval->sessions_without_progress);
+    csv_count(csv, "sessions_reading", interval->sessions_reading);
 }
 
 void csv_files_sample(struct csv *csv, const struct sample *sample)

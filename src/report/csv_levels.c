@@ -59,6 +59,10 @@ void csv_levels_level(struct csv *csv, const struct level *level)
     csv_count_if(csv, "calls_failed", has_hold, level->failed);
     csv_count_if(csv, "rows", has_hold, level->rows);
     csv_decimal_if(csv, "rows_per_s", has_hold, level->rows_per_s, 1);
+    csv_decimal_if(csv, "lowest_rows_per_s", level->lowest_rows_per_s >= 0,
+                   level->lowest_rows_per_s, 1);
+    csv_decimal_if(csv, "highest_rows_per_s", level->highest_rows_per_s >= 0,
+                   level->highest_rows_per_s, 1);
     put_latency(csv, "append", &level->append);
     put_latency(csv, "connect", &level->connect);
     put_resources(csv, level);

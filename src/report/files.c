@@ -155,10 +155,10 @@ static int open_file(struct run_files *files, enum run_file file)
     return 0;
 }
 
-/* A search has levels instead of what sums up a run; a run does not have every histogram. */
+/* A search has levels instead of sessions; a run does not have every histogram. */
 static bool is_wanted(enum run_file file, const struct plan *plan)
 {
-    if (file == FILE_SAMPLES || file == FILE_INTERVALS) {
+    if (file == FILE_SUMMARY || file == FILE_SAMPLES || file == FILE_INTERVALS) {
         return true;
     }
     for (size_t i = 0; i < HGRM_FILES; i++) {
@@ -428,6 +428,7 @@ void run_files_finish_search(struct run_files *files, const struct plan *plan,
                              const struct search *search)
 {
     const locale_t before = uselocale(files->locale);
+    write_summary(files, plan, result);
     if (files->streams[FILE_SEARCH] != NULL) {
         settle(files, FILE_SEARCH,
                report_write_search_json(files->streams[FILE_SEARCH], plan, table, result, search));

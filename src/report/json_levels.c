@@ -48,6 +48,10 @@ static void add_level(struct tree list, const struct level *level)
     tree_count_if(tree, "calls_failed", has_hold, level->failed);
     tree_count_if(tree, "rows", has_hold, level->rows);
     tree_number_if(tree, "rows_per_s", has_hold, level->rows_per_s);
+    tree_number_if(tree, "lowest_rows_per_s", level->lowest_rows_per_s >= 0,
+                   level->lowest_rows_per_s);
+    tree_number_if(tree, "highest_rows_per_s", level->highest_rows_per_s >= 0,
+                   level->highest_rows_per_s);
     add_latency(tree, "append", &level->append);
     add_latency(tree, "connect", &level->connect);
     tree_number_if(tree, "host_cpu_percent", level->host_cpu_percent >= 0, level->host_cpu_percent);
@@ -74,10 +78,17 @@ static void add_bound(struct tree search_tree, const struct search *search)
 
 static void add_knee(struct tree search_tree, const struct search *search)
 {
+    const struct level *best = search_best(search);
     const struct level *knee = search_knee(search);
     struct tree tree = tree_object(search_tree, "knee");
     tree_count_if(tree, "sessions", knee != NULL, knee == NULL ? 0 : knee->sessions);
     tree_number_if(tree, "rows_per_s", knee != NULL, knee == NULL ? 0 : knee->rows_per_s);
+    tree_number_if(tree, "lowest_rows_per_s", knee != NULL && knee->lowest_rows_per_s >= 0,
+                   knee == NULL ? 0 : knee->lowest_rows_per_s);
+    tree_number_if(tree, "highest_rows_per_s", knee != NULL && knee->highest_rows_per_s >= 0,
+                   knee == NULL ? 0 : knee->highest_rows_per_s);
+    tree_count_if(tree, "best_sessions", best != NULL, best == NULL ? 0 : best->sessions);
+    tree_number_if(tree, "best_rows_per_s", best != NULL, best == NULL ? 0 : best->rows_per_s);
 
     const struct level *over = NULL;
     const struct level *within = NULL;
@@ -101,6 +112,13 @@ void json_levels_add(struct tree root, const struct search *search)
     tree_text(tree, "end_note", search->end_note);
     tree_text(tree, "figures_note", search->figures_note);
     tree_number(tree, "hold_s", figures_seconds(search->hold_ns));
+    tree_count_if(tree, "max_rows", search->max_rows > 0, search->max_rows);
+    tree_text(tree, "max_rows_by",
+              search->max_rows == 0       ? NULL
+              : search->is_bound_by_bytes ? "max_bytes"
+                                          : "max_rows");
+    tree_number_if(tree, "row_bytes", search->row_bytes > 0, search->row_bytes);
+    tree_text(tree, "removal", search->removal);
     add_bound(tree, search);
     add_knee(tree, search);
     tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0,

@@ -12,9 +12,11 @@ enum {
     WHERE_COLUMNS = 18 /* what is left of a line */
 };
 
-void check_conclusion(uint64_t fitting, const struct limit *first, char line[CHECK_LINE_BYTES])
+void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                      char line[CHECK_LINE_BYTES])
 {
     char count[UNITS_TEXT_BYTES];
+    char asked[UNITS_TEXT_BYTES];
     if (first == NULL || fitting == LIMIT_NONE) {
         snprintf(line, CHECK_LINE_BYTES, "no limit was found");
         return;
@@ -22,6 +24,10 @@ void check_conclusion(uint64_t fitting, const struct limit *first, char line[CHE
     size_t used;
     if (fitting == 0) {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "no session fits");
+    } else if (fitting < sessions && !first->is_estimate) {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "%s sessions do not fit, %s do",
+                                units_format_count(sessions, asked),
+                                units_format_count(fitting, count));
     } else {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "1 to %s%s session%s",
                                 first->is_estimate ? "about " : "",
@@ -119,8 +125,11 @@ void check_write_text(FILE *stream, const struct check_report *report)
     write_side(stream, report, LIMIT_CLIENT);
     write_side(stream, report, LIMIT_SERVER);
     write_side(stream, report, LIMIT_DATABASE);
+    if (report->is_short) {
+        return;
+    }
     char line[CHECK_LINE_BYTES];
-    check_conclusion(report->fitting, report->first, line);
+    check_conclusion(report->sessions, report->fitting, report->first, line);
     fputc('\n', stream);
     screen_add_wrapped(stream, "", 0, line);
 }

@@ -110,6 +110,15 @@ static void add_end(FILE *stream, const struct search *search)
     case SEARCH_MEMORY:
         snprintf(text, sizeof text, "by --max-memory, not by the server: %s", search->end_note);
         break;
+    case SEARCH_ROWS: {
+        char rows[UNITS_TEXT_BYTES];
+        snprintf(text, sizeof text,
+                 "by --max-%s, not by the server: %s rows are written; give more, or a "
+                 "smaller --batch",
+                 search->is_bound_by_bytes ? "bytes" : "rows",
+                 units_format_count(search->max_rows, rows));
+        break;
+    }
     case SEARCH_TIME:
         snprintf(text, sizeof text, "by --max-time, not by the server");
         break;
@@ -131,10 +140,15 @@ static void add_answer(FILE *stream, const struct search *search, const struct f
     char count[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
     char failure[TEXT_LEVELS_BYTES];
-    snprintf(text, sizeof text, "%s%s %s, each appending all the time; levels of %.3g s",
+    bool is_shortened = false;
+    for (size_t i = 0; i < search->count; i++) {
+        is_shortened |=
+            search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
+    }
+    snprintf(text, sizeof text, "%s%s %s, each appending all the time; levels of %s%.3g s",
              search->failed == 0 && search->held > 0 ? "at least " : "",
              units_format_count(search->held, count), plural(search->held, "session", "sessions"),
-             figures_seconds(search->hold_ns));
+             is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     screen_add_wrapped(stream, "Held", LABEL, search->held > 0 ? text : "no level");
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
@@ -167,9 +181,25 @@ static void add_knee(FILE *stream, const struct search *search)
     char rows[UNITS_TEXT_BYTES];
     char p99[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
-    snprintf(text, sizeof text, "most rows/s with %s sessions: %s, append p99 %s",
-             units_format_count(knee->sessions, sessions), format_rows(knee->rows_per_s, rows),
-             units_format_ns(knee->append.p99_ns, p99));
+    const struct level *best = search_best(search);
+    size_t used = (size_t)snprintf(
+        text, sizeof text, "%s %s: %s rows/s", units_format_count(knee->sessions, sessions),
+        plural(knee->sessions, "session", "sessions"), format_rows(knee->rows_per_s, rows));
+    if (knee->lowest_rows_per_s >= 0) {
+        char low[UNITS_TEXT_BYTES];
+        used += (size_t)snprintf(text + used, sizeof text - used, " (%s to %s)",
+                                 format_rows(knee->lowest_rows_per_s, low),
+                                 format_rows(knee->highest_rows_per_s, rows));
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, ", append p99 %s; ",
+                             units_format_ns(knee->append.p99_ns, p99));
+    if (best == knee) {
+        snprintf(text + used, sizeof text - used, "no other number has more rows/s");
+    } else {
+        snprintf(text + used, sizeof text - used,
+                 "the fewest within %.0f %% of the best, %s with %s", 100 * SEARCH_KNEE_SHARE,
+                 format_rows(best->rows_per_s, rows), units_format_count(best->sessions, sessions));
+    }
     screen_add_wrapped(stream, "Knee", LABEL, text);
 }
 
@@ -230,6 +260,19 @@ static void add_target(FILE *stream, const struct plan *plan, const struct resul
     }
     if (search->figures_note[0] != '\0') {
         screen_add_wrapped(stream, "Note", LABEL, search->figures_note);
+    }
+}
+
+static void add_written(FILE *stream, const struct result *result, const struct search *search)
+{
+    char rows[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES], text[SCREEN_TEXT_BYTES];
+    const uint64_t written = result->rows.acknowledged;
+    if (search->removal[0] != '\0') {
+        snprintf(text, sizeof text, "%s rows, %s of values; they stay: %s",
+                 units_format_count(written, rows),
+                 units_format_bytes((uint64_t)((double)written * search->row_bytes), bytes),
+                 search->removal);
+        screen_add_wrapped(stream, "Written", LABEL, text);
     }
 }
 
@@ -298,6 +341,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     write_levels(stream, search);
     text_ledger_add(stream, result);
+    add_written(stream, result, search);
     if (shortage[0] != '\0') {
         screen_add_wrapped(stream, "SHORT", LABEL, shortage);
     }

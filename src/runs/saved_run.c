@@ -54,9 +54,11 @@ static enum status read_tables(struct saved_run *run, struct error *error)
         struct csv_table *table;
     } files[] = {{"summary.csv", &run->summary},
                  {"intervals.csv", &run->intervals},
-                 {"samples.csv", &run->samples}};
+                 {"samples.csv", &run->samples},
+                 {"levels.csv", &run->levels}};
+    const size_t count = sizeof files / sizeof files[0] - (run->is_search ? 0 : 1);
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         char path[SAVED_RUN_PATH_BYTES + 16];
         status = path_of(run->folder, files[i].file, path, sizeof path, error);
         if (status == STATUS_OK) {
@@ -86,6 +88,10 @@ enum status saved_run_read(struct saved_run *run, const char *folder, struct err
     char path[SAVED_RUN_PATH_BYTES + 16];
     enum status status = path_of(run->folder, "run.json", path, sizeof path, error);
     if (status == STATUS_OK && access(path, R_OK) != 0) {
+        run->is_search = true;
+        status = path_of(run->folder, "find-max.json", path, sizeof path, error);
+    }
+    if (status == STATUS_OK && access(path, R_OK) != 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "'%s' is no folder of a finished run: it has no run.json", folder);
         status = STATUS_REJECTED;
@@ -108,6 +114,7 @@ void saved_run_free(struct saved_run *run)
     csv_table_free(&run->summary);
     csv_table_free(&run->intervals);
     csv_table_free(&run->samples);
+    csv_table_free(&run->levels);
     *run = (struct saved_run){0};
 }
 

@@ -22,6 +22,8 @@ struct saved_run {
     char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
+    bool is_search;                    /* of find-max: its json is find-max.json */
+    struct csv_table levels;           /* a row a level of a search; else empty */
     struct csv_table intervals;        /* a row an interval of about a second */
     struct csv_table samples;          /* a row a sample of CPU and memory */
 };
@@ -29,8 +31,8 @@ struct saved_run {
 /* True when the folder has a run.json. */
 bool saved_run_is_there(const char *folder);
 
-/* Reads the files of a run. REJECTED: *error has the file and what is wrong with it; *run owns
- * nothing. */
+/* Reads the files of a run, or of a search. REJECTED: *error has the file and what is wrong with
+ * it; *run owns nothing. */
 enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error);
 void saved_run_free(struct saved_run *run);
 

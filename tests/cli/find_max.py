@@ -9,7 +9,7 @@ import harness
 class Search(harness.Run):
     """The files of a search."""
 
-    FILES = ("levels.csv", "samples.csv", "intervals.csv", "find-max.json")
+    FILES = ("summary.csv", "levels.csv", "samples.csv", "intervals.csv", "find-max.json")
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)

@@ -131,7 +131,8 @@ class Sweeping:
             own = self.check_run(folder, run["exit_code"]).table("summary.csv")[0]
             self.assertEqual({key: row[key] for key in own}, own)
             self.assertEqual(own["sessions"], str(run["sessions"]))
-            self.assertEqual(own["rows_planned"], str(run["records"]))
+            if own["stop_reason"] != "duration":
+                self.assertEqual(own["rows_planned"], str(run["records"]))
         else:
             self.assertEqual(run["state"], "failed")
 

@@ -32,6 +32,22 @@ class Bounds(harness.Case, Searching):
         self.assertIsNone(search.search["failed"])
         self.assertRegex(ended.out, r"(?m)^Stopped +by --max-time, not by the server")
 
+    def test_rows(self):
+        ended, search = self.find_max("null:", "--hold", "30s", "--max-rows", 50000, "--quiet",
+                                      code=1)
+        self.assertEqual((search.search["end"], search.search["max_rows"]), ("rows", 50000))
+        self.assertGreaterEqual(search.rows["acknowledged"], 50000)
+        self.assertRegex(ended.out, r"(?m)^Stopped +by --max-rows, not by the server: 50,000 rows")
+        self.assertIsNone(search.search["removal"])
+        self.assertNotIn("Written", ended.out)
+
+    def test_bytes(self):
+        _, search = self.find_max("null:", "--hold", "30s", "--max-rows", "100G", "--max-bytes",
+                                  "1M", code=1)
+        self.assertEqual(search.search["max_rows_by"], "max_bytes")
+        bytes_written = search.search["max_rows"] * search.search["row_bytes"]
+        self.assertTrue(0 <= bytes_written - 2 ** 20 <= 2 * search.search["row_bytes"])
+
     def test_memory(self):
         """Less than any machine has in use: no session is started."""
         ended, search = self.find_max("null:", *HOLD, "--max-memory", "1M", code=3)
@@ -43,8 +59,15 @@ class Bounds(harness.Case, Searching):
         ended, search = self.find_max("null:", *HOLD, "--first", 2, "--max-sessions", 4,
                                       "--p99", "1h")
         knee = search.search["knee"]
-        self.assertEqual(knee["rows_per_s"], max(level["rows_per_s"] for level in search.levels))
-        self.assertEqual(knee["rows_per_s"], search.level(knee["sessions"])["rows_per_s"])
+        best = max(level["rows_per_s"] for level in search.levels)
+        self.assertEqual(knee["best_rows_per_s"], best)
+        self.assertEqual(search.level(knee["best_sessions"])["rows_per_s"], best)
+        near = [level for level in search.levels if level["rows_per_s"] >= 0.95 * best]
+        fewest = min(near, key=lambda level: level["sessions"])
+        self.assertEqual((knee["sessions"], knee["rows_per_s"]),
+                         (fewest["sessions"], fewest["rows_per_s"]))
+        self.assertLessEqual(knee["lowest_rows_per_s"], knee["highest_rows_per_s"])
+        self.assertRegex(ended.out, r"(?m)^Knee +\d sessions: [\d,]+ rows/s \([\d,]+ to [\d,]+\)")
         self.assertEqual(search.search["p99"], {"bound_ms": 3_600_000.0, "sessions_within": 4,
                                                 "sessions_over": None})
         self.assertRegex(ended.out, r"stayed within .* at every level")
@@ -61,6 +84,12 @@ class Embedded(harness.Case, Searching):
         self.assertEqual(search.search["held"], 4)
         self.assertEqual(search.verification["lost"], 0)
         self.assertEqual(search.verification["rows_after"], search.rows["acknowledged"])
+        self.assertRegex(ended.err, r"^up to [\d,]+ rows \(--max-bytes\), 2048 MiB of values, will "
+                                    "be written to syslog_table, and stay\n")
+        rows = f"{search.rows['acknowledged']:,}"
+        self.assertRegex(" ".join(ended.out.split()),
+                         rf"Written {rows} rows, [\d.]+ [KM]iB of values; they stay: remove ")
+        self.assertEqual(search.search["removal"], f"remove {search.folder}")
 
     def test_json(self):
         ended, search = self.find_max("null:", *HOLD, "--max-sessions", 2, "--first", 1, "--json",
@@ -132,7 +161,9 @@ class Refused(harness.Case):
                  r"--hold \(20\.0 s\) is longer than --max-time \(10\.0 s\)"),
                 (["--max-time", "4"], r"--hold \(5\.00 s\) is longer than --max-time \(4\.00 s\)"),
                 (["--first", "0"], "--first"),
-                (["--rate", "5"], "--rate is no option of"),
+                (["--max-rows", "0"], "--max-rows"),
+                (["--max-bytes", "many"], "--max-bytes 'many'.*size"),
+                (["--rate", "5"], "--rate is no option of 'append find-max"),
                 (["10", "20"], "too many operands")):
             with self.subTest(arguments=arguments):
                 self.refused("find-max", "null:", *arguments, code=2, pattern=pattern)

@@ -34,6 +34,22 @@ class Limits(harness.Case, Searching):
         for key in ("server_memory_bytes", "server_cpu_percent", "client_memory_bytes"):
             self.assertTrue(any(level[key] is not None for level in search.levels), key)
 
+    def test_how_to_be_rid_of_the_rows(self):
+        """What the report says of it works, and takes nothing else away."""
+        server = PrivateServer(self)
+        options = (*HOLD, "--first", 2, "--max-sessions", 2)
+        left = []
+        for kept in (0, 100):
+            if kept > 0:
+                self.run_append(2, kept, server.url)
+            _, search = self.find_max(server.url, *options)
+            harness.psql(server.superuser_url, search.search["removal"])
+            left.append(harness.psql(server.superuser_url,
+                                     "select to_regclass('syslog_table') is not null"))
+        self.assertEqual(left, ["f", "t"])
+        count = harness.psql(server.superuser_url, "select count(*) from syslog_table")
+        self.assertEqual(int(count), 100)
+
     def test_limit_below_the_first_level(self):
         server = PrivateServer(self, max_connections=12)
         ended, search = self.find_max(server.url, *HOLD, "--first", 100)

@@ -391,5 +391,25 @@ class Report(harness.Case):
             self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
 
 
+class Search(harness.Case):
+    def test_a_search(self):
+        """Text, PNG, page and JSON, as of a run."""
+        out = self.out()
+        self.append("find-max", "null:", "--hold", "200ms", "--first", 2, "--max-sessions", 8,
+                    "--out", out)
+        text = self.append("report", out, "--text").out
+        self.assertIn("find-max: 8 sessions held", text)
+        for title in ("Rows per second", "Append latency", "CPU"):
+            self.assertIn(f"{title} against sessions", text)
+        ended = self.append("report", out, "--png", "--json")
+        charts = json.loads(ended.out)["runs"][0]["charts"]
+        self.assertLessEqual({"levels-rows", "levels-append"}, {chart["name"] for chart in charts})
+        self.assertTrue((out / "report-levels-rows.png").read_bytes().startswith(b"\x89PNG"))
+        page = (out / "report.html").read_text()
+        for words in ("find-max: 8 sessions held", "<h3>Levels</h3>", "<svg"):
+            self.assertIn(words, page)
+        self.refused("compare", out, out, code=2, pattern="is a search of find-max")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,5 +1,6 @@
 """Whole runs on SQLite, held against what Python's own sqlite3 finds in the file."""
 
+import contextlib
 import sqlite3
 
 import harness
@@ -143,6 +144,17 @@ class Sqlite(harness.Case):
         self.assertEqual(run.sessions["finished"], 4)
         self.assertEqual(run.json["counters"]["churns"], 8)
         self.assertEqual(run.verification["rows_after"], 2000)
+
+    def test_a_standstill_of_rejected_rows(self):
+        """A session of which no row was acknowledged was without one all its time."""
+        with contextlib.closing(sqlite3.connect(self.folder / "r.db")) as database:
+            database.execute("create table refusing (a integer check (a is null and a is not null))")
+        _, run = self.run_append("2", "400", f"sqlite:{self.folder / 'r.db'}", "--table",
+                                 "refusing", code=1)
+        self.assertEqual(run.rows["rejected"], 400)
+        for row in run.table("sessions.csv"):
+            self.assertGreater(float(row["longest_gap_ms"]), 0)
+            self.assertLessEqual(float(row["longest_gap_ms"]), 1e3 * run.json["times"]["append_s"])
 
 
 if __name__ == "__main__":

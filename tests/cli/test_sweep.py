@@ -78,6 +78,16 @@ class Tables(harness.Case, Sweeping):
                           "--idle=1", "--values=n4=1..5, host=a|b", "--skip-columns=msg"])
         self.assertNotIn("msg", [column["name"] for column in run.json["table"]["columns"]])
 
+    def test_rows_or_a_duration(self):
+        """Whichever comes first, for each run."""
+        _, sweep = self.sweep("--sessions", "1", "--records", "100,100G", "null:", "--batch", "10",
+                              "--rate", "1000", "--duration", "1")
+        self.assertEqual([(run["state"], run["exit_code"]) for run in sweep.runs], [("done", 0)] * 2)
+        short, timed = sweep.rows
+        self.assertEqual(short["rows_acknowledged"], "100")
+        self.assertEqual(timed["rows_acknowledged"], timed["rows_planned"])
+        self.assertLess(int(timed["rows_planned"]), 100_000_000_000)
+
     def test_name_of_the_folder(self):
         self.append("sweep", *QUICK, "null:")
         folders = list((self.folder / "append-runs").iterdir())

@@ -81,6 +81,8 @@ static void check_ranges(const struct config *config)
     check_range((uint64_t)config->max_time_ns, 1, (uint64_t)(30 * day));
     check_range((uint64_t)config->p99_bound_ns, 0, (uint64_t)day);
     check_range(config->max_memory_bytes, 0, UINT64_C(1) << 50);
+    check_range(config->max_rows, 0, PLAN_RECORDS_MAX);
+    check_range(config->max_bytes, 0, UINT64_C(1) << 50);
     check_range(config->stack_bytes, 0, UINT64_C(1) << 30);
     check_range(config->read_mode, READ_COUNT, READ_QUERY);
     fuzz_require((config->read_mode == READ_QUERY) <= (config->read_sql != NULL),

@@ -79,7 +79,7 @@ static void test_other_ticks(void **state)
     assert_true(axis.low < 7 && axis.high > 7);
 
     axis_fit_log_time(&axis, 3e-5, 4e4);
-    assert_labels(&axis, "1 µs 100 µs 10 ms 1 s");
+    assert_labels(&axis, "1 us 100 us 10 ms 1 s");
     axis_fit_log_time(&axis, 300, 6000);
     assert_labels(&axis, "200 ms 500 ms 1 s 2 s 5 s 10 s");
 

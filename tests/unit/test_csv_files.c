@@ -95,6 +95,7 @@ static void test_interval_row(void **state)
         .append_p99_ns = 2500000,
         .append_max_ns = 2500001,
         .sessions_without_progress = 21,
+        .sessions_reading = 22,
     };
     interval.counters[RECORDER_CONNECTIONS_LOST] = 5;
     interval.counters[RECORDER_RECONNECTS] = 3;
@@ -119,9 +120,9 @@ static void test_interval_row(void **state)
                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
                  "append_p50_ms,append_p99_ms,append_max_ms,count_p50_ms,count_p99_ms,"
                  "count_max_ms,connections_lost,reconnects,reconnects_failed,churns,"
-                 "refusals,sessions_without_progress\r\n"
+                 "refusals,sessions_without_progress,sessions_reading\r\n"
                  "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,5,3,10,8,"
-                 "0,21\r\n");
+                 "0,21,22\r\n");
 }
 
 /* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */

@@ -4,6 +4,7 @@
 
 #include "unit/unit.h"
 
+#include "limits/evidence.h"
 #include "limits/evidence_cause.h"
 #include "limits/evidence_counters.h"
 #include "limits/evidence_name.h"
@@ -225,7 +226,15 @@ static void test_tries_are_not_sessions(void **state)
     add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Too many connections");
     add_setting("max_connections", 100, 1);
     const struct finding *finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
-    check_says(finding, "; 100 were allowed before the run");
+    check_says(finding, "; 100 allowed before the run");
+    assert_true(evidence_lacks_settings(&result));
+    struct server_limits after = server;
+    after.sessions[0].allowed = 12;
+    facts.server_after = &after;
+    finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
+    check_says(finding, "; 12 allowed after the run");
+    result.causes.entries[0].phase = CAUSE_CONNECT;
+    assert_false(evidence_lacks_settings(&result));
 }
 
 static void test_settings(void **state)

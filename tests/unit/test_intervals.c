@@ -70,6 +70,11 @@ static void test_without_progress(void **state)
     recorder_end_work(recorder, 0); /* that it has done its share is no standstill */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
+    recorder_note_reading(recorder, 1, true); /* nor is a long read */
+    const struct interval interval = take();
+    assert_int_equal(interval.sessions_working, SESSIONS - 1);
+    assert_int_equal(interval.sessions_reading, 1);
+    assert_int_equal(interval.sessions_without_progress, SESSIONS - 2);
     recorder_end_work(recorder, 1);
     recorder_end_work(recorder, 2);
     assert_int_equal(take().sessions_without_progress, 0);

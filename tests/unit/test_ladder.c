@@ -199,8 +199,9 @@ static void search(struct ladder_config config, unsigned bound, struct outcome *
     struct generator *generator = NULL;
     struct hold_samples samples;
     struct recorder *recorder = recorder_create(4);
-    *outcome = (struct outcome){.search = {.bound = bound, .hold_ns = config.hold_ns},
-                                .result = calloc(1, sizeof *outcome->result)};
+    *outcome = (struct outcome){
+        .search = {.bound = bound, .hold_ns = config.hold_ns, .max_rows = config.max_rows},
+        .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
     assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
@@ -252,7 +253,7 @@ static void finish(struct outcome *outcome)
         if (level->outcome == LEVEL_HELD) {
             assert_int_equal(level->up, level->sessions);
             assert_true(level->rows >= 2 * (uint64_t)level->sessions);
-            assert_true(level->hold_ns >= search->hold_ns);
+            assert_true(level->hold_ns >= (search->max_rows > 0 ? MONO_NS_PER_S : search->hold_ns));
         }
     }
     assert_int_equal(outcome->shortages, failed);
@@ -410,6 +411,24 @@ static void test_time_is_over(void **state)
     finish(&outcome);
 }
 
+/* At most 20 rows a ms: an append takes 1 ms. */
+static void test_rows_are_over(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    config.hold_ns = 60 * MONO_NS_PER_S;
+    config.max_rows = 40000;
+    search(config, BOUND, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_ROWS);
+    assert_true(outcome.result->rows.acknowledged >= config.max_rows);
+    const struct level *level = &outcome.search.levels[0];
+    assert_int_equal(level->outcome, LEVEL_HELD);
+    assert_true(level->hold_ns >= MONO_NS_PER_S && level->hold_ns < config.hold_ns);
+    assert_true(level->rows >= config.max_rows / 8 - 2 * BOUND);
+    finish(&outcome);
+}
+
 static void test_memory_is_over(void **state)
 {
     (void)state;
@@ -435,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_sessions_without_progress),
         cmocka_unit_test(test_a_session_that_is_cut),
         cmocka_unit_test(test_time_is_over),
+        cmocka_unit_test(test_rows_are_over),
         cmocka_unit_test(test_memory_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

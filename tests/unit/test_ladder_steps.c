@@ -114,6 +114,16 @@ static void test_reading_a_search(void **state)
     }
     assert_int_equal(search.held, 31);
     assert_int_equal(search_knee(&search)->sessions, 20);
+    assert_ptr_equal(search_best(&search), search_knee(&search));
+    /* fewer sessions with as many rows/s, but for noise; a tenth less is no noise */
+    search.levels[3].rows_per_s = 143;
+    search.levels[3].sessions = 19;
+    search.levels[5].rows_per_s = 135;
+    search.levels[5].sessions = 18;
+    assert_int_equal(search_best(&search)->sessions, 20);
+    assert_int_equal(search_knee(&search)->sessions, 19);
+    search.levels[3].sessions = 30;
+    search.levels[5].sessions = 31;
     const struct level *over = NULL;
     const struct level *within = NULL;
     search_p99(&search, &over, &within);

@@ -267,17 +267,20 @@ static void test_conclusion(void **state)
     (void)state;
     char line[CHECK_LINE_BYTES];
     struct limit limit = {.side = LIMIT_CLIENT, .name = "RLIMIT_NPROC", .where = "ulimit -u"};
-    check_conclusion(1234, &limit, line);
+    check_conclusion(10, 1234, &limit, line);
     assert_string_equal(line,
                         "1 to 1,234 sessions; the first limit is RLIMIT_NPROC (client, ulimit -u)");
-    check_conclusion(0, &limit, line);
+    check_conclusion(5000, 1234, &limit, line);
+    assert_string_equal(line, "5,000 sessions do not fit, 1,234 do; the first limit is "
+                              "RLIMIT_NPROC (client, ulimit -u)");
+    check_conclusion(10, 0, &limit, line);
     assert_string_equal(line,
                         "no session fits; the first limit is RLIMIT_NPROC (client, ulimit -u)");
     limit.is_estimate = true;
-    check_conclusion(50, &limit, line);
+    check_conclusion(100, 50, &limit, line);
     assert_string_equal(
         line, "1 to about 50 sessions; the first limit is RLIMIT_NPROC (client, an estimate)");
-    check_conclusion(LIMIT_NONE, NULL, line);
+    check_conclusion(10, LIMIT_NONE, NULL, line);
     assert_string_equal(line, "no limit was found");
 }
 

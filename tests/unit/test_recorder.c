@@ -149,25 +149,35 @@ static void any_number_of_shards_will_do(void **state)
 static void who_stands_still_is_counted(void **state)
 {
     (void)state;
+    uint64_t reading;
     struct recorder *recorder = recorder_create(2);
     assert_non_null(recorder);
-    assert_int_equal(recorder_count_stalled(recorder, 100), 0); /* nobody is watched yet */
+    assert_int_equal(recorder_count_stalled(recorder, 100, &reading),
+                     0); /* nobody is watched yet */
     assert_true(recorder_watch(recorder, 6));
-    assert_int_equal(recorder_count_stalled(recorder, 100), 0);
+    assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 0);
     for (unsigned i = 0; i < 5; i++) {
         recorder_begin_work(recorder, i, i < 4 ? 100 : 150);
     }
-    assert_int_equal(recorder_count_stalled(recorder, 99), 0); /* not all the time */
-    assert_int_equal(recorder_count_stalled(recorder, 100), 4);
-    assert_int_equal(recorder_count_stalled(recorder, 150), 5);
+    assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0); /* not all the time */
+    assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 4);
+    assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 5);
     recorder_note_progress(recorder, 1, 160);
     recorder_note_progress(recorder, 2, 149);
-    assert_int_equal(recorder_count_stalled(recorder, 100), 2);
-    assert_int_equal(recorder_count_stalled(recorder, 150), 4);
+    assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 2);
+    assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 4);
     recorder_end_work(recorder, 0);
     recorder_end_work(recorder, 1);
-    assert_int_equal(recorder_count_stalled(recorder, 150), 3);
-    assert_int_equal(recorder_count_stalled(recorder, 200), 3);
+    assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 3);
+    assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
+    assert_int_equal(reading, 0);
+    recorder_note_reading(recorder, 2, true);
+    recorder_note_reading(recorder, 1, true); /* it has ended its work */
+    assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
+    assert_int_equal(reading, 1);
+    recorder_note_reading(recorder, 2, false);
+    recorder_count_stalled(recorder, 200, &reading);
+    assert_int_equal(reading, 0);
     recorder_destroy(recorder);
 }
 

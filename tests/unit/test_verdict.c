@@ -356,7 +356,7 @@ static void test_connections_had_again(void **state)
     r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
     r->totals.counters[RECORDER_RECONNECTS] = 7;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
-           "7 connections were lost and had again; 1000 of 1000 rows");
+           "7 connections were lost and had again; 1,000 of 1,000 rows");
     r->rows.acknowledged = 300;
     r->rows.in_doubt = 700;
     add_cause(r, CAUSE_RECONNECT, "refused");
