@@ -80,6 +80,7 @@ struct server_limits {
     unsigned tasks_per_session; /* processes or threads that the server has for each session of its
                                    own; 0 = sessions share them */
     unsigned files_per_session; /* descriptors that its listening process keeps for each */
+    bool is_pooled;             /* a pooler listens in front of it, whose limits it does not know */
 };
 
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */

@@ -99,7 +99,8 @@ void mariadb_interrupt(struct adapter_conn *conn);
 struct mariadb_options {
     const char *host;
     const char *socket;
-    bool needs_tls; /* a connection without it is of no use */
+    bool needs_tls;   /* a connection without it is of no use */
+    bool may_use_tls; /* as far as is known before option files are read */
     char socket_path[256];
 };
 

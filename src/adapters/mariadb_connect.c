@@ -2,7 +2,6 @@
 #include "adapters/mariadb_conn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -34,16 +33,8 @@ struct connecting {
  * socket, and only the thread says for whom it waits. */
 static _Thread_local struct connecting *connecting;
 
-static void set_blocking(int sock, bool is_blocking)
-{
-    const int flags = fcntl(sock, F_GETFL);
-    fcntl(sock, F_SETFL, is_blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
-}
-
-/* OpenSSL reads by itself: unless it finds the socket non-blocking, it waits by itself, too. */
 static int wait_by(struct connecting *attempt, struct pollfd *wanted)
 {
-    set_blocking(wanted->fd, false);
     const int ready = deadline_wait(wanted, &attempt->left, attempt->target->is_cancelled);
     attempt->was_cancelled |= ready == DEADLINE_WAIT_CANCELLED;
     attempt->has_timed_out |= ready == 0;
@@ -188,6 +179,39 @@ static enum status check_schema(const struct target *target, struct error *error
     return STATUS_FATAL;
 }
 
+static enum status connect_and_settle(struct adapter_conn *conn, const struct target *target,
+                                      const struct mariadb_options *options, struct error *error)
+{
+    if (mysql_real_connect(&conn->mysql, options->host, target->user, target->password,
+                           target->database, target->port, options->socket,
+                           CLIENT_MULTI_STATEMENTS) == NULL) {
+        return mariadb_connect_error(conn, error);
+    }
+    return settle(conn, target, options, error);
+}
+
+/* OpenSSL waits by itself, as often as there is a byte. */
+static enum status connect_watched(struct adapter_conn *conn, struct connecting *attempt,
+                                   const struct mariadb_options *options, struct error *error)
+{
+    const struct target *target = attempt->target;
+    struct client_socket socket;
+    struct deadline deadline;
+    client_socket_init(&socket);
+    enum status status =
+        deadline_begin(&deadline, &socket, target->connect_timeout_s, target->is_cancelled, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    client_socket_watch(&socket);
+    status = connect_and_settle(conn, target, options, error);
+    client_socket_unwatch();
+    const enum deadline_result kept = deadline_end(&deadline);
+    attempt->was_cancelled |= kept == DEADLINE_CANCELLED;
+    attempt->has_timed_out |= kept == DEADLINE_PASSED;
+    return kept == DEADLINE_KEPT ? status : STATUS_LOST;
+}
+
 static enum status connect_to(struct adapter_conn *conn, const struct target *target,
                               struct error *error)
 {
@@ -205,12 +229,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     mariadb_load_install(mysql, conn->method == MARIADB_LOAD);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    if (mysql_real_connect(mysql, options.host, target->user, target->password, target->database,
-                           target->port, options.socket, CLIENT_MULTI_STATEMENTS) == NULL) {
-        status = mariadb_connect_error(conn, &failure);
-    } else {
-        status = settle(conn, target, &options, &failure);
-    }
+    status = options.may_use_tls ? connect_watched(conn, &attempt, &options, &failure)
+                                 : connect_and_settle(conn, target, &options, &failure);
     connecting = NULL;
     if (status != STATUS_OK) {
         if (attempt.has_timed_out || attempt.was_cancelled) {
@@ -219,7 +239,6 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         *error = failure;
         return status;
     }
-    set_blocking(mysql_get_socket(mysql), true);
     /* told to the server by now, and 8 KiB */
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
     if (options.socket == NULL) {

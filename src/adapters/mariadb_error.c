@@ -207,10 +207,34 @@ static void make_equal(char *text)
     cut_value(text, " value", ": '", "' for column");
 }
 
-static void copy_message(char *text, size_t size, const char *message)
+/* Which right is missing, or how a password is given. */
+static void write_hint(unsigned number, const char *message, char *hint, size_t size)
 {
+    char right[40], user[100], table[100];
+    if (number == 1698 || (number == 1045 && strstr(message, "(using password: NO)") != NULL)) {
+        snprintf(hint, size,
+                 ": give a password in a file (--password-file FILE), in APPEND_PASSWORD, or as "
+                 "the client library has it (~/.my.cnf)");
+    } else if (number == 1142 && sscanf(message,
+                                        "%39[A-Z ] command denied to user %99s for table "
+                                        "%99[^\n]",
+                                        right, user, table) == 3) {
+        snprintf(hint, size, ": GRANT %s ON %s TO %s", right, table, user);
+    } else if (number == 1044 &&
+               sscanf(message, "Access denied for user %99s to database '%99[^']'", user, table) ==
+                   2) {
+        snprintf(hint, size, ": GRANT SELECT, INSERT, CREATE, DROP ON `%s`.* TO %s", table, user);
+    }
+}
+
+static void copy_message(char *text, size_t size, unsigned number, const char *message)
+{
+    char hint[260] = "";
+    write_hint(number, message, hint, sizeof hint);
     snprintf(text, size, "%s", message);
     make_equal(text);
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s", hint);
 }
 
 /* Connector/C puts the number of the system's error at the end: `(111)`, `system error: 110`. */
@@ -272,7 +296,7 @@ enum status mariadb_connect_error(struct adapter_conn *conn, struct error *error
         /* before its greeting a server sends no SQLSTATE, behind it this one: one cause, not two */
         sqlstate = "08004";
     }
-    copy_message(text, sizeof text, message);
+    copy_message(text, sizeof text, number, message);
     conn->is_lost = true;
     error_set(error, meaning.kind, (int)meaning.number, sqlstate, "%s", text);
     return meaning.status;
@@ -318,7 +342,7 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
         sqlstate = NULL;
         message = "the server's answer makes no sense";
     }
-    copy_message(text, sizeof text, remedy(number) != NULL ? remedy(number) : message);
+    copy_message(text, sizeof text, number, remedy(number) != NULL ? remedy(number) : message);
     error_set(error, meaning.kind, (int)number, sqlstate, "%s", text);
     if (mysql_get_socket(&conn->mysql) < 0) {
         atomic_store(&conn->sock, -1);
@@ -353,7 +377,7 @@ enum status mariadb_warning_error(unsigned number, const char *message, struct e
     for (size_t i = 0; i < COUNT_OF(states); i++) {
         sqlstate = states[i].number == number ? states[i].sqlstate : sqlstate;
     }
-    copy_message(text, sizeof text, message);
+    copy_message(text, sizeof text, number, message);
     error_set(error, ERROR_DATA, (int)number, sqlstate, "%s", text);
     return STATUS_REJECTED;
 }

@@ -63,6 +63,7 @@ static enum status set_parameter(MYSQL *mysql, const struct url_parameter *param
     } files[] = {{"ssl-ca", MYSQL_OPT_SSL_CA},
                  {"ssl-cert", MYSQL_OPT_SSL_CERT},
                  {"ssl-key", MYSQL_OPT_SSL_KEY}};
+    options->may_use_tls |= strncmp(parameter->key, "ssl", 3) == 0;
     if (strcmp(parameter->key, "ssl") == 0) {
         return set_tls(mysql, parameter->value, options, error);
     }
@@ -105,7 +106,11 @@ enum status mariadb_set_options(MYSQL *mysql, const struct target *target,
     const unsigned timeout_s = 1;
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
 
+    enum {
+        TLS_BY_DEFAULT = 30400 /* of Connector/C */
+    };
     memset(options, 0, sizeof *options);
+    options->may_use_tls = mysql_get_client_version() >= TLS_BY_DEFAULT;
     mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "append");
     mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);

@@ -30,6 +30,7 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
+    conn->uses_insert |= table->has_no_bulk_path;
     const enum status status = conn->uses_insert ? postgresql_insert_open(conn, table, error)
                                                  : postgresql_copy_open(conn, table, error);
     conn->is_append_open = status == STATUS_OK;
@@ -67,7 +68,8 @@ static bool write_count(struct buffer *sql, const struct table *table, struct er
 }
 
 /* The first count of a connection may be its only one, so it is sent in one round trip, unprepared;
- * the second one prepares it for all further ones. */
+ * the second one prepares it for all further ones. A pooler may have prepared it in another
+ * session. */
 static enum status send_count(struct adapter_conn *conn, const struct table *table, int *was_sent,
                               struct error *error)
 {
@@ -82,7 +84,7 @@ static enum status send_count(struct adapter_conn *conn, const struct table *tab
         return STATUS_FATAL;
     }
     enum status status = STATUS_OK;
-    if (conn->count_table != table) {
+    if (conn->count_table != table || table->is_pooled) {
         conn->count_table = table;
         conn->is_count_prepared = false;
         *was_sent =
@@ -163,10 +165,13 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
                                  struct error *error)
 {
     PGresult *result = NULL;
-    const enum status status = postgresql_finish(
-        conn, PQsendQuery(conn->connection, limit_sql_postgresql), &result, error);
 
     memset(limits, 0, sizeof *limits);
+    enum status status = postgresql_find_pooler(conn, error);
+    if (status == STATUS_OK) {
+        status = postgresql_finish(conn, PQsendQuery(conn->connection, limit_sql_postgresql),
+                                   &result, error);
+    }
     if (status == STATUS_OK) {
         const char *version = PQparameterStatus(conn->connection, "server_version");
         snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
@@ -179,6 +184,13 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
             limit_sql_add(limits, values);
         }
         limit_sql_conclude_postgresql(limits);
+        if (conn->is_pooled) {
+            /* its sessions are the pooler's own, few of which serve many clients */
+            limits->count = 0;
+            limits->tasks_per_session = 0;
+            limits->files_per_session = 1;
+            limits->is_pooled = true;
+        }
     }
     PQclear(result);
     return status;
@@ -198,7 +210,13 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     copy_text(info->user, sizeof info->user, PQuser(conn->connection));
     copy_text(info->database, sizeof info->database, PQdb(conn->connection));
     info->port = (uint16_t)strtoul(port == NULL ? "0" : port, NULL, 10);
-    info->method = methods[conn->uses_insert ? 1 : 0];
+    info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
+    snprintf(info->note, sizeof info->note, "%s%s%s",
+             conn->is_pooled ? "a pooler stands in front of the server: statements are not prepared"
+                             : "",
+             conn->is_pooled && conn->has_no_copy ? "; " : "",
+             conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT"
+                               : "");
 }
 
 const struct adapter adapter_postgresql = {

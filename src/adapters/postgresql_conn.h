@@ -32,8 +32,11 @@ struct postgresql_inserts {
 
 struct adapter_conn {
     PGconn *connection;
-    const char *schema; /* that the target names, or NULL; borrowed from it */
-    bool uses_insert;   /* method "insert" */
+    const char *schema;   /* that the target names, or NULL; borrowed from it */
+    bool uses_insert;     /* method "insert" */
+    bool is_method_given; /* by the user: no other will do */
+    bool has_no_copy;     /* as far as was asked: see postgresql_copy_probe */
+    bool is_pooled;       /* as far as was asked: see postgresql_find_pooler */
     bool is_append_open;
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
     unsigned count_generation;
@@ -64,6 +67,13 @@ enum status postgresql_finish(struct adapter_conn *conn, int was_sent, PGresult 
 enum status postgresql_end_transaction(struct adapter_conn *conn, enum status status,
                                        struct error *error);
 
+/* True when a statement of append's own was refused in a way in which no PostgreSQL refuses it. */
+bool postgresql_is_foreign(const struct error *failure);
+
+/* Records why a question to the catalogue failed; `what` follows "asked". */
+enum status postgresql_catalogue_error(enum status status, const struct error *failure,
+                                       const char *what, struct error *error);
+
 /* Records that memory ran out. */
 enum status postgresql_memory_error(struct error *error);
 
@@ -81,11 +91,18 @@ enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeo
 
 /* postgresql_describe.c */
 
+/* Finds out whether a pooler stands in between: conn->is_pooled. */
+enum status postgresql_find_pooler(struct adapter_conn *conn, struct error *error);
+
 enum status postgresql_describe(struct adapter_conn *conn, const char *table_name,
                                 struct table *table, struct error *error);
 
 /* postgresql_copy.c: COPY ... FROM STDIN (FORMAT binary) */
 
+/* Finds out, without locks and triggers, whether the server knows the statement:
+ * conn->has_no_copy. */
+enum status postgresql_copy_probe(struct adapter_conn *conn, const struct table *table,
+                                  struct error *error);
 enum status postgresql_copy_open(struct adapter_conn *conn, const struct table *table,
                                  struct error *error);
 enum status postgresql_copy_rows(struct adapter_conn *conn, const struct batch *batch,

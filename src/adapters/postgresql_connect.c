@@ -188,6 +188,7 @@ enum status postgresql_open(const struct target *target, struct adapter_conn **c
         return postgresql_memory_error(error);
     }
     made->schema = target->schema;
+    made->is_method_given = target->method != NULL;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
 
     fill_parameters(&parameters, target);

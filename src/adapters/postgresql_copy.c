@@ -94,25 +94,62 @@ static void add_value(struct piece *piece, const struct column *column,
     piece->used += 4 + length;
 }
 
-static enum status build_copy(struct adapter_conn *conn, const struct table *table,
-                              struct error *error)
+static void add_copy(struct buffer *sql, const struct table *table)
 {
-    struct buffer sql;
     const char *separator = " (";
 
-    buffer_init(&sql);
-    buffer_add_text(&sql, "copy ");
-    buffer_add_identifier(&sql, table->name, '"');
+    buffer_add_text(sql, "copy ");
+    buffer_add_identifier(sql, table->name, '"');
     for (size_t i = 0; i < table->column_count; i++) {
         if (table->columns[i].is_generated) {
             continue;
         }
-        buffer_add_text(&sql, separator);
-        buffer_add_identifier(&sql, table->columns[i].name, '"');
+        buffer_add_text(sql, separator);
+        buffer_add_identifier(sql, table->columns[i].name, '"');
         separator = ", ";
     }
-    buffer_add_text(&sql, ") from stdin (format binary)");
+    buffer_add_text(sql, ") from stdin (format binary)");
+}
 
+enum status postgresql_copy_probe(struct adapter_conn *conn, const struct table *table,
+                                  struct error *error)
+{
+    struct buffer sql;
+    struct error failure;
+
+    buffer_init(&sql);
+    add_copy(&sql, table);
+    if (buffer_failed(&sql)) {
+        buffer_fini(&sql);
+        return postgresql_memory_error(error);
+    }
+    error_clear(&failure);
+    const int was_sent = PQsendPrepare(conn->connection, "", buffer_text(&sql), 0, NULL);
+    enum status status = postgresql_finish(conn, was_sent, NULL, &failure);
+    buffer_fini(&sql);
+    conn->has_no_copy =
+        status != STATUS_OK && status != STATUS_LOST && postgresql_is_foreign(&failure);
+    if (conn->has_no_copy && conn->is_method_given) {
+        error_set(error, ERROR_UNSUPPORTED, 0, failure.sqlstate,
+                  "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method "
+                  "insert; it says: %.120s",
+                  failure.text);
+        return STATUS_FATAL;
+    }
+    if (status != STATUS_OK && !conn->has_no_copy) {
+        *error = failure;
+        return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status build_copy(struct adapter_conn *conn, const struct table *table,
+                              struct error *error)
+{
+    struct buffer sql;
+
+    buffer_init(&sql);
+    add_copy(&sql, table);
     free(conn->copy_sql);
     conn->copy_table = NULL;
     conn->copy_sql = buffer_failed(&sql) ? NULL : strdup(buffer_text(&sql));

@@ -10,7 +10,7 @@
 /* Tables of any kind that take rows. Domains are followed down to the type beneath them; the
  * innermost length, and every NOT NULL on the way, hold. Unique is a column that an index of it
  * alone makes so for all rows: a partial index does not. */
-static const char describe_sql[] =
+static const char columns_sql[] =
     "with recursive relation as ("
     " select oid from pg_catalog.pg_class"
     " where oid = pg_catalog.to_regclass(pg_catalog.quote_ident($1)) and relkind in ('r','p','f')"
@@ -35,7 +35,21 @@ static const char describe_sql[] =
     " join relation r on a.attrelid = r.oid"
     " order by a.attnum";
 
-static const char schema_sql[] = "select pg_catalog.current_schema() is not null";
+/* A question to the catalogue, and what it is about. */
+struct question {
+    const char *what;
+    const char *sql;
+};
+
+static const struct question pooler_question = {"for the number of its session",
+                                                "select pg_catalog.pg_backend_pid()"};
+
+static const struct question place_question = {
+    "what the table is", "select pg_catalog.current_schema() is not null, relkind,"
+                         " pg_catalog.has_any_column_privilege(oid, 'select'),"
+                         " pg_catalog.has_any_column_privilege(oid, 'insert')"
+                         " from (select) x left join pg_catalog.pg_class"
+                         " on oid = pg_catalog.to_regclass(pg_catalog.quote_ident($1))"};
 
 enum field {
     FIELD_NAME,
@@ -143,15 +157,83 @@ static void read_column(struct column *column, const PGresult *result, int row)
     set_type(column, (int)strtol(PQgetvalue(result, row, FIELD_MODIFIER), NULL, 10));
 }
 
-static enum status check_schema(struct adapter_conn *conn, struct error *error)
+/* Asks the catalogue; `parameter` may be NULL. On OK the caller clears *result. */
+static enum status ask(struct adapter_conn *conn, const struct question *question,
+                       const char *parameter, PGresult **result, struct error *error)
+{
+    struct error failure;
+    error_clear(&failure);
+    const int was_sent =
+        PQsendQueryParams(conn->connection, question->sql, parameter != NULL ? 1 : 0, NULL,
+                          &parameter, NULL, NULL, 0);
+    const enum status status = postgresql_finish(conn, was_sent, result, &failure);
+    return status == STATUS_OK
+               ? status
+               : postgresql_catalogue_error(status, &failure, question->what, error);
+}
+
+/* A pooler tells its clients a number of its own, and they may get another backend with each
+ * transaction. Servers that only speak the protocol have no such number, or 0 or less. */
+enum status postgresql_find_pooler(struct adapter_conn *conn, struct error *error)
 {
     PGresult *result = NULL;
-    enum status status =
-        postgresql_finish(conn, PQsendQuery(conn->connection, schema_sql), &result, error);
-    if (status == STATUS_OK && strcmp(PQgetvalue(result, 0, 0), "t") != 0) {
+    const enum status status = ask(conn, &pooler_question, NULL, &result, error);
+    if (status == STATUS_OK) {
+        const long backend = strtol(PQgetvalue(result, 0, 0), NULL, 10);
+        const int told = PQbackendPID(conn->connection);
+        conn->is_pooled = backend > 0 && told != 0 && told != backend;
+    }
+    PQclear(result);
+    return status;
+}
+
+static enum status check_place(struct adapter_conn *conn, const char *table_name,
+                               struct error *error)
+{
+    PGresult *result = NULL;
+    enum status status = ask(conn, &place_question, table_name, &result, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    const char kind = PQgetvalue(result, 0, 1)[0];
+    if (conn->schema != NULL && PQgetvalue(result, 0, 0)[0] != 't') {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "schema '%s' does not exist, or this user may not use it", conn->schema);
         status = STATUS_FATAL;
+    } else if (kind == '\0') {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        status = STATUS_REJECTED;
+    } else if (strchr("rpf", kind) == NULL) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is %s: rows go to tables",
+                  table_name,
+                  kind == 'v'   ? "a view"
+                  : kind == 'm' ? "a materialized view"
+                                : "no table");
+        status = STATUS_FATAL;
+    }
+    for (int i = 0; status == STATUS_OK && i < 2; i++) {
+        if (PQgetvalue(result, 0, 2 + i)[0] != 't') {
+            const char *right = i == 0 ? "SELECT" : "INSERT";
+            error_set(error, ERROR_AUTH, 0, "42501",
+                      "permission denied to %s table \"%.60s\": GRANT %s ON \"%.60s\" TO \"%.60s\"",
+                      i == 0 ? "count the rows of" : "insert into", table_name, right, table_name,
+                      PQuser(conn->connection));
+            status = STATUS_FATAL;
+        }
+    }
+    PQclear(result);
+    return status;
+}
+
+static enum status read_columns(struct adapter_conn *conn, struct table *table, struct error *error)
+{
+    static const struct question question = {"for the columns of the table", columns_sql};
+    PGresult *result = NULL;
+    enum status status = ask(conn, &question, table->name, &result, error);
+    for (int row = 0; status == STATUS_OK && row < PQntuples(result); row++) {
+        struct column column;
+        read_column(&column, result, row);
+        status = table_add_column(table, &column, error);
     }
     PQclear(result);
     return status;
@@ -160,31 +242,22 @@ static enum status check_schema(struct adapter_conn *conn, struct error *error)
 enum status postgresql_describe(struct adapter_conn *conn, const char *table_name,
                                 struct table *table, struct error *error)
 {
-    PGresult *result = NULL;
-    enum status status = STATUS_OK;
-
     memset(table, 0, sizeof *table);
-    if (conn->schema != NULL) {
-        status = check_schema(conn, error);
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        status = postgresql_find_pooler(conn, error);
     }
     if (status == STATUS_OK) {
-        const int was_sent =
-            PQsendQueryParams(conn->connection, describe_sql, 1, NULL, &table_name, NULL, NULL, 0);
-        status = postgresql_finish(conn, was_sent, &result, error);
-    }
-    if (status == STATUS_OK && PQntuples(result) == 0) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
-        status = STATUS_REJECTED;
+        status = check_place(conn, table_name, error);
     }
     if (status == STATUS_OK) {
-        status = table_init(table, table_name, error);
+        status = read_columns(conn, table, error);
     }
-    for (int row = 0; status == STATUS_OK && row < PQntuples(result); row++) {
-        struct column column;
-        read_column(&column, result, row);
-        status = table_add_column(table, &column, error);
+    if (status == STATUS_OK && !conn->uses_insert && table->column_count > 0) {
+        status = postgresql_copy_probe(conn, table, error);
     }
-    PQclear(result);
+    table->is_pooled = conn->is_pooled;
+    table->has_no_bulk_path = conn->has_no_copy;
     if (status != STATUS_OK) {
         table_fini(table);
     }

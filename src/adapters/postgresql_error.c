@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,9 @@ static const struct meaning connect_meanings[] = {
     {"42", STATUS_FATAL, ERROR_USAGE},          {"0A", STATUS_FATAL, ERROR_UNSUPPORTED},
     {"55000", STATUS_FATAL, ERROR_UNSUPPORTED}, /* database accepts no connections */
 };
+
+/* pgbouncer has one number for whatever it refuses. */
+static const struct meaning pooler_is_full = {"08P01", STATUS_LOST, ERROR_LIMIT};
 
 static const struct meaning result_meanings[] = {
     {"22", STATUS_REJECTED, ERROR_DATA},
@@ -63,6 +67,28 @@ enum status postgresql_memory_error(struct error *error)
     return STATUS_FATAL;
 }
 
+bool postgresql_is_foreign(const struct error *failure)
+{
+    const char *const state = failure->sqlstate;
+    return strncmp(state, "00", 2) == 0 || strncmp(state, "0A", 2) == 0 ||
+           (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0);
+}
+
+enum status postgresql_catalogue_error(enum status status, const struct error *failure,
+                                       const char *what, struct error *error)
+{
+    if (status == STATUS_LOST || !postgresql_is_foreign(failure)) {
+        error_set(error, failure->kind, failure->native_code, failure->sqlstate, "%s",
+                  failure->text);
+        return status;
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, failure->sqlstate,
+              "this server speaks PostgreSQL's protocol, but does not know its catalogue: asked %s "
+              "it said \"%.100s\"",
+              what, failure->text);
+    return STATUS_FATAL;
+}
+
 /* Finds `:  53300: ` in a verbose message: severities are translated, the layout is not. */
 static const char *find_sqlstate(const char *message)
 {
@@ -90,7 +116,9 @@ static enum status report_refusal(const char *message, const char *found, struct
     }
     memcpy(sqlstate, found, 5);
     const struct meaning *meaning =
-        find_meaning(connect_meanings, COUNT_OF(connect_meanings), sqlstate);
+        strstr(found, "max_client_conn") != NULL
+            ? &pooler_is_full
+            : find_meaning(connect_meanings, COUNT_OF(connect_meanings), sqlstate);
     error_set(error, meaning != NULL ? meaning->kind : ERROR_SERVER, 0, sqlstate, "%.*s  %.*s",
               (int)(found - 2 - severity), severity, (int)strcspn(found + 7, "\n"), found + 7);
     return meaning != NULL ? meaning->status : STATUS_LOST;
@@ -161,8 +189,14 @@ enum status postgresql_connect_error(PGconn *connection, bool was_reached, struc
     } else if (contains_any(line, foreign)) {
         kind = ERROR_UNSUPPORTED;
         status = STATUS_FATAL;
-    } else if (PQconnectionNeedsPassword(connection) ||
-               (was_reached && !contains_any(line, broken) && contains_any(line, credentials))) {
+    } else if (PQconnectionNeedsPassword(connection)) {
+        error_set(error, ERROR_AUTH, 0, NULL,
+                  "the server asks user \"%.80s\" for a password: give it in a file "
+                  "(--password-file FILE), in APPEND_PASSWORD, or as libpq has it (~/.pgpass, "
+                  "PGPASSWORD)",
+                  PQuser(connection));
+        return STATUS_FATAL;
+    } else if (was_reached && !contains_any(line, broken) && contains_any(line, credentials)) {
         kind = ERROR_AUTH;
         status = STATUS_FATAL;
     } else if (!was_reached && (number = find_own_shortage(line)) != 0) {
@@ -182,6 +216,17 @@ static enum status report_lost(struct adapter_conn *conn, const char *sqlstate, 
     }
     error_set(error, ERROR_CONNECTION, 0, sqlstate, "%.*s", (int)strcspn(text, "\n"), text);
     return STATUS_LOST;
+}
+
+/* Which right is missing in a schema; for tables see postgresql_describe.c. */
+static void write_hint(const struct adapter_conn *conn, const char *primary, char *hint,
+                       size_t size)
+{
+    static const char refusal[] = "permission denied for schema ";
+    if (strncmp(primary, refusal, sizeof refusal - 1) == 0) {
+        snprintf(hint, size, ": GRANT USAGE, CREATE ON SCHEMA %.60s TO \"%.60s\"",
+                 primary + sizeof refusal - 1, PQuser(conn->connection));
+    }
 }
 
 enum status postgresql_result_error(struct adapter_conn *conn, const PGresult *result,
@@ -212,7 +257,10 @@ enum status postgresql_result_error(struct adapter_conn *conn, const PGresult *r
     const enum error_kind kind = is_lost           ? ERROR_CONNECTION
                                  : meaning != NULL ? meaning->kind
                                                    : ERROR_SERVER;
-    error_set(error, kind, 0, sqlstate, "%s:  %s", severity != NULL ? severity : "ERROR", primary);
+    char hint[160] = "";
+    write_hint(conn, primary, hint, sizeof hint);
+    error_set(error, kind, 0, sqlstate, "%s:  %s%s", severity != NULL ? severity : "ERROR", primary,
+              hint);
     if (is_lost) {
         return STATUS_LOST;
     }

@@ -102,7 +102,7 @@ static int send_new(struct adapter_conn *conn, const struct table *table, size_t
             }
         }
     }
-    if (inserts->sent_count < POSTGRESQL_PREPARED_MAX) {
+    if (!table->is_pooled && inserts->sent_count < POSTGRESQL_PREPARED_MAX) {
         statement_name(inserts, rows, name);
         was_sent =
             PQsendPrepare(conn->connection, name, buffer_text(&sql), parameters->count, types) &&

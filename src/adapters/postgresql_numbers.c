@@ -57,6 +57,10 @@ static void read_rows(struct adapter_conn *conn, struct reading *reading, struct
         }
         PQfreemem(line);
     }
+    if (length < -1) {
+        /* what libpq says later is about the socket, which it has closed */
+        reading->status = postgresql_result_error(conn, NULL, error);
+    }
 }
 
 static enum status send(struct adapter_conn *conn, const char *query, int *was_sent,
@@ -102,7 +106,7 @@ enum status postgresql_read_numbers(struct adapter_conn *conn, const char *sql, 
         status = postgresql_finish(conn, was_sent, NULL, error);
     }
     free(reading.values);
-    if (status == STATUS_OK && reading.status != STATUS_OK) {
+    if (reading.status == STATUS_LOST || (status == STATUS_OK && reading.status != STATUS_OK)) {
         *error = refused;
         return reading.status;
     }

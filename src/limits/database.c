@@ -52,6 +52,17 @@ void database_read(struct reading *reading)
     if (server == NULL) {
         return;
     }
+    if (server->is_pooled) {
+        struct limit limit = {.id = LIMIT_SESSIONS,
+                              .side = LIMIT_DATABASE,
+                              .unit = "sessions",
+                              .allowed = LIMIT_NONE};
+        snprintf(limit.name, sizeof limit.name, "limits of the pooler");
+        snprintf(limit.note, sizeof limit.note,
+                 "not known: a pooler stands in front of the server; see its own settings "
+                 "(pgbouncer: max_client_conn, default_pool_size)");
+        reading_warn(reading, &limit);
+    }
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *session = &server->sessions[i];
         /* the connection that asked is closed before the sessions open */

@@ -7,6 +7,11 @@
 #include "load/side_job.h"
 #include "plan/target.h"
 
+/* A server that is silent for so long is asked whether it is another one. */
+enum {
+    HASTY_S = 1
+};
+
 struct asking {
     struct inquiry *inquiry;
     const struct plan *plan;
@@ -28,6 +33,40 @@ enum exit_code inquiry_exit_code(const struct error *error)
     }
 }
 
+enum status inquiry_open(const struct plan *plan, const struct target *target,
+                         struct adapter_conn **conn, struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    struct target hasty = *target;
+    struct error failure;
+    if (target->host == NULL || adapter->recognise == NULL) {
+        return adapter->open(target, conn, error);
+    }
+    /* two servers can wait for each other's client to speak first */
+    hasty.connect_timeout_s =
+        target->connect_timeout_s < HASTY_S ? target->connect_timeout_s : HASTY_S;
+    error_clear(&failure);
+    const enum status status = adapter->open(&hasty, conn, &failure);
+    if (status == STATUS_OK) {
+        return status;
+    }
+    if (failure.kind == ERROR_TIMEOUT || failure.kind == ERROR_UNSUPPORTED) {
+        const struct adapter *other = target_find_other(plan);
+        if (other != NULL) {
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                      "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target->host,
+                      other->name, adapter->name, target->url == NULL ? "--adapter " : "",
+                      other->name, target->url == NULL ? "" : "://...");
+            return STATUS_FATAL;
+        }
+        if (failure.kind == ERROR_TIMEOUT && target->connect_timeout_s > HASTY_S) {
+            return adapter->open(target, conn, error);
+        }
+    }
+    *error = failure;
+    return status;
+}
+
 static void run_inquiry(struct side_job *job, void *context)
 {
     struct asking *a = context;
@@ -36,7 +75,7 @@ static void run_inquiry(struct side_job *job, void *context)
     struct adapter_conn *conn = NULL;
     struct target target = a->plan->target;
     target.makes_nothing = true;
-    a->status = adapter->open(&target, &conn, &a->error);
+    a->status = inquiry_open(a->plan, &target, &conn, &a->error);
     side_job_share(job, conn);
     if (a->status == STATUS_OK && adapter->inspect != NULL) {
         adapter->inspect(conn, &inquiry->connection);

@@ -15,6 +15,11 @@ struct inquiry {
     bool is_remote; /* the server is on another machine */
 };
 
+/* Connects to a server to which nobody has connected yet. Where another database than the target's
+ * answers, the error says which. */
+enum status inquiry_open(const struct plan *plan, const struct target *target,
+                         struct adapter_conn **conn, struct error *error);
+
 /* Connects, asks, and disconnects. Makes nothing. Else than OK: the line to print is in *error, and
  * `connection` and `is_remote` are as far as they are known without a connection. */
 enum exit_code inquiry_make(struct inquiry *inquiry, const struct plan *plan, struct error *error);

@@ -95,6 +95,22 @@ static enum status check_engine(const struct plan *plan, const struct table *tab
     return STATUS_FATAL;
 }
 
+/* A name with a point in it is a table's, unless its parts are meant. */
+static void explain_missing(const struct plan *plan, const struct connection_info *connection,
+                            struct error *error)
+{
+    const char *point = strchr(plan->table_name, '.');
+    if (error->kind == ERROR_NOT_FOUND && point != NULL) {
+        const bool has_schemas = strcmp(connection->dialect, "postgresql") == 0;
+        error_clear(error);
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "no table is named \"%.70s\": if %.*s is a %s, write --%s %.*s --table %.40s",
+                  plan->table_name, (int)(point - plan->table_name), plan->table_name,
+                  has_schemas ? "schema" : "database", has_schemas ? "schema" : "database",
+                  (int)(point - plan->table_name), plan->table_name, point + 1);
+    }
+}
+
 /* Leaves the table described in *table, made if there was none and there is DDL for it. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
@@ -130,6 +146,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     if (status != STATUS_OK) {
         *error = missing;
+        explain_missing(plan, connection, error);
     }
     return status;
 }
@@ -188,6 +205,8 @@ static enum status keep_writable(struct table *to, const struct plan *plan,
     memcpy(to->engine, from->engine, sizeof to->engine);
     to->keeps_failed_rows = from->keeps_failed_rows;
     to->statement_bytes_max = from->statement_bytes_max;
+    to->has_no_bulk_path = from->has_no_bulk_path;
+    to->is_pooled = from->is_pooled;
     for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
         struct column column = from->columns[c];
         const bool has_values = column_item_of(plan->values, from, &from->columns[c], &item);
@@ -241,6 +260,7 @@ static enum status prepare(struct setup *setup, struct adapter_conn *conn, const
 
     struct table table = {0};
     enum status status = find_or_create(conn, plan, &setup->connection, &table, error);
+    inspect_connection(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK) {
         status = check_engine(plan, &table, error);
     }
@@ -273,8 +293,7 @@ static void run_preparation(struct side_job *job, void *context)
 {
     struct preparation *p = context;
     struct adapter_conn *conn = NULL;
-    while ((p->status = p->plan->adapter->open(&p->plan->target, &conn, &p->error)) ==
-               STATUS_LOST &&
+    while ((p->status = inquiry_open(p->plan, &p->plan->target, &conn, &p->error)) == STATUS_LOST &&
            target_wait(p->plan, &p->error)) {
         p->plan->adapter->close(conn);
         conn = NULL;

@@ -19,7 +19,7 @@ static void run_probe(struct side_job *job, void *context)
     struct probing *p = context;
     const struct adapter *adapter = p->plan->adapter;
     struct adapter_conn *conn = NULL;
-    p->status = adapter->open(&p->plan->target, &conn, &p->error);
+    p->status = inquiry_open(p->plan, &p->plan->target, &conn, &p->error);
     side_job_share(job, conn);
     if (p->status == STATUS_OK) {
         struct table table = {0};

@@ -299,6 +299,21 @@ static void copy_text(char *to, size_t size, const char *from)
     snprintf(to, size, "%s", from == NULL ? "" : from);
 }
 
+const struct adapter *target_find_other(const struct plan *plan)
+{
+    const struct target *target = &plan->target;
+    const uint16_t port = target->port != 0 ? target->port : plan->adapter->default_port;
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        struct error ignored;
+        error_clear(&ignored);
+        if (*a != plan->adapter && (*a)->recognise != NULL && !interrupt_requested() &&
+            (*a)->recognise(target->host, port, 1, &ignored) == STATUS_OK) {
+            return *a;
+        }
+    }
+    return NULL;
+}
+
 void target_fill_connection(const struct plan *plan, struct connection_info *connection)
 {
     const struct adapter *adapter = plan->adapter;

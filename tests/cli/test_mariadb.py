@@ -172,6 +172,30 @@ class Refused(harness.Mariadb):
         self.refused("2", "10", self.URL[: self.URL.rindex("/")] + "/mysql", code=4,
                      pattern=r"mysql")
 
+    def test_no_password(self):
+        self.refused("2", "10", self.PASSWORD_URL, code=4,
+                     pattern="--password-file FILE.*APPEND_PASSWORD.*my.cnf")
+
+    def test_a_missing_right(self):
+        user = self.database[-30:]
+        self.sql("create table closed (a int)")
+        self.root(f"create user '{user}'@'%'", f"grant select on {self.database}.* to '{user}'@'%'")
+        self.addCleanup(self.root, f"drop user '{user}'@'%'")
+        url = self.url.replace("append@", user + "@")
+        self.refused("2", "10", url, code=4,
+                     pattern=f"CREATE command denied .*: GRANT CREATE ON .*syslog_table. TO '{user}'")
+        ended = self.append("2", "10", url, "--table", "closed", code=4)
+        self.assertRegex(ended.reason,
+                         f"INSERT command denied .*: GRANT INSERT ON .*closed. TO '{user}'")
+
+    def test_the_database_of_a_table(self):
+        self.refused("2", "10", self.url, "--table", f"{self.database}.t", code=4,
+                     pattern=f"--database {self.database} --table t")
+
+    def test_the_scheme_of_another_database(self):
+        self.refused("2", "10", self.url.replace("mariadb:", "postgresql:"), code=2,
+                     pattern="speaks the protocol of mariadb, not of postgresql: write mariadb:")
+
     def test_no_such_table(self):
         self.refused("2", "10", self.url, "--table", "nowhere", code=4, pattern=r"nowhere")
 

@@ -269,7 +269,34 @@ class Refused(harness.Postgresql):
         url = self.in_database(self.PASSWORD_URL)
         ended = self.append("2", "10", url, "--table", "closed",
                             env={"APPEND_PASSWORD": harness.SECRET}, code=4)
-        self.assertRegex(ended.reason, r"permission denied")
+        self.assertRegex(ended.reason, r"permission denied.*: GRANT SELECT ON ")
+
+    def test_a_missing_right(self):
+        self.sql("create table closed (a int)", "grant select on closed to append_pw",
+                 "revoke create on schema public from public")
+        url = self.in_database(self.PASSWORD_URL)
+        env = {"APPEND_PASSWORD": harness.SECRET}
+        self.refused("2", "10", url, "--table", "closed", env=env, code=4,
+                     pattern='GRANT INSERT ON "closed" TO "append_pw"')
+        self.refused("2", "10", url, env=env, code=4,
+                     pattern='GRANT USAGE, CREATE ON SCHEMA public TO "append_pw"')
+
+    def test_no_password(self):
+        self.refused("2", "10", self.PASSWORD_URL, code=4,
+                     pattern="--password-file FILE.*APPEND_PASSWORD.*pgpass")
+
+    def test_what_is_no_table(self):
+        self.sql("create table bare ()", "create view seen as select 1 as a",
+                 "create table whole (a int)")
+        for name, code, pattern in (
+                ("seen", 2, '"seen" is a view: rows go to tables'),
+                ("bare", 2, "'bare' has no column to write"),
+                ("public.whole", 4, "--schema public --table whole")):
+            self.refused("2", "10", self.url, "--table", name, code=code, pattern=pattern)
+
+    def test_the_scheme_of_another_database(self):
+        self.refused("2", "10", self.url.replace("postgresql:", "mariadb:"), code=2,
+                     pattern="speaks the protocol of postgresql, not of mariadb: write postgresql:")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+"""Poolers, and servers that speak PostgreSQL's protocol without being one."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+import harness
+from postgresql_proxy import Proxy
+
+
+class Pooler(harness.Postgresql):
+    """pgbouncer gives a client any of its few sessions of the server, for one transaction."""
+
+    CLIENTS = 30
+
+    def setUp(self):
+        super().setUp()
+        program = shutil.which("pgbouncer", path=os.environ["PATH"] + ":/usr/sbin")
+        if program is None:
+            raise unittest.SkipTest("pgbouncer is not installed (scripts/setup.sh test)")
+        self.port = self.url.split(":")[-1].split("/")[0]
+        settings = self.folder / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={self.port} user=append\n"
+            f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {self.folder}\n"
+            f"listen_port = {self.port}\nauth_type = any\npool_mode = transaction\n"
+            f"default_pool_size = 3\nmax_client_conn = {self.CLIENTS}\n")
+        # it does not run as root
+        other = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 \
+            else {}
+        self.folder.chmod(0o777)
+        settings.chmod(0o644)
+        process = subprocess.Popen([program, str(settings)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **other)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        harness.wait_until((self.folder / f".s.PGSQL.{self.port}").is_socket, "the pooler")
+
+    def test_nothing_is_prepared(self):
+        for method in ("copy", "insert"):
+            with self.subTest(method):
+                ended, run = self.run_append(20, 8000, self.url, "--host", self.folder, "--method",
+                                             method, "--recreate")
+                self.assertEqual(run.rows["acknowledged"], 8000)
+                self.assertEqual(self.count(), 8000)
+                self.assertIn("pooler", run.json["connection"]["note"])
+                self.assertIn("pooler", ended.out)
+
+    def test_its_limits_are_not_the_servers(self):
+        ended = self.append("check", 5000, self.url, "--host", self.folder, code=None)
+        self.assertRegex(ended.out, r"(?m)^WARN +limits of the pooler")
+        self.assertNotIn("max_connections", ended.out)
+
+    def test_it_has_no_room(self):
+        ended, run = self.run_append(self.CLIENTS + 5, 3500, self.url, "--host", self.folder,
+                                     "--no-check", code=4)
+        self.assertGreaterEqual(run.sessions["refused"], 5)
+        self.assertEqual({cause["kind"] for cause in run.causes}, {"limit"})
+        self.assertIn("max_client_conn", ended.reason)
+
+
+class OtherServers(harness.Postgresql):
+    """A real server that is asked something it does not know."""
+
+    def proxy(self, known, unknown):
+        return Proxy(self, self.url, to_server=lambda data: data.replace(known, unknown))
+
+    def test_no_copy(self):
+        proxy = self.proxy(b'copy "', b'kopy "')
+        ended, run = self.run_append(4, 4000, proxy.url)
+        self.assertEqual(run.json["connection"]["method"], "insert")
+        self.assertIn("does not know COPY", run.json["connection"]["note"])
+        self.assertIn("does not know COPY", " ".join(ended.out.split()))
+        self.assertEqual(self.count(), 4000)
+
+    def test_no_copy_but_asked_for(self):
+        proxy = self.proxy(b'copy "', b'kopy "')
+        self.refused(4, 4000, proxy.url, "--method", "copy", code=2,
+                     pattern="does not know COPY.* use --method insert")
+
+    def test_no_catalogue(self):
+        pattern = "does not know its catalogue: asked for the .* it said .*does not exist"
+        for known, unknown in ((b"pg_backend_pid", b"no_backend_pid"),
+                               (b"pg_attribute", b"no_attribute")):
+            with self.subTest(known):
+                self.sql("create table if not exists syslog_table (n2 int)")
+                self.refused(4, 4000, self.proxy(known, unknown).url, code=2, pattern=pattern)
+        ended = self.append("check", 4, self.proxy(b"pg_backend_pid", b"no_backend_pid").url,
+                            code=None)
+        self.assertRegex(ended.reason, pattern)
+
+    def test_garbage_instead_of_rows(self):
+        """The first message of COPY TO STDOUT is longer than it may be."""
+        self.run_append(2, 400, self.url)
+
+        def spoil(data):
+            return data.replace(b"d\0\0\0", b"d\xff\xff\xff") if data[:4] == b"H\0\0\0" else data
+
+        ended = self.append(2, 400, Proxy(self, self.url, to_client=spoil).url, "--verify", "rows",
+                            code=4)
+        self.assertIn("lost synchronization", ended.reason)
+
+
+if __name__ == "__main__":
+    harness.main()
