@@ -51,7 +51,7 @@ class Check(harness.Case):
         self.refused("check", code=2, pattern="too few operands")
         self.refused("check", "10", "--host", "x", code=2, pattern="--host needs a TARGET")
         self.refused("check", "10", "--server-pid", "1", code=2, pattern="needs a TARGET")
-        self.refused("check", "10", "--rate", "1", code=2, pattern="unknown option")
+        self.refused("check", "10", "--rate", "1", code=2, pattern="is no option of")
 
     def test_an_embedded_database(self):
         report = self.check("10", "sqlite:")

@@ -361,6 +361,30 @@ class Sweeps(harness.Case):
         for pair in ((a, run.folder), (run.folder, a)):
             self.refused("compare", *pair, code=2, pattern="is a run and the other a sweep")
 
+    def test_damaged_folders(self):
+        """A file cut off, spoiled, emptied or gone: it is compared or refused in one line, no more."""
+        _, run = self.run_append("2", "100", "null:", "-q")
+        dice = random.Random(7)
+        damaged = self.folder / "damaged"
+        codes = set()
+        for number in range(60 // min(harness.SLOW, 6)):
+            shutil.rmtree(damaged, ignore_errors=True)
+            shutil.copytree(run.folder, damaged)
+            path = dice.choice(sorted(damaged.iterdir()))
+            there = path.read_bytes()
+            at = dice.randrange(len(there) + 1)
+            kind = dice.choice(("cut", "spoiled", "empty", "gone"))
+            with self.subTest(number=number, file=path.name, kind=kind, at=at):
+                if kind == "gone":
+                    path.unlink()
+                else:
+                    path.write_bytes({"cut": there[:at], "empty": b"",
+                                      "spoiled": there[:at] + dice.randbytes(4) + there[at + 4:]}[kind])
+                ended = self.append("compare", run.folder, damaged, code=None)
+                self.assertIn(ended.code, (0, 2), ended)
+                codes.add(ended.code)
+        self.assertEqual(codes, {0, 2}, "some files are read, and some are not")
+
 
 if __name__ == "__main__":
     harness.main()

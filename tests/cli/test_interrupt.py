@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pathlib
+import random
 import signal
 import sqlite3
 import subprocess
@@ -162,6 +163,23 @@ class Interrupt(harness.Case):
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         return (path.is_file() and path.stat().st_size > 0 and "\nThreads:\t1\n" in status
                 and "\nState:\tS" in status)
+
+    def test_at_random_moments(self):
+        """Whatever it is at, set-up and files included: it ends, and a folder that is left is whole."""
+        dice = random.Random(11)
+        for number in range(30 // min(harness.SLOW, 6)):
+            signal_number = dice.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+            delay_s = dice.uniform(0, 0.2) * harness.SLOW
+            with self.subTest(number=number, signal=signal_number, delay_s=delay_s):
+                out = self.out()
+                process = self.start("8", "4000", "null:", "--rate", "20000", "--out", out)
+                time.sleep(delay_s)  # the moment itself is what is tried
+                process.send_signal(signal_number)
+                process.communicate(timeout=harness.GUARD_S)
+                # the signal's own end: it came before there was a handler
+                self.assertIn(process.returncode, (0, 130, -signal_number))
+                if out.exists():
+                    self.check_run(out, process.returncode)
 
     def test_standard_output_is_closed(self):
         """A reader that goes away (| head) is not a crash."""
