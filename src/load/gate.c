@@ -17,6 +17,7 @@ void gate_init(struct gate *gate)
     pthread_cond_init(&gate->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     atomic_init(&gate->state, GATE_READY);
+    atomic_init(&gate->rests, false);
 }
 
 void gate_fini(struct gate *gate)
@@ -73,6 +74,14 @@ void gate_open(struct gate *gate, int64_t now_ns)
         atomic_store(&gate->state, GATE_GO);
         pthread_cond_broadcast(&gate->opened);
     }
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_rest(struct gate *gate, bool rests)
+{
+    pthread_mutex_lock(&gate->lock);
+    atomic_store(&gate->rests, rests);
+    pthread_cond_broadcast(&gate->opened);
     pthread_mutex_unlock(&gate->lock);
 }
 
@@ -136,6 +145,18 @@ bool gate_wait_go(struct gate *gate)
     gate->waiting--;
     gate->working++;
     pthread_mutex_unlock(&gate->lock);
+    return !gate_is_stopped(gate);
+}
+
+bool gate_wait_turn(struct gate *gate)
+{
+    if (atomic_load_explicit(&gate->rests, memory_order_relaxed)) {
+        pthread_mutex_lock(&gate->lock);
+        while (atomic_load(&gate->rests) && atomic_load(&gate->state) != GATE_STOP) {
+            pthread_cond_wait(&gate->opened, &gate->lock);
+        }
+        pthread_mutex_unlock(&gate->lock);
+    }
     return !gate_is_stopped(gate);
 }
 

@@ -30,6 +30,7 @@ struct gate {
     pthread_cond_t opened;  /* sessions: the state has changed */
     pthread_cond_t changed; /* main thread: a number below has changed */
     atomic_int state;       /* enum gate_state; written under lock */
+    atomic_bool rests;      /* sessions begin no batch; written under lock */
     enum stop_reason reason;
     int64_t go_ns;        /* when the gate was opened; 0 before */
     int64_t stop_ns;      /* when the state became STOP; 0 before */
@@ -62,6 +63,9 @@ void gate_session_never_was(struct gate *gate);
 /* READY -> GO; nothing when it is STOP already. */
 void gate_open(struct gate *gate, int64_t now_ns);
 
+/* After GO: sessions begin no more batches until it is false again. */
+void gate_rest(struct gate *gate, bool rests);
+
 /* Any thread. The first reason stays. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
@@ -78,6 +82,9 @@ void gate_release_slot(struct gate *gate);
 
 /* Waits for GO, and counts the session as working. False: STOP came first. */
 bool gate_wait_go(struct gate *gate);
+
+/* Before each batch: waits while sessions rest. False: the state is STOP. */
+bool gate_wait_turn(struct gate *gate);
 
 /* The session's work is done. When `stays`, waits until that is so for all of them, or for STOP: so
  * the number of sessions on the server stays the same while any of them appends. */

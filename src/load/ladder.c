@@ -175,7 +175,7 @@ static void stop_all(struct ladder *ladder)
 enum status ladder_run(const struct ladder_config *config, struct search *search,
                        struct result *result, struct error *error)
 {
-    struct ladder ladder = {.config = config, .search = search};
+    struct ladder ladder = {.config = config, .search = search, .rest_at_rows = UINT64_MAX};
     const enum status status = init(&ladder, error);
     if (status == STATUS_OK) {
         gate_open(&ladder.load.gate, mono_now_ns());

@@ -21,7 +21,8 @@ struct ladder_config {
     int64_t max_time_ns;
     uint64_t max_memory_bytes; /* of this machine in use; 0 = nine tenths */
     uint64_t max_rows;         /* that are written; 0 = any number. A hold is shorter, but no less
-                                  than a second, once it has taken an eighth of what is left */
+                                  than a second, once it has taken an eighth of what is left, and
+                                  sessions rest until the next one once they wrote a sixteenth */
     struct hold_samples *samples;
 
     /* May be NULL. Main thread; before the first session of a level is added, and when it is known

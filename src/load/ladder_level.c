@@ -33,7 +33,8 @@ enum {
 
 enum {
     HOLD_PARTS = 5, /* of a hold, for the spread of its rows/s */
-    HOLD_SHARE = 8  /* one part in so many of the rows that are left is for one hold */
+    HOLD_SHARE = 8, /* one part in so many of the rows that are left is for one hold */
+    STEP_SHARE = 16 /* and one for the time until the next one */
 };
 
 /* The course of a hold. */
@@ -74,11 +75,22 @@ bool ladder_is_over(struct ladder *ladder)
     return ladder->is_over;
 }
 
+/* The rows that are written when one part in `share` of those that are left has been. */
+static uint64_t rows_at_share(const struct ladder *ladder, unsigned share)
+{
+    const uint64_t most = ladder->config->max_rows, written = rows_written(ladder);
+    return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
+}
+
 unsigned ladder_tick(struct ladder *ladder, struct session_ledger *ledger, unsigned *connecting)
 {
     const struct gate_numbers numbers =
         gate_wait_change(&ladder->load.gate, mono_now_ns() + TICK_NS);
     crew_reap(&ladder->crew, ledger);
+    if (ladder->rest_at_rows < UINT64_MAX && rows_written(ladder) >= ladder->rest_at_rows) {
+        gate_rest(&ladder->load.gate, true);
+        ladder->rest_at_rows = UINT64_MAX;
+    }
     if (connecting != NULL) {
         *connecting = numbers.connecting;
     }
@@ -251,13 +263,10 @@ static bool is_long_enough(const struct ladder *ladder, int64_t held_ns,
 static void hold(struct ladder *ladder, struct level *level)
 {
     const int64_t start_ns = ladder->snapshots[AT_HOLD].taken_ns;
-    const uint64_t most = ladder->config->max_rows, written = rows_written(ladder);
     struct course course = {
         .from_ns = start_ns,
-        .from_rows = written,
-        .share_rows = most == 0        ? UINT64_MAX
-                      : written < most ? written + (most - written) / HOLD_SHARE
-                                       : written,
+        .from_rows = rows_written(ladder),
+        .share_rows = rows_at_share(ladder, HOLD_SHARE),
     };
     hold_samples_begin(ladder->config->samples, start_ns - ladder->config->driver->start_ns);
     while (is_held(ladder, level)) {
@@ -349,8 +358,11 @@ void ladder_climb(struct ladder *ladder, struct level *level)
     ladder->failed_before = calls_failed(ladder);
     level->start_ns = ladder->snapshots[AT_START].taken_ns - ladder->config->driver->start_ns;
     dismiss(ladder, level);
+    ladder->rest_at_rows = rows_at_share(ladder, STEP_SHARE);
     add_sessions(ladder, level);
     settle(ladder, level);
+    ladder->rest_at_rows = UINT64_MAX;
+    gate_rest(&ladder->load.gate, false);
     recorder_take_snapshot(recorder, &ladder->snapshots[AT_HOLD]);
     if (level->reason == LEVEL_NO_REASON && !ladder->is_over) {
         hold(ladder, level);

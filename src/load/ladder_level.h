@@ -15,6 +15,7 @@ struct ladder {
     struct ladder_memory memory;
     int64_t deadline_ns;
     int64_t next_memory_ns; /* when to look at the memory again */
+    uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
     bool is_over;           /* search->end says why */
     bool is_shortage_told;  /* of this level */
     uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */

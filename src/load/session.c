@@ -211,7 +211,7 @@ static enum session_outcome append_rows(struct session *session)
 {
     struct load *load = session->load;
     while (session->begun < session->quota) {
-        if (gate_is_stopped(&load->gate)) {
+        if (!gate_wait_turn(&load->gate)) {
             return outcome_of_stop(session);
         }
         if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {

@@ -27,6 +27,7 @@ static struct {
     int rejects_above;
     int blocks_above;    /* the first connection beyond so many gets no answer until it is cut */
     unsigned connecting; /* sessions that connect at a time; 1: they come in order */
+    int64_t open_ns;     /* that a connect takes */
 } server;
 static atomic_int alive;
 static atomic_int most_alive;
@@ -47,6 +48,7 @@ static enum status limited_open(const struct target *target, struct adapter_conn
 {
     (void)target;
     *conn = NULL;
+    mono_sleep(server.open_ns);
     const int number = atomic_fetch_add(&alive, 1) + 1;
     if (number > server.room) {
         atomic_fetch_sub(&alive, 1);
@@ -174,6 +176,7 @@ static struct ladder_config begin(void)
     server.blocks_above = NO_LIMIT;
     atomic_store(&has_blocked, false);
     server.connecting = 8;
+    server.open_ns = 0;
     atomic_store(&alive, 0);
     atomic_store(&most_alive, 0);
     atomic_store(&kept_count, 0);
@@ -253,7 +256,9 @@ static void finish(struct outcome *outcome)
         if (level->outcome == LEVEL_HELD) {
             assert_int_equal(level->up, level->sessions);
             assert_true(level->rows >= 2 * (uint64_t)level->sessions);
-            assert_true(level->hold_ns >= (search->max_rows > 0 ? MONO_NS_PER_S : search->hold_ns));
+            assert_true(level->hold_ns >= (search->max_rows > 0 && search->hold_ns > MONO_NS_PER_S
+                                               ? MONO_NS_PER_S
+                                               : search->hold_ns));
         }
     }
     assert_int_equal(outcome->shortages, failed);
@@ -429,6 +434,22 @@ static void test_rows_are_over(void **state)
     finish(&outcome);
 }
 
+/* Sessions that are up write little while the next ones take long to connect. */
+static void test_sessions_rest_between_levels(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct ladder_config config = begin();
+    server.connecting = 1;
+    server.open_ns = 100 * MONO_NS_PER_MS;
+    config.max_rows = 20000;
+    search(config, 20, &outcome);
+    assert_int_equal(outcome.search.end, SEARCH_BOUND);
+    assert_int_equal(outcome.search.held, 20);
+    assert_true(outcome.result->rows.acknowledged < config.max_rows / 2);
+    finish(&outcome);
+}
+
 static void test_memory_is_over(void **state)
 {
     (void)state;
@@ -455,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_a_session_that_is_cut),
         cmocka_unit_test(test_time_is_over),
         cmocka_unit_test(test_rows_are_over),
+        cmocka_unit_test(test_sessions_rest_between_levels),
         cmocka_unit_test(test_memory_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
