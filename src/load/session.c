@@ -226,7 +226,11 @@ static enum session_outcome append_rows(struct session *session)
             if (session_was_interrupted(session)) {
                 return outcome_of_stop(session);
             }
-            status = reconnect_after_loss(session);
+            bool is_stopped;
+            status = reconnect_after_loss(session, &is_stopped);
+            if (is_stopped) {
+                return SESSION_STOPPED;
+            }
         }
         if (!is_good(status)) {
             return drop(session);

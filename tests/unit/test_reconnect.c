@@ -272,8 +272,16 @@ static void test_the_end_wakes_those_who_wait(void **state)
     later.failing = 1000000;
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DURATION);
-    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->sessions.stopped, 1);
     assert_int_equal(result->sessions.finished, SESSIONS - 1);
+    end(result);
+
+    script.victim = -1;
+    result = run(&plan);
+    assert_int_equal(result->sessions.stopped, SESSIONS);
+    result_judge(result, &(struct judge_context){.is_local = true});
+    assert_int_equal(result->verdict, VERDICT_DEGRADED);
+    assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
     end(result);
 }
 
