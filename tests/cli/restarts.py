@@ -104,4 +104,4 @@ class Restarts(harness.Case):
         self.assertEqual(sum(int(row["verified_lost"]) for row in table), verified["lost"])
         self.assertEqual(sum(int(row["verified_lost"]) > 0 for row in table),
                          verified["sessions_lost"])
-        self.assertEqual(ended.reason, f"append: {verified['lost']} acknowledged rows are lost")
+        self.assertEqual(ended.reason, f"append: {verified['lost']:,} acknowledged rows are lost")

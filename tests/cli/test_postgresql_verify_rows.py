@@ -47,7 +47,7 @@ class Rows(VerifyRows, harness.Postgresql):
         self.assertLessEqual(counted["lost"], lost, counted)
         self.assertGreaterEqual(counted["lost_at_most"], lost, counted)
         self.assertRegex(ended.out, r"(?m)^Verified +count\(\*\) 1,000 before, [\d,]+ after$")
-        self.assertEqual(ended.reason, f"append: {lost} acknowledged rows are lost")
+        self.assertEqual(ended.reason, f"append: {lost:,} acknowledged rows are lost")
 
     def test_rows_of_nobody(self):
         """Rows with NULL for session or number, in a table that somebody else writes to."""

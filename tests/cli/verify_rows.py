@@ -69,7 +69,7 @@ class VerifyRows:
         self.assertEqual(int(summary["verified_duplicates"]), SESSIONS * LOST[7])
         self.assertEqual(int(summary["verified_foreign"]), SESSIONS * LOST[500])
         self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED")
-        self.assertEqual(ended.reason, f"append: {SESSIONS * lost} acknowledged rows are lost")
+        self.assertEqual(ended.reason, f"append: {SESSIONS * lost:,} acknowledged rows are lost")
         self.assertRegex(ended.out, r"28 acknowledged are LOST, of 4 sessions")
         self.assertRegex(ended.out, r"12\s+DUPLICATES")
 
