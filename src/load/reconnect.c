@@ -34,7 +34,7 @@ static enum status connect_once(struct session *session, bool *is_stopped)
     return status;
 }
 
-enum status reconnect_after_loss(struct session *session)
+enum status reconnect_after_loss(struct session *session, bool *is_stopped)
 {
     struct load *load = session->load;
     const struct plan *plan = load->plan;
@@ -44,6 +44,7 @@ enum status reconnect_after_loss(struct session *session)
         session_count_loss(session);
     }
     session->is_refused = false;
+    *is_stopped = false;
     session_close(session);
     if (plan->drop_policy != DROP_RECONNECT) {
         return STATUS_LOST;
@@ -51,12 +52,12 @@ enum status reconnect_after_loss(struct session *session)
     while (session->tries < plan->reconnect_tries) {
         const int64_t pause_ns =
             reconnect_pause_ns(plan->seed, session->index, session->tries, session->tries_total);
-        if (!gate_sleep_until(&load->gate, mono_now_ns() + pause_ns)) {
+        *is_stopped = !gate_sleep_until(&load->gate, mono_now_ns() + pause_ns);
+        if (*is_stopped) {
             return STATUS_LOST;
         }
-        bool is_stopped;
-        const enum status status = connect_once(session, &is_stopped);
-        if (is_stopped) {
+        const enum status status = connect_once(session, is_stopped);
+        if (*is_stopped) {
             return STATUS_LOST;
         }
         session->tries++;

@@ -22,9 +22,9 @@
 /* The connection is gone and nobody on this side has cut it: counts that, and closes what is left
  * of it. One to a read-only server is closed, too: another try may reach the new primary. OK: with
  * --on-drop reconnect the session is connected again and ready to append. LOST: it has to end: not
- * asked for, too many tries, or the run was stopped meanwhile. FATAL: the server does not want this
- * session any more. */
-enum status reconnect_after_loss(struct session *session);
+ * asked for, too many tries, or the run ended first (*is_stopped). FATAL: the server does not want
+ * this session any more. */
+enum status reconnect_after_loss(struct session *session, bool *is_stopped);
 
 /* With --churn, when a connection has had its batches and there is work left: closes it and opens
  * another one. OK also when STOP came first: then the session has no connection. Otherwise it could

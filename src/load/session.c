@@ -99,6 +99,7 @@ enum status session_open(struct session *session, enum cause_phase phase, struct
 {
     struct load *load = session->load;
     const struct adapter *adapter = load->plan->adapter;
+    session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
     const enum status status = adapter->open(&load->plan->target, &session->conn, error);
     const int64_t end_ns = mono_now_ns();
@@ -113,7 +114,6 @@ enum status session_open(struct session *session, enum cause_phase phase, struct
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
     share_connection(session, session->conn);
-    session->is_overdue = false;
     if (adapter->get_ready != NULL && !session->is_idle) {
         session_begin_call(session);
         adapter->get_ready(session->conn, load->table);
@@ -226,7 +226,11 @@ static enum session_outcome append_rows(struct session *session)
             if (session_was_interrupted(session)) {
                 return outcome_of_stop(session);
             }
-            status = reconnect_after_loss(session);
+            bool is_stopped;
+            status = reconnect_after_loss(session, &is_stopped);
+            if (is_stopped) {
+                return SESSION_STOPPED;
+            }
         }
         if (!is_good(status)) {
             return drop(session);

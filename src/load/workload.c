@@ -210,6 +210,21 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     }
 }
 
+/* What a call comes to whose connection may have been cut meanwhile. One that was answered at that
+ * moment has no error of its own; who has no more to do needs no connection. */
+static enum status settle_call(struct session *session, enum cause_phase phase, enum status status,
+                               const struct error *error)
+{
+    if (!session->is_overdue) {
+        return status;
+    }
+    if (!error_is_set(error)) {
+        session_blame(session, phase, STATUS_LOST, error);
+    }
+    const bool is_answered = status == STATUS_OK || status == STATUS_REJECTED;
+    return is_answered && session->begun == session->quota ? status : STATUS_LOST;
+}
+
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
     struct append append = {.first_row = session->begun,
@@ -251,7 +266,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
-    return session->is_refused || session->is_overdue ? STATUS_LOST : status;
+    return session->is_refused ? STATUS_LOST : settle_call(session, CAUSE_APPEND, status, &error);
 }
 
 /* A count after an acknowledged append must show the session's own rows, and never fewer than the
@@ -295,14 +310,14 @@ static enum status read_table(struct session *session)
     if (status != STATUS_OK) {
         session_add(session, RECORDER_COUNTS_FAILED, 1);
         session_blame(session, CAUSE_READ, status, &error);
-        return status;
+        return settle_call(session, CAUSE_READ, status, &error);
     }
     recorder_record(session->load->recorder, session->index, RECORDER_COUNT, end_ns - start_ns);
     session_add(session, RECORDER_COUNTS, 1);
     if (is_count) {
         check_freshness(session, rows);
     }
-    return session->is_overdue ? STATUS_LOST : STATUS_OK;
+    return settle_call(session, CAUSE_READ, status, &error);
 }
 
 static enum status append_then_read(struct session *session)
@@ -319,8 +334,9 @@ static enum status append_then_read(struct session *session)
         }
     }
     const enum status status = append_batch(session, intended_ns);
-    if (status == STATUS_LOST || status == STATUS_FATAL || plan->read_mode == READ_NONE ||
-        session->batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
+    if (status == STATUS_LOST || status == STATUS_FATAL || session->is_overdue ||
+        plan->read_mode == READ_NONE || session->batches % plan->read_every != 0 ||
+        gate_is_stopped(&session->load->gate)) {
         return status;
     }
     return read_table(session);

@@ -6,9 +6,10 @@
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *   batches:  due       = sent + not_sent                 (with --rate)
  *
- * `stopped` sessions ended early because the run was told to end (a signal, or --on-drop stop), or
- * were cut because the server did not answer when the run ended. In doubt = the connection died
- * between sending and the answer. Ledgers of several machines are merged by addition.
+ * `stopped` sessions ended early because the run was told to end (a signal, or --on-drop stop),
+ * were cut because the server did not answer when the run ended, or had no connection then and
+ * waited for their next try. In doubt = the connection died between sending and the answer. Ledgers
+ * of several machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
@@ -23,7 +24,7 @@ struct session_ledger {
     uint64_t timed_out;   /* open got no answer in time */
     uint64_t not_started; /* no thread could be had, or the run ended before */
     uint64_t finished;    /* appended the whole share, or until the time was over */
-    uint64_t stopped;     /* ended early on request, or cut without an answer after the end */
+    uint64_t stopped;     /* ended early on request, or without answer or connection at the end */
     uint64_t dropped;     /* lost the connection, or had a fatal error */
 };
 

@@ -116,7 +116,7 @@ class OfRuns(CtrlC):
         with socket.create_server(("127.0.0.1", port), backlog=100):
             self.wait_for_sockets(process, 10)
             _, run = self.interrupted(process, out)
-        self.assertEqual(run.sessions["dropped"], 10)
+        self.assertEqual(run.sessions["stopped"], 10)
 
 
 class OfSearches(CtrlC):

@@ -118,7 +118,7 @@ class Faults:
         self.end(process, 130)
         run = self.check_run(out, 130)
         self.assertEqual(run.json["outcome"]["stop_reason"], "interrupted")
-        self.assertEqual(run.sessions["dropped"], 100)
+        self.assertEqual(run.sessions["stopped"], 100)
 
     def test_a_link_that_dies_without_a_word(self):
         server = self.SERVER(self)

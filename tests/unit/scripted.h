@@ -44,6 +44,7 @@ struct script {
 };
 
 static struct script script;
+static bool is_stuck; /* the calls of the script answer when they are cut */
 static atomic_int opened;
 
 /* What becomes of the connections beyond the first of each session: the first `failing` of them
@@ -71,6 +72,7 @@ static _Atomic uint64_t rows_kept;
 
 struct adapter_conn {
     int number;
+    atomic_bool is_cut;
     unsigned calls[STEP_COUNT + 1];
     uint64_t pending;
 };
@@ -81,6 +83,9 @@ static inline enum status answer(struct adapter_conn *conn, enum step step, stru
     if (step != script.step || (script.victim >= 0 && script.victim != conn->number) ||
         call < script.call || call >= script.call + script.calls_failing) {
         return STATUS_OK;
+    }
+    while (is_stuck && !atomic_load(&conn->is_cut)) {
+        mono_sleep(MONO_NS_PER_MS);
     }
     if (script.status != STATUS_OK) {
         error_set(error, script.kind, 1, "XX000", "scripted");
@@ -180,6 +185,11 @@ static inline enum status scripted_query(struct adapter_conn *conn, const char *
     return answer(conn, STEP_QUERY, error);
 }
 
+static inline void scripted_interrupt(struct adapter_conn *conn)
+{
+    atomic_store(&conn->is_cut, true);
+}
+
 static const struct adapter scripted = {
     .name = "scripted",
     .stack_bytes = 256 * 1024,
@@ -190,6 +200,7 @@ static const struct adapter scripted = {
     .append_close = scripted_append_close,
     .count = scripted_count,
     .query = scripted_query,
+    .interrupt = scripted_interrupt,
 };
 
 static inline struct plan make_plan(void)

@@ -202,7 +202,65 @@ static void test_a_storm_is_bounded(void **state)
     end(result);
 }
 
-/* The end of the time comes while a session waits for its next try. */
+static uint64_t count_causes(const struct result *result, enum cause_phase phase,
+                             enum error_kind kind)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < result->causes.count; i++) {
+        const struct cause *cause = &result->causes.entries[i];
+        count += cause->phase == phase && cause->error.kind == kind ? cause->count : 0;
+    }
+    return count;
+}
+
+/* With --timeout; what the server says to the next connects is its own word. */
+static void test_refused_after_a_cut(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.timeout_ns = MONO_NS_PER_S;
+    script = lose(STEP_CLOSE, 5, 3);
+    is_stuck = true;
+    later.failing = 2;
+    struct result *result = run(&plan);
+    is_stuck = false;
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_TIMEOUTS], 1);
+    assert_int_equal(count_causes(result, CAUSE_APPEND, ERROR_TIMEOUT), 1);
+    assert_int_equal(count_causes(result, CAUSE_RECONNECT, ERROR_UNREACHABLE), 2);
+    assert_int_equal(result->causes.count, 2);
+    end(result);
+}
+
+/* The answer and the cut come at the same moment: all rows are in, and the connection is gone. */
+static void test_cut_as_it_was_answered(void **state)
+{
+    (void)state;
+    static const struct {
+        enum step step;
+        unsigned call;
+        uint64_t lost;
+    } cases[] = {{STEP_CLOSE, 3, 1}, {STEP_CLOSE, 10, 0}, {STEP_COUNT, 10, 0}};
+    struct plan plan = make_reconnecting();
+    plan.drop_policy = DROP_CONTINUE;
+    plan.timeout_ns = MONO_NS_PER_S;
+    is_stuck = true;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        script = (struct script){cases[i].step, STATUS_OK, ERROR_NONE, 5, cases[i].call, 1, 0, 0};
+        struct result *result = run(&plan);
+        assert_int_equal(result->sessions.dropped, cases[i].lost);
+        assert_rows(result, 0, 0, cases[i].lost * 700);
+        assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], cases[i].lost);
+        assert_int_equal(count_causes(result,
+                                      cases[i].step == STEP_CLOSE ? CAUSE_APPEND : CAUSE_READ,
+                                      ERROR_TIMEOUT),
+                         1);
+        end(result);
+    }
+    is_stuck = false;
+}
+
+/* The end of the time comes while a session waits for its next try: it has not given up. */
 static void test_the_end_wakes_those_who_wait(void **state)
 {
     (void)state;
@@ -214,8 +272,16 @@ static void test_the_end_wakes_those_who_wait(void **state)
     later.failing = 1000000;
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DURATION);
-    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->sessions.stopped, 1);
     assert_int_equal(result->sessions.finished, SESSIONS - 1);
+    end(result);
+
+    script.victim = -1;
+    result = run(&plan);
+    assert_int_equal(result->sessions.stopped, SESSIONS);
+    result_judge(result, &(struct judge_context){.is_local = true});
+    assert_int_equal(result->verdict, VERDICT_DEGRADED);
+    assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
     end(result);
 }
 
@@ -301,6 +367,8 @@ int main(void)
         cmocka_unit_test(test_connections_that_are_good_for_nothing),
         cmocka_unit_test(test_an_answer_makes_all_tries_good),
         cmocka_unit_test(test_a_storm_is_bounded),
+        cmocka_unit_test(test_refused_after_a_cut),
+        cmocka_unit_test(test_cut_as_it_was_answered),
         cmocka_unit_test(test_the_end_wakes_those_who_wait),
         cmocka_unit_test(test_churn),
         cmocka_unit_test(test_churn_that_fails),
