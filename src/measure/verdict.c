@@ -146,11 +146,9 @@ static bool is_disturbed(struct result *result, bool is_local)
                        others_percent(r));
 }
 
-static const char shrunk[] = "the table has fewer rows than before the run: somebody deleted, and "
-                             "this run's rows cannot be verified";
-
 enum {
-    CUT_TEXT_BYTES = 120
+    CUT_TEXT_BYTES = 120,
+    SHRUNK_TEXT_BYTES = 160
 };
 
 /* Sessions that the server left without an answer when the run ended. */
@@ -244,6 +242,23 @@ static bool has_foreign_loss(const struct result *result)
 static bool is_unknown(const struct result *result)
 {
     return result->verification.is_shrunk && !is_read_back(result);
+}
+
+/* More may be lost than are for sure. */
+static const char *describe_shrunk(const struct result *result, char text[SHRUNK_TEXT_BYTES])
+{
+    const uint64_t lost = result->verification.lost;
+    if (lost > 0) {
+        snprintf(text, SHRUNK_TEXT_BYTES,
+                 "at least %s acknowledged rows are lost, and the table has fewer rows than before "
+                 "the run: somebody deleted",
+                 UNITS_COUNT(lost));
+    } else {
+        snprintf(text, SHRUNK_TEXT_BYTES,
+                 "the table has fewer rows than before the run: somebody deleted, and this run's "
+                 "rows cannot be verified");
+    }
+    return text;
 }
 
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
@@ -495,13 +510,14 @@ static void judge_exit(struct result *result, bool was_interrupted)
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     char lost[RESULT_LOST_BYTES];
+    char shrunk[SHRUNK_TEXT_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
                  UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (is_unknown(result)) {
-        set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
+        set_exit(result, EXIT_CODE_SHORT, "%s", describe_shrunk(result, shrunk));
     } else if (result_lost_at_most(result) > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
                  result_describe_lost(result, lost));
@@ -529,6 +545,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         (double)context->rate_rows_per_s;
     }
     char lost[RESULT_LOST_BYTES];
+    char shrunk[SHRUNK_TEXT_BYTES];
     char still[RESULT_STILL_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
@@ -538,7 +555,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                     UNITS_COUNT(result->sessions_up), UNITS_COUNT(result->sessions.requested),
                     UNITS_COUNT(result->least_sessions));
     } else if (is_unknown(result)) {
-        set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
+        set_verdict(result, VERDICT_DEGRADED, "%s", describe_shrunk(result, shrunk));
     } else if (result_lost_at_most(result) > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
                     result_describe_lost(result, lost));

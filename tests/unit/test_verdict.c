@@ -291,12 +291,19 @@ static void test_table_that_shrank(void **state)
     struct result *r = make_good();
     r->verification.rows_after = 3;
     verification_settle(&r->verification, &r->rows);
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody deleted");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "at least 997 acknowledged rows are lost, and the table has fewer rows");
+    assert_string_equal(r->verdict_reason, r->exit_reason);
     assert_int_equal(r->verification.lost, 997);
     assert_int_equal(r->verification.lost_at_most, 1000);
     r->row_verification =
         (struct row_verification){.state = VERIFICATION_DONE, .read = 3, .present = 3, .lost = 997};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "997 acknowledged rows are lost");
+    r->row_verification.state = VERIFICATION_NONE;
+    r->verification.rows_before = 5000;
+    r->verification.rows_after = 4999;
+    verification_settle(&r->verification, &r->rows);
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "this run's rows cannot be verified");
     free(r);
 }
 
