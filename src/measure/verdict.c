@@ -148,7 +148,8 @@ static bool is_disturbed(struct result *result, bool is_local)
 
 enum {
     CUT_TEXT_BYTES = 120,
-    SHRUNK_TEXT_BYTES = 160
+    SHRUNK_TEXT_BYTES = 160,
+    UNSENT_TEXT_BYTES = UNITS_TEXT_BYTES + 24
 };
 
 /* Sessions that the server left without an answer when the run ended. */
@@ -422,6 +423,20 @@ static const char *main_loss(const struct causes *causes)
     return why;
 }
 
+/* What was not sent; with a time, what was not begun is no row of the ledger. */
+static const char *describe_unsent(const struct result *result, char text[UNSENT_TEXT_BYTES])
+{
+    const uint64_t rows = result->rows.not_sent;
+    const uint64_t batches = result->batches.not_sent;
+    text[0] = '\0';
+    if (rows == 0 && batches > 0) {
+        snprintf(text, UNSENT_TEXT_BYTES, ", %s batches not sent", UNITS_COUNT(batches));
+    } else if (rows > 0 || result->stop_reason != STOP_DURATION) {
+        snprintf(text, UNSENT_TEXT_BYTES, ", %s not sent", UNITS_COUNT(rows));
+    }
+    return text;
+}
+
 static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
@@ -446,14 +461,18 @@ static void judge_short(struct result *result)
         return;
     }
     char limit[LIMIT_TEXT_BYTES];
-    if (s->dropped > 0) {
+    if (s->dropped + s->stopped > 0) {
         why = describe_limit(first_finding(result), limit, why);
     }
-    set_exit(result, EXIT_CODE_SHORT,
-             "the ledger is short: %s sessions dropped, %s rows rejected, %s in doubt, %s not "
-             "sent%s%.150s",
-             UNITS_COUNT(s->dropped), UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
-             UNITS_COUNT(r->not_sent), why[0] == '\0' ? "" : ": ", why);
+    char unsent[UNSENT_TEXT_BYTES];
+    const bool has_stopped = s->stopped > 0;
+    set_exit(
+        result, EXIT_CODE_SHORT,
+        "the ledger is short: %s sessions dropped%s%s%s, %s rows rejected, %s in doubt%s%s%.150s",
+        UNITS_COUNT(s->dropped), has_stopped ? ", " : "",
+        has_stopped ? UNITS_COUNT(s->stopped) : "", has_stopped ? " stopped" : "",
+        UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt), describe_unsent(result, unsent),
+        why[0] == '\0' ? "" : ": ", why);
 }
 
 /* Before the gate was opened it is the first limit that counts; later, that sessions went. */
