@@ -62,6 +62,7 @@ struct limit {
     uint64_t each;                 /* of `needed`: by one session */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: does not bind */
     bool is_estimate;              /* `needed` is: never certain to end a run */
+    bool is_unknown;               /* what is allowed cannot be told */
     char note[160];                /* may be empty */
     char fix[LIMIT_FIX_BYTES];     /* exact command or line of a file; empty when it is a PASS */
 };
