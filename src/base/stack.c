@@ -15,7 +15,7 @@ enum {
     LEAST_BYTES = 4 * 1024 * 1024,
 #else
     MARGIN_BYTES = 4096,
-    LEAST_BYTES = 512 * 1024, /* more than twice what any command was seen to use */
+    LEAST_BYTES = 256 * 1024, /* every command passes with 192 KiB */
 #endif
 };
 

@@ -104,6 +104,7 @@ static void note_failure(struct limit_list *list, const struct error *error)
         .name = "session limits",
         .unit = "sessions",
         .allowed = is_full ? 0 : LIMIT_NONE,
+        .is_unknown = !is_full,
         .sessions = is_full ? 0 : LIMIT_NONE,
     };
     snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error->text);

@@ -56,7 +56,8 @@ void database_read(struct reading *reading)
         struct limit limit = {.id = LIMIT_SESSIONS,
                               .side = LIMIT_DATABASE,
                               .unit = "sessions",
-                              .allowed = LIMIT_NONE};
+                              .allowed = LIMIT_NONE,
+                              .is_unknown = true};
         snprintf(limit.name, sizeof limit.name, "limits of the pooler");
         snprintf(limit.note, sizeof limit.note,
                  "not known: a pooler stands in front of the server; see its own settings "

@@ -315,8 +315,10 @@ double generator_row_bytes(struct generator *generator)
     generator_fill(generator, buffer, 0, 0, rows);
     for (size_t c = 0; c < generator->table->column_count; c++) {
         const struct fill_column *fill = &generator->columns[c];
-        bytes += fill->text_bytes > 0 ? 0 : rows * fill->value_bytes;
-        for (size_t row = 0; row < rows && fill->text_bytes > 0; row++) {
+        const enum column_type type = generator->table->columns[c].type;
+        const bool is_text = type == COLUMN_TEXT || type == COLUMN_BYTES || type == COLUMN_JSON;
+        bytes += is_text ? 0 : rows * fill->value_bytes;
+        for (size_t row = 0; row < rows && is_text; row++) {
             bytes += buffer->columns[c].values.text[row].length;
         }
     }

@@ -62,6 +62,7 @@ struct limit {
     uint64_t each;                 /* of `needed`: by one session */
     uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: does not bind */
     bool is_estimate;              /* `needed` is: never certain to end a run */
+    bool is_unknown;               /* what is allowed cannot be told */
     char note[160];                /* may be empty */
     char fix[LIMIT_FIX_BYTES];     /* exact command or line of a file; empty when it is a PASS */
 };
@@ -77,6 +78,7 @@ struct finding {
     enum limit_side side;
     char name[64];
     uint64_t sessions; /* that it cost: not started, refused, timed out or dropped */
+    uint64_t tries;    /* to connect again that it cost, of sessions that may have got in at last */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];
 };

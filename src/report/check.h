@@ -32,6 +32,9 @@ struct check_report {
 void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
                       char line[CHECK_LINE_BYTES]);
 
+/* The same of a report, and which limit is not known. */
+void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES]);
+
 /* At most 80 columns wide. */
 void check_write_text(FILE *stream, const struct check_report *report);
 

@@ -32,7 +32,7 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     json_t *json = json_object();
     const struct tree root = {json, &has_failed};
     char line[CHECK_LINE_BYTES];
-    check_conclusion(report->sessions, report->fitting, report->first, line);
+    check_conclude(report, line);
     tree_count(root, "format", FORMAT_VERSION);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);

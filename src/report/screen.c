@@ -1,7 +1,10 @@
 #include "report/screen.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/clean.h"
 
@@ -46,4 +49,12 @@ void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const 
         rest += strspn(rest, " ");
         used = 0;
     } while (*rest != '\0');
+}
+
+void screen_add_files(FILE *stream, const char *folder)
+{
+    char clean[SCREEN_TEXT_BYTES];
+    clean_line(clean, sizeof clean, folder, SCREEN_TEXT_BYTES);
+    const bool is_gone = access(folder, F_OK) != 0 && errno == ENOENT;
+    fprintf(stream, "%-*s%s%s\n", SCREEN_LABEL_COLUMNS, "Files", is_gone ? "gone: " : "", clean);
 }

@@ -20,4 +20,7 @@ void screen_add(FILE *stream, const char *format, ...) __attribute__((format(pri
 /* Writes a label and a text beside it, which begins at `column` and is broken where it must be. */
 void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const char *text);
 
+/* Writes where the files are, whole, however long: it is there to be copied; or that it is gone. */
+void screen_add_files(FILE *stream, const char *folder);
+
 #endif

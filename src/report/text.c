@@ -7,7 +7,6 @@
 
 #include "base/mono.h"
 #include "base/units.h"
-#include "report/clean.h"
 #include "report/figures.h"
 #include "report/screen.h"
 #include "report/text_expectations.h"
@@ -370,14 +369,6 @@ static const char *stop_text(const struct result *result)
     return stop_reason_name(result->stop_reason);
 }
 
-/* Whole, however long: it is there to be copied. */
-static void write_folder(FILE *stream, const char *folder)
-{
-    char clean[PLAN_PATH_BYTES];
-    clean_line(clean, sizeof clean, folder, PLAN_PATH_BYTES);
-    fprintf(stream, "%-*s%s\n", SCREEN_LABEL_COLUMNS, "Files", clean);
-}
-
 /* The four figures and the verdict come last: what stands above them may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
@@ -411,5 +402,5 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     screen_add_wrapped(stream, verdict_name(result->verdict), SCREEN_LABEL_COLUMNS,
                        result->verdict_reason);
-    write_folder(stream, plan->out_folder);
+    screen_add_files(stream, plan->out_folder);
 }

@@ -12,6 +12,27 @@ enum {
     WHERE_COLUMNS = 18 /* what is left of a line */
 };
 
+static const struct limit *find_unknown(const struct limit_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].is_unknown) {
+            return &list->entries[i];
+        }
+    }
+    return NULL;
+}
+
+void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
+{
+    check_conclusion(report->sessions, report->fitting, report->first, line);
+    const struct limit *unknown = find_unknown(report->list);
+    if (unknown != NULL && report->fitting >= report->sessions) {
+        const size_t used = strlen(line);
+        snprintf(line + used, CHECK_LINE_BYTES - used, ", as far as is known; %s are not",
+                 unknown->name);
+    }
+}
+
 void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
                       char line[CHECK_LINE_BYTES])
 {
@@ -42,7 +63,7 @@ void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *f
 static const char *format(const struct limit *limit, uint64_t value, char text[UNITS_TEXT_BYTES])
 {
     if (value == LIMIT_NONE) {
-        snprintf(text, UNITS_TEXT_BYTES, "no limit");
+        snprintf(text, UNITS_TEXT_BYTES, limit->is_unknown ? "not known" : "no limit");
         return text;
     }
     return strcmp(limit->unit, "bytes") == 0 ? units_format_bytes(value, text)
@@ -129,7 +150,7 @@ void check_write_text(FILE *stream, const struct check_report *report)
         return;
     }
     char line[CHECK_LINE_BYTES];
-    check_conclusion(report->sessions, report->fitting, report->first, line);
+    check_conclude(report, line);
     fputc('\n', stream);
     screen_add_wrapped(stream, "", 0, line);
 }

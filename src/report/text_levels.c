@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "report/clean.h"
 #include "report/figures.h"
 #include "report/screen.h"
 #include "report/text_findings.h"
@@ -349,7 +348,5 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
         screen_add_wrapped(stream, "Metrics", LABEL, result->metrics_note);
     }
     screen_add_wrapped(stream, verdict_name(result->verdict), LABEL, result->verdict_reason);
-    char clean[PLAN_PATH_BYTES];
-    clean_line(clean, sizeof clean, plan->out_folder, PLAN_PATH_BYTES);
-    fprintf(stream, "%-*s%s\n", LABEL, "Files", clean);
+    screen_add_files(stream, plan->out_folder);
 }

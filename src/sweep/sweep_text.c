@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/clean.h"
 #include "report/screen.h"
 
 enum {
@@ -218,7 +217,5 @@ void sweep_text_write(FILE *stream, const struct sweep *sweep)
     screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run",
                sweep_count(sweep, SAVED_DONE), sweep->run_count, sweep_count(sweep, SAVED_FAILED),
                sweep_count(sweep, SAVED_PENDING));
-    char folder[SWEEP_PATH_BYTES];
-    clean_line(folder, sizeof folder, sweep->folder, sizeof folder);
-    fprintf(stream, "Files     %s\n", folder);
+    screen_add_files(stream, sweep->folder);
 }

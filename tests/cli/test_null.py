@@ -169,6 +169,8 @@ class Pace(harness.Case):
             ended = self.end(process, 3)
             self.assertIn(why, ended.reason)
             self.assertIn(f"SHORT     {why}", ended.out)
+            gone = "gone: " if removed == "." else ""
+            self.assertIn(f"\nFiles     {gone}{out}\n", ended.out)
 
     def test_samples_follow_the_interval(self):
         _, run = self.run_append("1", "null:", "--duration", "1s", "--rate", "1000",

@@ -339,6 +339,8 @@ static void test_values_have_the_type_of_their_column(void **state)
         assert_int_equal(data[9].values.uuid[1][i], i);
     }
     assert_memory_equal(data[10].values.ip4[1], ((const uint8_t[]){192, 0, 2, 1}), 4);
+    /* of the word its 5 bytes */
+    assert_true(generator_row_bytes(generator) == 2 + 8 + 1 + 8 + 4 + 8 + 5 + 8 + 8 + 16 + 4);
     generator_give_back(generator, buffer);
     generator_destroy(generator);
     table_fini(&table);

@@ -246,7 +246,7 @@ static void test_good_text(void **state)
                    "Rows      10,000,000 = 10,000,000 acknowledged + 0 rejected/in doubt/not sent\n"
                    "Verified  count(*) 0 before, 10,000,000 after: 0 lost\n");
     check_contains(text, "\nVALID     every row was acknowledged and counted\n"
-                         "Files     append-runs/20260131T235959Z-postgresql-1000x10000000\n");
+                         "Files     gone: append-runs/20260131T235959Z-postgresql-1000x10000000\n");
     assert_null(strstr(text, "Errors"));
     assert_null(strstr(text, "SHORT"));
     assert_null(strstr(text, "response"));

@@ -252,7 +252,7 @@ static void test_text(void **state)
         "Memory    the server is not restarted between runs: it may keep what earlier\n"
         "          ones made it take\n"
         "Runs      2 of 4 done, 1 failed, 1 not run\n"
-        "Files     x\n";
+        "Files     gone: x\n";
     assert_non_null(strstr(memory.text, notes));
     fclose(memory.stream);
     free(memory.text);
