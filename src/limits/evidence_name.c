@@ -11,6 +11,7 @@
 /* The causes of one shortage taken together. */
 struct shortage_sum {
     uint64_t sessions;
+    uint64_t tries;            /* of sessions that connected again */
     const struct cause *first; /* NULL: none */
 };
 
@@ -223,12 +224,10 @@ static const struct limit *find_setting(const struct limit_list *list, const cha
     return NULL;
 }
 
-/* How many sessions it cost. One that connects again is refused more than once, and may get in at
- * last: of those no more than were dropped. */
-static uint64_t cost_of(const struct naming *naming, const struct cause *cause)
+/* One that connects again fails more than once, and may get in at last. */
+static void add_cost(const struct cause *cause, uint64_t *sessions, uint64_t *tries)
 {
-    const uint64_t dropped = naming->result->sessions.dropped;
-    return cause->phase == CAUSE_RECONNECT && cause->count > dropped ? dropped : cause->count;
+    *(cause->phase == CAUSE_RECONNECT ? tries : sessions) += cause->count;
 }
 
 static void name_setting(struct naming *naming, const struct cause *cause)
@@ -245,12 +244,12 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->entries[i].id == LIMIT_SESSIONS &&
             strcmp(findings->entries[i].name, name) == 0) {
-            findings->entries[i].sessions += cost_of(naming, cause);
+            add_cost(cause, &findings->entries[i].sessions, &findings->entries[i].tries);
             return;
         }
     }
-    struct finding *finding =
-        add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, cost_of(naming, cause));
+    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, 0);
+    add_cost(cause, &finding->sessions, &finding->tries);
     snprintf(finding->name, sizeof finding->name, "%s", name);
     SAY(finding, "the server said: %.140s", cause->error.text);
     if (limit == NULL) {
@@ -373,7 +372,7 @@ static void sum_up(struct naming *naming)
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         struct shortage_sum *sum = &naming->sums[evidence_classify(cause)];
-        sum->sessions += cost_of(naming, cause);
+        add_cost(cause, &sum->sessions, &sum->tries);
         if (sum->first == NULL || cause->first_ns < sum->first->first_ns) {
             sum->first = cause;
         }
@@ -429,6 +428,11 @@ static void sort(struct findings *findings)
     }
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 void evidence_name(const struct evidence_facts *facts, const struct result *result,
                    struct findings *findings)
 {
@@ -437,7 +441,11 @@ void evidence_name(const struct evidence_facts *facts, const struct result *resu
     sum_up(&naming);
     for (int i = SHORTAGE_NONE; i < SHORTAGES; i++) {
         if (naming.sums[i].first != NULL) {
+            const size_t before = findings->count;
             name_shortage(&naming, (enum shortage)i);
+            if (findings->count > before) {
+                findings->entries[before].tries = naming.sums[i].tries;
+            }
         }
     }
     for (size_t i = 0; i < result->causes.count; i++) {
@@ -446,11 +454,10 @@ void evidence_name(const struct evidence_facts *facts, const struct result *resu
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
-        /* one that comes back is lost more than once */
+        /* one that comes back is lost more than once; of those that tried, some were dropped */
         struct finding *finding = &findings->entries[i];
-        finding->sessions = finding->sessions < result->sessions.requested
-                                ? finding->sessions
-                                : result->sessions.requested;
+        finding->sessions += least_of(finding->tries, result->sessions.dropped);
+        finding->sessions = least_of(finding->sessions, result->sessions.requested);
     }
     sort(findings);
 }

@@ -403,16 +403,16 @@ void setup_verify(const struct setup *setup, const struct plan *plan, struct res
     }
     verification->rows_before = setup->rows_before;
     struct recount recount = {.setup = setup, .plan = plan, .status = STATUS_FATAL};
+    /* a server that did not let sessions finish will not be quicker now */
+    const bool is_hasty =
+        result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
     struct side_job job = {
         .adapter = plan->adapter,
         .run = run_recount,
         .context = &recount,
         .notice = plan->is_quiet ? NULL : "counting the rows of the table",
-        /* a server that did not let sessions finish will not be quicker now */
-        .limit_ns =
-            result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS)
-                ? HASTY_LIMIT_NS
-                : plan->timeout_ns,
+        .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
+        .is_hasty = is_hasty,
     };
     if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
         verification->state = VERIFICATION_FAILED;

@@ -108,8 +108,9 @@ void side_job_blame(const struct side_job *job, const char *what, struct error *
     char limit[UNITS_TEXT_BYTES];
     error_clear(error);
     error_set(error, job->is_overdue ? ERROR_TIMEOUT : ERROR_CANCELLED, 0, NULL,
-              "append gave up waiting for %s%s%s", what, job->is_overdue ? ": no answer in " : "",
-              job->is_overdue ? units_format_ns(job->limit_ns, limit) : "");
+              "append gave up waiting for %s%s%s%s", what, job->is_overdue ? ": no answer in " : "",
+              job->is_overdue ? units_format_ns(job->limit_ns, limit) : "",
+              job->is_overdue && !job->is_hasty ? " (--timeout)" : "");
 }
 
 void side_job_note_answer(struct side_job *job)

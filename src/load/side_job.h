@@ -22,6 +22,7 @@ struct side_job {
     const char *notice;       /* printed on stderr when the job lasts over 2 s; NULL = nothing */
     int64_t limit_ns;         /* how long the server may take for an answer until the connection is
                                  interrupted anyway; 0 = no limit */
+    bool is_hasty;            /* the limit is not that of --timeout */
     atomic_bool has_answered; /* since the main thread last looked */
 
     pthread_mutex_t lock; /* guards the rest */

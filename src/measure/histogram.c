@@ -48,7 +48,7 @@ void histogram_record(struct histogram *histogram, int64_t ns)
         histogram->overflow++;
     }
     histogram->total++;
-    histogram->sum_ns += (uint64_t)value;
+    histogram->sum_ns = histogram_sum_ns(histogram->sum_ns, (uint64_t)value);
     if (value > histogram->max_ns) {
         histogram->max_ns = value;
     }

@@ -13,11 +13,6 @@ bool row_ledger_balances(const struct row_ledger *ledger)
            ledger->acknowledged + ledger->rejected + ledger->in_doubt + ledger->not_sent;
 }
 
-bool batch_ledger_balances(const struct batch_ledger *ledger)
-{
-    return ledger->due == ledger->sent + ledger->not_sent;
-}
-
 void session_ledger_add(struct session_ledger *into, const struct session_ledger *from)
 {
     into->requested += from->requested;

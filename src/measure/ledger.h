@@ -1,10 +1,9 @@
 /*
- * The ledgers. All must balance:
+ * The ledgers. Those of sessions and rows must balance:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
- *   batches:  due       = sent + not_sent                 (with --rate)
  *
  * `stopped` sessions ended early because the run was told to end (a signal, or --on-drop stop),
  * were cut because the server did not answer when the run ended, or had no connection then and
@@ -36,7 +35,8 @@ struct row_ledger {
     uint64_t not_sent;
 };
 
-/* With --rate: the batches whose moment came before the run ended. */
+/* With --rate: the batches whose moment came before the run ended. The sum of the
+ * others is due: a batch that a lost connection cuts in two counts as two. */
 struct batch_ledger {
     uint64_t due;
     uint64_t sent;
@@ -66,7 +66,6 @@ struct verification {
 
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
-bool batch_ledger_balances(const struct batch_ledger *ledger);
 
 void session_ledger_add(struct session_ledger *into, const struct session_ledger *from);
 void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);

@@ -78,6 +78,7 @@ struct finding {
     enum limit_side side;
     char name[64];
     uint64_t sessions; /* that it cost: not started, refused, timed out or dropped */
+    uint64_t tries;    /* to connect again that it cost, of sessions that may have got in at last */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];
 };

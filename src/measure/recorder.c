@@ -183,11 +183,7 @@ void recorder_record_times(struct recorder *recorder, unsigned session,
     _Atomic uint64_t *count =
         value < HISTOGRAM_LIMIT_NS ? &live->counts[histogram_bucket(value)] : &live->overflow;
     atomic_fetch_add_explicit(count, times, memory_order_relaxed);
-    if (times == 1) {
-        atomic_fetch_add_explicit(&live->sum_ns, (uint64_t)value, memory_order_relaxed);
-    } else {
-        raise_sum(&live->sum_ns, (uint64_t)value, times);
-    }
+    raise_sum(&live->sum_ns, (uint64_t)value, times);
 }
 
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)

@@ -146,11 +146,10 @@ static bool is_disturbed(struct result *result, bool is_local)
                        others_percent(r));
 }
 
-static const char shrunk[] = "the table has fewer rows than before the run: somebody deleted, and "
-                             "this run's rows cannot be verified";
-
 enum {
-    CUT_TEXT_BYTES = 120
+    CUT_TEXT_BYTES = 120,
+    SHRUNK_TEXT_BYTES = 160,
+    UNSENT_TEXT_BYTES = UNITS_TEXT_BYTES + 24
 };
 
 /* Sessions that the server left without an answer when the run ended. */
@@ -244,6 +243,23 @@ static bool has_foreign_loss(const struct result *result)
 static bool is_unknown(const struct result *result)
 {
     return result->verification.is_shrunk && !is_read_back(result);
+}
+
+/* More may be lost than are for sure. */
+static const char *describe_shrunk(const struct result *result, char text[SHRUNK_TEXT_BYTES])
+{
+    const uint64_t lost = result->verification.lost;
+    if (lost > 0) {
+        snprintf(text, SHRUNK_TEXT_BYTES,
+                 "at least %s acknowledged rows are lost, and the table has fewer rows than before "
+                 "the run: somebody deleted",
+                 UNITS_COUNT(lost));
+    } else {
+        snprintf(text, SHRUNK_TEXT_BYTES,
+                 "the table has fewer rows than before the run: somebody deleted, and this run's "
+                 "rows cannot be verified");
+    }
+    return text;
 }
 
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
@@ -407,6 +423,20 @@ static const char *main_loss(const struct causes *causes)
     return why;
 }
 
+/* What was not sent; with a time, what was not begun is no row of the ledger. */
+static const char *describe_unsent(const struct result *result, char text[UNSENT_TEXT_BYTES])
+{
+    const uint64_t rows = result->rows.not_sent;
+    const uint64_t batches = result->batches.not_sent;
+    text[0] = '\0';
+    if (rows == 0 && batches > 0) {
+        snprintf(text, UNSENT_TEXT_BYTES, ", %s batches not sent", UNITS_COUNT(batches));
+    } else if (rows > 0 || result->stop_reason != STOP_DURATION) {
+        snprintf(text, UNSENT_TEXT_BYTES, ", %s not sent", UNITS_COUNT(rows));
+    }
+    return text;
+}
+
 static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
@@ -431,14 +461,18 @@ static void judge_short(struct result *result)
         return;
     }
     char limit[LIMIT_TEXT_BYTES];
-    if (s->dropped > 0) {
+    if (s->dropped + s->stopped > 0) {
         why = describe_limit(first_finding(result), limit, why);
     }
-    set_exit(result, EXIT_CODE_SHORT,
-             "the ledger is short: %s sessions dropped, %s rows rejected, %s in doubt, %s not "
-             "sent%s%.150s",
-             UNITS_COUNT(s->dropped), UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
-             UNITS_COUNT(r->not_sent), why[0] == '\0' ? "" : ": ", why);
+    char unsent[UNSENT_TEXT_BYTES];
+    const bool has_stopped = s->stopped > 0;
+    set_exit(
+        result, EXIT_CODE_SHORT,
+        "the ledger is short: %s sessions dropped%s%s%s, %s rows rejected, %s in doubt%s%s%.150s",
+        UNITS_COUNT(s->dropped), has_stopped ? ", " : "",
+        has_stopped ? UNITS_COUNT(s->stopped) : "", has_stopped ? " stopped" : "",
+        UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt), describe_unsent(result, unsent),
+        why[0] == '\0' ? "" : ": ", why);
 }
 
 /* Before the gate was opened it is the first limit that counts; later, that sessions went. */
@@ -495,14 +529,14 @@ static void judge_exit(struct result *result, bool was_interrupted)
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     char lost[RESULT_LOST_BYTES];
+    char shrunk[SHRUNK_TEXT_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
                  UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    } else if (!session_ledger_balances(s) || !row_ledger_balances(r) ||
-               !batch_ledger_balances(&result->batches)) {
+    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
         set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     } else if (is_unknown(result)) {
-        set_exit(result, EXIT_CODE_SHORT, "%s", shrunk);
+        set_exit(result, EXIT_CODE_SHORT, "%s", describe_shrunk(result, shrunk));
     } else if (result_lost_at_most(result) > 0) {
         set_exit(result, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
                  result_describe_lost(result, lost));
@@ -530,6 +564,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         (double)context->rate_rows_per_s;
     }
     char lost[RESULT_LOST_BYTES];
+    char shrunk[SHRUNK_TEXT_BYTES];
     char still[RESULT_STILL_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
@@ -539,7 +574,7 @@ void result_judge(struct result *result, const struct judge_context *context)
                     UNITS_COUNT(result->sessions_up), UNITS_COUNT(result->sessions.requested),
                     UNITS_COUNT(result->least_sessions));
     } else if (is_unknown(result)) {
-        set_verdict(result, VERDICT_DEGRADED, "%s", shrunk);
+        set_verdict(result, VERDICT_DEGRADED, "%s", describe_shrunk(result, shrunk));
     } else if (result_lost_at_most(result) > 0) {
         set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
                     result_describe_lost(result, lost));

@@ -102,7 +102,6 @@ static void add_ledgers(struct tree root, const struct plan *plan, const struct 
     tree_count_if(tree, "due", has_rate, batches->due);
     tree_count_if(tree, "sent", has_rate, batches->sent);
     tree_count_if(tree, "not_sent", has_rate, batches->not_sent);
-    tree_bool(tree, "balances", batch_ledger_balances(batches));
 }
 
 static void add_row_verification(struct tree root, const struct row_verification *v)

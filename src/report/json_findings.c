@@ -10,6 +10,7 @@ void json_findings_add(struct tree root, const struct findings *findings)
         tree_text(entry, "side", limit_side_name(finding->side));
         tree_text(entry, "name", finding->name);
         tree_count(entry, "sessions", finding->sessions);
+        tree_count(entry, "tries", finding->tries);
         tree_text(entry, "evidence", finding->evidence);
         tree_text(entry, "fix", finding->fix);
     }

@@ -197,7 +197,6 @@ static void add_batches(FILE *stream, const struct result *result)
                  units_format_count(unanswered, count));
     }
     screen_add_wrapped(stream, "Batches", SCREEN_LABEL_COLUMNS, text);
-    add_imbalance(stream, batch_ledger_balances(batches));
 }
 
 void text_ledger_add(FILE *stream, const struct result *result)

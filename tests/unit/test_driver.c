@@ -252,7 +252,6 @@ static void test_batches_that_were_not_sent(void **state)
     const struct histogram *response = &result->totals.histograms[RECORDER_RESPONSE];
     assert_int_equal(result->stop_reason, STOP_DURATION);
     assert_int_equal(result->batches.due, 100);
-    assert_true(batch_ledger_balances(&result->batches));
     assert_in_range(result->batches.not_sent, 10, 100);
     assert_int_equal(response->total, 100);
     assert_int_equal(result->totals.counters[RECORDER_UNANSWERED], result->batches.not_sent + 1);
@@ -264,7 +263,6 @@ static void test_batches_that_were_not_sent(void **state)
     plan.duration_ns = 3600 * MONO_NS_PER_S;
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
-    assert_true(batch_ledger_balances(&result->batches));
     assert_int_equal(result->totals.histograms[RECORDER_RESPONSE].total, result->batches.due);
     /* what is due later is in no account: the victim's second batch is due at 8 to 15 ms */
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);

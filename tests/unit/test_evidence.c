@@ -235,6 +235,19 @@ static void test_tries_are_not_sessions(void **state)
     check_says(finding, "; 12 allowed after the run");
     result.causes.entries[0].phase = CAUSE_CONNECT;
     assert_false(evidence_lacks_settings(&result));
+
+    /* two causes of one limit cost no more sessions than were dropped */
+    result.causes.entries[0].phase = CAUSE_RECONNECT;
+    add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 1040, "Trop de connexions");
+    assert_int_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28)->tries, 80);
+    result.sessions.dropped = 0;
+    name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 0);
+    result.sessions.dropped = 28;
+    for (size_t i = 0; i < 2; i++) {
+        error_clear(&result.causes.entries[i].error);
+        error_set(&result.causes.entries[i].error, ERROR_SYSTEM, EMFILE, NULL, "socket");
+    }
+    assert_int_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 28)->tries, 80);
 }
 
 static void test_settings(void **state)

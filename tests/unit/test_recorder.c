@@ -94,6 +94,12 @@ static void a_snapshot_is_what_one_histogram_would_hold(void **state)
     }
     recorder_take_snapshot(recorder, snapshot);
     assert_memory_equal(&snapshot->histograms[RECORDER_CONNECT], expected, sizeof(*expected));
+    for (unsigned i = 0; i < 3; i++) { /* the sum stops at its end */
+        recorder_record(recorder, 1, RECORDER_CONNECT, INT64_MAX);
+        histogram_record(expected, INT64_MAX);
+    }
+    recorder_take_snapshot(recorder, snapshot);
+    assert_memory_equal(&snapshot->histograms[RECORDER_CONNECT], expected, sizeof(*expected));
     free(expected);
     free(snapshot);
     recorder_destroy(recorder);

@@ -123,6 +123,11 @@ static void test_limits_are_named(void **state)
     check_contains(text, "\n          1 more: see findings in the JSON file\n");
     assert_null(strstr(text, "third"));
     free(text);
+    result.findings.entries[0].sessions = 0;
+    result.findings.entries[0].tries = 1200;
+    text = report();
+    check_contains(text, "\nLimit     first (server), delayed 1,200 tries: all were in use\n");
+    free(text);
 }
 
 int main(void)

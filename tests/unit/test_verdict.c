@@ -291,12 +291,19 @@ static void test_table_that_shrank(void **state)
     struct result *r = make_good();
     r->verification.rows_after = 3;
     verification_settle(&r->verification, &r->rows);
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody deleted");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "at least 997 acknowledged rows are lost, and the table has fewer rows");
+    assert_string_equal(r->verdict_reason, r->exit_reason);
     assert_int_equal(r->verification.lost, 997);
     assert_int_equal(r->verification.lost_at_most, 1000);
     r->row_verification =
         (struct row_verification){.state = VERIFICATION_DONE, .read = 3, .present = 3, .lost = 997};
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "997 acknowledged rows are lost");
+    r->row_verification.state = VERIFICATION_NONE;
+    r->verification.rows_before = 5000;
+    r->verification.rows_after = 4999;
+    verification_settle(&r->verification, &r->rows);
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "this run's rows cannot be verified");
     free(r);
 }
 
@@ -331,6 +338,26 @@ static void test_failed_reads(void **state)
     r->rows.acknowledged = 900;
     r->rows.not_sent = 100;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "100 not sent: syntax error");
+    free(r);
+}
+
+/* With a time the rows that were not begun are in no account, and batches only with a rate. */
+static void test_not_sent_in_time(void **state)
+{
+    (void)state;
+    struct result *r = make_good();
+    r->stop_reason = STOP_DURATION;
+    r->sessions.finished = 8;
+    r->sessions.stopped = 2;
+    r->rows.acknowledged = 900;
+    r->rows.in_doubt = 100;
+    add_cause(r, CAUSE_RECONNECT, "refused");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "0 sessions dropped, 2 stopped, 0 rows rejected, 100 in doubt: refused");
+    r->batches = (struct batch_ledger){.due = 16, .sent = 10, .not_sent = 6};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "in doubt, 6 batches not sent: refused");
+    add_finding(r, LIMIT_DATABASE, "max_connections");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, ": max_connections (database)");
     free(r);
 }
 
@@ -465,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_table_that_shrank),
         cmocka_unit_test(test_rows_that_a_count_cannot_tell_apart),
         cmocka_unit_test(test_failed_reads),
+        cmocka_unit_test(test_not_sent_in_time),
         cmocka_unit_test(test_doubts_without_an_exit_code),
         cmocka_unit_test(test_connections_had_again),
         cmocka_unit_test(test_idle_sessions_that_died),
