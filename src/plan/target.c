@@ -224,6 +224,13 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
         return EXIT_CODE_USAGE;
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
+    const char *rest = config->target + length + 1;
+    if (registry_find(scheme) == NULL && strspn(rest, "0123456789") > 0 &&
+        strchr(rest, '/') != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "a database needs a whole URL, such as postgresql://%s:PORT/DATABASE", scheme);
+        return EXIT_CODE_USAGE;
+    }
     const enum exit_code code = choose_by_name(plan, scheme, error);
     if (code != EXIT_CODE_OK) {
         return code;
