@@ -295,7 +295,8 @@ class Refused(harness.Postgresql):
             self.refused("2", "10", self.url, "--table", name, code=code, pattern=pattern)
 
     def test_the_scheme_of_another_database(self):
-        self.refused("2", "10", self.url.replace("postgresql:", "mariadb:"), code=2,
+        self.refused("2", "10", self.url.replace("postgresql:", "mariadb:"),
+                     "--connect-timeout", "1", code=2,
                      pattern="speaks the protocol of postgresql, not of mariadb: write postgresql:")
 
 
