@@ -56,6 +56,12 @@ struct target {
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
      * ERROR_CANCELLED. Any thread. */
     bool (*is_cancelled)(void);
+
+    /* May be NULL. Asked once by adapters whose servers speak first, when one has been connected to
+     * and has sent nothing for some seconds: true = it speaks another protocol; open gives up, as
+     * LOST with ERROR_CANCELLED. Takes up to 1 s, which does not count. The thread of open. */
+    bool (*is_another)(void *silence_context);
+    void *silence_context;
 };
 
 enum {
@@ -127,7 +133,7 @@ struct adapter {
 
     /* Optional. Says who listens on a port: OK = this adapter's protocol, REJECTED = another one,
      * LOST = no connection. */
-    enum status (*recognise)(const char *host, uint16_t port, unsigned timeout_s,
+    enum status (*recognise)(const char *host, uint16_t port, unsigned timeout_ms,
                              struct error *error);
 
     /* Connects. On OK *conn is owned by the caller, who ends it with close; otherwise it is NULL.

@@ -20,7 +20,7 @@ enum probe_answer machbase_judge(const unsigned char *bytes, size_t length)
     return length < WORD_BYTES ? PROBE_MORE : PROBE_YES;
 }
 
-enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                                struct error *error)
 {
     static const struct probe probe = {.protocol = "Machbase's",
@@ -28,5 +28,5 @@ enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout
                                        .question = question,
                                        .question_bytes = WORD_BYTES,
                                        .judge = machbase_judge};
-    return probe_recognise(&probe, host, port, timeout_s, error);
+    return probe_recognise(&probe, host, port, timeout_ms, error);
 }

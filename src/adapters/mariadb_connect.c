@@ -14,6 +14,7 @@
 
 enum {
     NO_SUCH_DATABASE = 1049,
+    SILENCE_S = 5, /* until the greeting; many servers look up the client's name before */
 };
 
 /* Where rows go when nobody says where. */
@@ -24,7 +25,9 @@ static const char character_set[] = "utf8mb4";
 /* A connect under way, settling included, and why it was given up. */
 struct connecting {
     const struct target *target;
-    struct timespec left; /* of the time allowed for all of its steps */
+    struct timespec left; /* of the time allowed for all of its steps, */
+    unsigned rest_s;      /* which has two parts: a server that is silent for the first is odd */
+    bool has_answered;
     bool has_timed_out;
     bool was_cancelled;
 };
@@ -35,7 +38,18 @@ static _Thread_local struct connecting *connecting;
 
 static int wait_by(struct connecting *attempt, struct pollfd *wanted)
 {
-    const int ready = deadline_wait(wanted, &attempt->left, attempt->target->is_cancelled);
+    const struct target *target = attempt->target;
+    int ready = deadline_wait(wanted, &attempt->left, target->is_cancelled);
+    if (ready == 0 && attempt->rest_s > 0) {
+        const bool is_silent = wanted->events == POLLIN && !attempt->has_answered;
+        attempt->left = (struct timespec){.tv_sec = (time_t)attempt->rest_s};
+        attempt->rest_s = 0;
+        ready =
+            is_silent && target->is_another != NULL && target->is_another(target->silence_context)
+                ? DEADLINE_WAIT_CANCELLED
+                : deadline_wait(wanted, &attempt->left, target->is_cancelled);
+    }
+    attempt->has_answered |= ready > 0 && wanted->events == POLLIN;
     attempt->was_cancelled |= ready == DEADLINE_WAIT_CANCELLED;
     attempt->has_timed_out |= ready == 0;
     return ready == DEADLINE_WAIT_CANCELLED ? 0 : ready;
@@ -217,8 +231,10 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 {
     MYSQL *const mysql = &conn->mysql;
     struct mariadb_options options;
-    struct connecting attempt = {.target = target,
-                                 .left = {.tv_sec = (time_t)target->connect_timeout_s}};
+    const unsigned timeout_s = target->connect_timeout_s;
+    const unsigned first_s = timeout_s < SILENCE_S ? timeout_s : SILENCE_S;
+    struct connecting attempt = {
+        .target = target, .left = {.tv_sec = (time_t)first_s}, .rest_s = timeout_s - first_s};
     struct error failure;
 
     enum status status = mariadb_set_options(mysql, target, &options, error);

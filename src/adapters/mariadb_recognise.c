@@ -39,10 +39,10 @@ enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length)
     return memchr(version, '\0', rest - 1) != NULL ? PROBE_YES : unfinished;
 }
 
-enum status mariadb_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status mariadb_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                               struct error *error)
 {
     static const struct probe probe = {
         .protocol = "MySQL's", .socket_name = "mysqld.sock", .judge = mariadb_judge};
-    return probe_recognise(&probe, host, port, timeout_s, error);
+    return probe_recognise(&probe, host, port, timeout_ms, error);
 }

@@ -22,7 +22,7 @@ enum probe_answer postgresql_judge(const unsigned char *answer, size_t length)
     return (answer[5] == 'S' && answer[6] > ' ') || answer[1] > ' ' ? PROBE_YES : PROBE_NO;
 }
 
-enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                                  struct error *error)
 {
     static const unsigned char request[8] = {0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f}; /* SSLRequest */
@@ -33,5 +33,5 @@ enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeo
                                 .question_bytes = sizeof request,
                                 .judge = postgresql_judge};
     snprintf(socket_name, sizeof socket_name, ".s.PGSQL.%u", (unsigned)port);
-    return probe_recognise(&probe, host, port, timeout_s, error);
+    return probe_recognise(&probe, host, port, timeout_ms, error);
 }

@@ -141,9 +141,9 @@ static enum probe_answer ask(int sock, const struct probe *probe, int64_t until_
 }
 
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
-                            unsigned timeout_s, struct error *error)
+                            unsigned timeout_ms, struct error *error)
 {
-    const int64_t until_ns = mono_now_ns() + timeout_s * MONO_NS_PER_S;
+    const int64_t until_ns = mono_now_ns() + timeout_ms * MONO_NS_PER_MS;
     int sock = -1;
     const enum status status = connect_by(host, port, probe->socket_name, until_ns, &sock, error);
     if (status != STATUS_OK) {

@@ -28,10 +28,10 @@ struct probe {
 
 /* Asks who listens on host:port, or, when host begins with '/', on the Unix socket of that path;
  * where it is a folder, on the socket of the protocol's name within it. Reads until the answer is
- * whole, `timeout_s` (at least 1) for connecting and reading together. OK: it is the protocol.
+ * whole, `timeout_ms` for connecting and reading together. OK: it is the protocol.
  * REJECTED with ERROR_UNSUPPORTED: it is not. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no
  * connection. Resolving names takes as long as it takes. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
-                            unsigned timeout_s, struct error *error);
+                            unsigned timeout_ms, struct error *error);
 
 #endif

@@ -1,16 +1,12 @@
 #include "load/inquiry.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "base/interrupt.h"
 #include "load/side_job.h"
 #include "plan/target.h"
-
-/* A server that is silent for so long is asked whether it is another one. */
-enum {
-    HASTY_S = 1
-};
 
 struct asking {
     struct inquiry *inquiry;
@@ -33,38 +29,45 @@ enum exit_code inquiry_exit_code(const struct error *error)
     }
 }
 
+struct look {
+    const struct plan *plan;
+    const struct adapter *other; /* that the server speaks the protocol of; NULL: not known */
+};
+
+/* Once in a program: a server may hold it against the client that it is asked in vain. */
+static bool look_for_another(void *context)
+{
+    static atomic_flag was_asked = ATOMIC_FLAG_INIT;
+    struct look *look = context;
+    if (!atomic_flag_test_and_set(&was_asked)) {
+        look->other = target_find_other(look->plan);
+    }
+    return look->other != NULL;
+}
+
 enum status inquiry_open(const struct plan *plan, const struct target *target,
                          struct adapter_conn **conn, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
-    struct target hasty = *target;
-    struct error failure;
     if (target->host == NULL || adapter->recognise == NULL) {
         return adapter->open(target, conn, error);
     }
-    /* two servers can wait for each other's client to speak first */
-    hasty.connect_timeout_s =
-        target->connect_timeout_s < HASTY_S ? target->connect_timeout_s : HASTY_S;
-    error_clear(&failure);
-    const enum status status = adapter->open(&hasty, conn, &failure);
-    if (status == STATUS_OK) {
+    struct look look = {.plan = plan};
+    struct target watched = *target;
+    watched.is_another = look_for_another;
+    watched.silence_context = &look;
+    const enum status status = adapter->open(&watched, conn, error);
+    const bool is_odd =
+        status != STATUS_OK && (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
+    if (look.other == NULL && !(is_odd && look_for_another(&look))) {
         return status;
     }
-    if (failure.kind == ERROR_TIMEOUT || failure.kind == ERROR_UNSUPPORTED) {
-        const struct adapter *other = target_find_other(plan);
-        if (other != NULL) {
-            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                      "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target->host,
-                      other->name, adapter->name, target->url == NULL ? "--adapter " : "",
-                      other->name, target->url == NULL ? "" : "://...");
-            return STATUS_FATAL;
-        }
-        if (failure.kind == ERROR_TIMEOUT && target->connect_timeout_s > HASTY_S) {
-            return adapter->open(target, conn, error);
-        }
-    }
-    *error = failure;
-    return status;
+    error_clear(error);
+    error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+              "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target->host,
+              look.other->name, adapter->name, target->url == NULL ? "--adapter " : "",
+              look.other->name, target->url == NULL ? "" : "://...");
+    return STATUS_FATAL;
 }
 
 static void run_inquiry(struct side_job *job, void *context)

@@ -15,7 +15,8 @@
 
 /* A server that says nothing for so long will not be recognised. */
 enum {
-    RECOGNISE_S = 5
+    RECOGNISE_S = 5,
+    OTHER_MS = 500, /* nor for so long when it is asked in a second protocol or third */
 };
 
 static const char *const embedded_default = "sqlite";
@@ -63,7 +64,8 @@ static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buff
         }
         struct error reason;
         error_clear(&reason);
-        const enum status status = (*a)->recognise(target->host, target->port, timeout_s, &reason);
+        const enum status status =
+            (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
         if (status == STATUS_OK) {
             plan->adapter = *a;
             return EXIT_CODE_OK;
@@ -222,6 +224,13 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
         return EXIT_CODE_USAGE;
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
+    const char *rest = config->target + length + 1;
+    if (registry_find(scheme) == NULL && strspn(rest, "0123456789") > 0 &&
+        strchr(rest, '/') != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "a database needs a whole URL, such as postgresql://%s:PORT/DATABASE", scheme);
+        return EXIT_CODE_USAGE;
+    }
     const enum exit_code code = choose_by_name(plan, scheme, error);
     if (code != EXIT_CODE_OK) {
         return code;
@@ -309,7 +318,7 @@ const struct adapter *target_find_other(const struct plan *plan)
         struct error ignored;
         error_clear(&ignored);
         if (*a != plan->adapter && (*a)->recognise != NULL && !interrupt_requested() &&
-            (*a)->recognise(target->host, port, 1, &ignored) == STATUS_OK) {
+            (*a)->recognise(target->host, port, OTHER_MS, &ignored) == STATUS_OK) {
             return *a;
         }
     }

@@ -9,7 +9,7 @@
 enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error);
 
 /* The adapter for the protocol that is spoken where the target is, if it is not the plan's own;
- * NULL: not found out. Takes 1 s for each protocol that nobody answers. */
+ * NULL: not found out. Takes 0.5 s for each protocol that nobody answers. */
 const struct adapter *target_find_other(const struct plan *plan);
 
 /* After a connect that failed for a reason that may pass (STATUS_LOST): with --wait, and as long as

@@ -28,8 +28,13 @@ bool url_parse_place(const char *text, const char **host, size_t *length, uint16
     *length = all - (is_bracketed ? 2 : 0);
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    size_t known = is_bracketed ? strspn(*host, "0123456789abcdefABCDEF:.") : 0;
+    if (!is_bracketed || (*host)[known] == '%') {
+        known += is_bracketed ? 1 : 0;
+        known += strspn(*host + known, allowed);
+    }
     return url_parse_port(colon == NULL ? text : colon + 1, port) &&
-           (colon == NULL || is_bracketed || (all > 0 && strspn(text, allowed) == all));
+           (colon == NULL || (all > 0 && known == *length));
 }
 
 size_t url_scheme_length(const char *text)
@@ -173,12 +178,17 @@ static bool is_secret_key(const char *from, size_t length)
 }
 
 /* Behind a parameter of a query that is a password; NULL when it is none. A '#' does not end it:
- * PostgreSQL's library takes it for a part of the value. */
+ * PostgreSQL's library takes it for a part of the value. A user's name may hold a '&', and what
+ * follows the name is no part of a key. */
 static const char *end_of_secret(const char *from)
 {
     const size_t length = strcspn(from, "&");
     const char *equals = memchr(from, '=', length);
-    return equals != NULL && is_secret_key(from, (size_t)(equals - from)) ? from + length : NULL;
+    const char *key = equals;
+    while (key != NULL && key > from && strchr(":@?", key[-1]) == NULL) {
+        key--;
+    }
+    return key != NULL && is_secret_key(key, (size_t)(equals - key)) ? from + length : NULL;
 }
 
 /* The first character to show again behind a password from `colon` to `at`, which may itself be
@@ -217,7 +227,8 @@ void url_redact(const char *text, char *out, size_t size)
         const bool is_key = out[used - 1] == '?' || out[used - 1] == '&';
         const char *secret = is_key ? end_of_secret(tail) : NULL;
         if (secret != NULL) {
-            used += (size_t)snprintf(out + used, size - used, "%.*s=***", (int)strcspn(tail, "="),
+            /* what looks like a key may be a user's name with a '&', and a password behind it */
+            used += (size_t)snprintf(out + used, size - used, "%.*s=***", (int)strcspn(tail, "=:"),
                                      tail);
             tail = secret;
         }

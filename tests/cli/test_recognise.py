@@ -123,6 +123,29 @@ class Recognise(harness.Case):
                 self.assertNotRegex(ended.reason, "not recognised|no answer|nothing listens")
                 self.assertIn(ended.code, (2, 3, 4), ended)
 
+    def test_a_slow_server_is_asked_once(self):
+        """By the protocol of its URL alone: others would be noise in its log."""
+        refusal = b"\xff\x10\x04Too many connections"
+        greeter = self.greeter(bytes([len(refusal), 0, 0, 0]) + refusal, pause_s=0.06)
+        ended = self.append("check", 1, f"mariadb://u@127.0.0.1:{greeter.port}/d", code=None)
+        if "this build has" in ended.reason:
+            self.skipTest(ended.reason)
+        self.assertIn("Too many connections", ended.out)
+        self.assertEqual(len(greeter.kept), 1)
+
+    def test_a_silent_server_has_the_connect_timeout_once(self):
+        version = self.append("--version").out
+        protocols = {"mariadb": "", "postgresql": "?sslmode=disable", "machbase": ""}
+        built = [adapter for adapter in protocols if f"  {adapter} " in version]
+        for adapter in built:
+            if adapter == "machbase":
+                continue  # it needs a client library
+            with self.subTest(adapter):
+                greeter = self.greeter()
+                self.refused(1, 100, f"{adapter}://u@127.0.0.1:{greeter.port}/d{protocols[adapter]}",
+                             "--connect-timeout", 2, code=4, pattern="no answer .*within 2 s")
+                self.assertEqual(len(greeter.kept), len(built))  # one by each protocol
+
     def test_an_answer_that_never_ends_is_not_waited_for(self):
         """A second for all of it, however steadily the bytes come."""
         greeting = b"\x4a\x00\x00\x00\x0a5" + b"." * 20000

@@ -266,12 +266,12 @@ static void test_recognise(void **state)
         skip();
         return;
     }
-    contract_expect(contract, contract->adapter->recognise("127.0.0.1", 1, 2, &contract->error),
+    contract_expect(contract, contract->adapter->recognise("127.0.0.1", 1, 2000, &contract->error),
                     STATUS_LOST);
     assert_string_equal(contract->error.text, "nothing listens on 127.0.0.1:1");
     error_clear(&contract->error);
     contract_expect(contract,
-                    contract->adapter->recognise("no-such.invalid", 1, 2, &contract->error),
+                    contract->adapter->recognise("no-such.invalid", 1, 2000, &contract->error),
                     STATUS_LOST);
     assert_non_null(strstr(contract->error.text, "does not resolve"));
     char text[FIXTURE_TEXT_BYTES];
@@ -283,7 +283,7 @@ static void test_recognise(void **state)
     if (strcmp(text, "(null)") != 0) {
         const uint16_t port = (uint16_t)strtoul(text, NULL, 10);
         contract_expect(contract,
-                        contract->adapter->recognise("127.0.0.1", port, 2, &contract->error),
+                        contract->adapter->recognise("127.0.0.1", port, 2000, &contract->error),
                         STATUS_OK);
     }
 }

@@ -90,6 +90,9 @@ static void test_refusals(void **state)
     config = make_config(1, 1);
     config.target = "oracle://h/d";
     assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "unknown adapter 'oracle'"));
+    config.target = "localhost:5432/app";
+    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE),
+                           "a whole URL, such as postgresql://localhost:PORT/"));
     config.target = "nonsense";
     assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "is not a port"));
     config.target = "70000";
