@@ -225,10 +225,11 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
         return STATUS_OK;
     }
     const char *near = nearest(columns, name);
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "no figure is called '%s': names are the columns of summary.csv that hold numbers, "
-              "such as %s",
-              name, near == NULL ? "throughput, elapsed, append_p99, max_memory or lost" : near);
+    error_set(error, ERROR_USAGE, 0, NULL, "no figure is called '%s': %s%s%s", name,
+              near == NULL ? "names are the columns of summary.csv that hold numbers, such as "
+                             "throughput, elapsed, append_p99, max_memory or lost"
+                           : "did you mean '",
+              near == NULL ? "" : near, near == NULL ? "" : "'?");
     return STATUS_REJECTED;
 }
 
@@ -253,8 +254,10 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
         }
     }
     error_set(error, ERROR_USAGE, 0, NULL, "bound '%s' %s: %s is %s", bound->text,
-              bound->unit[0] == '\0' ? "has no unit" : "has the wrong unit", bound->name,
-              kind->right);
+              kind->is_word            ? "has the wrong value"
+              : bound->unit[0] == '\0' ? "has no unit"
+                                       : "has the wrong unit",
+              bound->name, kind->right);
     return STATUS_REJECTED;
 }
 

@@ -101,12 +101,12 @@ static void note_failure(struct limit_list *list, const struct error *error)
         .id = LIMIT_SESSIONS,
         .side = LIMIT_DATABASE,
         .grade = is_full ? LIMIT_FAIL : LIMIT_WARN,
-        .name = "session limits",
         .unit = "sessions",
         .allowed = is_full ? 0 : LIMIT_NONE,
         .is_unknown = !is_full,
         .sessions = is_full ? 0 : LIMIT_NONE,
     };
+    snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
     snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error->text);
 }
 

@@ -13,8 +13,8 @@ const struct command_entry command_table[] = {
         .line = "one run",
         .about = "append holds SESSIONS sessions open while each appends its share of RECORDS\n"
                  "rows, and reports what that costs and what stops it.\n",
-        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
-                  "an embedded database in the run's folder\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the run's folder\n",
         .exits = "Exit: 0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
                  "limit, 4 server refused, 5 expectation missed, 6 client-bound, 70 internal\n"
                  "error, 130 interrupted\n",
@@ -28,8 +28,8 @@ const struct command_entry command_table[] = {
         .line = "what would limit such a run",
         .about = "append check compares what SESSIONS sessions need with what this machine, the\n"
                  "server and the database allow, without opening them.\n",
-        .target = "TARGET: port of a server on this machine, URL of a database, or nothing to\n"
-                  "check this machine only\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing to check this machine only\n",
         .exits = "Exit: 0 no limit is in the way, 2 usage, 3 one of this machine is, 4 one of the\n"
                  "server, or it was not reached, 70 internal error, 130 interrupted\n",
         .example = "append check 10000 5432 --user app --database logs",
@@ -42,8 +42,8 @@ const struct command_entry command_table[] = {
         .line = "how many sessions there can be",
         .about = "append find-max adds sessions that append until no more can be held, and\n"
                  "reports the most that could, and the limit that stopped the next.\n",
-        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
-                  "an embedded database in the folder of the files\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the folder of the files\n",
         .exits = "Exit: 0 some level held and the acknowledged rows are there, 1 they are not,\n"
                  "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
                  "server is gone, 70 internal error, 130 interrupted\n",
@@ -89,8 +89,8 @@ const struct command_entry command_table[] = {
         .line = "a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
                  "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
-        .target = "TARGET: port of a server on this machine, URL of a database, or nothing for\n"
-                  "an embedded database in the folder of each run\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the folder of each run\n",
         .exits = "Exit: 0 all runs ended with 0; else the code of the run that weighs most: 70\n"
                  "internal error, 1 ledger short, 3 client limit, 4 server, 2 usage, 6\n"
                  "client-bound, 5 expectation; 130 interrupted: go on with --resume\n",
@@ -127,6 +127,7 @@ const struct command_entry *command_table_find_name(const char *name, struct err
     if (strcmp(name, "run") == 0) {
         return &command_table[0];
     }
+    nearest_offer(&nearest, "run");
     for (size_t i = 1; i < command_table_size; i++) {
         if (strcmp(name, command_table[i].name) == 0) {
             return &command_table[i];
@@ -138,7 +139,7 @@ const struct command_entry *command_table_find_name(const char *name, struct err
                   nearest.name);
     } else {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "'%.40s' is no command, nor a number of SESSIONS: see append help", name);
+                  "'%.40s' is no command; a run is append SESSIONS RECORDS: see append help", name);
     }
     return NULL;
 }

@@ -54,7 +54,7 @@ static void write_side(FILE *stream, const char *label, const struct compare_sid
     write_wrapped(stream, "", about);
 }
 
-static void add_value(struct buffer *text, const json_t *value);
+static void add_value(struct buffer *text, const char *name, const json_t *value);
 
 /* What a list or an object has, of named objects their names; what is null or false goes without
  * saying. */
@@ -65,28 +65,32 @@ static void add_members(struct buffer *text, json_t *value)
         const json_t *entry = json_array_get(value, i);
         const json_t *name = json_object_get(entry, "name");
         buffer_add_text(text, text->length > before ? ", " : "");
-        add_value(text, name != NULL ? name : entry);
+        add_value(text, "", name != NULL ? name : entry);
     }
     for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
         const json_t *member = json_object_iter_value(at);
         if (!json_is_null(member) && !json_is_false(member)) {
             buffer_add_format(text, "%s%s ", text->length > before ? ", " : "",
                               json_object_iter_key(at));
-            add_value(text, member);
+            add_value(text, json_object_iter_key(at), member);
         }
     }
     buffer_add_text(text, text->length > before ? "" : "none");
 }
 
-/* A value of JSON in words. */
-static void add_value(struct buffer *text, const json_t *value)
+/* A value of JSON in words; `name` is its path, or its last part. */
+static void add_value(struct buffer *text, const char *name, const json_t *value)
 {
+    const char *part = strrchr(name, '.') == NULL ? name : strrchr(name, '.') + 1;
+    const bool is_identifier = strcmp(part, "port") == 0 || strcmp(part, "server_pid") == 0;
     if (json_is_string(value)) {
         buffer_add_text(text, json_string_value(value));
     } else if (json_is_real(value)) {
         buffer_add_format(text, "%.9g", json_real_value(value));
-    } else if (json_is_integer(value)) {
+    } else if (json_is_integer(value) && (is_identifier || json_integer_value(value) < 0)) {
         buffer_add_format(text, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_integer(value)) {
+        buffer_add_text(text, UNITS_COUNT((uint64_t)json_integer_value(value)));
     } else if (json_is_boolean(value)) {
         buffer_add_text(text, json_is_true(value) ? "yes" : "no");
     } else {
@@ -100,10 +104,11 @@ static void write_difference(FILE *stream, const char *label, const json_t *entr
 {
     struct buffer text;
     buffer_init(&text);
-    buffer_add_format(&text, "%s: ", json_string_value(json_object_get(entry, "name")));
-    add_value(&text, json_object_get(entry, "a"));
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    buffer_add_format(&text, "%s: ", name);
+    add_value(&text, name, json_object_get(entry, "a"));
     buffer_add_text(&text, " in A, ");
-    add_value(&text, json_object_get(entry, "b"));
+    add_value(&text, name, json_object_get(entry, "b"));
     buffer_add_text(&text, " in B");
     write_wrapped(stream, label, buffer_text(&text));
     buffer_fini(&text);

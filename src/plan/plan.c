@@ -10,6 +10,7 @@
 
 #include "adapters/registry.h"
 #include "base/buffer.h"
+#include "base/folder.h"
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/units.h"
@@ -166,9 +167,11 @@ static enum exit_code choose_method(struct plan *plan, const struct config *conf
 
 static enum exit_code read_schema_file(struct plan *plan, const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        error_set(error, ERROR_USAGE, errno, NULL, "--schema-file %s: %s", path, strerror(errno));
+    FILE *file;
+    struct error unread;
+    error_clear(&unread);
+    if (folder_open_file(path, &file, &unread) != STATUS_OK) {
+        error_set(error, ERROR_USAGE, unread.native_code, NULL, "--schema-file %s", unread.text);
         return EXIT_CODE_USAGE;
     }
     plan->ddl_text = malloc(SCHEMA_FILE_BYTES_MAX);

@@ -293,8 +293,10 @@ static void write_place(struct plan *plan, const struct connection_info *place)
 {
     char *const out = plan->display_target;
     const size_t size = sizeof plan->display_target;
-    size_t used = (size_t)snprintf(out, size, "%s://%s%s%s", plan->adapter->name, place->user,
-                                   place->user[0] == '\0' ? "" : "@", place->host);
+    const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
+    size_t used =
+        (size_t)snprintf(out, size, is_ipv6 ? "%s://%s%s[%s]" : "%s://%s%s%s", plan->adapter->name,
+                         place->user, place->user[0] == '\0' ? "" : "@", place->host);
     if (place->port != 0 && used < size) {
         used += (size_t)snprintf(out + used, size - used, ":%u", place->port);
     }

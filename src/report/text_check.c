@@ -22,24 +22,13 @@ static const struct limit *find_unknown(const struct limit_list *list)
     return NULL;
 }
 
-void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
-{
-    check_conclusion(report->sessions, report->fitting, report->first, line);
-    const struct limit *unknown = find_unknown(report->list);
-    if (unknown != NULL && report->fitting >= report->sessions) {
-        const size_t used = strlen(line);
-        snprintf(line + used, CHECK_LINE_BYTES - used, ", as far as is known; %s are not",
-                 unknown->name);
-    }
-}
-
-void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
-                      char line[CHECK_LINE_BYTES])
+static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                     const char *known, char line[CHECK_LINE_BYTES])
 {
     char count[UNITS_TEXT_BYTES];
     char asked[UNITS_TEXT_BYTES];
     if (first == NULL || fitting == LIMIT_NONE) {
-        snprintf(line, CHECK_LINE_BYTES, "no limit was found");
+        snprintf(line, CHECK_LINE_BYTES, "no %slimit was found", known);
         return;
     }
     size_t used;
@@ -54,9 +43,26 @@ void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *f
                                 first->is_estimate ? "about " : "",
                                 units_format_count(fitting, count), fitting == 1 ? "" : "s");
     }
-    snprintf(line + used, CHECK_LINE_BYTES - used, "; the first limit is %s (%s%s%s)", first->name,
-             limit_side_name(first->side), first->where[0] == '\0' ? "" : ", ",
+    snprintf(line + used, CHECK_LINE_BYTES - used, "; the first %slimit is %s (%s%s%s)", known,
+             first->name, limit_side_name(first->side), first->where[0] == '\0' ? "" : ", ",
              first->is_estimate ? "an estimate" : first->where);
+}
+
+void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                      char line[CHECK_LINE_BYTES])
+{
+    conclude(sessions, fitting, first, "", line);
+}
+
+void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
+{
+    const struct limit *unknown = find_unknown(report->list);
+    conclude(report->sessions, report->fitting, report->first, unknown == NULL ? "" : "known ",
+             line);
+    if (unknown != NULL) {
+        const size_t used = strlen(line);
+        snprintf(line + used, CHECK_LINE_BYTES - used, "; the %s are not known", unknown->name);
+    }
 }
 
 /* Bytes with a unit, all else with separators. */

@@ -197,14 +197,14 @@ class Compare(harness.Case):
 
     def test_differences_come_first(self):
         a = self.made_up("a", 20000)
-        b = self.made_up("b", 20000, seed=2, batch_rows=500, read_mode="none")
+        b = self.made_up("b", 20000, seed=2, batch_rows=5000, read_mode="none")
         ended = self.append("compare", a, b)
         lines = ended.out.splitlines()
         differs = [i for i, line in enumerate(lines) if "batch_rows" in line or "read_mode" in line]
         pace = [i for i, line in enumerate(lines) if line.startswith("Pace")]
         self.assertEqual(len(differs), 2)
         self.assertLess(max(differs), pace[0])
-        self.assertIn("plan.batch_rows: 100 in A, 500 in B", ended.out)
+        self.assertIn("plan.batch_rows: 100 in A, 5,000 in B", ended.out)
         for line in lines:
             if str(self.folder) not in line:
                 self.assertLessEqual(len(line), 80, line)

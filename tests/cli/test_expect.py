@@ -77,6 +77,8 @@ class Expect(harness.Case):
     def test_wrong_bounds_are_refused_before_the_run(self):
         for text, pattern in (
                 ("thruput>=1", "no figure is called 'thruput'.*throughput_rows_per_s"),
+                ("verdit==VALID", "no figure is called 'verdit': did you mean 'verdict'\\?$"),
+                ("xyzzyxyzzy>=1", "columns of summary.csv that hold numbers, such as throughput"),
                 ("throughput>=5ms", "wrong unit: throughput is rows/s"),
                 ("append_p99<=20", r"no unit: append_p99 is a time.*20ms"),
                 ("max_memory<=2GB", "wrong unit.*2GiB"),
@@ -84,7 +86,7 @@ class Expect(harness.Case):
                 ("throughput>=x", "no number"),
                 ("throughput>=50,000", "'000'"),
                 ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),
-                ("verdict==GOOD", "VALID, DEGRADED or INVALID"),
+                ("verdict==GOOD", "wrong value: verdict is VALID, DEGRADED or INVALID"),
                 ("throughput==VALID", "throughput is rows/s"),
                 ("exit_code==0", "follows from what is expected"),
                 ("lost==0,", "empty"),

@@ -57,6 +57,10 @@ class Help(harness.Case):
                       ["50", "1000", "null:", "-h"]):
             self.assertEqual(self.append(*words).out, text, words)
         self.assertIn("append help [COMMAND]", self.append("help", "help").out)
+        for word, answer in (("5", "'5' is no command; a run is"), ("version", "'version' is no command; a run is"),
+                             ("runn", "unknown command 'runn': did you mean 'run'")):
+            self.refused("help", word, code=2, pattern=answer)
+        self.assertIn("HOST:PORT", self.append("help", "find-max").out)
         self.assertRegex(text, r"(?m)^  --user NAME \(-U\) +\S")
 
     def test_version(self):

@@ -30,7 +30,7 @@ class Check(harness.Postgresql):
         url = self.url.replace("append@", "nobody_like_that@")
         ended = self.append("check", "2", url, code=4)
         self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
-        self.assertRegex(ended.out, r"(?m)^WARN  session limits")
+        self.assertRegex(ended.out, r"(?m)^WARN  database's limits")
         self.assertRegex(ended.reason, "not asked: .*nobody_like_that")
 
 

@@ -126,6 +126,9 @@ class Usage(harness.Case):
         (self.folder / "folder").mkdir()
         self.bad("1", "1", "null:", "--password-file", "folder", pattern=r"folder: Is a directory")
         self.bad("1", "1", "sqlite:x.db", "--schema-file", "folder", pattern=r"folder")
+        os.mkfifo(self.folder / "pipe")
+        self.bad("1", "1", "sqlite:x.db", "--schema-file", "pipe",
+                 pattern="--schema-file pipe: this is no regular file")
 
 
 class Unreachable(harness.Case):
@@ -144,6 +147,8 @@ class Unreachable(harness.Case):
         port = self.free_port()
         for place in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
             self.refused("2", "10", place, code=4, pattern=rf"{port}")
+            ended = self.append("2", "10", place, "--adapter", "postgresql", "--plan")
+            self.assertIn(f"target: postgresql://{place}\n", ended.out)
             self.refused("2", place, "--duration", "1", code=4, pattern=rf"{port}")
         self.refused("2", "10", "no-such-host.invalid:1", code=4, pattern=r"no-such-host\.invalid")
         self.refused("2", "10", f"sqlite.invalid:{port}", code=4, pattern=r"sqlite\.invalid")
