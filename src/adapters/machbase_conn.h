@@ -78,7 +78,7 @@ void machbase_inspect(struct adapter_conn *conn, struct connection_info *info);
 
 /* machbase_recognise.c */
 
-enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                                struct error *error);
 
 /* machbase_describe.c */

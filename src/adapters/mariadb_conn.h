@@ -110,7 +110,7 @@ enum status mariadb_set_options(MYSQL *mysql, const struct target *target,
 
 /* mariadb_recognise.c */
 
-enum status mariadb_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status mariadb_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                               struct error *error);
 
 /* mariadb_query.c */

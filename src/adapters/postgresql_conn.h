@@ -86,7 +86,7 @@ void postgresql_interrupt(struct adapter_conn *conn);
 
 /* postgresql_recognise.c */
 
-enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_s,
+enum status postgresql_recognise(const char *host, uint16_t port, unsigned timeout_ms,
                                  struct error *error);
 
 /* postgresql_describe.c */
