@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 struct unit {
     const char *text;
     double factor; /* to the column's unit */
@@ -165,48 +167,22 @@ static void choose_short(const struct figure_columns *columns, const char *name,
     }
 }
 
-/* Edits (one character put in, left out or changed) that make one name the other; names are short.
- * V. Levenshtein, 1966. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[BOUND_NAME_BYTES + 1];
-    const size_t length = strlen(b);
-    for (size_t j = 0; j <= length; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            const size_t above = row[j];
-            size_t least = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            least = above + 1 < least ? above + 1 : least;
-            least = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
-            row[j] = least;
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 /* The column that is written most like `name`, with or without its unit; NULL: none is. */
-static const char *nearest(const struct figure_columns *columns, const char *name)
+static const char *find_nearest(const struct figure_columns *columns, const char *name)
 {
-    const char *best = NULL;
-    size_t least = strlen(name) / 2; /* with more edits it is another word */
+    struct nearest nearest = {.word = name};
     for (size_t i = 0; i < columns->count; i++) {
+        const char *before = nearest.name;
         char shorter[FIGURE_NAME_BYTES];
         snprintf(shorter, sizeof shorter, "%.*s", (int)short_length(columns->names[i]),
                  columns->names[i]);
-        const size_t whole = distance(name, columns->names[i]);
-        const size_t part = distance(name, shorter);
-        const size_t edits = whole < part ? whole : part;
-        if (edits <= least && (best == NULL || edits < least)) {
-            least = edits;
-            best = columns->names[i];
+        nearest_offer(&nearest, columns->names[i]);
+        nearest_offer(&nearest, shorter);
+        if (nearest.name != before) {
+            nearest.name = columns->names[i];
         }
     }
-    return best;
+    return nearest.name;
 }
 
 enum status figure_find(const struct figure_columns *columns, const char *name,
@@ -224,7 +200,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
     if (choice->count > 0) {
         return STATUS_OK;
     }
-    const char *near = nearest(columns, name);
+    const char *near = find_nearest(columns, name);
     error_set(error, ERROR_USAGE, 0, NULL, "no figure is called '%s': %s%s%s", name,
               near == NULL ? "names are the columns of summary.csv that hold numbers, such as "
                              "throughput, elapsed, append_p99, max_memory or lost"

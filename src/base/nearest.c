@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    WORD_BYTES = 32
+    WORD_BYTES = 64
 };
 
 static size_t least(size_t a, size_t b)
@@ -42,7 +42,7 @@ void nearest_offer(struct nearest *nearest, const char *name)
     }
     const size_t changes =
         strncmp(nearest->word, name, length) == 0 ? 1 : count_changes(nearest->word, name);
-    const size_t most = 1 + length / 4;
+    const size_t most = 1 + length / 3;
     if (changes <= most && changes < length &&
         (nearest->name == NULL || changes < nearest->changes)) {
         nearest->name = name;
