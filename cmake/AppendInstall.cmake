@@ -12,19 +12,19 @@ set(bash_completion ${docs_dir}/append.bash)
 set(zsh_completion ${docs_dir}/_append)
 file(MAKE_DIRECTORY ${docs_dir})
 
-# append_make_doc(<output> <argument of append_docs>…)
-function(append_make_doc output)
+# append_make_doc(<output> <template>)
+function(append_make_doc output template)
     add_custom_command(
         OUTPUT ${output}
-        COMMAND append_docs ${ARGN} > ${output}.new
+        COMMAND append_docs ${CMAKE_CURRENT_SOURCE_DIR}/${template} > ${output}.new
         COMMAND ${CMAKE_COMMAND} -E rename ${output}.new ${output}
-        DEPENDS append_docs docs/append.1.in
+        DEPENDS append_docs ${template}
         COMMENT "Writing ${output}"
         VERBATIM)
 endfunction()
-append_make_doc(${man_page} man ${CMAKE_CURRENT_SOURCE_DIR}/docs/append.1.in)
-append_make_doc(${bash_completion} bash)
-append_make_doc(${zsh_completion} zsh)
+append_make_doc(${man_page} docs/append.1.in)
+append_make_doc(${bash_completion} docs/append.bash.in)
+append_make_doc(${zsh_completion} docs/append.zsh.in)
 
 # Debian wants these compressed, without a time in them.
 find_program(GZIP gzip)
@@ -89,7 +89,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # it draws the charts
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # append report --text and --png
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/PackageOptions.cmake)
 include(CPack)

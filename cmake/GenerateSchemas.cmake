@@ -1,6 +1,6 @@
 # cmake -D ROOT=schemas -D OUTPUT=schemas.c -P GenerateSchemas.cmake
 #
-# Writes every ROOT/SCHEMA/DATABASE.sql into OUTPUT as an entry of schema_texts (plan/schema.h).
+# Writes every ROOT/SCHEMA/DATABASE.sql into OUTPUT as an entry of schema_texts (plan/plan.h).
 # Texts are character lists, so that neither quoting nor the length of a literal matters.
 
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
@@ -28,6 +28,6 @@ foreach(file IN LISTS files)
 endforeach()
 file(WRITE ${OUTPUT}.new
      "/* Generated from schemas/ by cmake/GenerateSchemas.cmake. */\n"
-     "#include \"plan/schema.h\"\n\n#include <stddef.h>\n${texts}\n"
+     "#include \"plan/plan.h\"\n\n#include <stddef.h>\n${texts}\n"
      "const struct schema_text schema_texts[] = {\n${entries}    {NULL, NULL, NULL},\n};\n")
 file(RENAME ${OUTPUT}.new ${OUTPUT})

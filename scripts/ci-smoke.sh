@@ -10,8 +10,8 @@
 # kept, append-smoke; must not have a run yet), EXPECT (bounds of --expect,
 # 'lost==0, sessions_connected==' and SESSIONS; empty: none).
 #
-# In OUT stay: run/ with all files of the run, and report.html in it where gnuplot is installed,
-# run.txt (what the run printed) and junit.xml, which is there however this script ends.
+# In OUT stay: run/ with all files of the run and report.html in it, run.txt (what the run printed)
+# and junit.xml, which is there however this script ends.
 # The exit code is that of append: 0 when all is as expected, 5 when a bound was missed, 4 when the
 # server was not ready in time or refused; 2 for wrong usage.
 set -euo pipefail
@@ -53,14 +53,9 @@ command -v "$append" >/dev/null || fail "APPEND '$append' is no program"
 mkdir -p "$out"
 rm -f "$junit"
 
-words=("$sessions" "$records" "$target" --out "$out/run" --junit "$junit")
+words=("$sessions" "$records" "$target" --out "$out/run" --junit "$junit" --report)
 [ "$wait" = 0 ] || words+=(--wait "$wait")
 [ -z "$expect" ] || words+=(--expect "$expect")
-if command -v gnuplot >/dev/null; then
-    words+=(--report)
-else
-    echo 'ci-smoke.sh: NOTE: gnuplot is not installed, so there is no report.html' >&2
-fi
 code=0
 "$append" "${words[@]}" "$@" >"$out/run.txt" || code=$?
 cat "$out/run.txt"

@@ -98,7 +98,7 @@ launch() {
     # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
     cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" setsid mariadbd --no-defaults \
         --datadir="$home/data" --socket="$home/sock" --pid-file="$home/pid" \
-        --bind-address=127.0.0.1 --port="$1" --skip-name-resolve --local-infile=ON \
+        --bind-address=127.0.0.1 --port="$1" --skip-name-resolve \
         --character-set-server=utf8mb4 --max-connections=1100 "${options[@]}" \
         </dev/null >>"$home/log" 2>&1
 }

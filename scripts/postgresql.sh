@@ -7,6 +7,9 @@
 #   postgresql.sh kill DIR                      SIGKILL to the postmaster: a crash
 #   postgresql.sh restart DIR                   starts a stopped or killed server again, same port
 #
+# Environment: APPEND_TEST_TEMPLATES (a folder in which the first start keeps a data directory, of which
+# later ones take a copy).
+#
 # After `start`: DIR/postgresql/port has its port on 127.0.0.1 (below 32,768: not in the range that
 # the client's own connections use), DIR/postgresql/log what it said. Roles: append (no password),
 # append_pw (password "append secret"), postgres (superuser, no password). Database: append.
@@ -42,8 +45,7 @@ start() {
     chown "$user" "$home"
     # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
-    run "$bin/initdb" -D data -U postgres --auth=trust -E UTF8 --locale=C --no-sync >"$home/initdb.log" 2>&1 ||
-        { cat "$home/initdb.log" >&2; fail "initdb failed"; }
+    make_data
     printf '%s\n' >"$home/pg_hba.conf" \
         'local all all trust' \
         'host all append_pw 127.0.0.1/32 scram-sha-256' \
@@ -73,6 +75,18 @@ logging_collector = off
     done
     tail -n 20 "$home/log" >&2 || true
     fail 'the server did not start'
+}
+
+# Copying a data directory takes a tenth of the time that initdb does.
+make_data() {
+    local template=${APPEND_TEST_TEMPLATES:-/nowhere}/postgresql
+    if [ -d "$template" ]; then
+        cp -a "$template" "$home/data"
+        return
+    fi
+    run "$bin/initdb" -D data -U postgres --auth=trust -E UTF8 --locale=C --no-sync >"$home/initdb.log" 2>&1 ||
+        { cat "$home/initdb.log" >&2; fail "initdb failed"; }
+    [ -z "${APPEND_TEST_TEMPLATES:-}" ] || cp -a "$home/data" "$template"
 }
 
 make_roles() {

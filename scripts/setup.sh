@@ -5,8 +5,8 @@ set -eu
 
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
-    libmariadb-dev unixodbc-dev libjansson-dev gnuplot-nox'
-test_packages='git postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
+    libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev'
+test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip'
@@ -49,11 +49,11 @@ if command -v dpkg-query >/dev/null 2>&1; then
     done
 else
     # Not Debian: the programs and libraries themselves may still be there.
-    programs='cc cmake make ninja pkg-config python3 gnuplot'
-    libraries='jansson libpq sqlite3 libmariadb odbc'
+    programs='cc cmake make ninja pkg-config python3'
+    libraries='jansson libmicrohttpd libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
-        programs="$programs psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
+        programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
             cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"

@@ -7,7 +7,7 @@
 # APPEND_TEST_MACHBASE_LIB names its folder.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
-# JOBS (parallel tests, default 2), SERVER=0 (no servers: leave out the tests that need one; with
+# JOBS (parallel tests, default 2 a CPU: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
 # arguments of your own, add -LE 'valgrind|postgresql|mariadb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped, those of limits only
@@ -27,6 +27,9 @@ temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
+# One PostgreSQL data directory is made, all others are copies of it.
+export APPEND_TEST_TEMPLATES=$temp/templates
+mkdir "$APPEND_TEST_TEMPLATES"
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     status=$?
@@ -77,7 +80,7 @@ fi
 
 [ $# -gt 0 ] || set -- -LE "$without"
 status=0
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-2}" "$@" \
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 2))}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
 
 skips=$(grep -E '\*\*\*Skipped|\*\*\*Not Run' "$temp/ctest.log" || true)

@@ -3,8 +3,9 @@
  *
  * An adapter is one `const struct adapter` with static lifetime. It defines struct adapter_conn for
  * itself. One connection is used by one thread at a time (interrupt is the one exception). An
- * adapter never prints, exits, sleeps, retries, reads a clock, keeps statistics or has writable
- * statics: retry, pacing and accounting belong to the session, so that they are counted.
+ * adapter never prints, exits, sleeps, retries, keeps statistics, has writable statics, or reads a
+ * clock but for the deadline of open: retry, pacing and accounting belong to the session, so that
+ * they are counted.
  *
  * Every operation that can fail returns enum status and records the first error in *error. After
  * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
@@ -27,6 +28,7 @@ enum adapter_flag {
     ADAPTER_FILE = 4,          /* the target is a path, not host and port */
     ADAPTER_STRING = 8,        /* the target is a text for the client library: scheme:text */
     ADAPTER_ONE_DATABASE = 16, /* a server has but one: the target names none */
+    ADAPTER_LOADS = 32,        /* start loads the client library: target.client_lib */
 };
 
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
@@ -43,11 +45,11 @@ struct target {
     const char *password; /* never printed */
     const char *database;
     const char *schema; /* namespace in which the table lives */
-    const char *query;  /* parameters of the URL, still encoded (base/url_query.h) */
+    const char *query;  /* parameters of the URL, still encoded (base/url.h) */
     const char *method; /* one of adapter.methods, and no other will do; NULL = the first of them
                            that the server can do */
-    const char *client_lib; /* file or folder of the client library, for adapter.load */
-    const struct adapter_library *library; /* what adapter.load made; NULL without it */
+    const char *client_lib;                /* ADAPTER_LOADS: file or folder of the client library */
+    const struct adapter_library *library; /* what adapter.start made; may be NULL */
     unsigned connect_timeout_s;            /* at least 1 */
     unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing; 0 = the
                                    adapter's choice */
@@ -102,6 +104,33 @@ struct connection_info {
     char note[240];        /* one line that a user should know about how this connection works */
 };
 
+/* What is run. Const, shared by all threads, outlives every connection that ran it. */
+struct statement {
+    const char *sql;  /* in this database's dialect; parameters as ? outside quotes and comments */
+    bool is_prepared; /* one statement, run again and again: prepared where that pays; otherwise
+                         one or several are sent as text, each time */
+    bool reads_numbers; /* one query, whose values are whole numbers and whose rows may be millions:
+                           as it costs the least a row */
+};
+
+/* One value of a row. Adapters whose client libraries give text leave it at that. */
+struct cell {
+    enum column_type type; /* COLUMN_INT64 or COLUMN_TEXT */
+    bool is_null;
+    union {
+        int64_t int64;
+        struct text_value text;
+    } as;
+};
+
+/* What becomes of the rows that a statement returns. */
+struct answer {
+    /* Takes one row, whose cells are borrowed; false = enough. NULL: rows are only counted. */
+    bool (*take)(void *context, const struct cell *cells, size_t count);
+    void *context;
+    uint64_t rows; /* out: rows returned */
+};
+
 struct adapter_conn; /* one connection; defined by each adapter for itself */
 
 struct adapter {
@@ -116,17 +145,13 @@ struct adapter {
     unsigned files_per_session; /* descriptors that one connection keeps open */
     const char *const *methods; /* NULL-terminated, first = default; NULL = one way only */
 
-    /* Optional. Loads the client library at run time; main thread, before init and before anything
-     * but client_version and recognise. `client_lib` is target.client_lib. On OK the caller owns
-     * *library, hands it to every open in target.library, and ends it with unload after the last
-     * close. FATAL: where it was looked for, or which symbol it lacks. Both or neither. */
-    enum status (*load)(const char *client_lib, struct adapter_library **library,
-                        struct error *error);
-    void (*unload)(struct adapter_library *library);
-
-    /* Optional. Library-wide state of the client; main thread, once, before and after the rest. */
-    enum status (*init)(struct error *error);
-    void (*fini)(void);
+    /* Optional. The client library, loading it (`client_lib` is target.client_lib) and its global
+     * state: main thread, once, before anything but client_version and recognise. On OK *library,
+     * which may stay NULL, goes to every open in target.library, and to stop after the last close.
+     * FATAL: where it was looked for, or which symbol it lacks. Both or neither. */
+    enum status (*start)(const char *client_lib, struct adapter_library **library,
+                         struct error *error);
+    void (*stop)(struct adapter_library *library);
 
     /* Optional. Writes the client library's name and version, at most `size` bytes. */
     void (*client_version)(char *text, size_t size);
@@ -179,20 +204,13 @@ struct adapter {
      * server acknowledged as kept. REJECTED: the others were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
-    /* Rows of the table now, by the database's own idiom. */
-    enum status (*count)(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
-                         struct error *error);
-
-    /* Optional. Runs a query of the user and drains its result; *rows = rows returned. */
-    enum status (*query)(struct adapter_conn *conn, const char *sql, uint64_t *rows,
-                         struct error *error);
-
-    /* Optional. Runs one query whose columns are whole numbers and hands each row to take(context,
-     * values), row by row as they come; a value that is NULL or no number is REJECTED. When take
-     * returns false the rest is given up, and the result is OK; the connection may then be LOST. */
-    enum status (*read_numbers)(struct adapter_conn *conn, const char *sql, size_t columns,
-                                bool (*take)(void *context, const int64_t *values), void *context,
-                                struct error *error);
+    /* Runs a statement and hands its rows to answer->take; the one way to ask a database.
+     * `parameters` is a batch of one row, the values of the statement's ?; NULL = it has none. When
+     * take returns false the rest is given up, and the result is OK; the connection may then be
+     * LOST. Nothing of a statement that leaves a transaction open is kept: FATAL with ERROR_USAGE.
+     */
+    enum status (*run)(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error);
 
     /* Optional. Asks the server about its version and limits. */
     enum status (*server_limits)(struct adapter_conn *conn, struct server_limits *limits,

@@ -1,7 +1,8 @@
-/* Finding and loading the client library. */
+/* Finding and loading the client library, and the values of columns as it takes them. */
 #include "adapters/machbase_library.h"
 
 #include <dlfcn.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +56,10 @@ enum {
 _Static_assert(sizeof(struct machbase_functions) == SYMBOLS * sizeof(void *),
                "every function is looked up");
 
-static bool is_file(const char *path)
+static mode_t kind_of(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
 }
 
 /* The first of the names that is in a folder. */
@@ -72,7 +67,7 @@ static bool find_in(const char *folder, const char *below, char path[MACHBASE_PA
 {
     for (size_t i = 0; i < NAMES; i++) {
         const int length = snprintf(path, MACHBASE_PATH_BYTES, "%s%s/%s", folder, below, names[i]);
-        if (length > 0 && length < MACHBASE_PATH_BYTES && is_file(path)) {
+        if (length > 0 && length < MACHBASE_PATH_BYTES && kind_of(path) == S_IFREG) {
             return true;
         }
     }
@@ -111,7 +106,7 @@ static void *load_name(char path[MACHBASE_PATH_BYTES], struct error *error)
 
 static void *load_given(const char *given, char path[MACHBASE_PATH_BYTES], struct error *error)
 {
-    if (is_folder(given)) {
+    if (kind_of(given) == S_IFDIR) {
         if (!find_in(given, "", path)) {
             error_set(error, ERROR_USAGE, 0, NULL, "--client-lib %s: neither %s nor %s is there",
                       given, names[0], names[1]);
@@ -119,7 +114,7 @@ static void *load_given(const char *given, char path[MACHBASE_PATH_BYTES], struc
         }
         return load_path(path, error);
     }
-    if (!is_file(given) || strlen(given) > MACHBASE_PATH_BYTES - 4) {
+    if (kind_of(given) != S_IFREG || strlen(given) > MACHBASE_PATH_BYTES - 4) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--client-lib %s: no such file; give %s, or the folder that it is in", given,
                   names[0]);
@@ -209,4 +204,142 @@ void machbase_library_text(char *text, size_t size)
         snprintf(text, size, "client library loaded at run time: none found (--client-lib)");
     }
     machbase_unload(library);
+}
+
+enum {
+    VARIABLE_BYTES_MAX = 64 * 1024 * 1024 /* the library cuts what is longer */
+};
+
+/* Numbers without a sign are decimals that fit. */
+static const struct {
+    int type;
+    enum column_type column;
+    uint8_t precision;
+    const char *name;
+} types[] = {
+    {MACHBASE_INT16, COLUMN_INT16, 0, "short"},
+    {MACHBASE_INT32, COLUMN_INT32, 0, "integer"},
+    {MACHBASE_INT64, COLUMN_INT64, 0, "long"},
+    {MACHBASE_UINT16, COLUMN_DECIMAL, 4, "ushort"},
+    {MACHBASE_UINT32, COLUMN_DECIMAL, 9, "uinteger"},
+    {MACHBASE_UINT64, COLUMN_DECIMAL, 18, "ulong"},
+    {MACHBASE_FLOAT, COLUMN_FLOAT32, 0, "float"},
+    {MACHBASE_REAL, COLUMN_FLOAT32, 0, "float"},
+    {MACHBASE_DOUBLE, COLUMN_FLOAT64, 0, "double"},
+    {MACHBASE_VARCHAR, COLUMN_TEXT, 0, "varchar"},
+    {MACHBASE_DATETIME, COLUMN_TIMESTAMP, 0, "datetime"},
+    {MACHBASE_TEXT, COLUMN_TEXT, 0, "text"},
+    {MACHBASE_JSON, COLUMN_JSON, 0, "json"},
+    {MACHBASE_BINARY, COLUMN_BYTES, 0, "binary"},
+    {MACHBASE_IP4, COLUMN_IP4, 0, "ipv4"},
+    {MACHBASE_IP6, COLUMN_IP6, 0, "ipv6"},
+};
+
+void machbase_set_type(struct column *column, int type, unsigned long size)
+{
+    const bool has_size = type == MACHBASE_VARCHAR || type == MACHBASE_TEXT ||
+                          type == MACHBASE_JSON || type == MACHBASE_BINARY;
+    const char *name = NULL;
+    column->type = COLUMN_UNSUPPORTED;
+    column->native_type = (uint32_t)type;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].type == type) {
+            column->type = types[i].column;
+            column->precision = types[i].precision;
+            name = types[i].name;
+        }
+    }
+    if (has_size) {
+        column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+        /* The library cuts what is longer than the size, and of some types writes beyond it: a
+         * column that has none cannot be written. */
+        column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
+    }
+    if (name == NULL) {
+        snprintf(column->type_name, sizeof column->type_name, "type %d", type);
+    } else if (type == MACHBASE_VARCHAR || (has_size && size == 0)) {
+        snprintf(column->type_name, sizeof column->type_name, "%s(%lu)", name, size);
+    } else {
+        snprintf(column->type_name, sizeof column->type_name, "%s", name);
+    }
+}
+
+/* The library is little-endian, so these are right for narrower values, too. Of addresses and all
+ * that has a length, NULL is 0. */
+void machbase_encode_null(const struct column *column, union machbase_value *value)
+{
+    static const uint64_t nulls[COLUMN_TYPE_COUNT] = {
+        [COLUMN_INT16] = (uint64_t)INT16_MAX + 1, [COLUMN_INT32] = (uint64_t)INT32_MAX + 1,
+        [COLUMN_INT64] = (uint64_t)INT64_MAX + 1, [COLUMN_DECIMAL] = UINT64_MAX,
+        [COLUMN_TIMESTAMP] = UINT64_MAX, /* MACHBASE_TIME_NULL */
+    };
+    memset(value, 0, sizeof *value);
+    if (column->type == COLUMN_FLOAT32) {
+        value->float32 = FLT_MAX;
+    } else if (column->type == COLUMN_FLOAT64) {
+        value->float64 = DBL_MAX;
+    } else {
+        value->uint64 = nulls[column->type];
+    }
+}
+
+/* What would be cut is not sent. A column's size is one of bytes. */
+static bool encode_variable(const struct column *column, const struct text_value *text,
+                            union machbase_value *value)
+{
+    value->variable.length = text->length;
+    value->variable.data = text->bytes;
+    return text->length <= column->size && text->length <= VARIABLE_BYTES_MAX;
+}
+
+static bool encode_unsigned(const struct column *column, int64_t number,
+                            union machbase_value *value)
+{
+    const int64_t most = column->native_type == MACHBASE_UINT16   ? UINT16_MAX
+                         : column->native_type == MACHBASE_UINT32 ? UINT32_MAX
+                                                                  : INT64_MAX;
+    value->uint64 = (uint64_t)number;
+    return number >= 0 && number <= most;
+}
+
+bool machbase_encode(const struct column *column, union column_values values, size_t row,
+                     union machbase_value *value)
+{
+    switch (column->type) {
+    case COLUMN_INT16:
+        value->int16 = values.int16[row];
+        return true;
+    case COLUMN_INT32:
+        value->int32 = values.int32[row];
+        return true;
+    case COLUMN_INT64:
+        value->int64 = values.int64[row];
+        return true;
+    case COLUMN_DECIMAL:
+        return encode_unsigned(column, values.int64[row], value);
+    case COLUMN_FLOAT32:
+        value->float32 = values.float32[row];
+        return true;
+    case COLUMN_FLOAT64:
+        value->float64 = values.float64[row];
+        return true;
+    case COLUMN_TIMESTAMP:
+        value->time.ns = values.int64[row];
+        return value->time.ns < MACHBASE_TIME_NOW || value->time.ns > MACHBASE_TIME_TEXT;
+    case COLUMN_IP4:
+        value->address.length = MACHBASE_ADDRESS_IP4;
+        memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);
+        return true;
+    case COLUMN_IP6:
+        value->address.length = MACHBASE_ADDRESS_IP6;
+        memcpy(value->address.bytes, values.ip6[row], sizeof values.ip6[row]);
+        return true;
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        return encode_variable(column, &values.text[row], value);
+    default:
+        machbase_encode_null(column, value);
+        return false;
+    }
 }

@@ -1,5 +1,6 @@
 /*
- * The vendor's client library, loaded at run time: what this adapter uses of it.
+ * The vendor's client library, loaded at run time: what this adapter uses of it, and values of
+ * columns as it takes them.
  *
  * The declarations are written after the vendor's documented interface for 64-bit Linux. Nothing of
  * the vendor is needed to build. Sizes and offsets that the library relies on are checked when this
@@ -8,6 +9,7 @@
 #ifndef ADAPTERS_MACHBASE_LIBRARY_H
 #define ADAPTERS_MACHBASE_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -85,7 +87,7 @@ struct machbase_time {
     char *format;
 };
 
-/* One column of a row to append. The library writes into it: all that it reads is set anew for
+/* One column of a row to append. The library writes into it: all that it reads is set again for
  * every row. */
 union machbase_value {
     int16_t int16;
@@ -172,6 +174,18 @@ void machbase_unload(struct adapter_library *library);
 
 /* One line for --version: which library would be loaded. */
 void machbase_library_text(char *text, size_t size);
+
+/* Sets the type, the size and the name of the type of a column; `type` as SQLDescribeCol has it. */
+void machbase_set_type(struct column *column, int type, unsigned long size);
+
+/* Makes *value the NULL of the column's type. */
+void machbase_encode_null(const struct column *column, union machbase_value *value);
+
+/* Makes *value the row's value; texts and bytes are borrowed. A value that is the type's own mark
+ * for NULL is NULL, and so is an empty text. False: the library would store another one than this.
+ */
+bool machbase_encode(const struct column *column, union column_values values, size_t row,
+                     union machbase_value *value);
 
 /* The library by its declared arguments, which are writable and not written to. */
 static inline unsigned char *machbase_text(const char *text)

@@ -4,12 +4,9 @@
  * Parameters are bound for one call and the memory behind them is freed after it, so a waiting
  * session holds none.
  */
-#include "adapters/odbc_conn.h"
+#include "adapters/odbc.h"
 
 #include <stdlib.h>
-
-#include "adapters/odbc_bind.h"
-#include "base/buffer.h"
 
 /* Some servers take no more parameters in one statement (2,100), and each costs the driver memory
  * as long as the statement lives. */
@@ -17,20 +14,18 @@ enum {
     PARAMETERS_MAX = 2000
 };
 
-/* What came of one execution. */
-struct outcome {
-    SQLULEN processed; /* sets of parameters, as the driver counts */
-    uint64_t inserted; /* rows, by the server's own counts */
-    bool is_counted;   /* there was one */
-};
+static void forget_insert(struct odbc_insert *insert)
+{
+    if (insert->statement != NULL) {
+        SQLFreeHandle(SQL_HANDLE_STMT, insert->statement);
+        insert->statement = NULL;
+    }
+}
 
 void odbc_forget_inserts(struct adapter_conn *conn)
 {
     for (size_t i = 0; i < ODBC_PREPARED_MAX; i++) {
-        if (conn->inserts[i].statement != NULL) {
-            SQLFreeHandle(SQL_HANDLE_STMT, conn->inserts[i].statement);
-            conn->inserts[i].statement = NULL;
-        }
+        forget_insert(&conn->inserts[i]);
     }
 }
 
@@ -56,33 +51,13 @@ static void build_insert(struct buffer *sql, const struct table *table, size_t r
     buffer_add_text(sql, ")");
 }
 
-static enum status prepare(struct adapter_conn *conn, struct odbc_insert *insert,
-                           const struct table *table, size_t rows, struct error *error)
-{
-    struct buffer sql;
-    enum status status = STATUS_OK;
-
-    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, &insert->statement))) {
-        insert->statement = NULL;
-        return odbc_call_error(conn, NULL, error);
-    }
-    buffer_init(&sql);
-    build_insert(&sql, table, rows, conn->quote);
-    if (buffer_failed(&sql)) {
-        status = odbc_memory_error(error);
-    } else if (!SQL_SUCCEEDED(SQLPrepare(insert->statement, (SQLCHAR *)sql.bytes, SQL_NTS))) {
-        status = odbc_call_error(conn, insert->statement, error);
-    }
-    buffer_fini(&sql);
-    insert->table = table;
-    insert->rows = rows;
-    return status;
-}
-
 /* The statement for so many rows of the table, prepared when there is none yet. */
 static enum status find_insert(struct adapter_conn *conn, const struct table *table, size_t rows,
                                SQLHSTMT *statement, struct error *error)
 {
+    struct buffer sql;
+    enum status status = STATUS_OK;
+
     for (size_t i = 0; i < ODBC_PREPARED_MAX; i++) {
         const struct odbc_insert *insert = &conn->inserts[i];
         if (insert->statement != NULL && insert->table == table && insert->rows == rows) {
@@ -91,57 +66,77 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
         }
     }
     struct odbc_insert *insert = &conn->inserts[conn->next_insert++ % ODBC_PREPARED_MAX];
-    if (insert->statement != NULL) {
-        SQLFreeHandle(SQL_HANDLE_STMT, insert->statement);
+    forget_insert(insert);
+    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, &insert->statement))) {
         insert->statement = NULL;
+        return odbc_call_error(conn, NULL, error);
     }
-    const enum status status = prepare(conn, insert, table, rows, error);
+    insert->table = table;
+    insert->rows = rows;
     *statement = insert->statement;
+    buffer_init(&sql);
+    build_insert(&sql, table, rows, conn->quote);
+    if (buffer_failed(&sql)) {
+        status = odbc_memory_error(error);
+    } else if (!SQL_SUCCEEDED(SQLPrepare(*statement, (SQLCHAR *)sql.bytes, SQL_NTS))) {
+        status = odbc_call_error(conn, *statement, error);
+    }
+    buffer_fini(&sql);
     return status;
 }
 
-/* Adds up the row counts of every result that an array left. */
-static SQLRETURN count_inserted(SQLHSTMT statement, struct outcome *outcome)
+/* Adds up the row counts of every result that an array left; a driver that has none leaves
+ * *inserted alone. */
+static enum status count_inserted(struct adapter_conn *conn, SQLHSTMT statement, uint64_t *inserted,
+                                  struct error *error)
 {
+    uint64_t sum = 0;
+    bool is_counted = false;
     SQLRETURN result = SQL_SUCCESS;
     while (SQL_SUCCEEDED(result)) {
         SQLLEN rows = -1;
         if (SQL_SUCCEEDED(SQLRowCount(statement, &rows)) && rows >= 0) {
-            outcome->inserted += (uint64_t)rows;
-            outcome->is_counted = true;
+            sum += (uint64_t)rows;
+            is_counted = true;
         }
         result = SQLMoreResults(statement);
     }
-    return result;
+    *inserted = is_counted ? sum : *inserted;
+    return result == SQL_NO_DATA ? STATUS_OK : odbc_call_error(conn, statement, error);
 }
 
+/* Executes with so many sets of parameters. */
 static enum status execute(struct adapter_conn *conn, SQLHSTMT statement, size_t sets,
-                           struct outcome *outcome, struct error *error)
+                           uint64_t *inserted, struct error *error)
 {
-    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, &outcome->processed, 0);
+    SQLULEN processed = 0;
+    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, &processed, 0);
     const SQLRETURN result = SQLExecute(statement);
+    enum status status = STATUS_OK;
     if (result == SQL_NO_DATA) {
-        outcome->is_counted = true; /* every row was left out */
-        return STATUS_OK;
+        *inserted = 0; /* every row was left out */
+        processed = sets;
+    } else if (SQL_SUCCEEDED(result)) {
+        status = count_inserted(conn, statement, inserted, error);
+    } else {
+        status = odbc_call_error(conn, statement, error);
     }
-    if (!SQL_SUCCEEDED(result) || count_inserted(statement, outcome) != SQL_NO_DATA) {
-        return odbc_call_error(conn, statement, error);
-    }
-    if (sets > 1 && outcome->processed < sets) {
+    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, NULL, 0);
+    if (status == STATUS_OK && sets > 1 && processed < sets) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                   "the driver took an array of rows and executed only some: --method row");
         return STATUS_FATAL;
     }
-    return STATUS_OK;
+    return status;
 }
 
-static enum status run_statement(struct adapter_conn *conn, SQLHSTMT statement,
-                                 const struct odbc_columns *columns, size_t first, size_t rows,
-                                 struct error *error)
+static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
+                               const struct odbc_parameters *parameters, size_t first, size_t rows,
+                               struct error *error)
 {
     const bool is_array = conn->method == ODBC_ARRAY;
-    struct outcome outcome = {0, 0, false};
     SQLUSMALLINT states[ROW_BATCH_MAX];
+    uint64_t inserted = rows;
     bool is_bound = true;
 
     if (is_array) {
@@ -149,22 +144,19 @@ static enum status run_statement(struct adapter_conn *conn, SQLHSTMT statement,
         SQLSetStmtAttr(statement, SQL_ATTR_PARAM_STATUS_PTR, states, 0);
         is_bound =
             SQL_SUCCEEDED(SQLSetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE, odbc_number(rows), 0));
-        is_bound = is_bound && odbc_columns_bind(columns, statement, 1, first);
     }
-    for (size_t row = 0; row < rows && is_bound && !is_array; row++) {
-        is_bound = odbc_columns_bind(columns, statement, 1 + row * columns->count, first + row);
+    for (size_t row = 0; row < (is_array ? 1 : rows) && is_bound; row++) {
+        is_bound =
+            odbc_parameters_bind(parameters, statement, 1 + row * parameters->count, first + row);
     }
     if (!is_bound) {
         return odbc_call_error(conn, statement, error);
     }
-    const enum status status = execute(conn, statement, is_array ? rows : 1, &outcome, error);
-    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, NULL, 0);
+    const enum status status = execute(conn, statement, is_array ? rows : 1, &inserted, error);
     if (is_array) {
         SQLSetStmtAttr(statement, SQL_ATTR_PARAM_STATUS_PTR, NULL, 0);
     }
-    if (status == STATUS_OK) {
-        conn->inserted_rows += outcome.is_counted ? outcome.inserted : rows;
-    }
+    conn->inserted_rows += status == STATUS_OK ? inserted : 0;
     return status;
 }
 
@@ -190,49 +182,18 @@ static enum status give_up(struct adapter_conn *conn, enum status status, struct
     return odbc_end(conn, status, error);
 }
 
-static bool take_number(SQLHSTMT statement, void *context)
-{
-    int64_t *number = context;
-    *number = odbc_get_number(statement, 1);
-    return false;
-}
-
 /* Rows that stay of the statement that just failed in a table that cannot undo: those before the
  * failing one, whose number MariaDB tells since version 10.7. */
 static uint64_t count_kept(struct adapter_conn *conn)
 {
-    int64_t failed = 0;
-    if (conn->dialect == ODBC_MARIADB &&
+    char failed[ODBC_ANSWER_BYTES] = "";
+    if (conn->dialect == &dialect_mysql &&
         odbc_run(conn, "get diagnostics condition 1 @append_row = row_number", NULL, NULL, NULL,
                  NULL) == STATUS_OK) {
-        odbc_run(conn, "select @append_row", NULL, take_number, &failed, NULL);
+        odbc_ask(conn, "select @append_row", failed, NULL);
     }
-    return failed > 0 ? (uint64_t)(failed - 1) : 0;
-}
-
-/* Rows that stay are to be reported, which append_close alone can do: it gets the error, and what
- * is still to come of the append is not sent. */
-static enum status put_off(struct adapter_conn *conn, enum status status, struct error *error)
-{
-    conn->put_off = malloc(sizeof *conn->put_off);
-    if (conn->put_off == NULL) {
-        return give_up(conn, status, error);
-    }
-    conn->inserted_rows += count_kept(conn);
-    *conn->put_off = *error;
-    error_clear(error);
-    return STATUS_OK;
-}
-
-static enum status report_put_off(struct adapter_conn *conn, uint64_t *accepted,
-                                  struct error *error)
-{
-    const struct error reason = *conn->put_off;
-    free(conn->put_off);
-    conn->put_off = NULL;
-    error_set(error, reason.kind, reason.native_code, reason.sqlstate, "%s", reason.text);
-    *accepted = conn->inserted_rows;
-    return give_up(conn, STATUS_REJECTED, error);
+    const uint64_t row = strtoull(failed, NULL, 10);
+    return row > 0 ? row - 1 : 0;
 }
 
 enum status odbc_append_open(struct adapter_conn *conn, const struct table *table,
@@ -243,28 +204,26 @@ enum status odbc_append_open(struct adapter_conn *conn, const struct table *tabl
     conn->inserted_rows = 0;
     conn->has_rows = false;
     conn->is_append_open = true;
+    error_clear(&conn->put_off);
     return STATUS_OK;
 }
 
 enum status odbc_append_rows(struct adapter_conn *conn, const struct batch *batch,
                              struct error *error)
 {
-    struct odbc_columns columns;
-    enum status status = STATUS_OK;
+    struct odbc_parameters parameters;
 
     conn->has_rows = true;
-    if (conn->put_off != NULL) {
+    if (error_is_set(&conn->put_off)) {
         return STATUS_OK;
     }
-    if (!odbc_columns_init(&columns, batch)) {
-        return give_up(conn, odbc_memory_error(error), error);
-    }
-    if (columns.count == 0) {
+    enum status status = odbc_parameters_init(&parameters, batch, error);
+    if (status == STATUS_OK && parameters.count == 0) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
                   batch->table->name);
         status = STATUS_FATAL;
     }
-    const size_t most = columns.count > 0 ? rows_at_once(conn, columns.count) : 1;
+    const size_t most = status == STATUS_OK ? rows_at_once(conn, parameters.count) : 1;
     for (size_t first = 0; first < batch->row_count && status == STATUS_OK; first += most) {
         const size_t left = batch->row_count - first;
         const size_t rows = left < most ? left : most;
@@ -272,12 +231,17 @@ enum status odbc_append_rows(struct adapter_conn *conn, const struct batch *batc
         status = find_insert(conn, batch->table, conn->method == ODBC_ARRAY ? 1 : rows, &statement,
                              error);
         if (status == STATUS_OK) {
-            status = run_statement(conn, statement, &columns, first, rows, error);
+            status = insert_rows(conn, statement, &parameters, first, rows, error);
         }
     }
-    odbc_columns_fini(&columns);
+    odbc_parameters_fini(&parameters);
     if (status == STATUS_REJECTED && batch->table->keeps_failed_rows) {
-        return put_off(conn, status, error);
+        /* Rows that stay are to be reported, which append_close alone can do: it gets the error,
+         * and what is still to come of the append is not sent. */
+        conn->inserted_rows += count_kept(conn);
+        conn->put_off = *error;
+        error_clear(error);
+        return STATUS_OK;
     }
     return status == STATUS_OK ? STATUS_OK : give_up(conn, status, error);
 }
@@ -286,16 +250,13 @@ enum status odbc_append_rows(struct adapter_conn *conn, const struct batch *batc
 static enum status ask_server(struct adapter_conn *conn, struct error *error)
 {
     struct buffer sql;
-    enum status status = STATUS_OK;
     buffer_init(&sql);
     buffer_add_text(&sql, "select 1 from ");
     buffer_add_identifier(&sql, conn->append_to->name, conn->quote);
     buffer_add_text(&sql, " where 1 = 0");
-    if (buffer_failed(&sql)) {
-        status = odbc_memory_error(error);
-    } else {
-        status = odbc_run(conn, buffer_text(&sql), NULL, NULL, NULL, error);
-    }
+    const enum status status = buffer_failed(&sql)
+                                   ? odbc_memory_error(error)
+                                   : odbc_run(conn, buffer_text(&sql), NULL, NULL, NULL, error);
     buffer_fini(&sql);
     return status;
 }
@@ -304,8 +265,10 @@ enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accepted, str
 {
     *accepted = 0;
     conn->is_append_open = false;
-    if (conn->put_off != NULL) {
-        return report_put_off(conn, accepted, error);
+    if (error_is_set(&conn->put_off)) {
+        *error = conn->put_off;
+        *accepted = conn->inserted_rows;
+        return give_up(conn, STATUS_REJECTED, error);
     }
     enum status status = conn->has_rows ? STATUS_OK : ask_server(conn, error);
     status = odbc_end(conn, status, error);

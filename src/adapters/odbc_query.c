@@ -1,10 +1,10 @@
 /* Statements that are not appends. */
-#include "adapters/odbc_conn.h"
+#include "adapters/odbc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/sql_script.h"
 
 enum status odbc_end(struct adapter_conn *conn, enum status status, struct error *error)
@@ -50,11 +50,10 @@ int64_t odbc_get_number(SQLHSTMT statement, unsigned column)
     return SQL_SUCCEEDED(result) && length != SQL_NULL_DATA ? (int64_t)number : 0;
 }
 
-/* Reads every row of every result. */
-static enum status drain(struct adapter_conn *conn, SQLHSTMT statement, odbc_take_row take,
-                         void *context, struct error *error)
+/* Reads every row of every result. No data: no row was changed. */
+enum status odbc_take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
+                           odbc_take_row take, void *context, struct error *error)
 {
-    SQLRETURN result = SQL_SUCCESS;
     while (SQL_SUCCEEDED(result)) {
         SQLSMALLINT columns = 0;
         bool is_wanted = take != NULL;
@@ -74,20 +73,6 @@ static enum status drain(struct adapter_conn *conn, SQLHSTMT statement, odbc_tak
     return result == SQL_NO_DATA ? STATUS_OK : odbc_call_error(conn, statement, error);
 }
 
-static bool has_succeeded(SQLRETURN result)
-{
-    return SQL_SUCCEEDED(result) || result == SQL_NO_DATA; /* no row was changed */
-}
-
-enum status odbc_take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
-                           odbc_take_row take, void *context, struct error *error)
-{
-    if (!has_succeeded(result)) {
-        return odbc_call_error(conn, statement, error);
-    }
-    return result == SQL_NO_DATA ? STATUS_OK : drain(conn, statement, take, context, error);
-}
-
 /* For arguments that ODBC declares writable and does not write to. */
 static SQLCHAR *borrow(const char *text)
 {
@@ -98,39 +83,96 @@ static SQLCHAR *borrow(const char *text)
     return borrowed.argument;
 }
 
-enum status odbc_run(struct adapter_conn *conn, const char *sql, const char *parameter,
+enum status odbc_run(struct adapter_conn *conn, const char *sql, const struct batch *parameters,
                      odbc_take_row take, void *context, struct error *error)
 {
+    struct odbc_parameters bound = {0};
     SQLHSTMT statement = NULL;
-    SQLRETURN result = SQL_SUCCESS;
-    SQLLEN length = SQL_NTS;
+    enum status status = STATUS_OK;
     if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, &statement))) {
         return odbc_call_error(conn, NULL, error);
     }
-    if (parameter != NULL) {
-        const SQLULEN size = strlen(parameter) + 1;
-        result = SQLBindParameter(statement, 1, SQL_PARAM_INPUT, SQL_C_CHAR, SQL_VARCHAR, size, 0,
-                                  borrow(parameter), (SQLLEN)size, &length);
+    if (parameters != NULL) {
+        status = odbc_parameters_init(&bound, parameters, error);
     }
-    if (SQL_SUCCEEDED(result)) {
-        result = SQLExecDirect(statement, borrow(sql), SQL_NTS);
+    if (status == STATUS_OK && !odbc_parameters_bind(&bound, statement, 1, 0)) {
+        status = odbc_call_error(conn, statement, error);
     }
-    const enum status status = odbc_take_rows(conn, statement, result, take, context, error);
+    if (status == STATUS_OK) {
+        status = odbc_take_rows(conn, statement, SQLExecDirect(statement, borrow(sql), SQL_NTS),
+                                take, context, error);
+    }
     SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    odbc_parameters_fini(&bound);
     return status;
 }
 
-static bool count_row(SQLHSTMT statement, void *context)
+static bool take_value(SQLHSTMT statement, void *context)
 {
-    uint64_t *rows = context;
-    (void)statement;
-    ++*rows;
-    return true;
+    odbc_get_text(statement, 1, context, ODBC_ANSWER_BYTES);
+    return false;
+}
+
+enum status odbc_ask(struct adapter_conn *conn, const char *sql, char text[ODBC_ANSWER_BYTES],
+                     struct error *error)
+{
+    text[0] = '\0';
+    return odbc_run(conn, sql, NULL, take_value, text, error);
+}
+
+/* Where the rows of a statement go. */
+struct reading {
+    struct answer *answer;
+    struct cell *cells; /* of one row; owned */
+    char *texts;        /* ODBC_VALUE_BYTES for each; owned */
+    size_t columns;
+    bool is_over; /* nothing more is wanted */
+    bool has_no_memory;
+};
+
+static bool make_cells(struct reading *reading, size_t columns)
+{
+    if (columns == reading->columns) {
+        return true;
+    }
+    free(reading->cells);
+    free(reading->texts);
+    reading->columns = columns;
+    reading->cells = calloc(columns, sizeof *reading->cells);
+    reading->texts = calloc(columns, ODBC_VALUE_BYTES);
+    reading->has_no_memory = reading->cells == NULL || reading->texts == NULL;
+    return !reading->has_no_memory;
+}
+
+/* As text, because drivers make a number of anything. */
+static bool take_row(SQLHSTMT statement, void *context)
+{
+    struct reading *reading = context;
+    struct answer *answer = reading->answer;
+    SQLSMALLINT columns = 0;
+    answer->rows++;
+    if (answer->take == NULL) {
+        return true;
+    }
+    SQLNumResultCols(statement, &columns);
+    if (!make_cells(reading, (size_t)columns)) {
+        reading->is_over = true;
+        return false;
+    }
+    for (unsigned i = 0; i < reading->columns; i++) {
+        char *text = reading->texts + (size_t)i * ODBC_VALUE_BYTES;
+        struct cell *cell = &reading->cells[i];
+        cell->type = COLUMN_TEXT;
+        cell->is_null = !odbc_get_text(statement, i + 1, text, ODBC_VALUE_BYTES);
+        cell->as.text = (struct text_value){text, (uint32_t)strnlen(text, ODBC_VALUE_BYTES)};
+    }
+    reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
+    return !reading->is_over;
 }
 
 /* Runs a script of the user's. Statements that begin or end a transaction are not sent: without
  * autocommit one begins by itself, and ODBC has a call that ends it. */
-static enum status run_script(struct adapter_conn *conn, const char *sql, uint64_t *rows,
+static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
     struct sql_script script;
@@ -152,7 +194,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, uint64
             odbc_end(conn, STATUS_REJECTED, NULL);
             break;
         case SQL_SCRIPT_OTHER:
-            status = odbc_run(conn, buffer_text(&script.statement), NULL, count_row, rows, error);
+            status = odbc_run(conn, buffer_text(&script.statement), NULL, take_row, reading, error);
             break;
         }
         if (buffer_failed(&script.statement)) {
@@ -169,55 +211,52 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, uint64
 
 enum status odbc_execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
-    uint64_t rows = 0;
-    return run_script(conn, sql, &rows, error);
+    struct answer answer = {.take = NULL};
+    return run_script(conn, sql, &(struct reading){.answer = &answer}, error);
 }
 
-enum status odbc_query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
-                       struct error *error)
+/* Most drivers hold a whole result on this side. PostgreSQL's is asked for a cursor's rows instead,
+ * some thousand at a time. */
+static enum status read_cursor(struct adapter_conn *conn, const char *sql, struct reading *reading,
+                               struct error *error)
 {
-    *rows = 0;
-    return run_script(conn, sql, rows, error);
+    static const char cursor_sql[] = "declare append_numbers no scroll cursor for ";
+    static const char fetch_sql[] = "fetch 10000 from append_numbers";
+    struct buffer declare;
+    buffer_init(&declare);
+    buffer_add_text(&declare, cursor_sql);
+    buffer_add_text(&declare, sql);
+    enum status status = buffer_failed(&declare)
+                             ? odbc_memory_error(error)
+                             : odbc_run(conn, buffer_text(&declare), NULL, NULL, NULL, error);
+    buffer_fini(&declare);
+    uint64_t before;
+    do {
+        before = reading->answer->rows;
+        if (status == STATUS_OK) {
+            status = odbc_run(conn, fetch_sql, NULL, take_row, reading, error);
+        }
+    } while (status == STATUS_OK && !reading->is_over && reading->answer->rows > before);
+    return odbc_end(conn, status, error); /* a cursor ends with its transaction */
 }
 
-struct counted {
-    uint64_t rows;
-    bool is_there;
-};
-
-static bool take_count(SQLHSTMT statement, void *context)
+/* Unprepared: drivers prepare in a round trip of its own, and count(*) costs nothing to parse. */
+enum status odbc_run_statement(struct adapter_conn *conn, const struct statement *statement,
+                               const struct batch *parameters, struct answer *answer,
+                               struct error *error)
 {
-    struct counted *counted = context;
-    counted->rows = (uint64_t)odbc_get_number(statement, 1);
-    counted->is_there = true;
-    return false;
-}
-
-/* Unprepared: drivers prepare in a round trip of its own, and the statement costs nothing to parse.
- */
-enum status odbc_count(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
-                       struct error *error)
-{
-    struct counted counted = {0, false};
-    struct buffer sql;
-    enum status status = STATUS_OK;
-
-    buffer_init(&sql);
-    buffer_add_text(&sql, "select count(*) from ");
-    buffer_add_identifier(&sql, table->name, conn->quote);
-    if (buffer_failed(&sql)) {
-        status = odbc_memory_error(error);
+    struct reading reading = {.answer = answer};
+    enum status status;
+    answer->rows = 0;
+    if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
+        status = read_cursor(conn, statement->sql, &reading, error);
+    } else if (statement->reads_numbers || statement->is_prepared || parameters != NULL) {
+        status = odbc_run(conn, statement->sql, parameters, take_row, &reading, error);
+        status = odbc_end(conn, status, error);
     } else {
-        status = odbc_run(conn, buffer_text(&sql), NULL, take_count, &counted, error);
+        status = run_script(conn, statement->sql, &reading, error);
     }
-    buffer_fini(&sql);
-    if (status == STATUS_OK && !counted.is_there) {
-        error_set(error, ERROR_SERVER, 0, NULL, "count(*) came without a number");
-        status = STATUS_REJECTED;
-    }
-    status = odbc_end(conn, status, error);
-    if (status == STATUS_OK) {
-        *rows = counted.rows;
-    }
-    return status;
+    free(reading.cells);
+    free(reading.texts);
+    return status == STATUS_OK && reading.has_no_memory ? odbc_memory_error(error) : status;
 }

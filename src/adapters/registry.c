@@ -2,23 +2,6 @@
 
 #include <string.h>
 
-#include "adapters/null.h"
-#if APPEND_HAVE_MACHBASE
-#include "adapters/machbase.h"
-#endif
-#if APPEND_HAVE_MARIADB
-#include "adapters/mariadb.h"
-#endif
-#if APPEND_HAVE_ODBC
-#include "adapters/odbc.h"
-#endif
-#if APPEND_HAVE_POSTGRESQL
-#include "adapters/postgresql.h"
-#endif
-#if APPEND_HAVE_SQLITE
-#include "adapters/sqlite.h"
-#endif
-
 const struct adapter *const registry_adapters[] = {
 #if APPEND_HAVE_POSTGRESQL
     &adapter_postgresql,
@@ -59,30 +42,4 @@ const struct adapter *registry_find(const char *name)
         }
     }
     return NULL;
-}
-
-enum status registry_check(const struct adapter *adapter, struct error *error)
-{
-    const struct {
-        const char *name;
-        bool is_there;
-    } required[] = {
-        {"open", adapter->open != NULL},
-        {"close", adapter->close != NULL},
-        {"execute", adapter->execute != NULL},
-        {"describe", adapter->describe != NULL},
-        {"append_open", adapter->append_open != NULL},
-        {"append_rows", adapter->append_rows != NULL},
-        {"append_close", adapter->append_close != NULL},
-        {"count", adapter->count != NULL},
-        {"unload", (adapter->load == NULL) == (adapter->unload == NULL)},
-    };
-    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
-        if (!required[i].is_there) {
-            error_set(error, ERROR_UNSUPPORTED, 0, NULL, "adapter %s has no operation '%s'",
-                      adapter->name, required[i].name);
-            return STATUS_FATAL;
-        }
-    }
-    return STATUS_OK;
 }

@@ -4,13 +4,14 @@
 
 #include "append/adapter.h"
 
+/* Each is defined by its file, if this build has it. */
+extern const struct adapter adapter_postgresql, adapter_mariadb, adapter_machbase, adapter_sqlite,
+    adapter_odbc, adapter_null;
+
 /* NULL-terminated. */
 extern const struct adapter *const registry_adapters[];
 
 /* By name, or by a name that is commonly used for it ("postgres"). NULL: no such adapter. */
 const struct adapter *registry_find(const char *name);
-
-/* Says whether an adapter has every required operation; the first missing one goes into *error. */
-enum status registry_check(const struct adapter *adapter, struct error *error);
 
 #endif

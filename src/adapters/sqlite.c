@@ -4,35 +4,64 @@
  * Writers take turns: append_open takes the write lock, and gives up after a second (REJECTED,
  * ERROR_BUSY), so that waiting is seen and counted by the session.
  */
-#include "adapters/sqlite.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapters/sqlite_conn.h"
+#include <sqlite3.h>
+
+#include "adapters/dialect.h"
+#include "base/ask.h"
 #include "base/buffer.h"
-#include "base/number_text.h"
+#include "base/value_text.h"
+
+extern const struct adapter adapter_sqlite;
 
 enum {
-    BUSY_TIMEOUT_MS = 1000
+    BUSY_TIMEOUT_MS = 1000,
+    FRACTION_DIGITS = 6
 };
 
 /* SQLite's default of 2 MiB fills up in every session as soon as the table is counted, and measures
  * no faster: the pages are in the system's cache. */
 static const char cache_sql[] = "pragma cache_size = -256"; /* KiB */
 
-/* Memory statistics would take a global lock for each allocation of each session. */
-static enum status init(struct error *error)
+/* A connection belongs to one session's thread. */
+struct adapter_conn {
+    sqlite3 *database;
+    const struct table *insert_table; /* for which `insert` was prepared */
+    sqlite3_stmt *insert;             /* owned */
+    const struct statement *prepared_statement;
+    sqlite3_stmt *prepared; /* owned: for prepared_statement */
+    uint64_t inserted_rows; /* of the open append */
+};
+
+/* Records what the last call on `database` came to, which is not SQLITE_OK. */
+static enum status call_error(sqlite3 *database, int code, struct error *error)
 {
+    const char *text = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+    const struct dialect_failure failure = {.number = code, .sqlstate = "", .text = text};
+    struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
+    dialect_sqlite.explain(&failure, &meaning);
+    error_set(error, meaning.kind, code, NULL, "%s", text);
+    return meaning.status;
+}
+
+/* Memory statistics would take a global lock for each allocation of each session. */
+static enum status start(const char *client_lib, struct adapter_library **library,
+                         struct error *error)
+{
+    (void)client_lib;
+    (void)library;
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     const int code = sqlite3_initialize();
-    return code == SQLITE_OK ? STATUS_OK : sqlite_call_error(NULL, code, error);
+    return code == SQLITE_OK ? STATUS_OK : call_error(NULL, code, error);
 }
 
-static void fini(void)
+static void stop(struct adapter_library *library)
 {
+    (void)library;
     sqlite3_shutdown();
 }
 
@@ -47,7 +76,7 @@ static void close_connection(struct adapter_conn *conn)
         return;
     }
     sqlite3_finalize(conn->insert);
-    sqlite3_finalize(conn->count);
+    sqlite3_finalize(conn->prepared);
     sqlite3_close_v2(conn->database); /* rolls an open append back */
     free(conn);
 }
@@ -55,7 +84,7 @@ static void close_connection(struct adapter_conn *conn)
 static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     const int code = sqlite3_exec(conn->database, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
+    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
 }
 
 /* Rolls back a transaction that the user's SQL, which came to `status`, left open: no append could
@@ -119,7 +148,7 @@ static enum status use_wal(sqlite3 *database, const char *path, struct error *er
     }
     struct error reason;
     error_clear(&reason);
-    const enum status status = sqlite_call_error(database, code, &reason);
+    const enum status status = call_error(database, code, &reason);
     error_set(error, reason.kind, code, NULL, "%s: %.160s", reason.text, path);
     return status == STATUS_REJECTED ? STATUS_LOST : status;
 }
@@ -151,7 +180,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     } else {
         struct error reason;
         error_clear(&reason);
-        status = sqlite_call_error(made->database, code, &reason);
+        status = call_error(made->database, code, &reason);
         error_set(error, reason.kind, code, NULL, "%s: %.160s", reason.text, target->path);
     }
     if (status != STATUS_OK) {
@@ -167,51 +196,90 @@ static void interrupt_connection(struct adapter_conn *conn)
     sqlite3_interrupt(conn->database);
 }
 
-/* Prepares `sql` in place of *statement, and frees the text. */
-static enum status prepare(struct adapter_conn *conn, struct buffer *sql, sqlite3_stmt **statement,
+static int bind_text(sqlite3_stmt *statement, int parameter, const struct text_value *text)
+{
+    return sqlite3_bind_text(statement, parameter, text->length > 0 ? text->bytes : "",
+                             (int)text->length, SQLITE_STATIC);
+}
+
+/* Binds one value to a parameter; returns SQLite's code. Text and bytes are borrowed until the
+ * statement is bound anew. Times and addresses are text. */
+static int bind_value(sqlite3_stmt *statement, int parameter, const struct column *column,
+                      const struct column_data *data, size_t row)
+{
+    const union column_values values = data->values;
+    char text[VALUE_TEXT_BYTES];
+
+    if (data->is_null != NULL && data->is_null[row]) {
+        return sqlite3_bind_null(statement, parameter);
+    }
+    switch (column->type) {
+    case COLUMN_BOOL:
+        return sqlite3_bind_int(statement, parameter, values.boolean[row] != 0);
+    case COLUMN_INT16:
+        return sqlite3_bind_int(statement, parameter, values.int16[row]);
+    case COLUMN_INT32:
+        return sqlite3_bind_int(statement, parameter, values.int32[row]);
+    case COLUMN_INT64:
+        return sqlite3_bind_int64(statement, parameter, values.int64[row]);
+    case COLUMN_FLOAT32:
+        return sqlite3_bind_double(statement, parameter, (double)values.float32[row]);
+    case COLUMN_FLOAT64:
+        return sqlite3_bind_double(statement, parameter, values.float64[row]);
+    case COLUMN_BYTES:
+        return sqlite3_bind_blob(statement, parameter,
+                                 values.text[row].length > 0 ? values.text[row].bytes : "",
+                                 (int)values.text[row].length, SQLITE_STATIC);
+    case COLUMN_TEXT:
+    case COLUMN_JSON:
+        return bind_text(statement, parameter, &values.text[row]);
+    default:
+        /* decimals too: the column's affinity makes of them what it can hold without loss */
+        return sqlite3_bind_text(statement, parameter, text,
+                                 (int)value_text_write(text, column, values, row, FRACTION_DIGITS),
+                                 SQLITE_TRANSIENT);
+    }
+}
+
+/* Binds the columns of one row that are written. */
+static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, size_t row)
+{
+    const struct table *table = batch->table;
+    int code = SQLITE_OK;
+    int parameter = 0;
+    for (size_t i = 0; i < table->column_count && code == SQLITE_OK; i++) {
+        if (!table->columns[i].is_generated) {
+            code = bind_value(statement, ++parameter, &table->columns[i], &batch->columns[i], row);
+        }
+    }
+    return code;
+}
+
+/* Prepares `sql` in place of *statement. */
+static enum status prepare(struct adapter_conn *conn, const char *sql, sqlite3_stmt **statement,
                            struct error *error)
 {
-    enum status status = STATUS_OK;
     sqlite3_finalize(*statement);
     *statement = NULL;
-    if (buffer_failed(sql)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-        status = STATUS_FATAL;
-    } else {
-        const int code = sqlite3_prepare_v3(conn->database, buffer_text(sql), -1,
-                                            SQLITE_PREPARE_PERSISTENT, statement, NULL);
-        status = code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
-    }
-    buffer_fini(sql);
-    return status;
+    const int code =
+        sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
 }
 
 static enum status prepare_insert(struct adapter_conn *conn, const struct table *table,
                                   struct error *error)
 {
     struct buffer sql;
-    const char *separator = " (";
-    size_t written = 0;
-
     buffer_init(&sql);
-    buffer_add_text(&sql, "insert into ");
-    buffer_add_identifier(&sql, table->name, '"');
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (!table->columns[i].is_generated) {
-            buffer_add_text(&sql, separator);
-            buffer_add_identifier(&sql, table->columns[i].name, '"');
-            separator = ", ";
-            written++;
-        }
+    ask_write_insert(&sql, table, '"', 1);
+    enum status status = STATUS_FATAL;
+    if (buffer_failed(&sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
+    } else {
+        status = prepare(conn, buffer_text(&sql), &conn->insert, error);
     }
-    buffer_add_text(&sql, ") values (");
-    for (size_t i = 0; i < written; i++) {
-        buffer_add_text(&sql, i > 0 ? ",?" : "?");
-    }
-    buffer_add_text(&sql, ")");
-    conn->insert_table = NULL;
-    const enum status status = prepare(conn, &sql, &conn->insert, error);
     conn->insert_table = status == STATUS_OK ? table : NULL;
+    buffer_fini(&sql);
     return status;
 }
 
@@ -243,23 +311,14 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
-    const struct table *table = batch->table;
-    int code = SQLITE_OK;
-
     for (size_t row = 0; row < batch->row_count; row++) {
-        int parameter = 0;
-        for (size_t i = 0; i < table->column_count && code == SQLITE_OK; i++) {
-            if (!table->columns[i].is_generated) {
-                code = sqlite_bind(conn->insert, ++parameter, &table->columns[i],
-                                   &batch->columns[i], row);
-            }
-        }
+        int code = bind_row(conn->insert, batch, row);
         if (code == SQLITE_OK) {
             sqlite3_step(conn->insert);
             code = sqlite3_reset(conn->insert);
         }
         if (code != SQLITE_OK) {
-            const enum status status = sqlite_call_error(conn->database, code, error);
+            const enum status status = call_error(conn->database, code, error);
             roll_back(conn);
             return status;
         }
@@ -280,103 +339,89 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-static enum status count(struct adapter_conn *conn, const struct table *table, uint64_t *rows,
-                         struct error *error)
+static struct cell read_cell(sqlite3_stmt *statement, int column)
 {
-    if (conn->count_table != table) {
-        struct buffer sql;
-        buffer_init(&sql);
-        buffer_add_text(&sql, "select count(*) from ");
-        buffer_add_identifier(&sql, table->name, '"');
-        conn->count_table = NULL;
-        const enum status status = prepare(conn, &sql, &conn->count, error);
+    const int type = sqlite3_column_type(statement, column);
+    struct cell cell = {.type = COLUMN_TEXT, .is_null = type == SQLITE_NULL};
+    if (type == SQLITE_INTEGER) {
+        cell.type = COLUMN_INT64;
+        cell.as.int64 = sqlite3_column_int64(statement, column);
+    } else {
+        cell.as.text.bytes = (const char *)sqlite3_column_text(statement, column);
+        cell.as.text.length = (uint32_t)sqlite3_column_bytes(statement, column);
+    }
+    return cell;
+}
+
+/* Runs a prepared statement as far as its rows are wanted; returns SQLite's code. */
+static int step(sqlite3_stmt *statement, struct answer *answer)
+{
+    const int columns = sqlite3_column_count(statement);
+    struct cell *const cells =
+        answer->take != NULL ? calloc((size_t)columns + 1, sizeof *cells) : NULL;
+    bool is_wanted = true;
+    int code = answer->take != NULL && cells == NULL ? SQLITE_NOMEM : SQLITE_ROW;
+    while (code == SQLITE_ROW && is_wanted && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        answer->rows++;
+        for (int i = 0; i < columns && cells != NULL; i++) {
+            cells[i] = read_cell(statement, i);
+        }
+        is_wanted = answer->take == NULL || answer->take(answer->context, cells, (size_t)columns);
+    }
+    free(cells);
+    return code == SQLITE_NOMEM ? code : sqlite3_reset(statement);
+}
+
+static enum status run_prepared(struct adapter_conn *conn, const struct statement *statement,
+                                const struct batch *parameters, struct answer *answer,
+                                struct error *error)
+{
+    if (conn->prepared_statement != statement) {
+        const enum status status = prepare(conn, statement->sql, &conn->prepared, error);
+        conn->prepared_statement = status == STATUS_OK ? statement : NULL;
         if (status != STATUS_OK) {
             return status;
         }
-        conn->count_table = table;
     }
-    if (sqlite3_step(conn->count) == SQLITE_ROW) {
-        *rows = (uint64_t)sqlite3_column_int64(conn->count, 0);
+    int code = parameters != NULL ? bind_row(conn->prepared, parameters, 0) : SQLITE_OK;
+    if (code == SQLITE_OK) {
+        code = step(conn->prepared, answer);
     }
-    const int code = sqlite3_reset(conn->count);
-    return code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
+    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
 }
 
-static enum status query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
-                         struct error *error)
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    int code = SQLITE_OK;
+    const char *sql = statement->sql;
+    enum status status = STATUS_OK;
 
-    *rows = 0;
-    while (code == SQLITE_OK && *sql != '\0') {
-        sqlite3_stmt *statement = NULL;
-        code = sqlite3_prepare_v2(conn->database, sql, -1, &statement, &sql);
-        if (code == SQLITE_OK && statement != NULL) {
-            while (sqlite3_step(statement) == SQLITE_ROW) {
-                ++*rows;
-            }
-            code = sqlite3_finalize(statement);
-        }
+    answer->rows = 0;
+    if (statement->is_prepared) {
+        return run_prepared(conn, statement, parameters, answer, error);
     }
-    const enum status status =
-        code == SQLITE_OK ? STATUS_OK : sqlite_call_error(conn->database, code, error);
+    while (status == STATUS_OK && *sql != '\0') {
+        sqlite3_stmt *made = NULL;
+        int code = sqlite3_prepare_v2(conn->database, sql, -1, &made, &sql);
+        if (code == SQLITE_OK && made != NULL && parameters != NULL) {
+            code = bind_row(made, parameters, 0);
+        }
+        if (code == SQLITE_OK && made != NULL) {
+            code = step(made, answer);
+        }
+        if (code != SQLITE_OK) {
+            status = call_error(conn->database, code, error);
+        }
+        sqlite3_finalize(made);
+    }
     return end_transaction(conn, status, error);
 }
 
-/* Takes the numbers of the row on which the statement stands. */
-static enum status read_row(sqlite3_stmt *statement, size_t columns, int64_t *values,
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error)
 {
-    for (size_t i = 0; i < columns; i++) {
-        const int column = (int)i;
-        if (sqlite3_column_type(statement, column) != SQLITE_INTEGER) {
-            const char *text = (const char *)sqlite3_column_text(statement, column);
-            return number_text_refuse(i, text, text != NULL ? strlen(text) : 0, error);
-        }
-        values[i] = sqlite3_column_int64(statement, column);
-    }
-    return STATUS_OK;
-}
-
-static enum status read_rows(struct adapter_conn *conn, sqlite3_stmt *statement, size_t columns,
-                             bool (*take)(void *context, const int64_t *values), void *context,
-                             struct error *error)
-{
-    int64_t *const values = calloc(columns, sizeof *values);
-    enum status status = STATUS_OK;
-    int code;
-    if (values == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-        return STATUS_FATAL;
-    }
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        status = read_row(statement, columns, values, error);
-        if (status != STATUS_OK || !take(context, values)) {
-            break;
-        }
-    }
-    if (code != SQLITE_ROW && code != SQLITE_DONE) {
-        status = sqlite_call_error(conn->database, code, error);
-    }
-    free(values);
-    return status;
-}
-
-static enum status read_numbers(struct adapter_conn *conn, const char *sql, size_t columns,
-                                bool (*take)(void *context, const int64_t *values), void *context,
-                                struct error *error)
-{
-    sqlite3_stmt *statement = NULL;
-    const int code = sqlite3_prepare_v2(conn->database, sql, -1, &statement, NULL);
-    if (code != SQLITE_OK) {
-        return sqlite_call_error(conn->database, code, error);
-    }
-    const size_t found = (size_t)sqlite3_column_count(statement);
-    const enum status status = found == columns
-                                   ? read_rows(conn, statement, columns, take, context, error)
-                                   : number_text_refuse_columns(found, columns, error);
-    sqlite3_finalize(statement);
-    return status;
+    const struct dialect_asker asker = {.adapter = &adapter_sqlite, .conn = conn};
+    return dialect_sqlite.describe(&asker, table_name, table, error);
 }
 
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
@@ -396,19 +441,17 @@ const struct adapter adapter_sqlite = {
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 2, /* database and log; all share the index of the log */
-    .init = init,
-    .fini = fini,
+    .start = start,
+    .stop = stop,
     .client_version = client_version,
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
     .execute = execute_ddl,
-    .describe = sqlite_describe,
+    .describe = describe,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,
-    .count = count,
-    .query = query,
-    .read_numbers = read_numbers,
+    .run = run,
     .server_limits = server_limits,
 };

@@ -108,3 +108,15 @@ const char *buffer_text(const struct buffer *buffer)
 {
     return buffer->bytes == NULL || buffer->has_failed ? "" : buffer->bytes;
 }
+
+static ssize_t add_written(void *cookie, const char *bytes, size_t length)
+{
+    struct buffer *buffer = cookie;
+    buffer_add(buffer, bytes, length);
+    return buffer->has_failed ? 0 : (ssize_t)length;
+}
+
+FILE *buffer_open(struct buffer *buffer)
+{
+    return fopencookie(buffer, "w", (cookie_io_functions_t){.write = add_written});
+}

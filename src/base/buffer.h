@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct buffer {
     char *bytes; /* always terminated once anything was added; owned */
@@ -31,6 +32,10 @@ void buffer_add_format(struct buffer *buffer, const char *format, ...)
 /* Adds an identifier between `quote` characters, quotes inside doubled; as it is when `quote` is 0.
  */
 void buffer_add_identifier(struct buffer *buffer, const char *name, char quote);
+
+/* A stream that adds to the buffer, to be closed by fclose; NULL without memory. Unlike that of
+ * open_memstream its content is never short without buffer_failed saying so. */
+FILE *buffer_open(struct buffer *buffer);
 
 /* True when an allocation failed since init or clear: the content is incomplete. */
 bool buffer_failed(const struct buffer *buffer);

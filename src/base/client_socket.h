@@ -1,10 +1,11 @@
 /*
- * The socket that a client library opened for a connection.
+ * Waiting for a server, and the socket that a client library opened for a connection.
  *
  * Some libraries have no call that gives it, and none that surely ends a blocked call: ODBC's
  * SQLCancel asks the server through a second connection, which hangs like the first one when the
  * server does, and in SQLite's driver frees what the blocked thread is using. Shutting the socket
- * down works for all.
+ * down works for all. Their own time-outs cover some steps of a connect only: Machbase's library
+ * and OpenSSL wait for ever for a server that accepts and is silent.
  */
 #ifndef BASE_CLIENT_SOCKET_H
 #define BASE_CLIENT_SOCKET_H
@@ -13,35 +14,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "append/adapter.h"
+
 /* The descriptor, and below it the inode of the socket that it was: libraries close descriptors,
- * and the number may be another connection's by now. */
+ * and the number may be another connection's by now. 0: none is known. */
 struct client_socket {
     _Atomic uint64_t identity;
 };
 
-/* None is known. */
-void client_socket_init(struct client_socket *socket);
-
-/* From now on the last stream socket that this thread connects is noted in *socket. */
-void client_socket_watch(struct client_socket *socket);
-
-/* Ends that. */
-void client_socket_unwatch(void);
+/* Runs connect(context) of a client library within target->connect_timeout_s. The last stream
+ * socket that this thread connects meanwhile is noted in *socket; when the time is over, or the
+ * target is cancelled, it is shut down, and the result is LOST with ERROR_TIMEOUT or
+ * ERROR_CANCELLED. FATAL with ERROR_SYSTEM: this machine has no thread or descriptor left. */
+enum status client_socket_connect(struct client_socket *socket, const struct target *target,
+                                  enum status (*connect)(void *context, struct error *error),
+                                  void *context, struct error *error);
 
 /* False: the library has a connect of its own, or connected to no socket. */
 bool client_socket_is_known(const struct client_socket *socket);
 
-/* Ends both directions of the socket, if it is still open: what waits for the server fails. Any
- * thread. */
-void client_socket_shutdown(const struct client_socket *socket);
-
-/* Ends reading only: the server can still be told good-bye, and nobody waits for what it says. */
-void client_socket_stop_reading(const struct client_socket *socket);
+/* Ends one or both directions (SHUT_...) of the socket, if it is still open: what waits for the
+ * server fails. With SHUT_RD it can still be told good-bye. Any thread. */
+void client_socket_shut(const struct client_socket *socket, int direction);
 
 /* Small packets are sent at once (TCP_NODELAY). False: not possible. */
 bool client_socket_set_no_delay(const struct client_socket *socket);
 
 /* True when a socket that is known was closed, or either side has ended the connection. */
 bool client_socket_is_ended(const struct client_socket *socket);
+
+/* What client_socket_wait returns beside the result of poll. */
+enum {
+    CLIENT_SOCKET_CANCELLED = -2
+};
+
+/* Waits as poll does for one descriptor, until the moment of mono_now_ns. Asks is_cancelled, which
+ * may be NULL, now and then. */
+int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
 
 #endif

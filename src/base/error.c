@@ -13,7 +13,10 @@ static const char *const kind_names[] = {
     [ERROR_LIMIT] = "limit",
     [ERROR_NOT_FOUND] = "not_found",
     [ERROR_BUSY] = "busy",
+    [ERROR_DEADLOCK] = "deadlock",
+    [ERROR_SERIALIZATION] = "serialization",
     [ERROR_READ_ONLY] = "read_only",
+    [ERROR_DUPLICATE] = "duplicate",
     [ERROR_DATA] = "data",
     [ERROR_UNSUPPORTED] = "unsupported",
     [ERROR_CONNECTION] = "connection",
@@ -46,11 +49,11 @@ static void fold_lines(char *text)
     *to = '\0';
 }
 
-void error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
+bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...)
 {
     if (error == NULL || error->kind != ERROR_NONE) {
-        return;
+        return false;
     }
     error->kind = kind;
     error->native_code = native_code;
@@ -60,11 +63,18 @@ void error_set(struct error *error, enum error_kind kind, int native_code, const
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     fold_lines(error->text);
+    return true;
 }
 
 bool error_is_set(const struct error *error)
 {
     return error->kind != ERROR_NONE;
+}
+
+bool error_is_passing(const struct error *error)
+{
+    return error->kind == ERROR_BUSY || error->kind == ERROR_DEADLOCK ||
+           error->kind == ERROR_SERIALIZATION;
 }
 
 const char *error_kind_name(enum error_kind kind)

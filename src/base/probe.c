@@ -12,25 +12,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/interrupt.h"
+#include "base/client_socket.h"
 #include "base/mono.h"
+#include "base/process.h"
 
 /* More than the greeting of any server. */
 enum {
     ANSWER_BYTES = 1100
 };
-
-/* Returns as poll does. */
-static int wait_for(int sock, short events, int64_t until_ns)
-{
-    struct pollfd wanted = {.fd = sock, .events = events};
-    int ready;
-    do {
-        const int64_t left_ns = until_ns - mono_now_ns();
-        ready = poll(&wanted, 1, left_ns > 0 ? (int)(left_ns / MONO_NS_PER_MS) + 1 : 0);
-    } while (ready < 0 && errno == EINTR && !interrupt_requested());
-    return ready;
-}
 
 /* Connects to one address; returns the socket, or -1 with the reason in errno. */
 static int connect_to(const struct sockaddr *address, socklen_t length, int64_t until_ns)
@@ -45,7 +34,7 @@ static int connect_to(const struct sockaddr *address, socklen_t length, int64_t 
         reason = errno;
         if (reason == EINPROGRESS) {
             reason = ETIMEDOUT;
-            if (wait_for(sock, POLLOUT, until_ns) > 0) {
+            if (client_socket_wait(sock, POLLOUT, until_ns, interrupt_requested) > 0) {
                 getsockopt(sock, SOL_SOCKET, SO_ERROR, &reason, &size);
             }
         }
@@ -129,7 +118,8 @@ static enum probe_answer ask(int sock, const struct probe *probe, int64_t until_
                                         MSG_NOSIGNAL) != (ssize_t)probe->question_bytes) {
         return PROBE_NO;
     }
-    while (judged == PROBE_MORE && length < sizeof answer && wait_for(sock, POLLIN, until_ns) > 0) {
+    while (judged == PROBE_MORE && length < sizeof answer &&
+           client_socket_wait(sock, POLLIN, until_ns, interrupt_requested) > 0) {
         const ssize_t received = recv(sock, answer + length, sizeof answer - length, 0);
         if (received <= 0) {
             return PROBE_NO;

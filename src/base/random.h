@@ -9,6 +9,10 @@
 #define BASE_RANDOM_H
 
 #include <stdint.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/mono.h"
 
 /* Odd, close to 2^64 divided by the golden ratio: consecutive multiples are spread evenly. */
 #define RANDOM_STEP UINT64_C(0x9E3779B97F4A7C15)
@@ -22,6 +26,14 @@ static inline uint64_t random_mix(uint64_t value)
 }
 
 /* A seed from the kernel's entropy, or from the clocks where there is none. */
-uint64_t random_seed(void);
+static inline uint64_t random_seed(void)
+{
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
+        seed = random_mix((uint64_t)mono_wall_ns()) ^ (uint64_t)mono_now_ns() ^ (uint64_t)getpid();
+    }
+    /* JSON readers keep 53 bits of a number, and a short seed is easier to repeat */
+    return seed >> 24;
+}
 
 #endif

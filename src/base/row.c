@@ -1,7 +1,199 @@
-#include "append/row.h"
+#include "base/value_text.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_DAY (86400 * NS_PER_S)
+
+static size_t put_unsigned(char *out, uint64_t value)
+{
+    char digits[20];
+    size_t count = 0;
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = digits[count - 1 - i];
+    }
+    return count;
+}
+
+/* Exactly `width` digits. */
+static size_t put_padded(char *out, unsigned value, size_t width)
+{
+    for (size_t i = width; i > 0; i--) {
+        out[i - 1] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    return width;
+}
+
+static size_t put_decimal(char *out, int64_t unscaled, unsigned scale)
+{
+    char digits[20];
+    size_t at = 0;
+    const size_t places = scale < VALUE_DECIMAL_SCALE_MAX ? scale : VALUE_DECIMAL_SCALE_MAX;
+    const size_t count =
+        put_unsigned(digits, unscaled < 0 ? 0 - (uint64_t)unscaled : (uint64_t)unscaled);
+    if (unscaled < 0) {
+        out[at++] = '-';
+    }
+    const size_t whole = count > places ? count - places : 0;
+    if (whole == 0) {
+        out[at++] = '0';
+    }
+    memcpy(out + at, digits, whole);
+    at += whole;
+    if (places > 0) {
+        const size_t zeros = places > count ? places - count : 0;
+        out[at++] = '.';
+        memset(out + at, '0', zeros);
+        at += zeros;
+        memcpy(out + at, digits + whole, count - whole);
+        at += count - whole;
+    }
+    return at;
+}
+
+static void set_date(struct civil_time *time, int64_t days)
+{
+    const int64_t shifted = days + 719468; /* days since 0000-03-01 */
+    const int64_t era = shifted / 146097 - (shifted % 146097 < 0);
+    const int64_t day_of_era = shifted - era * 146097;
+    const int64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const int64_t day_of_year =
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const int64_t march_month = (5 * day_of_year + 2) / 153;
+    time->day = (unsigned)(day_of_year - (153 * march_month + 2) / 5 + 1);
+    time->month = (unsigned)(march_month < 10 ? march_month + 3 : march_month - 9);
+    time->year = year_of_era + era * 400 + (time->month <= 2);
+}
+
+static void set_clock(struct civil_time *time, int64_t ns)
+{
+    const unsigned seconds = (unsigned)(ns / NS_PER_S);
+    time->hour = seconds / 3600;
+    time->minute = seconds / 60 % 60;
+    time->second = seconds % 60;
+    time->nanosecond = (uint32_t)(ns % NS_PER_S);
+}
+
+void civil_time_of(const struct column *column, union column_values values, size_t row,
+                   struct civil_time *time)
+{
+    memset(time, 0, sizeof *time);
+    if (column->type == COLUMN_DATE) {
+        set_date(time, values.int32[row]);
+    } else if (column->type == COLUMN_TIME) {
+        set_clock(time, values.int64[row]);
+    } else {
+        const int64_t ns = values.int64[row];
+        const int64_t rest = ns % NS_PER_DAY; /* days times a day could overflow */
+        set_date(time, ns / NS_PER_DAY - (rest < 0));
+        set_clock(time, rest < 0 ? rest + NS_PER_DAY : rest);
+    }
+}
+
+static size_t put_date(char *out, const struct civil_time *time)
+{
+    size_t at = 0;
+    uint64_t year = (uint64_t)time->year;
+    if (time->year < 0) {
+        out[at++] = '-';
+        year = 0 - year;
+    }
+    at += year < 10000 ? put_padded(out + at, (unsigned)year, 4) : put_unsigned(out + at, year);
+    out[at++] = '-';
+    at += put_padded(out + at, time->month, 2);
+    out[at++] = '-';
+    return at + put_padded(out + at, time->day, 2);
+}
+
+static size_t put_clock(char *out, const struct civil_time *time, unsigned digits)
+{
+    char fraction[9];
+    size_t at = put_padded(out, time->hour, 2);
+    out[at++] = ':';
+    at += put_padded(out + at, time->minute, 2);
+    out[at++] = ':';
+    at += put_padded(out + at, time->second, 2);
+    if (digits == 0) {
+        return at;
+    }
+    out[at++] = '.';
+    put_padded(fraction, time->nanosecond, sizeof fraction);
+    memcpy(out + at, fraction, digits);
+    return at + digits;
+}
+
+static size_t put_time(char *out, const struct column *column, union column_values values,
+                       size_t row, unsigned digits)
+{
+    struct civil_time time;
+    size_t at = 0;
+    civil_time_of(column, values, row, &time);
+    if (column->type != COLUMN_TIME) {
+        at = put_date(out, &time);
+    }
+    if (column->type == COLUMN_TIMESTAMP) {
+        out[at++] = ' ';
+    }
+    return column->type == COLUMN_DATE ? at : at + put_clock(out + at, &time, digits);
+}
+
+static size_t put_uuid(char *out, const uint8_t *uuid)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t at = 0;
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
+            out[at++] = '-';
+        }
+        out[at++] = hex[uuid[i] >> 4];
+        out[at++] = hex[uuid[i] & 15];
+    }
+    return at;
+}
+
+static size_t put_address(char *out, int family, const void *address)
+{
+    inet_ntop(family, address, out, VALUE_TEXT_BYTES);
+    return strlen(out);
+}
+
+size_t value_text_write(char *out, const struct column *column, union column_values values,
+                        size_t row, unsigned digits)
+{
+    switch (column->type) {
+    case COLUMN_BOOL:
+        out[0] = values.boolean[row] != 0 ? '1' : '0';
+        return 1;
+    case COLUMN_INT16:
+        return put_decimal(out, values.int16[row], 0);
+    case COLUMN_INT32:
+        return put_decimal(out, values.int32[row], 0);
+    case COLUMN_INT64:
+        return put_decimal(out, values.int64[row], 0);
+    case COLUMN_DECIMAL:
+        return put_decimal(out, values.int64[row], column->scale);
+    case COLUMN_DATE:
+    case COLUMN_TIME:
+    case COLUMN_TIMESTAMP:
+        return put_time(out, column, values, row, digits);
+    case COLUMN_UUID:
+        return put_uuid(out, values.uuid[row]);
+    case COLUMN_IP4:
+        return put_address(out, AF_INET, values.ip4[row]);
+    case COLUMN_IP6:
+        return put_address(out, AF_INET6, values.ip6[row]);
+    default:
+        return 0;
+    }
+}
 
 enum status table_init(struct table *table, const char *name, struct error *error)
 {

@@ -94,26 +94,43 @@ static void note_word(struct body *body, const char *word, size_t length)
     }
 }
 
+/* Skips a word, a quoted text, a comment or, where there is none, one character. */
+static const char *skip_token(const char *at)
+{
+    const char *end = at;
+    while (is_word(*end) || (end > at && *end == '$')) {
+        end++;
+    }
+    if (end > at) {
+        return end;
+    }
+    if (*at == '\'' || *at == '"' || *at == '`') {
+        return skip_quoted(at);
+    }
+    if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) {
+        return skip_comment(at);
+    }
+    return *at == '$' ? skip_dollars(at) : at + 1;
+}
+
+const char *sql_script_find_parameter(const char *sql)
+{
+    while (*sql != '\0' && *sql != '?') {
+        sql = skip_token(sql);
+    }
+    return sql;
+}
+
 /* The end of the statement that begins at `at`: its semicolon or the end of the text. */
 static const char *find_end(const char *at)
 {
     struct body body = {0};
     while (*at != '\0' && (*at != ';' || body.depth > 0)) {
-        if (*at == '\'' || *at == '"' || *at == '`') {
-            at = skip_quoted(at);
-        } else if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) {
-            at = skip_comment(at);
-        } else if (*at == '$') {
-            at = skip_dollars(at);
-        } else if (is_word(*at)) {
-            const char *word = at;
-            while (is_word(*at) || *at == '$') {
-                at++;
-            }
-            note_word(&body, word, (size_t)(at - word));
-        } else {
-            at++;
+        const char *behind = skip_token(at);
+        if (is_word(*at)) {
+            note_word(&body, at, (size_t)(behind - at));
         }
+        at = behind;
     }
     return at;
 }

@@ -23,6 +23,9 @@ struct sql_script {
 void sql_script_init(struct sql_script *script, const char *sql);
 void sql_script_fini(struct sql_script *script);
 
+/* The first ? outside quotes and comments, or the end of the text. */
+const char *sql_script_find_parameter(const char *sql);
+
 /* Goes to the next statement that is not empty; false at the end. */
 bool sql_script_next(struct sql_script *script);
 

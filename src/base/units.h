@@ -28,8 +28,11 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 /* Writes a count with separators: 1,234,567. Returns `text`. */
 const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 
-/* The same in a text of its own, valid to the end of the block: for arguments of a format. */
+/* In a text of its own, valid to the end of the block: for arguments of a format. */
 #define UNITS_COUNT(value) units_format_count((value), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_NS(ns) units_format_ns((ns), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_BYTES(bytes) units_format_bytes((bytes), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_SECONDS(seconds) units_format_seconds((seconds), (char[UNITS_TEXT_BYTES]){0})
 
 /* Writes nanoseconds with a fitting unit and three digits: 870 ns, 1.23 ms, 45.6 s. */
 const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES]);

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/interrupt.h"
+#include "base/child.h"
 #include "base/mono.h"
-#include "base/subprocess.h"
-#include "measure/proc_file.h"
+#include "base/process.h"
+#include "measure/cgroup.h"
 
 enum {
     ID_LEAST = 12 /* a shorter one could be part of anything */
@@ -23,7 +23,7 @@ enum {
 };
 
 /* What came of asking one program. */
-enum answer {
+enum container_answer {
     ANSWER_FOUND,
     ANSWER_NOT_INSTALLED,
     ANSWER_FAILED, /* the error says why */
@@ -78,46 +78,40 @@ static void last_line(const char *text, char *line, size_t bytes)
     }
 }
 
-static enum answer understand(const char *program, const struct subprocess *child,
-                              enum subprocess_end end, struct container *container,
-                              struct error *error)
+static enum container_answer understand(const char *program, const struct child_output *child,
+                                        enum child_result result, struct container *container,
+                                        struct error *error)
 {
     char line[120];
     last_line(buffer_text(&child->err), line, sizeof line);
-    if (end == SUBPROCESS_NOT_FOUND) {
+    if (result == CHILD_NOT_FOUND) {
         return ANSWER_NOT_INSTALLED;
     }
-    if (end == SUBPROCESS_TIMED_OUT) {
-        error_set(error, ERROR_TIMEOUT, 0, NULL, "%s inspect gave no answer within %d s", program,
+    if (result == CHILD_TIMED_OUT) {
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "%s inspect did not answer within %d s", program,
                   (int)(INSPECT_TIMEOUT_NS / MONO_NS_PER_S));
-    } else if (end == SUBPROCESS_FAILED) {
+    } else if (result == CHILD_FAILED) {
         error_set(error, ERROR_SYSTEM, errno, NULL, "%s cannot be run: %s", program,
                   strerror(errno));
-    } else if (end != SUBPROCESS_EXITED || child->exit_status != 0) {
+    } else if (result != CHILD_EXITED || child->end.code != 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "%s: %s", program,
-                  line[0] == '\0' ? "it failed without a word" : line);
+                  line[0] == '\0' ? "it failed without an error message" : line);
     } else if (!container_parse(buffer_text(&child->out), child->out.length, container)) {
-        error_set(error, ERROR_DATA, 0, NULL, "what %s inspect printed is not understood", program);
+        error_set(error, ERROR_DATA, 0, NULL, "the output of %s inspect cannot be parsed", program);
     } else {
         return ANSWER_FOUND;
     }
     return ANSWER_FAILED;
 }
 
-static enum answer ask(const char *program, const char *name, struct container *container,
-                       struct error *error)
+static enum container_answer ask(const char *program, const char *name, struct container *container,
+                                 struct error *error)
 {
-    char words[4][128];
-    const char *const given[] = {program, "inspect", "--type=container", name};
-    char *argv[5] = {NULL};
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(words[i], sizeof words[i], "%s", given[i]);
-        argv[i] = words[i];
-    }
-    struct subprocess child;
-    const enum subprocess_end end = subprocess_run(&child, argv, INSPECT_TIMEOUT_NS);
-    const enum answer answer = understand(program, &child, end, container, error);
-    subprocess_fini(&child);
+    const char *const argv[] = {program, "inspect", "--type=container", name, NULL};
+    struct child_output child;
+    const enum child_result result = child_run(&child, argv, INSPECT_TIMEOUT_NS);
+    const enum container_answer answer = understand(program, &child, result, container, error);
+    child_output_fini(&child);
     return answer;
 }
 
@@ -130,7 +124,7 @@ static enum status find(const char *name, struct container *container, const cha
     for (size_t i = 0; i < PROGRAMS; i++) {
         error_clear(&errors[failed]);
         *program = programs[i];
-        const enum answer answer = ask(programs[i], name, container, &errors[failed]);
+        const enum container_answer answer = ask(programs[i], name, container, &errors[failed]);
         if (answer == ANSWER_FOUND) {
             return STATUS_OK;
         }
@@ -157,61 +151,46 @@ static bool is_started_by_runtime(int proc, pid_t pid)
 {
     struct procfs_process process;
     struct procfs_process parent;
-    return proc_file_process(proc, pid, &process) &&
-           proc_file_process(proc, process.parent, &parent) &&
+    return procfs_read_process(proc, pid, &process) &&
+           procfs_read_process(proc, process.parent, &parent) &&
            (strcmp(parent.name, "conmon") == 0 || strncmp(parent.name, "containerd-shim", 15) == 0);
 }
 
-static bool has_memory(const char *folder)
+/* The folder of the controller in which the container's memory is counted. */
+static bool find_folder(int proc, const char *controller, struct container *container)
 {
-    char path[CONTAINER_PATH_BYTES + 16];
-    snprintf(path, sizeof path, "%s/memory.stat", folder);
-    return access(path, R_OK) == 0;
-}
-
-/* The folder of the controller in which the container's memory is counted: of version 1, else 2. */
-static bool find_folder(const struct buffer *cgroup, const struct buffer *mounts,
-                        const char *controller, struct container *container)
-{
-    char path[LIMITS_PATH_BYTES];
-    struct limits_mount mount;
-    if (!limits_parse_cgroup(cgroup->bytes, cgroup->length, controller, path) ||
-        !container_cut_path(path, container->id) ||
-        !limits_parse_mount(mounts->bytes, mounts->length, controller, &mount)) {
+    struct cgroup_folder folder;
+    char path[sizeof folder.path + 16];
+    if (!cgroup_find(proc, container->pid, getpid(), controller, &folder) || !folder.is_inside ||
+        !container_cut_path(folder.path, container->id)) {
         return false;
     }
-    const size_t root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
-    if (strncmp(path, mount.root, root) != 0 || path[root] != '/') {
+    snprintf(path, sizeof path, "%s/memory.stat", folder.path);
+    if (access(path, R_OK) != 0) {
         return false;
     }
-    snprintf(container->cgroup, sizeof container->cgroup, "%s%s", mount.point, path + root);
-    if (!has_memory(container->cgroup)) {
-        container->cgroup[0] = '\0';
-    }
-    return container->cgroup[0] != '\0';
+    memcpy(container->cgroup, folder.path, sizeof container->cgroup);
+    return true;
 }
 
 /* False: the process is not one of this container, so the program speaks of another machine. */
 static bool find_place(int proc, struct container *container)
 {
     char path[64];
-    struct buffer cgroup;
-    struct buffer mounts;
-    buffer_init(&cgroup);
-    buffer_init(&mounts);
+    struct buffer text;
+    buffer_init(&text);
     snprintf(path, sizeof path, "%d/cgroup", (int)container->pid);
-    bool is_here =
-        proc_file_load(proc, path, &cgroup) && strstr(buffer_text(&cgroup), container->id) != NULL;
-    if (is_here && proc_file_load(proc, "self/mountinfo", &mounts) &&
-        !find_folder(&cgroup, &mounts, "memory", container)) {
-        find_folder(&cgroup, &mounts, "", container);
+    const bool is_here =
+        procfs_load(proc, path, &text) && strstr(buffer_text(&text), container->id) != NULL;
+    buffer_fini(&text);
+    if (is_here && !find_folder(proc, "memory", container)) {
+        find_folder(proc, "", container);
     }
-    buffer_fini(&cgroup);
-    buffer_fini(&mounts);
     return is_here || is_started_by_runtime(proc, container->pid);
 }
 
-enum exit_code container_settle(struct container *container, struct plan *plan, struct error *error)
+enum exit_code container_find(struct container *container, const struct plan *plan,
+                              struct error *error)
 {
     const char *name = plan->container;
     const char *program = NULL;
@@ -223,11 +202,11 @@ enum exit_code container_settle(struct container *container, struct plan *plan, 
     }
     if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: %s says that it does not run (%s)", name, program,
+                  "--container %s: %s says that it is not running (%s)", name, program,
                   container->state);
         return EXIT_CODE_USAGE;
     }
-    const int proc = proc_file_open_root();
+    const int proc = procfs_open();
     const bool is_here = proc >= 0 && find_place(proc, container);
     if (proc >= 0) {
         close(proc);
@@ -239,7 +218,5 @@ enum exit_code container_settle(struct container *container, struct plan *plan, 
                   name, (int)container->pid, program, program);
         return EXIT_CODE_USAGE;
     }
-    plan->server_pid = container->pid;
-    plan->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
     return EXIT_CODE_OK;
 }

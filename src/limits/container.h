@@ -10,22 +10,21 @@
 #include <sys/types.h>
 
 #include "append/error.h"
-#include "base/exit_code.h"
-#include "limits/limits_text.h"
+#include "base/process.h"
+#include "measure/cgroup.h"
 #include "plan/plan.h"
 
 enum {
-    CONTAINER_ID_BYTES = 80,
-    CONTAINER_PATH_BYTES = 2 * LIMITS_PATH_BYTES
+    CONTAINER_ID_BYTES = 80
 };
 
 struct container {
     char id[CONTAINER_ID_BYTES];
     char state[32]; /* "running", "exited", … */
     bool is_running;
-    pid_t pid;                         /* of its first process, as seen from this machine */
-    char cgroup[CONTAINER_PATH_BYTES]; /* folder that has its memory.stat; "" = not to be had: the
-                                          tree of the first process is measured instead */
+    pid_t pid;                      /* of its first process, as seen from this machine */
+    char cgroup[CGROUP_PATH_BYTES]; /* folder that has its memory.stat; "" = not to be had: the
+                                       tree of the first process is measured instead */
 };
 
 /* What `docker inspect` and `podman inspect` print for one container: a JSON array of one object.
@@ -36,9 +35,9 @@ bool container_parse(const char *text, size_t length, struct container *containe
  * groups that were made inside. False: no part has it. */
 bool container_cut_path(char *path, const char *id);
 
-/* With plan->container: finds it, and makes its process and cgroup those of the server. *container
- * must live as long as the plan. EXIT_CODE_USAGE: *error says what would help. */
-enum exit_code container_settle(struct container *container, struct plan *plan,
-                                struct error *error);
+/* Finds the container that the plan names, if it names one. EXIT_CODE_USAGE: *error says what would
+ * help. */
+enum exit_code container_find(struct container *container, const struct plan *plan,
+                              struct error *error);
 
 #endif

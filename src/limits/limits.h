@@ -1,6 +1,7 @@
 /*
  * What a number of sessions needs, compared with what this machine, the server's process and the
- * database allow. Reads /proc, /sys and the socket tables; opens no session and changes nothing.
+ * database allow. Reads /proc and /sys; opens no session and changes nothing but, where asked, the
+ * soft limit of open files.
  */
 #ifndef LIMITS_LIMITS_H
 #define LIMITS_LIMITS_H
@@ -12,22 +13,24 @@
 
 #include "append/adapter.h"
 #include "measure/limit.h"
+#include "measure/procfs.h"
 #include "measure/recorder.h"
+#include "measure/result.h"
 #include "plan/plan.h"
 
 /* What a run has open and running beside its sessions. */
 enum {
-    LIMITS_RUN_FILES = 5 + RECORDER_HISTOGRAMS, /* folder, tables, run.json */
+    LIMITS_RUN_FILES = 5, /* folder, tables, the room that is held; one more for each operation */
+    LIMITS_USUAL_OPERATIONS = 3, /* connect, append, read */
     LIMITS_SAMPLER_FILES = 5,
     LIMITS_EMBEDDED_FILES = 1, /* that all sessions of a file database share */
-    LIMITS_METRICS_FILES = 20, /* those who listen and those who are served */
+    LIMITS_METRICS_FILES = 21, /* those who listen and those who are served */
     LIMITS_OTHER_THREADS = 1,  /* the sampler */
 };
 
 /* What is asked. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions; /* idle ones included */
-    unsigned connect_concurrency;
+    uint64_t sessions;                  /* idle ones included */
     size_t stack_bytes;                 /* of a session's thread */
     unsigned files_per_session;         /* of this program */
     bool has_server;                    /* false: only this machine is looked at */
@@ -50,13 +53,127 @@ struct limits_question {
 void limits_ask(struct limits_question *question, const struct plan *plan,
                 const struct connection_info *connection, const struct server_limits *server);
 
+/* Raises this process's soft limit of open files to the hard one when the question's files and
+ * `spare` ones are more than it allows. Whether the hard one is enough is for limits_read to say.
+ */
+void limits_allow_files(const struct limits_question *question, uint64_t spare);
+
 /* Fills *list, in the order client, server, database. A limit that cannot be read is left out when
  * it does not exist here, and is a WARN with a note when it does. */
 void limits_read(const struct limits_question *question, struct limit_list *list);
+
+/* The same from another /proc: an open folder, in which `self` is this program's process. */
+void limits_read_at(int proc, pid_t self, const struct limits_question *question,
+                    struct limit_list *list);
 
 /* The most sessions that all limits together allow, and the limit that binds first; LIMIT_NONE and
  * NULL when none does. Estimates count only when `with_estimates`. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
+
+/*
+ * How a limit is raised: the exact line or command, for the place where the process runs. With
+ * these limits_read fills the fixes of a list.
+ */
+
+/* What started a process, and so sets its limits. */
+enum place_kind {
+    PLACE_LOGIN,     /* a login, or not known: limits.conf */
+    PLACE_SERVICE,   /* a unit of systemd */
+    PLACE_CONTAINER, /* docker, podman, kubernetes */
+};
+
+struct place {
+    enum place_kind kind;
+    char unit[80]; /* of systemd */
+    char user[40]; /* whose process it is */
+    pid_t pid;     /* of a process that runs; 0: of the shell that starts this program */
+};
+
+enum remedy {
+    REMEDY_FILES, /* an rlimit, as the next two */
+    REMEDY_TASKS,
+    REMEDY_ADDRESS_SPACE,
+    REMEDY_CGROUP,
+    REMEDY_SYSCTL, /* by the limit's name */
+    REMEDY_TEXT,   /* words of its own */
+};
+
+/* Finds out by the text of /proc/PID/cgroup what started a process; `is_contained`: it is known to
+ * be in a container. */
+void remedy_find_place(struct place *place, const char *cgroups, bool is_contained);
+
+/* Raises an rlimit to `value`. `hard` is the limit up to which the user may go alone. */
+void remedy_rlimit(char fix[LIMIT_FIX_BYTES], const struct place *place, enum remedy remedy,
+                   uint64_t value, uint64_t hard);
+
+/* Raises pids.max or memory.max, a file of the cgroup's folder, by its whole path; that may belong
+ * to a unit of systemd of its own, such as the slice of a user. */
+void remedy_cgroup(char fix[LIMIT_FIX_BYTES], const struct place *place, const char *file,
+                   bool is_memory, uint64_t value);
+
+/* A session limit's fix with the number of sessions in it: see struct session_limit. */
+void remedy_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions);
+
+/*
+ * What shows that a limit was hit: limits, counters and the server's process as they were before
+ * the sessions, when the first of them failed, and after. Main thread only; reading never fails,
+ * what cannot be read is no evidence.
+ *
+ * A finding needs both: a cause, by which sessions failed, and what shows the limit. A server's own
+ * word (SQLSTATE 53300) or an errno that has one meaning (EMFILE) names the kind of limit for
+ * certain; which of several limits it was has to be seen in the readings.
+ */
+
+struct evidence;
+
+/* Before the first session. What the question points to outlives the evidence. NULL: no memory. */
+struct evidence *evidence_begin(const struct limits_question *question);
+void evidence_end(struct evidence *evidence); /* takes NULL */
+
+/* While sessions fail for want of something: see on_shortage in load/fleet.h. */
+void evidence_capture(struct evidence *evidence);
+
+/* True when sessions that reconnected were refused for a setting: the server may have been started
+ * with another value, and is worth asking once more. */
+bool evidence_lacks_settings(const struct result *result);
+
+/* What the server says of its settings after the sessions; outlives the evidence. */
+void evidence_take_settings(struct evidence *evidence, const struct server_limits *server);
+
+/* After the sessions: the limits that the causes and the evidence name, the one that cost the most
+ * sessions first. Reads the causes, the ledger of sessions and the start of the result. */
+void evidence_conclude(struct evidence *evidence, const struct result *result,
+                       struct findings *findings);
+
+/* What the kernel counts when it refuses something. A single value says little, the growth between
+ * two readings is evidence. */
+enum evidence_counter {
+    EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
+    EVIDENCE_LISTEN_DROPS,     /* likewise: connections to listeners that were dropped */
+    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel ended for memory */
+    EVIDENCE_SERVER_OOM_KILLS, /* of these, of the server's cgroup */
+    EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
+    EVIDENCE_SERVER_FORKS,     /* by the server's */
+    EVIDENCE_COUNTERS,
+};
+
+/* What evidence_conclude has gathered. */
+struct evidence_facts {
+    const struct limit_list *before;    /* as read before the sessions */
+    const struct limit_list *shortage;  /* while they were short of something; NULL: not read */
+    const struct server_limits *server; /* NULL: the database was not asked */
+    const struct server_limits *server_after; /* after the sessions; NULL: not asked once more */
+    uint64_t growth[EVIDENCE_COUNTERS];       /* since before the sessions; 0: none, or not known */
+    bool is_server_here;                      /* on this machine, in a process of its own */
+    bool is_server_gone;                      /* it was there before, and is not now */
+    pid_t server_pid; /* 0: its process cannot be seen, but that it listened on `port` */
+    uint16_t port;
+    char server_name[PROCFS_NAME_BYTES];
+};
+
+/* From these and the causes of a run to its findings. Reads nothing by itself. */
+void evidence_name(const struct evidence_facts *facts, const struct result *result,
+                   struct findings *findings);
 
 #endif

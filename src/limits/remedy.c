@@ -1,8 +1,9 @@
-#include "limits/remedy.h"
-
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "limits/limits.h"
 
 /* The last part of the path that ends in ".service" or ".scope", which limits belong to. */
 static void find_unit(struct place *place, const char *cgroups)
@@ -32,7 +33,7 @@ static void find_unit(struct place *place, const char *cgroups)
 void remedy_find_place(struct place *place, const char *cgroups, bool is_contained)
 {
     static const char *const marks[] = {"/docker", "/libpod", "/kubepods", "/containerd"};
-    *place = (struct place){.kind = PLACE_LOGIN};
+    place->kind = PLACE_LOGIN;
     find_unit(place, cgroups);
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         /* docker.service is not in a container, /docker/ID and docker-ID.scope are */
@@ -46,70 +47,43 @@ void remedy_find_place(struct place *place, const char *cgroups, bool is_contain
     }
 }
 
-/* `scaled`: as limits.conf counts. */
-static void raise_login(char *fix, size_t size, const struct remedy_rlimit *rlimit, uint64_t scaled)
+void remedy_rlimit(char fix[LIMIT_FIX_BYTES], const struct place *place, enum remedy remedy,
+                   uint64_t value, uint64_t hard)
 {
-    const int used = snprintf(fix, size, "in /etc/security/limits.conf: %s - %s %" PRIu64,
-                              rlimit->user, rlimit->item, scaled);
-    if (used < 0 || (size_t)used >= size) {
-        return;
-    }
-    if (rlimit->pid == 0) {
-        snprintf(fix + used, size - (size_t)used,
-                 ", then log in again; or: sudo prlimit --%s=%" PRIu64 " --pid $$", rlimit->item,
-                 rlimit->value);
-    } else {
-        snprintf(fix + used, size - (size_t)used,
-                 ", then start it from a new login; or as root: prlimit --%s=%" PRIu64 " --pid %d",
-                 rlimit->item, rlimit->value, (int)rlimit->pid);
-    }
-}
-
-void remedy_rlimit(char *fix, size_t size, const struct place *place,
-                   const struct remedy_rlimit *rlimit)
-{
-    const struct {
-        const char *item;
+    static const struct {
+        const char *item;   /* of limits.conf, docker and prlimit */
         const char *unit;   /* of systemd */
         const char *option; /* of ulimit */
         unsigned scale;     /* bytes in what limits.conf and ulimit count */
-    } known[] = {{"nofile", "LimitNOFILE", "n", 1},
-                 {"nproc", "LimitNPROC", "u", 1},
-                 {"as", "LimitAS", "v", 1024}};
-    size_t k = 0;
-    while (k < 2 && strcmp(known[k].item, rlimit->item) != 0) {
-        k++;
-    }
-    const uint64_t scaled = rlimit->value / known[k].scale;
-    if (rlimit->value <= rlimit->hard) {
-        snprintf(fix, size, "ulimit -S%s %" PRIu64, known[k].option, scaled);
-        return;
-    }
-    if (place->kind == PLACE_CONTAINER && k == 2) {
-        /* docker knows no such limit: somebody set it in the container */
-        snprintf(fix, size, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
-                 rlimit->value);
-        return;
-    }
-    switch (place->kind) {
-    case PLACE_CONTAINER:
-        snprintf(fix, size, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", rlimit->item,
-                 rlimit->value, rlimit->value);
-        break;
-    case PLACE_SERVICE:
-        snprintf(fix, size,
+    } names[] = {[REMEDY_FILES] = {"nofile", "LimitNOFILE", "n", 1},
+                 [REMEDY_TASKS] = {"nproc", "LimitNPROC", "u", 1},
+                 [REMEDY_ADDRESS_SPACE] = {"as", "LimitAS", "v", 1024}};
+    const char *item = names[remedy].item;
+    const uint64_t scaled = value / names[remedy].scale;
+    if (value <= hard) {
+        snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %" PRIu64, names[remedy].option, scaled);
+    } else if (place->kind == PLACE_SERVICE) {
+        snprintf(fix, LIMIT_FIX_BYTES,
                  "systemctl edit %s: [Service] %s=%" PRIu64 ", then systemctl restart %s",
-                 place->unit, known[k].unit, rlimit->value, place->unit);
-        break;
-    case PLACE_LOGIN:
-        raise_login(fix, size, rlimit, scaled);
-        break;
+                 place->unit, names[remedy].unit, value, place->unit);
+    } else if (place->kind == PLACE_CONTAINER && remedy == REMEDY_ADDRESS_SPACE) {
+        /* docker knows no such limit: somebody set it in the container */
+        snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
+                 value);
+    } else if (place->kind == PLACE_CONTAINER) {
+        snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", item,
+                 value, value);
+    } else if (place->pid == 0) {
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "in /etc/security/limits.conf: %s - %s %" PRIu64
+                 ", then log in again; or: sudo prlimit --%s=%" PRIu64 " --pid $$",
+                 place->user, item, scaled, item, value);
+    } else {
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "in /etc/security/limits.conf: %s - %s %" PRIu64
+                 ", then start it from a new login; or as root: prlimit --%s=%" PRIu64 " --pid %d",
+                 place->user, item, scaled, item, value, (int)place->pid);
     }
-}
-
-void remedy_sysctl(char *fix, size_t size, const char *name, uint64_t value)
-{
-    snprintf(fix, size, "sysctl -w %s=%" PRIu64, name, value);
 }
 
 /* The last folder of the path, when it is a unit's: its name, and its length or 0. */
@@ -131,25 +105,65 @@ static int find_unit_of(const char *file, const char **unit)
     return 0;
 }
 
-void remedy_cgroup(char *fix, size_t size, const struct place *place,
-                   const struct remedy_cgroup *cgroup)
+void remedy_cgroup(char fix[LIMIT_FIX_BYTES], const struct place *place, const char *file,
+                   bool is_memory, uint64_t value)
 {
     const char *unit;
-    const int length = find_unit_of(cgroup->file, &unit);
-    if (place->kind == PLACE_CONTAINER && cgroup->is_memory) {
+    const int length = find_unit_of(file, &unit);
+    if (place->kind == PLACE_CONTAINER && is_memory) {
         /* alone it is refused when it is above the old limit of memory and swap */
-        snprintf(fix, size,
-                 "docker update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER",
-                 cgroup->value, cgroup->value);
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "docker update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER", value,
+                 value);
     } else if (place->kind == PLACE_CONTAINER) {
-        snprintf(fix, size, "docker update --pids-limit %" PRIu64 " CONTAINER", cgroup->value);
+        snprintf(fix, LIMIT_FIX_BYTES, "docker update --pids-limit %" PRIu64 " CONTAINER", value);
     } else if (length > 0) {
         /* below user@1000.service the manager is the user's own */
-        const char *manager = strstr(cgroup->file, "/user@");
-        snprintf(fix, size, "systemctl %sset-property %.*s %s=%" PRIu64,
+        const char *manager = strstr(file, "/user@");
+        snprintf(fix, LIMIT_FIX_BYTES, "systemctl %sset-property %.*s %s=%" PRIu64,
                  manager != NULL && manager + 1 < unit ? "--user " : "", length, unit,
-                 cgroup->is_memory ? "MemoryMax" : "TasksMax", cgroup->value);
+                 is_memory ? "MemoryMax" : "TasksMax", value);
     } else {
-        snprintf(fix, size, "echo %" PRIu64 " > %s", cgroup->value, cgroup->file);
+        snprintf(fix, LIMIT_FIX_BYTES, "echo %" PRIu64 " > %s", value, file);
+    }
+}
+
+/* What `N` or `N+3` at the beginning of the text stands for; 0 bytes: it is another word. */
+static size_t take_number(const char *text, uint64_t sessions, uint64_t *number)
+{
+    char *end = NULL;
+    *number = sessions;
+    if (text[0] != 'N') {
+        return 0;
+    }
+    const char *rest = text + 1;
+    if (rest[0] == '+') {
+        *number += strtoull(rest + 1, &end, 10);
+        rest = end;
+    }
+    return *rest == '\0' || strchr(" ;,", *rest) != NULL ? (size_t)(rest - text) : 0;
+}
+
+void remedy_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
+{
+    char quote = '\0'; /* names may have a word N of their own */
+    size_t used = 0;
+    fix[0] = '\0';
+    for (bool is_word = false; *text != '\0' && used + 1 < LIMIT_FIX_BYTES;
+         is_word = *text++ == ' ') {
+        uint64_t number;
+        const size_t length = is_word && quote == '\0' ? take_number(text, sessions, &number) : 0;
+        if (length > 0) {
+            used += (size_t)snprintf(fix + used, LIMIT_FIX_BYTES - used, "%" PRIu64, number);
+            text += length - 1;
+            continue;
+        }
+        if (quote == '\0' && strchr("'\"`", *text) != NULL) {
+            quote = *text;
+        } else if (*text == quote) {
+            quote = '\0';
+        }
+        fix[used++] = *text;
+        fix[used] = '\0';
     }
 }

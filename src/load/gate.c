@@ -1,4 +1,4 @@
-#include "load/gate.h"
+#include "load/session.h"
 
 #include <errno.h>
 #include <time.h>
@@ -50,7 +50,7 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
     return numbers;
 }
 
-void gate_session_begins(struct gate *gate)
+void gate_begin_start(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->connecting++;
@@ -58,7 +58,7 @@ void gate_session_begins(struct gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
-void gate_session_never_was(struct gate *gate)
+void gate_cancel_start(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->connecting--;

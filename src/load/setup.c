@@ -1,18 +1,18 @@
 #include "load/setup.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/address.h"
+#include "base/ask.h"
 #include "base/buffer.h"
-#include "base/interrupt.h"
 #include "base/mono.h"
-#include "load/inquiry.h"
-#include "load/side_job.h"
+#include "base/url.h"
+#include "load/probe.h"
 #include "plan/columns.h"
-#include "plan/schema.h"
 #include "plan/target.h"
 
 static enum status execute_buffer(struct adapter_conn *conn, const struct plan *plan,
@@ -232,6 +232,13 @@ static enum status keep_writable(struct table *to, const struct plan *plan,
     return status;
 }
 
+/* A container has an address of its own, which is none of this machine's. */
+static bool is_elsewhere(const struct plan *plan, const struct connection_info *connection)
+{
+    return !connection->is_embedded && plan->server_pid == 0 && plan->server_cgroup == NULL &&
+           !address_is_local(connection->host);
+}
+
 static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
                                const struct plan *plan)
 {
@@ -240,14 +247,29 @@ static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
     if (plan->adapter->inspect != NULL) {
         plan->adapter->inspect(conn, connection);
     }
-    /* a container has an address of its own, which is none of this machine's */
-    setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
-                       plan->server_cgroup == NULL && !address_is_local(connection->host);
+    setup->is_remote = is_elsewhere(plan, connection);
 }
 
-static enum status prepare(struct side_job *job, struct setup *setup, struct adapter_conn *conn,
-                           const struct plan *plan, struct error *error)
+/* A pooler may have prepared it in another session. */
+static enum status write_count(struct setup *setup, struct error *error)
 {
+    struct buffer sql;
+    buffer_init(&sql);
+    ask_write_count(&sql, setup->table.name, setup->connection.identifier_quote);
+    if (buffer_failed(&sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+        return STATUS_FATAL;
+    }
+    setup->count_sql = sql.bytes;
+    setup->count =
+        (struct statement){.sql = setup->count_sql, .is_prepared = !setup->table.is_pooled};
+    return STATUS_OK;
+}
+
+static enum status prepare(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct setup *setup = probe->context;
+    const struct plan *plan = probe->plan;
     const struct adapter *adapter = plan->adapter;
     struct error ignored;
     error_clear(&ignored);
@@ -256,7 +278,7 @@ static enum status prepare(struct side_job *job, struct setup *setup, struct ada
         adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK) {
         memset(&setup->server, 0, sizeof setup->server);
     }
-    side_job_note_answer(job);
+    probe_note_answer(probe);
     inspect_connection(setup, conn, plan);
 
     struct table table = {0};
@@ -269,160 +291,109 @@ static enum status prepare(struct side_job *job, struct setup *setup, struct ada
         status = keep_writable(&setup->table, plan, &table, error);
     }
     table_fini(&table);
-    side_job_note_answer(job);
+    if (status == STATUS_OK) {
+        status = write_count(setup, error);
+    }
+    probe_note_answer(probe);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         const int64_t start_ns = mono_now_ns();
-        status = adapter->count(conn, &setup->table, &setup->rows_before, error);
+        status = ask_count(adapter, conn, &setup->count, &setup->rows_before, error);
         setup->count_ns = mono_now_ns() - start_ns;
-        side_job_note_answer(job);
+        probe_note_answer(probe);
     }
     if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
-        uint64_t rows = 0;
-        status = adapter->query(conn, plan->read_sql, &rows, error);
+        const struct statement query = {.sql = plan->read_sql};
+        status = adapter->run(conn, &query, NULL, &(struct answer){.take = NULL}, error);
     }
     return status;
-}
-
-/* What the jobs on the side work on and come to. */
-struct preparation {
-    struct setup *setup;
-    const struct plan *plan;
-    enum status status;
-    struct error error;
-};
-
-static void run_preparation(struct side_job *job, void *context)
-{
-    struct preparation *p = context;
-    struct adapter_conn *conn = NULL;
-    while ((p->status = inquiry_open(p->plan, &p->plan->target, &conn, &p->error)) == STATUS_LOST &&
-           target_wait(p->plan, &p->error)) {
-        p->plan->adapter->close(conn);
-        conn = NULL;
-        error_clear(&p->error);
-    }
-    side_job_share(job, conn);
-    if (p->status == STATUS_OK) {
-        p->status = prepare(job, p->setup, conn, p->plan, &p->error);
-    }
-    side_job_share(job, NULL);
-    p->plan->adapter->close(conn);
 }
 
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
 {
     memset(setup, 0, sizeof *setup);
-    struct preparation preparation = {.setup = setup, .plan = plan};
-    struct side_job job = {
-        .adapter = plan->adapter,
-        .run = run_preparation,
-        .context = &preparation,
-        .notice = plan->is_quiet      ? NULL
-                  : plan->wait_ns > 0 ? "waiting for the server"
-                                      : "waiting for the server to get the table ready",
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_PATIENTLY,
+        .work = prepare,
+        .context = setup,
+        .what = "an answer while the table was set up",
+        .notice = plan->wait_ns > 0 ? "waiting for the server"
+                                    : "waiting for the server to get the table ready",
         .limit_ns = plan->timeout_ns,
     };
-    if (side_job_run(&job, error) != STATUS_OK) {
-        return EXIT_CODE_CLIENT_LIMIT;
+    const enum exit_code code =
+        probe_conclude(probe_run(&probe, error), "the first session", error);
+    if (code != EXIT_CODE_OK) {
+        setup_fini(setup);
     }
-    if (job.is_overdue) {
-        side_job_blame(&job, "an answer while the table was set up", &preparation.error);
-    }
-    if (preparation.status == STATUS_OK && !interrupt_requested()) {
-        return EXIT_CODE_OK;
-    }
-    setup_fini(setup);
-    if (interrupt_requested()) {
-        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
-        return EXIT_CODE_INTERRUPTED;
-    }
-    *error = preparation.error;
-    return inquiry_exit_code(error);
+    return code;
 }
 
 void setup_fini(struct setup *setup)
 {
     table_fini(&setup->table);
+    free(setup->count_sql);
+    setup->count_sql = NULL;
 }
 
-/* A server that was full may need a moment to notice that its sessions have left. */
-#define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
-#define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
-
-#define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
-
-struct recount {
-    const struct setup *setup;
-    const struct plan *plan;
-    enum status status;
-    struct error error;
-    uint64_t rows;
-};
-
-enum status setup_open_again(const struct plan *plan, struct adapter_conn **conn,
-                             struct error *error)
+static enum status inquire(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    struct target target = plan->target;
-    if (interrupt_requested()) {
-        /* the rows are still counted if the server answers soon */
-        target.is_cancelled = NULL;
-        target.connect_timeout_s = 3;
+    struct inquiry *inquiry = probe->context;
+    const struct adapter *adapter = probe->plan->adapter;
+    if (adapter->inspect != NULL) {
+        adapter->inspect(conn, &inquiry->connection);
     }
-    const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
-    for (;;) {
-        error_clear(error);
-        const enum status status = plan->adapter->open(&target, conn, error);
-        if (status == STATUS_OK || error->kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
-            return status;
-        }
-        mono_sleep(ROOM_PAUSE_NS);
-    }
+    return adapter->server_limits == NULL ? STATUS_OK
+                                          : adapter->server_limits(conn, &inquiry->server, error);
 }
 
-static void run_recount(struct side_job *job, void *context)
+enum exit_code setup_inquire(struct inquiry *inquiry, const struct plan *plan, struct error *error)
 {
-    struct recount *r = context;
-    const struct adapter *adapter = r->plan->adapter;
-    struct adapter_conn *conn = NULL;
-    r->status = setup_open_again(r->plan, &conn, &r->error);
-    side_job_share(job, conn);
-    if (r->status == STATUS_OK) {
-        r->status = adapter->count(conn, &r->setup->table, &r->rows, &r->error);
-    }
-    side_job_share(job, NULL);
-    adapter->close(conn);
-}
-
-void setup_verify(const struct setup *setup, const struct plan *plan, struct result *result)
-{
-    struct verification *verification = &result->verification;
-    memset(verification, 0, sizeof *verification);
-    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
-        return;
-    }
-    verification->rows_before = setup->rows_before;
-    struct recount recount = {.setup = setup, .plan = plan, .status = STATUS_FATAL};
-    /* a server that did not let sessions finish will not be quicker now */
-    const bool is_hasty =
-        result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
-    struct side_job job = {
-        .adapter = plan->adapter,
-        .run = run_recount,
-        .context = &recount,
-        .notice = plan->is_quiet ? NULL : "counting the rows of the table",
-        .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
-        .is_hasty = is_hasty,
+    memset(inquiry, 0, sizeof *inquiry);
+    target_fill_connection(plan, &inquiry->connection);
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_FIRST,
+        .makes_nothing = true,
+        .work = inquire,
+        .context = inquiry,
+        .what = "its limits",
+        .notice = "waiting for the server to tell its limits",
     };
-    if (side_job_run(&job, &recount.error) != STATUS_OK || recount.status != STATUS_OK) {
-        verification->state = VERIFICATION_FAILED;
-        if (job.was_interrupted) {
-            side_job_blame(&job, "the count", &recount.error);
-        }
-        snprintf(verification->reason, sizeof verification->reason, "%s", recount.error.text);
-        return;
+    const enum status status = probe_run(&probe, error);
+    if (status != STATUS_OK) {
+        memset(&inquiry->server, 0, sizeof inquiry->server);
     }
-    verification->state = VERIFICATION_DONE;
-    verification->rows_after = recount.rows;
-    verification_settle(verification, &result->rows);
+    inquiry->is_remote = is_elsewhere(plan, &inquiry->connection);
+    return probe_conclude(status, "the server had answered", error);
+}
+
+static enum status find_table(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    bool *is_there = probe->context;
+    struct table table = {0};
+    const enum status status =
+        probe->plan->adapter->describe(conn, probe->plan->table_name, &table, error);
+    table_fini(&table);
+    *is_there = status == STATUS_OK;
+    return status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND ? STATUS_OK : status;
+}
+
+enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error)
+{
+    *is_there = false;
+    if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0 &&
+        errno == ENOENT) {
+        return EXIT_CODE_OK;
+    }
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_FIRST,
+        .work = find_table,
+        .context = is_there,
+        .what = "the table",
+        .notice = "waiting for the server to tell about the table",
+    };
+    return probe_conclude(probe_run(&probe, error), "the first run", error);
 }

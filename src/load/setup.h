@@ -1,8 +1,6 @@
 /*
- * Before and after the sessions: the table is made ready and counted, and counted again.
- *
- * Each uses one connection of its own that is closed before it returns, so that it takes no place
- * from a session.
+ * Before and after the sessions: the server is asked, the table is made ready and counted, and
+ * counted or read again. Each on a connection of its own, see load/probe.h. Main thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -11,12 +9,31 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "base/exit_code.h"
+#include "base/process.h"
 #include "measure/result.h"
 #include "plan/plan.h"
 
+/* What a server says of itself. */
+struct inquiry {
+    struct server_limits server;       /* version "" when the server did not say */
+    struct connection_info connection; /* how this connection, and so all of them, work */
+    bool is_remote;                    /* the server is on another machine */
+};
+
+/* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Else than
+ * OK: *error is the line to print, and `connection` and `is_remote` are as far as they are known
+ * without a connection. */
+enum exit_code setup_inquire(struct inquiry *inquiry, const struct plan *plan, struct error *error);
+
+/* Whether the table of the plan is there. Else than OK: *error is the line to print. A database
+ * file that does not exist has no table, and is not made; a default database that the runs would
+ * make is. */
+enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error);
+
 struct setup {
-    struct table table; /* the columns that are written; owned */
+    struct table table;     /* the columns that are written; owned */
+    struct statement count; /* select count(*) from it */
+    char *count_sql;        /* owned */
     uint64_t rows_before;
     int64_t count_ns;                  /* counting them took so long */
     struct server_limits server;       /* version "" when the server did not say */
@@ -24,17 +41,23 @@ struct setup {
     bool is_remote;                    /* the server is on another machine */
 };
 
-/* Connects, creates the table where it is missing (or is to be made anew), learns its columns,
+/* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
  * counts its rows, and runs the user's query once, if there is one. On OK the caller ends it with
  * setup_fini; else *error is the line to print. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
-/* Connects once the sessions have left; also when the program was told to end, if it is soon. */
-enum status setup_open_again(const struct plan *plan, struct adapter_conn **conn,
-                             struct error *error);
+/* verify.c */
 
-/* Counts again and settles the acknowledged rows against it: fills result->verification. */
-void setup_verify(const struct setup *setup, const struct plan *plan, struct result *result);
+/* For --verify rows, between the set-up and the generator: rows that carry this run's tag
+ * already would be taken for its own. Then *seed becomes another than the plan's, or, when the user
+ * gave that, the run is refused. Also refused: a table whose rows cannot be told apart. */
+enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan, uint64_t *seed,
+                              struct error *error);
+
+/* When the sessions have left: counts the rows again, settles the acknowledged ones against it, and
+ * reads them back with --verify rows. Fills result->verification, result->row_verification and what
+ * was verified of each session. */
+void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

@@ -1,6 +1,6 @@
-#include "load/workload.h"
-
+#include "base/ask.h"
 #include "base/mono.h"
+#include "load/session.h"
 
 /* How long a busy database is asked again for one batch, and the longest pause between two tries.
  */
@@ -38,9 +38,9 @@ static void record_waits(const struct session *session, int64_t first_ns, double
                          uint64_t count)
 {
     struct recorder *recorder = session->load->recorder;
-    recorder_record(recorder, session->index, RECORDER_RESPONSE, first_ns);
+    recorder_record(recorder, session->index, OPERATION_RESPONSE, first_ns);
     if (count > 1) {
-        recorder_record_times(recorder, session->index, RECORDER_RESPONSE,
+        recorder_record_times(recorder, session->index, OPERATION_RESPONSE,
                               first_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
     }
 }
@@ -79,7 +79,7 @@ uint64_t workload_count_unsent(struct session *session, int64_t end_ns, int64_t 
         begun += count > 1 ? count * plan->batch_rows : batch_rows_after(session, begun);
         unsent += count;
     }
-    session_add(session, RECORDER_UNANSWERED, unsent);
+    session_add(session, RECORDER_RESPONSES_UNANSWERED, unsent);
     return unsent;
 }
 
@@ -132,7 +132,7 @@ static enum status send_batch(struct session *session, struct append *append, bo
     for (;;) {
         error_clear(error);
         const enum status status = send_once(session, append, error);
-        if (status != STATUS_REJECTED || error->kind != ERROR_BUSY || append->accepted > 0 ||
+        if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
             session->is_overdue) {
             return status;
         }
@@ -198,13 +198,13 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
 {
     struct recorder *recorder = session->load->recorder;
     if (is_answered) {
-        recorder_record(recorder, session->index, RECORDER_APPEND, end_ns - start_ns);
+        recorder_record(recorder, session->index, OPERATION_APPEND, end_ns - start_ns);
     }
     if (intended_ns == 0) {
         return;
     }
-    recorder_record(recorder, session->index, RECORDER_RESPONSE, end_ns - intended_ns);
-    session_add(session, RECORDER_UNANSWERED, is_answered ? 0 : 1);
+    recorder_record(recorder, session->index, OPERATION_RESPONSE, end_ns - intended_ns);
+    session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
     if (start_ns - intended_ns > SESSION_LATE_NS) {
         session->batches_late++;
     }
@@ -219,7 +219,7 @@ static enum status settle_call(struct session *session, enum cause_phase phase, 
         return status;
     }
     if (!error_is_set(error)) {
-        session_blame(session, phase, STATUS_LOST, error);
+        session_record_cause(session, phase, STATUS_LOST, error);
     }
     const bool is_answered = status == STATUS_OK || status == STATUS_REJECTED;
     return is_answered && session->begun == session->quota ? status : STATUS_LOST;
@@ -259,8 +259,8 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
         error_set(&error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
     }
     if (error_is_set(&error)) {
-        session_blame(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
-                      &error);
+        session_record_cause(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status,
+                             &error);
     }
     account(session, &append, status, end_ns);
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
@@ -301,19 +301,21 @@ static enum status read_table(struct session *session)
     recorder_note_reading(session->load->recorder, session->index, true);
     const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
+    const struct statement *read = &session->load->read;
     const enum status status =
-        is_count ? plan->adapter->count(session->conn, session->load->table, &rows, &error)
-                 : plan->adapter->query(session->conn, plan->read_sql, &rows, &error);
+        is_count
+            ? ask_count(plan->adapter, session->conn, read, &rows, &error)
+            : plan->adapter->run(session->conn, read, NULL, &(struct answer){.take = NULL}, &error);
     session_end_call(session);
     const int64_t end_ns = mono_now_ns();
     recorder_note_reading(session->load->recorder, session->index, false);
     if (status != STATUS_OK) {
-        session_add(session, RECORDER_COUNTS_FAILED, 1);
-        session_blame(session, CAUSE_READ, status, &error);
+        session_add(session, RECORDER_READS_FAILED, 1);
+        session_record_cause(session, CAUSE_READ, status, &error);
         return settle_call(session, CAUSE_READ, status, &error);
     }
-    recorder_record(session->load->recorder, session->index, RECORDER_COUNT, end_ns - start_ns);
-    session_add(session, RECORDER_COUNTS, 1);
+    recorder_record(session->load->recorder, session->index, OPERATION_READ, end_ns - start_ns);
+    session_add(session, RECORDER_READS, 1);
     if (is_count) {
         check_freshness(session, rows);
     }

@@ -1,5 +1,11 @@
 #include "measure/ledger.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mono.h"
+
 bool session_ledger_balances(const struct session_ledger *ledger)
 {
     return ledger->requested ==
@@ -54,4 +60,228 @@ void verification_settle(struct verification *verification, const struct row_led
     verification->in_doubt_arrived = credit(&arrived, rows->in_doubt);
     verification->rejected_arrived = credit(&arrived, rows->rejected);
     verification->surplus = arrived;
+}
+
+void causes_init(struct causes *causes)
+{
+    memset(causes, 0, sizeof(*causes));
+    /* Without attributes this cannot fail. */
+    pthread_mutex_init(&causes->lock, NULL);
+}
+
+void causes_fini(struct causes *causes)
+{
+    if (causes != NULL) {
+        pthread_mutex_destroy(&causes->lock);
+    }
+}
+
+/* The status belongs to the key: whether sessions went on or ended is told apart, even when the
+ * database gave both the same code. */
+static bool is_same(const struct cause *cause, enum cause_phase phase, enum status status,
+                    const struct error *error)
+{
+    return cause->phase == phase && cause->status == status && cause->error.kind == error->kind &&
+           cause->error.native_code == error->native_code &&
+           strncmp(cause->error.sqlstate, error->sqlstate, sizeof(error->sqlstate)) == 0;
+}
+
+static struct cause *find(struct causes *causes, enum cause_phase phase, enum status status,
+                          const struct error *error)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        if (is_same(&causes->entries[i], phase, status, error)) {
+            return &causes->entries[i];
+        }
+    }
+    return NULL;
+}
+
+void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
+                const struct error *error, int64_t now_ns)
+{
+    static const struct error none = {.kind = ERROR_NONE};
+    const struct error *reason = error != NULL ? error : &none;
+    pthread_mutex_lock(&causes->lock);
+    struct cause *cause = find(causes, phase, status, reason);
+    if (cause != NULL) {
+        cause->count++;
+        /* Threads read the clock before they get the lock, so times may come out of order. */
+        cause->first_ns = now_ns < cause->first_ns ? now_ns : cause->first_ns;
+        cause->last_ns = now_ns > cause->last_ns ? now_ns : cause->last_ns;
+    } else if (causes->count < CAUSES_MAX) {
+        causes->entries[causes->count] = (struct cause){
+            .phase = phase,
+            .status = status,
+            .error = *reason,
+            .count = 1,
+            .first_ns = now_ns,
+            .last_ns = now_ns,
+        };
+        causes->count++;
+    } else {
+        causes->others++;
+    }
+    pthread_mutex_unlock(&causes->lock);
+}
+
+const char *cause_phase_name(enum cause_phase phase)
+{
+    static const char *const names[] = {
+        [CAUSE_THREAD] = "thread", [CAUSE_CONNECT] = "connect",     [CAUSE_APPEND] = "append",
+        [CAUSE_READ] = "read",     [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle",
+    };
+    return names[phase];
+}
+
+const char *session_outcome_name(enum session_outcome outcome)
+{
+    static const char *const names[] = {
+        [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",
+        [SESSION_TIMED_OUT] = "timed_out",     [SESSION_FINISHED] = "finished",
+        [SESSION_STOPPED] = "stopped",         [SESSION_DROPPED] = "dropped",
+    };
+    return names[outcome];
+}
+
+double session_rows_per_s(const struct session_summary *session)
+{
+    return session->worked_ns > 0 ? (double)session->rows.acknowledged /
+                                        ((double)session->worked_ns / (double)MONO_NS_PER_S)
+                                  : -1;
+}
+
+void session_list_free(struct session_summary *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        free(list[i].exceptions);
+    }
+    free(list);
+}
+
+void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count)
+{
+    *fairness = (struct fairness){0};
+    for (size_t i = 0; i < count; i++) {
+        const double rows_per_s = session_rows_per_s(&list[i]);
+        if (list[i].is_idle || rows_per_s < 0) {
+            continue;
+        }
+        if (fairness->sessions == 0 || rows_per_s < fairness->slowest_rows_per_s) {
+            fairness->slowest_rows_per_s = rows_per_s;
+            fairness->slowest_session = list[i].index;
+        }
+        if (fairness->sessions == 0 || rows_per_s > fairness->fastest_rows_per_s) {
+            fairness->fastest_rows_per_s = rows_per_s;
+            fairness->fastest_session = list[i].index;
+        }
+        if (fairness->sessions == 0 || list[i].longest_gap_ns > fairness->longest_gap_ns) {
+            fairness->longest_gap_ns = list[i].longest_gap_ns;
+            fairness->longest_gap_session = list[i].index;
+        }
+        fairness->sessions++;
+    }
+}
+
+enum {
+    WORD_BITS = 64
+};
+
+struct row_map {
+    size_t count;      /* sessions */
+    uint64_t *words;   /* bits of all sessions, one behind the other */
+    uint64_t firsts[]; /* bit of each session's first row; `count` + 1 entries */
+};
+
+struct row_map *row_map_create(const struct session_summary *sessions, size_t count)
+{
+    struct row_map *map = calloc(1, sizeof *map + (count + 1) * sizeof map->firsts[0]);
+    if (map == NULL) {
+        return NULL;
+    }
+    map->count = count;
+    for (size_t i = 0; i < count; i++) {
+        map->firsts[i + 1] = map->firsts[i] + sessions[i].begun;
+    }
+    map->words = calloc((size_t)(map->firsts[count] / WORD_BITS) + 1, sizeof map->words[0]);
+    if (map->words == NULL) {
+        free(map);
+        return NULL;
+    }
+    return map;
+}
+
+void row_map_destroy(struct row_map *map)
+{
+    if (map != NULL) {
+        free(map->words);
+        free(map);
+    }
+}
+
+void row_map_add(struct row_map *map, int64_t session, int64_t row,
+                 struct session_summary *sessions, struct row_verification *verification)
+{
+    verification->read++;
+    if (session < 0 || (uint64_t)session >= map->count || row < 0 ||
+        (uint64_t)row >= map->firsts[session + 1] - map->firsts[session]) {
+        verification->foreign++;
+        return;
+    }
+    const uint64_t bit = map->firsts[session] + (uint64_t)row;
+    const uint64_t mask = UINT64_C(1) << bit % WORD_BITS;
+    uint64_t *word = &map->words[bit / WORD_BITS];
+    if ((*word & mask) != 0) {
+        sessions[session].duplicates++;
+        verification->duplicates++;
+    }
+    *word |= mask;
+}
+
+/* Bits that are set among `rows` ones from `bit` on. */
+static uint64_t count_bits(const struct row_map *map, uint64_t bit, uint64_t rows)
+{
+    uint64_t found = 0;
+    while (rows > 0) {
+        const uint64_t shift = bit % WORD_BITS;
+        const uint64_t length = rows < WORD_BITS - shift ? rows : WORD_BITS - shift;
+        const uint64_t mask = length == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << length) - 1;
+        found += (uint64_t)__builtin_popcountll(map->words[bit / WORD_BITS] >> shift & mask);
+        bit += length;
+        rows -= length;
+    }
+    return found;
+}
+
+static void settle_session(const struct row_map *map, struct session_summary *session,
+                           uint64_t first_bit, struct row_verification *verification)
+{
+    uint64_t acknowledged = session->begun;
+    session->present = count_bits(map, first_bit, session->begun);
+    for (size_t i = 0; i < session->exception_count; i++) {
+        const struct row_exception *exception = &session->exceptions[i];
+        const uint64_t there = count_bits(map, first_bit + exception->first, exception->rows);
+        const uint64_t more = there > exception->accepted ? there - exception->accepted : 0;
+        acknowledged -= exception->rows - exception->accepted;
+        session->present -= more;
+        session->unacknowledged_present += more;
+        if (exception->is_in_doubt) {
+            verification->in_doubt_present += more;
+        } else {
+            verification->rejected_present += more;
+        }
+    }
+    session->lost = acknowledged - session->present;
+    session->is_verified = true;
+}
+
+void row_map_settle(const struct row_map *map, struct session_summary *sessions,
+                    struct row_verification *verification)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        settle_session(map, &sessions[i], map->firsts[i], verification);
+        verification->present += sessions[i].present;
+        verification->lost += sessions[i].lost;
+        verification->sessions_lost += sessions[i].lost > 0 ? 1 : 0;
+    }
 }

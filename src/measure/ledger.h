@@ -1,5 +1,8 @@
 /*
- * The ledgers. Those of sessions and rows must balance:
+ * The accounts of a run: the ledgers, what each session came to, why something failed, and what the
+ * table says afterwards.
+ *
+ * The ledgers of sessions and rows must balance:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
@@ -13,8 +16,12 @@
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "append/error.h"
 
 struct session_ledger {
     uint64_t requested;
@@ -74,5 +81,160 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
  * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is
  * lost may hide behind one of another kind or of somebody else. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
+
+/*
+ * Why sessions and batches failed, grouped: an entry for each (where it happened, status, kind,
+ * native code, SQLSTATE) with a count, the first and the last time and the first text. Any thread
+ * may add; a mutex guards the table. When it is full, further causes are counted in `others`.
+ */
+enum {
+    CAUSES_MAX = 64
+};
+
+enum cause_phase {
+    CAUSE_THREAD,    /* the session's thread could not be created */
+    CAUSE_CONNECT,   /* open */
+    CAUSE_APPEND,    /* append_open, append_rows, append_close */
+    CAUSE_READ,      /* count or query */
+    CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
+    CAUSE_IDLE,      /* the proof that an idle session is still connected */
+};
+
+struct cause {
+    enum cause_phase phase;
+    enum status
+        status; /* REJECTED: the session went on; otherwise it ended, or had to connect again */
+    struct error error; /* of the first one */
+    uint64_t count;
+    int64_t first_ns; /* monotonic */
+    int64_t last_ns;
+};
+
+struct causes {
+    pthread_mutex_t lock;
+    size_t count;
+    struct cause entries[CAUSES_MAX];
+    uint64_t others;
+};
+
+void causes_init(struct causes *causes);
+void causes_fini(struct causes *causes);
+void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
+                const struct error *error, int64_t now_ns);
+
+/* "connect", "append", ... never NULL. */
+const char *cause_phase_name(enum cause_phase phase);
+
+/*
+ * What one session came to: a row of sessions.csv.
+ *
+ * Rows of a session are numbered from 0. Every row of a batch that was begun was acknowledged but
+ * for those in `exceptions`.
+ */
+enum session_outcome {
+    SESSION_NOT_STARTED,
+    SESSION_REFUSED,
+    SESSION_TIMED_OUT,
+    SESSION_FINISHED,
+    SESSION_STOPPED,
+    SESSION_DROPPED,
+};
+
+/* Rows first … first+rows-1 that were begun but not all acknowledged. */
+struct row_exception {
+    uint64_t first;
+    uint64_t rows;
+    uint64_t accepted; /* of these, acknowledged; the server did not say which */
+    bool is_in_doubt;  /* the connection died before the answer; else they were rejected */
+};
+
+struct session_summary {
+    unsigned index; /* n2 of syslog_table */
+    bool is_idle;
+    enum session_outcome outcome;
+    struct row_ledger rows;
+    uint64_t begun; /* rows of batches that were begun; of a batch in which the connection was lost
+                       before all of it was handed over, those that were */
+    uint64_t batches;
+    uint64_t drops;       /* times that the connection was lost */
+    uint64_t reconnects;  /* times that it reconnected after a loss */
+    uint64_t churns;      /* times that it reconnected for --churn */
+    int64_t first_ack_ns; /* since the gate opened; negative = none */
+    int64_t last_ack_ns;
+    int64_t worked_ns;      /* gate opened -> its last answer; 0 = it did not work */
+    int64_t longest_gap_ns; /* between two acknowledged appends, the gate and the first, or the last
+                               and the end of a session that ended before its share was done */
+    size_t exception_count;
+    struct row_exception *exceptions; /* owned */
+    bool lacks_exceptions;            /* memory ran out for one */
+
+    /* With --verify rows, when `is_verified`. */
+    bool is_verified;
+    uint64_t present;                /* acknowledged rows that are there */
+    uint64_t lost;                   /* acknowledged rows that are not */
+    uint64_t unacknowledged_present; /* rows in doubt or rejected that are there */
+    uint64_t duplicates;             /* further rows of an identity that is there already */
+};
+
+const char *session_outcome_name(enum session_outcome outcome); /* "finished", ... */
+
+/* Acknowledged rows a second of its own working time; negative = it did not work. */
+double session_rows_per_s(const struct session_summary *session);
+
+/* Frees a list with what its entries own; takes NULL. */
+void session_list_free(struct session_summary *list, size_t count);
+
+/*
+ * How evenly the server treated the sessions: who was slowest and fastest, and who stood still.
+ * Idle sessions do not count, nor do those that did not come to work.
+ */
+struct fairness {
+    uint64_t sessions; /* that worked; the rest is known when there is one */
+    unsigned slowest_session;
+    unsigned fastest_session;
+    double slowest_rows_per_s; /* acknowledged, each over its own working time */
+    double fastest_rows_per_s;
+    unsigned longest_gap_session;
+    int64_t longest_gap_ns; /* longest time without an acknowledged append */
+};
+
+void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count);
+
+/*
+ * What reading every row of a run back says about each: --verify rows.
+ *
+ *   acknowledged = present + lost
+ *
+ * Where the server acknowledged some rows of a batch without saying which, as many of those that
+ * are there are taken for the acknowledged ones.
+ */
+struct row_verification {
+    enum verification_state state; /* NONE: not asked for; FAILED: the rows could not be read */
+    uint64_t read;                 /* rows with this run's tag */
+    uint64_t present;              /* acknowledged rows that are there */
+    uint64_t lost;                 /* acknowledged rows that are not */
+    uint64_t sessions_lost;        /* sessions that have lost some */
+    uint64_t in_doubt_present;     /* rows in doubt that are there */
+    uint64_t rejected_present;     /* rows that were refused, and are there */
+    uint64_t duplicates;           /* further rows of an identity that is there already */
+    uint64_t foreign;              /* rows with this run's tag that it did not send */
+    char reason[240];              /* FAILED: why */
+};
+
+/* Which rows of all sessions were found; one bit each. */
+struct row_map;
+
+/* For the rows that the sessions began. NULL: no memory. */
+struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
+void row_map_destroy(struct row_map *map); /* takes NULL */
+
+/* Notes one row that was read; sessions[i].duplicates and *verification count what has no bit. */
+void row_map_add(struct row_map *map, int64_t session, int64_t row,
+                 struct session_summary *sessions, struct row_verification *verification);
+
+/* Settles what was found against what was acknowledged: fills the rest of every session and of
+ * *verification. */
+void row_map_settle(const struct row_map *map, struct session_summary *sessions,
+                    struct row_verification *verification);
 
 #endif

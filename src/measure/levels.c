@@ -138,74 +138,46 @@ double search_session_bytes(const struct search *search)
 
 const char *level_outcome_name(enum level_outcome outcome)
 {
-    switch (outcome) {
-    case LEVEL_HELD:
-        return "held";
-    case LEVEL_FAILED:
-        return "failed";
-    case LEVEL_UNFINISHED:
-        return "unfinished";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [LEVEL_HELD] = "held",
+        [LEVEL_FAILED] = "failed",
+        [LEVEL_UNFINISHED] = "unfinished",
+    };
+    return names[outcome];
 }
 
 const char *level_reason_name(enum level_reason reason)
 {
-    switch (reason) {
-    case LEVEL_NO_REASON:
-        return "";
-    case LEVEL_NO_THREAD:
-        return "no_thread";
-    case LEVEL_REFUSED:
-        return "refused";
-    case LEVEL_TIMED_OUT:
-        return "timed_out";
-    case LEVEL_DROPPED:
-        return "dropped";
-    case LEVEL_APPEND_FAILED:
-        return "append_failed";
-    case LEVEL_NO_PROGRESS:
-        return "no_progress";
-    case LEVEL_STAYED:
-        return "stayed";
-    case LEVEL_ENDED:
-        return "ended";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [LEVEL_NO_REASON] = "",
+        [LEVEL_NO_THREAD] = "no_thread",
+        [LEVEL_REFUSED] = "refused",
+        [LEVEL_TIMED_OUT] = "timed_out",
+        [LEVEL_DROPPED] = "dropped",
+        [LEVEL_APPEND_FAILED] = "append_failed",
+        [LEVEL_NO_PROGRESS] = "no_progress",
+        [LEVEL_STAYED] = "stayed",
+        [LEVEL_ENDED] = "ended",
+    };
+    return names[reason];
 }
 
 const char *search_end_name(enum search_end end)
 {
-    switch (end) {
-    case SEARCH_FOUND:
-        return "found";
-    case SEARCH_BOUND:
-        return "bound";
-    case SEARCH_MEMORY:
-        return "memory";
-    case SEARCH_TIME:
-        return "time";
-    case SEARCH_ROWS:
-        return "rows";
-    case SEARCH_INTERRUPTED:
-        return "interrupted";
-    case SEARCH_GONE:
-        return "gone";
-    case SEARCH_STUCK:
-        return "stuck";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [SEARCH_FOUND] = "found", [SEARCH_BOUND] = "bound", [SEARCH_MEMORY] = "memory",
+        [SEARCH_TIME] = "time",   [SEARCH_ROWS] = "rows",   [SEARCH_INTERRUPTED] = "interrupted",
+        [SEARCH_GONE] = "gone",   [SEARCH_STUCK] = "stuck",
+    };
+    return names[end];
 }
 
 const char *search_bound_name(enum search_bound bound)
 {
-    switch (bound) {
-    case BOUND_USER:
-        return "user";
-    case BOUND_CLIENT:
-        return "client";
-    case BOUND_PROGRAM:
-        return "program";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [BOUND_USER] = "user",
+        [BOUND_CLIENT] = "client",
+        [BOUND_PROGRAM] = "program",
+    };
+    return names[bound];
 }

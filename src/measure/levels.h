@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "measure/causes.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"
@@ -35,14 +34,6 @@ enum level_reason {
     LEVEL_ENDED,         /* unfinished: see search_end */
 };
 
-/* p50, p99 and maximum of what was measured; `count` 0: nothing was, and the rest is 0. */
-struct level_latency {
-    uint64_t count;
-    int64_t p50_ns;
-    int64_t p99_ns;
-    int64_t max_ns;
-};
-
 struct level {
     unsigned sessions; /* that were to be up */
     enum level_outcome outcome;
@@ -63,9 +54,9 @@ struct level {
     uint64_t rows;
     double rows_per_s;                            /* negative = unknown: no hold */
     double lowest_rows_per_s, highest_rows_per_s; /* of its fifths; negative = unknown */
-    struct level_latency append;
-    struct level_latency connect; /* of the sessions added */
-    double host_cpu_percent;      /* of all CPUs, mean; negative = unknown */
+    struct recorder_latency append;
+    struct recorder_latency connect; /* of the sessions added */
+    double host_cpu_percent;         /* of all CPUs, mean; negative = unknown */
     double server_cpu_percent;
     double client_cpu_percent;
     int64_t server_memory_bytes; /* highest; negative = unknown */
@@ -92,6 +83,8 @@ enum search_bound {
     BOUND_CLIENT,  /* a limit of this machine: see bound_limit */
     BOUND_PROGRAM, /* the most sessions that this program can have */
 };
+
+struct result;
 
 struct search {
     size_t count;
@@ -147,5 +140,15 @@ const char *level_outcome_name(enum level_outcome outcome); /* "held", "failed",
 const char *level_reason_name(enum level_reason reason);    /* "refused", ...; "" for none */
 const char *search_end_name(enum search_end end);           /* "found", ... */
 const char *search_bound_name(enum search_bound bound);     /* "user", "client", "program" */
+
+/*
+ * Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, and concludes; in
+ * verdict.c.
+ *
+ * A limit that was found is a result, whoever's it is: exit code 0. So is a bound of the user that
+ * was reached when some level had held. Nothing held: 3 or 4, by whose limit it was. Lost or
+ * uncounted rows: 1. A server that is gone: 4. A signal: 130.
+ */
+void search_judge(const struct search *search, struct result *result, bool was_interrupted);
 
 #endif

@@ -2,15 +2,8 @@
 
 const char *limit_side_name(enum limit_side side)
 {
-    switch (side) {
-    case LIMIT_CLIENT:
-        return "client";
-    case LIMIT_SERVER:
-        return "server";
-    case LIMIT_DATABASE:
-        return "database";
-    }
-    return "unknown";
+    static const char *const names[] = {"client", "server", "database"};
+    return names[side];
 }
 
 const char *limit_id_name(enum limit_id id)
@@ -28,7 +21,6 @@ const char *limit_id_name(enum limit_id id)
         [LIMIT_MEMORY] = "memory",
         [LIMIT_PORTS] = "ports",
         [LIMIT_BACKLOG] = "backlog",
-        [LIMIT_SYN_BACKLOG] = "syn_backlog",
         [LIMIT_SESSIONS] = "sessions",
         [LIMIT_GONE] = "gone",
     };

@@ -36,9 +36,8 @@ enum limit_id {
     LIMIT_COMMIT,        /* vm.overcommit_memory = 2 */
     LIMIT_MEMORY,        /* free memory of the machine */
     LIMIT_PORTS,         /* ephemeral ports towards one address */
-    LIMIT_BACKLOG,       /* connections that wait to be accepted */
-    LIMIT_SYN_BACKLOG,   /* connections whose handshake is under way */
     LIMIT_SESSIONS,      /* a setting of the database: max_connections and the like */
+    LIMIT_BACKLOG,       /* findings only: connections that wait to be accepted */
     LIMIT_GONE,          /* findings only: the server's process ended, or was ended for memory */
     LIMIT_IDS,
 };

@@ -1,5 +1,3 @@
-#include "measure/process_memory.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +5,8 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "measure/proc_file.h"
+#include "measure/process_tree.h"
+#include "measure/procfs.h"
 
 enum {
     PATH_BYTES = 64,
@@ -53,7 +52,7 @@ static bool read_pss(struct process_memory_reader *reader, struct process *proce
     char text[TEXT_BYTES];
     struct procfs_rollup rollup = {0};
     snprintf(path, sizeof(path), "%d/smaps_rollup", (int)process->seen.pid);
-    const ssize_t length = proc_file_read(reader->proc, path, text, sizeof(text));
+    const ssize_t length = procfs_read(reader->proc, path, text, sizeof(text));
     if (length < 0 && errno != ENOENT && errno != ESRCH) {
         return !is_unreadable(reader, process->seen.pid, errno);
     }
@@ -100,7 +99,7 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
             continue;
         }
         snprintf(path, sizeof(path), "%d/statm", (int)process->seen.pid);
-        const ssize_t length = proc_file_read(reader->proc, path, text, sizeof(text));
+        const ssize_t length = procfs_read(reader->proc, path, text, sizeof(text));
         if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
             continue;
         }

@@ -1,21 +1,27 @@
 /*
- * Parsers for what Linux says in /proc and in cgroup folders: text in, struct out.
+ * The one reader of /proc: files are read here, and their texts, with those of cgroup folders, are
+ * parsed here. Nothing keeps state.
  *
- * They open no file, allocate nothing and keep no state. `text` need not be terminated; nothing at
- * or behind text + length is read. Each returns false, with *out in any state, when the text is
- * malformed, lacks a value that is asked for, or ends in the middle of a line: a half-read file
- * must never become a figure.
+ * Parsers (procfs_parse_...): text in, struct out; they open no file and allocate nothing. `text`
+ * need not be terminated; nothing at or behind text + length is read. Each returns false, with *out
+ * in any state, when the text is malformed, lacks a value that is asked for, or ends in the middle
+ * of a line: a half-read file must never become a figure.
  */
 #ifndef MEASURE_PROCFS_H
 #define MEASURE_PROCFS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buffer.h"
+
 enum {
-    PROCFS_NAME_BYTES = 32
+    PROCFS_NAME_BYTES = 32,
+    PROCFS_PATH_BYTES = 512, /* of a cgroup, or where one is mounted; longer ones are refused */
+    PROCFS_INODES_MAX = 64,
 };
 
 /* /proc/stat: time of all CPUs since boot, in clock ticks. Only the lines of the CPUs, which come
@@ -58,7 +64,7 @@ struct procfs_statm {
 };
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out);
 
-/* /proc/PID/schedstat or /proc/PID/task/TID/schedstat. */
+/* /proc/PID/schedstat or /proc/PID/task/TID/schedstat: of one thread. */
 struct procfs_schedstat {
     uint64_t on_cpu_ns;
     uint64_t run_queue_ns; /* runnable, but waiting for a CPU */
@@ -66,12 +72,55 @@ struct procfs_schedstat {
 };
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out);
 
-/* /proc/PID/status: the most memory that was ever resident. */
-bool procfs_parse_peak(const char *text, size_t length, uint64_t *peak_bytes);
-
-enum {
-    PROCFS_INODES_MAX = 64
+/* /proc/PID/status: whose process it is, and how large. */
+struct procfs_status {
+    uint64_t uid; /* the real one, whose tasks RLIMIT_NPROC counts */
+    uint64_t threads;
+    uint64_t capabilities; /* effective, a bit each */
+    uint64_t size_bytes;   /* address space; 0 for a thread of the kernel, as the next */
+    uint64_t peak_bytes;   /* the most memory that was ever resident */
 };
+bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out);
+
+/* /proc/PID/limits. UINT64_MAX = unlimited. */
+struct procfs_rlimit {
+    uint64_t soft;
+    uint64_t hard;
+};
+struct procfs_rlimits {
+    struct procfs_rlimit tasks;         /* RLIMIT_NPROC */
+    struct procfs_rlimit files;         /* RLIMIT_NOFILE */
+    struct procfs_rlimit address_space; /* RLIMIT_AS */
+};
+bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits *out);
+
+/* /proc/PID/uid_map: true in *is_initial when users are the machine's own, not those of a user
+ * namespace. */
+bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial);
+
+/* /proc/loadavg: tasks that exist, of all users. */
+bool procfs_parse_tasks(const char *text, size_t length, uint64_t *tasks);
+
+/* /proc/meminfo, in bytes. */
+struct procfs_memory {
+    uint64_t total;
+    uint64_t available;
+    uint64_t commit_limit;
+    uint64_t committed;
+};
+bool procfs_parse_memory(const char *text, size_t length, struct procfs_memory *out);
+
+/* One number, or "max" = UINT64_MAX, on one line: pids.max, memory.max and most of /proc/sys. */
+bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
+
+/* Lines of "name number": the number of the first with that name. */
+bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value);
+
+/* /proc/net/netstat: a line of names and a line of values for each group. */
+bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value);
+
+/* Lines of the text, the last one ended too. */
+bool procfs_count_lines(const char *text, size_t length, uint64_t *lines);
 
 /* Sockets that were found; further ones are left out. */
 struct procfs_inodes {
@@ -88,23 +137,90 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
 bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
                                  struct procfs_inodes *found);
 
-/* memory.stat of a cgroup, version 2 (anon, shmem) or 1 (total_rss, total_shmem), with the cgroups
- * below it: anonymous and shared memory, without the page cache of files. */
+/* Ports, each once. */
+struct procfs_ports {
+    uint8_t bits[65536 / 8];
+};
+bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
+
+/* The two numbers of ip_local_port_range. */
+struct procfs_port_range {
+    uint16_t low;
+    uint16_t high; /* included; not below `low` */
+};
+bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port_range *out);
+
+/* ip_local_reserved_ports ("8080,9000-9010", or nothing): adds them. */
+bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports *ports);
+
+/* Which sockets take a local port away from a connection to `address`:`port`. */
+struct procfs_destination {
+    uint16_t port;
+    uint32_t address;    /* IPv4, as /proc/net/tcp shows it; 0 = any address */
+    bool is_wait_reused; /* a connection takes its port for its first second in TIME_WAIT only */
+};
+
+/* /proc/net/tcp or /proc/net/tcp6: adds the local ports of sockets that listen, and of connections
+ * to the destination. *waiting = how many of them are in TIME_WAIT. */
+bool procfs_parse_sockets(const char *text, size_t length,
+                          const struct procfs_destination *destination, struct procfs_ports *ports,
+                          uint64_t *waiting);
+
+/* memory.stat of a cgroup, with the cgroups below it, version 2 (anon, shmem) or 1 (total_rss,
+ * total_shmem): anonymous and shared memory, without the page cache of files. */
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes);
 
-/* cpu.stat of a cgroup of version 2: CPU time since it was made. */
-bool procfs_parse_cgroup_cpu(const char *text, size_t length, uint64_t *usage_us);
+/* The same file: page cache that can be dropped (inactive_file, total_inactive_file). */
+bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
 /* One line of cgroup.procs: moves *offset behind it. False at the end or when it is no pid. */
 bool procfs_next_pid(const char *text, size_t length, size_t *offset, pid_t *pid);
 
-/* /proc/PID/cgroup. Paths point into the text; NULL and 0 when there is no such line. */
-struct procfs_cgroup {
-    const char *unified; /* version 2 */
-    size_t unified_length;
-    const char *memory; /* memory controller of version 1 */
-    size_t memory_length;
+/* /proc/PID/cgroup: copies the path of the hierarchy that has `controller`; with "" that of version
+ * 2. False too when there is none, or the path is too long. */
+bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
+                         char path[PROCFS_PATH_BYTES]);
+
+/* /proc/PID/mountinfo: where a hierarchy of cgroups is mounted, as above; `root` is the cgroup that
+ * is seen at `point`. Of several mounts the first. */
+struct procfs_mount {
+    char root[PROCFS_PATH_BYTES];
+    char point[PROCFS_PATH_BYTES];
 };
-bool procfs_parse_cgroup(const char *text, size_t length, struct procfs_cgroup *out);
+bool procfs_parse_mount(const char *text, size_t length, const char *controller,
+                        struct procfs_mount *out);
+
+/* Opens /proc. Negative: errno says why. The caller closes it. */
+int procfs_open(void);
+
+/* Opens a folder below another one for reading its entries. NULL: errno. */
+DIR *procfs_open_folder(int directory, const char *path);
+
+/* Reads a small file in one read, as the kernel then makes it from one moment. Returns its length,
+ * at most size, or -1 with errno. */
+ssize_t procfs_read(int directory, const char *path, char *bytes, size_t size);
+
+/* Reads a file of any size into a buffer, whose old content is dropped. False: errno. */
+bool procfs_load(int directory, const char *path, struct buffer *buffer);
+
+/* Reads /proc/PID/stat. False with errno when the process is gone or hidden. */
+bool procfs_read_process(int proc, pid_t pid, struct procfs_process *process);
+
+/* Adds the inodes of all TCP sockets, IPv4 and IPv6, that listen on `port` in this network
+ * namespace. False: no such file can be read. */
+bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found);
+
+/* Resident memory of this program in bytes, now and at its highest; 0 = unknown. */
+size_t procfs_own_rss_bytes(int proc);
+uint64_t procfs_own_peak_bytes(int proc);
+
+/* How long the calling thread was on a CPU, and waited for one, since its start. Where the kernel
+ * does not say, run_queue_ns is 0. */
+void procfs_read_thread(struct procfs_schedstat *time);
+
+/* The same from a file that is kept open: what it takes for a thread that must read it when no
+ * descriptor is left. Negative: the kernel does not say. */
+int procfs_open_thread(void);
+bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 
 #endif

@@ -23,7 +23,7 @@ struct live_histogram {
 
 struct shard {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t counters[RECORDER_COUNTERS];
-    struct live_histogram histograms[RECORDER_HISTOGRAMS];
+    struct live_histogram histograms[]; /* by number of the operation */
 };
 
 /* Of one session; written by it alone. */
@@ -39,7 +39,9 @@ struct recorder {
     void *watched_allocation;
     struct watched *_Atomic watched; /* NULL before recorder_watch */
     void *allocation;
-    struct shard *shards; /* the first cache line inside allocation */
+    char *shards; /* the first cache line inside allocation */
+    size_t shard_bytes;
+    size_t operations;
 };
 
 /* Zeroed elements from a cache line's beginning on; *allocation is what has to be freed. NULL: out
@@ -59,7 +61,7 @@ static void *allocate_lines(size_t count, size_t size, void **allocation)
     return (char *)*allocation + gap;
 }
 
-struct recorder *recorder_create(unsigned shards)
+struct recorder *recorder_create(unsigned shards, size_t operations)
 {
     size_t count = 1;
     while (count < shards) {
@@ -69,7 +71,10 @@ struct recorder *recorder_create(unsigned shards)
     if (recorder == NULL) {
         return NULL;
     }
-    recorder->shards = allocate_lines(count, sizeof(struct shard), &recorder->allocation);
+    const size_t bytes = sizeof(struct shard) + operations * sizeof(struct live_histogram);
+    recorder->operations = operations;
+    recorder->shard_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+    recorder->shards = allocate_lines(count, recorder->shard_bytes, &recorder->allocation);
     if (recorder->shards == NULL) {
         free(recorder);
         return NULL;
@@ -143,10 +148,15 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
     return count;
 }
 
+static struct shard *shard_at(const struct recorder *recorder, size_t index)
+{
+    return (struct shard *)(void *)(recorder->shards + index * recorder->shard_bytes);
+}
+
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n)
 {
-    struct shard *shard = &recorder->shards[session & recorder->mask];
+    struct shard *shard = shard_at(recorder, session & recorder->mask);
     atomic_fetch_add_explicit(&shard->counters[counter], n, memory_order_relaxed);
 }
 
@@ -168,16 +178,16 @@ static void raise_sum(_Atomic uint64_t *sum_ns, uint64_t value, uint64_t times)
     }
 }
 
-void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
-                     int64_t ns)
+void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns)
 {
-    recorder_record_times(recorder, session, histogram, ns, 1);
+    recorder_record_times(recorder, session, operation, ns, 1);
 }
 
-void recorder_record_times(struct recorder *recorder, unsigned session,
-                           enum recorder_histogram histogram, int64_t ns, uint64_t times)
+void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
+                           int64_t ns, uint64_t times)
 {
-    struct live_histogram *live = &recorder->shards[session & recorder->mask].histograms[histogram];
+    struct live_histogram *live =
+        &shard_at(recorder, session & recorder->mask)->histograms[operation];
     const int64_t value = ns < 0 ? 0 : ns;
     raise_max(&live->max_ns, value);
     _Atomic uint64_t *count =
@@ -190,7 +200,8 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i <= recorder->mask; i++) {
-        sum += atomic_load_explicit(&recorder->shards[i].counters[counter], memory_order_relaxed);
+        sum +=
+            atomic_load_explicit(&shard_at(recorder, i)->counters[counter], memory_order_relaxed);
     }
     return sum;
 }
@@ -213,18 +224,126 @@ static void add_live(struct histogram *into, struct live_histogram *live)
     }
 }
 
+bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations)
+{
+    *snapshot = (struct recorder_snapshot){.operations = operations};
+    snapshot->histograms = calloc(operations, sizeof *snapshot->histograms);
+    return snapshot->histograms != NULL;
+}
+
+void recorder_snapshot_fini(struct recorder_snapshot *snapshot)
+{
+    free(snapshot->histograms);
+    *snapshot = (struct recorder_snapshot){0};
+}
+
+const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
+                                           size_t operation)
+{
+    static const struct histogram nothing;
+    return operation < snapshot->operations ? &snapshot->histograms[operation] : &nothing;
+}
+
+struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
+                                                 const struct recorder_snapshot *later,
+                                                 size_t operation, struct histogram *scratch)
+{
+    histogram_subtract(recorder_histogram(later, operation), recorder_histogram(earlier, operation),
+                       scratch);
+    return (struct recorder_latency){
+        .count = scratch->total,
+        .p50_ns = histogram_quantile_ns(scratch, 0.5),
+        .p99_ns = histogram_quantile_ns(scratch, 0.99),
+        .max_ns = scratch->max_ns,
+    };
+}
+
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot)
 {
-    memset(snapshot, 0, sizeof(*snapshot));
+    memset(snapshot->counters, 0, sizeof snapshot->counters);
+    memset(snapshot->histograms, 0, snapshot->operations * sizeof *snapshot->histograms);
     snapshot->taken_ns = mono_now_ns();
     for (size_t i = 0; i <= recorder->mask; i++) {
-        struct shard *shard = &recorder->shards[i];
+        struct shard *shard = shard_at(recorder, i);
         for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
             snapshot->counters[c] +=
                 atomic_load_explicit(&shard->counters[c], memory_order_relaxed);
         }
-        for (size_t h = 0; h < RECORDER_HISTOGRAMS; h++) {
+        for (size_t h = 0; h < snapshot->operations; h++) {
             add_live(&snapshot->histograms[h], &shard->histograms[h]);
         }
     }
+}
+
+size_t recorder_operations(const struct recorder *recorder)
+{
+    return recorder->operations;
+}
+
+bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns)
+{
+    *intervals = (struct intervals){
+        .recorder = recorder,
+        .run_start_ns = run_start_ns,
+        .difference = calloc(1, sizeof(*intervals->difference)),
+    };
+    const size_t operations = recorder_operations(recorder);
+    if (intervals->difference == NULL ||
+        !recorder_snapshot_init(&intervals->snapshots[0], operations) ||
+        !recorder_snapshot_init(&intervals->snapshots[1], operations)) {
+        intervals_fini(intervals);
+        return false;
+    }
+    intervals->snapshots[1].taken_ns = run_start_ns;
+    return true;
+}
+
+void intervals_fini(struct intervals *intervals)
+{
+    recorder_snapshot_fini(&intervals->snapshots[0]);
+    recorder_snapshot_fini(&intervals->snapshots[1]);
+    free(intervals->difference);
+    *intervals = (struct intervals){0};
+}
+
+uint64_t intervals_sessions_alive(uint64_t opened, uint64_t closed)
+{
+    /* The two are read at different moments while sessions come and go. */
+    return opened > closed ? opened - closed : 0;
+}
+
+bool intervals_take(struct intervals *intervals, struct interval *interval)
+{
+    struct recorder_snapshot *const later = &intervals->snapshots[intervals->later];
+    const struct recorder_snapshot *const earlier = intervals_total(intervals);
+    recorder_take_snapshot(intervals->recorder, later);
+    if (later->taken_ns <= earlier->taken_ns) {
+        return false;
+    }
+    uint64_t reading;
+    uint64_t ignored;
+    const uint64_t stalled =
+        recorder_count_stalled(intervals->recorder, earlier->taken_ns, &reading);
+    *interval = (struct interval){
+        .start_ns = earlier->taken_ns - intervals->run_start_ns,
+        .end_ns = later->taken_ns - intervals->run_start_ns,
+        .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_CONNECTIONS_OPENED],
+                                                   later->counters[RECORDER_CONNECTIONS_CLOSED]),
+        .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX, &ignored),
+        .sessions_without_progress = stalled - reading,
+        .sessions_reading = reading,
+    };
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        interval->counters[i] = later->counters[i] - earlier->counters[i];
+    }
+    for (size_t i = 0; i < later->operations && i < OPERATIONS_MAX; i++) {
+        interval->latencies[i] = recorder_latency_between(earlier, later, i, intervals->difference);
+    }
+    intervals->later = 1 - intervals->later;
+    return true;
+}
+
+const struct recorder_snapshot *intervals_total(const struct intervals *intervals)
+{
+    return &intervals->snapshots[1 - intervals->later];
 }

@@ -18,73 +18,50 @@
 #include <stdint.h>
 
 #include "append/error.h"
+#include "figures/figures.h"
 #include "measure/histogram.h"
 
-enum recorder_histogram {
-    RECORDER_CONNECT,   /* a session's first open called -> returned, successful ones */
-    RECORDER_APPEND,    /* append_open called -> append_close returned, acknowledged ones */
-    RECORDER_RESPONSE,  /* intended start -> append_close returned, acknowledged ones, only with a
-                           rate; -> given up where no answer came, which is a lower bound */
-    RECORDER_COUNT,     /* count or query called -> returned, successful ones */
-    RECORDER_RECONNECT, /* a later open called -> returned, successful ones: after a loss, and with
-                           --churn. Apart from the first, which all sessions make at once */
-    RECORDER_RECOVER,   /* loss of a connection noticed -> the session can append again: pauses and
-                           failed tries included */
-    RECORDER_HISTOGRAMS,
-};
-
-enum recorder_counter {
-    RECORDER_SESSIONS_CONNECTED, /* sessions that ever connected */
-    RECORDER_SESSIONS_ENDED,     /* of these, ended for whatever reason */
-    RECORDER_SESSIONS_DROPPED,   /* of these, by a lost connection or a fatal error */
-    RECORDER_SESSIONS_FAILED,    /* never connected: refused or timed out */
-    RECORDER_CONNECTIONS_OPENED, /* first, after a loss, and with --churn */
-    RECORDER_CONNECTIONS_CLOSED, /* of these, lost or closed */
-    RECORDER_CONNECTIONS_LOST,   /* of these, not by this side; a churn that failed included */
-    RECORDER_RECONNECTS,         /* connections had again after a loss */
-    RECORDER_RECONNECTS_FAILED,  /* tries to connect after a loss that failed */
-    RECORDER_CHURNS,             /* connections closed in good order and opened anew */
-    RECORDER_ROWS_ACKNOWLEDGED,
-    RECORDER_ROWS_REJECTED,
-    RECORDER_ROWS_IN_DOUBT,
-    RECORDER_APPENDS,        /* ended with an answer: acknowledged or rejected */
-    RECORDER_APPENDS_FAILED, /* rejected or lost */
-    RECORDER_COUNTS,         /* reads that succeeded */
-    RECORDER_COUNTS_FAILED,
-    RECORDER_BUSY_RETRIES,   /* appends begun again because the database was busy */
-    RECORDER_REFUSALS,       /* appends refused by a read-only server, to be sent again */
-    RECORDER_TIMEOUTS,       /* calls that --timeout cut, and their connections with them */
-    RECORDER_UNANSWERED,     /* batches whose response time is a lower bound: no answer came */
-    RECORDER_FRESH_CHECKS,   /* counts that were held against the session's own rows */
-    RECORDER_FRESH_BEHIND,   /* count below rows before the run + own acknowledged rows */
-    RECORDER_FRESH_BACKWARD, /* count below an earlier count of the same session */
-    RECORDER_ON_CPU_NS,      /* session threads: time on a CPU, added when a session ends */
-    RECORDER_RUN_QUEUE_NS,   /* session threads: time runnable but waiting for a CPU, likewise */
-    RECORDER_SESSION_NS,     /* session threads: gate opened -> session ended, likewise */
-    RECORDER_COUNTERS,
-};
-
-/* A cumulative state of all shards. About 114 KiB: not for a session's stack. */
+/* A cumulative state of all shards. */
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
-    struct histogram histograms[RECORDER_HISTOGRAMS];
+    size_t operations;            /* that have a histogram; 0: none has */
+    struct histogram *histograms; /* owned, by number of the operation; 19 KiB each */
 };
+
+/* An empty state. False: out of memory. fini takes a zeroed one, too. */
+bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations);
+void recorder_snapshot_fini(struct recorder_snapshot *snapshot);
+
+/* The histogram of an operation; of one that the snapshot does not have, an empty one. */
+const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
+                                           size_t operation);
+
+/* What an operation took between two snapshots; `count` 0: there was none, and the rest is 0. */
+struct recorder_latency {
+    uint64_t count;
+    int64_t p50_ns;
+    int64_t p99_ns;
+    int64_t max_ns;
+};
+struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
+                                                 const struct recorder_snapshot *later,
+                                                 size_t operation, struct histogram *scratch);
 
 struct recorder;
 
-/* `shards` is rounded up to a power of two. NULL: out of memory. */
-struct recorder *recorder_create(unsigned shards);
+/* For so many operations. `shards` is rounded up to a power of two. NULL: out of memory. */
+struct recorder *recorder_create(unsigned shards, size_t operations);
 void recorder_destroy(struct recorder *recorder);
+size_t recorder_operations(const struct recorder *recorder);
 
 /* Called by sessions; `session` picks the shard. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
-void recorder_record(struct recorder *recorder, unsigned session, enum recorder_histogram histogram,
-                     int64_t ns);
+void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns);
 /* As often as `times` says. */
-void recorder_record_times(struct recorder *recorder, unsigned session,
-                           enum recorder_histogram histogram, int64_t ns, uint64_t times);
+void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
+                           int64_t ns, uint64_t times);
 
 /* Prepares room for the progress of each session, 0 … count-1: once a recorder, before the first
  * session, also while another thread takes snapshots. False: out of memory. */
@@ -106,7 +83,45 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
 /* One counter summed over the shards. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);
 
-/* Sums all shards into *snapshot, taken_ns included. */
+/* Sums all shards into *snapshot, taken_ns included; it was made for as many operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
+
+/* One row of intervals.csv: what happened in one second (the last one is cut at the end). */
+struct interval {
+    int64_t start_ns; /* since the start of the run */
+    int64_t end_ns;
+    uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
+    uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
+                                           do not read */
+    uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
+    uint64_t counters[RECORDER_COUNTERS];
+    struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
+};
+
+/*
+ * Intervals: what happened between two snapshots. One thread. The first begins with the run and an
+ * empty state, so the counters of all add up to those of the last snapshot.
+ */
+struct intervals {
+    struct recorder *recorder; /* borrowed */
+    int64_t run_start_ns;
+    struct recorder_snapshot snapshots[2]; /* owned */
+    unsigned later;                        /* the one to be taken next */
+    struct histogram *difference;          /* owned */
+};
+
+/* False: out of memory. */
+bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
+void intervals_fini(struct intervals *intervals);
+
+/* Ends an interval now. False: no time has passed since the last one, and nothing was done. */
+bool intervals_take(struct intervals *intervals, struct interval *interval);
+
+/* The state at the end of the last interval. */
+const struct recorder_snapshot *intervals_total(const struct intervals *intervals);
+
+/* Sessions that have a connection now: connections opened and not lost or closed. */
+uint64_t intervals_sessions_alive(uint64_t opened, uint64_t closed);
 
 #endif

@@ -1,25 +1,74 @@
 /*
- * Everything that one run came to. Filled by the driver and the run command, read by the reports.
+ * Everything that one run came to. Filled by the fleet and the job, read by the reports.
  * Ledgers, counters, histograms and causes are sums, so results of several machines can be merged.
  */
 #ifndef MEASURE_RESULT_H
 #define MEASURE_RESULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "base/exit_code.h"
-#include "measure/causes.h"
-#include "measure/event_list.h"
-#include "measure/expectation.h"
-#include "measure/fairness.h"
+#include "base/process.h"
+#include "figures/bound.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"
-#include "measure/row_verification.h"
 #include "measure/sampler.h"
-#include "measure/session_summary.h"
+
+/*
+ * What happened around a run, as its user says: a node was added, a rebalance began. Read from
+ * events.csv, written into run.json, drawn as lines in charts over time.
+ */
+enum {
+    EVENT_TEXT_BYTES = 200,
+    EVENTS_MAX = 1000 /* more would be a curve, not lines in a chart */
+};
+
+struct event {
+    int64_t at_ns; /* since the start of the run, on the scale of intervals.csv; not negative. It
+                      may be later than the run's end. */
+    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes but line breaks; may be "" */
+};
+
+/* All zero: empty. */
+struct event_list {
+    struct event *entries; /* owned; by time */
+    size_t count;
+    size_t capacity;
+    unsigned bad_lines; /* lines that say no event, or one too many; they are left out */
+    char note[200];     /* the first of them and what is wrong with it; "" when there is none */
+};
+
+/* Adds an event behind those of the same time or earlier; text that is too long is cut between
+ * characters. False: out of memory, or there are EVENTS_MAX already. */
+bool event_list_add(struct event_list *list, int64_t at_ns, const char *text);
+
+void event_list_fini(struct event_list *list);
+
+/*
+ * What was expected of a run, and what became of it: bounds on its figures. Read before the run
+ * begins, judged at its end.
+ */
+enum {
+    EXPECTATIONS_MAX = 32
+};
+
+struct expectation {
+    struct bound bound;
+    struct figure_choice choice; /* columns of summary.csv */
+    double limit;                /* in the unit of these columns */
+    size_t chosen;               /* column that was known at the end; 0 when none was */
+    bool is_known;               /* false, too, before the run has ended */
+    double value;
+    bool is_met; /* never when the figure is not known */
+};
+
+struct expectations {
+    size_t count;
+    struct expectation entries[EXPECTATIONS_MAX];
+};
 
 /* Why the sessions stopped working. */
 enum stop_reason {
@@ -36,6 +85,31 @@ enum verdict {
     VERDICT_DEGRADED, /* sessions or rows short, or something was not as it should be */
     VERDICT_INVALID,  /* the client was the bottleneck or stood still: the figures are not the
                          server's */
+};
+
+/*
+ * What makes a run less than it was asked to be. Whoever notices it adds it to the list, of each
+ * kind the first; the outcome is judged from the whole list. The kinds stand in the order of their
+ * weight: the first that is there gives the exit code, all of them make the reason.
+ */
+enum problem_kind {
+    PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
+    PROBLEM_INTERRUPTED, /* a signal, when the sessions had ended already */
+    PROBLEM_EXPECTATION, /* a bound of --expect that was missed */
+    PROBLEM_FILES,       /* files of the run are short or gone */
+    PROBLEM_PAGE,        /* report.html could not be made */
+    PROBLEM_OUTPUT,      /* standard output could not be written */
+    PROBLEM_JUNIT,       /* nor the JUnit file */
+    PROBLEM_KINDS,
+};
+
+enum {
+    PROBLEM_BYTES = 900
+};
+
+struct problem {
+    enum exit_code code; /* OK: there is none */
+    char text[PROBLEM_BYTES];
 };
 
 struct result {
@@ -76,8 +150,9 @@ struct result {
 
     enum verdict verdict;
     char verdict_reason[240]; /* one line, never empty */
+    struct problem problems[PROBLEM_KINDS];
     enum exit_code exit_code;
-    char exit_reason[900];                   /* one line for stderr; empty when exit_code is 0 */
+    char exit_reason[PROBLEM_BYTES];         /* one line for stderr; empty when exit_code is 0 */
     const struct expectations *expectations; /* judged; borrowed; NULL: nothing was expected */
 };
 
@@ -111,8 +186,17 @@ struct judge_context {
     bool was_interrupted;     /* a signal came, be it after the sessions had ended */
 };
 
-/* Sets verdict, verdict_reason, exit_code and exit_reason from the rest; the rules stand in
+/* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules stand in
  * verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
+
+/* Adds a problem, unless there is one of its kind. */
+__attribute__((format(printf, 4, 5))) void result_add_problem(struct result *result,
+                                                              enum problem_kind kind,
+                                                              enum exit_code code,
+                                                              const char *format, ...);
+
+/* Sets exit_code and exit_reason from the problems. */
+void result_conclude(struct result *result);
 
 #endif

@@ -11,6 +11,11 @@
  * Intervals shorter than SAMPLER_SHORT_NS do not set a maximum, unless the whole run is shorter
  * than that. No maximum is below the mean.
  *
+ * The server's CPU time of the work is the difference of two readings, at the gate and after the
+ * last answer, each of them some milliseconds late. It has all processes that were there at the
+ * second one, and those that ended in between as far as a parent waited for them or its cgroup
+ * counts; not those that ended unseen while no parent of the tree did.
+ *
  * Memory is the server's: see enum memory_source. It is also read when the gate opens and when the
  * first session has finished, so that a run shorter than an interval still shows the sessions; such
  * a reading counts for the sample in which it falls.
@@ -18,6 +23,7 @@
 #ifndef MEASURE_SAMPLER_H
 #define MEASURE_SAMPLER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -66,20 +72,6 @@ struct sample {
     uint64_t client_memory_bytes; /* RSS of this program */
 };
 
-/* One row of intervals.csv: what happened in one second (the last one is cut at the end). */
-struct interval {
-    int64_t start_ns; /* since the start of the run */
-    int64_t end_ns;
-    uint64_t sessions_alive;            /* connected at end_ns */
-    uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
-    uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
-                                           do not read */
-    uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
-    uint64_t counters[RECORDER_COUNTERS];
-    int64_t append_p50_ns, append_p99_ns, append_max_ns;
-    int64_t count_p50_ns, count_p99_ns, count_max_ns;
-};
-
 /* What the run so far looks like, for the progress line; made with every interval. */
 struct sampler_progress {
     const struct interval *interval;
@@ -103,6 +95,7 @@ struct sampler_config {
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
     struct sampler_sink sink;
+    const char *stat_path; /* NULL = /proc/stat */
 };
 
 /* Highest figures and what they rest on. */
@@ -118,6 +111,8 @@ struct resource_summary {
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
+    double server_cpu_s;  /* user + system of the server, from the gate to the last answer; negative
+                             = not known */
     int64_t suspended_ns; /* in which this program stood still: stopped, frozen, or its machine
                              asleep or paused */
     enum memory_source memory_source;
@@ -128,6 +123,7 @@ struct resource_summary {
     unsigned cpus;
 };
 
+struct level;
 struct sampler;
 
 /* Finds the server, takes the first readings and starts the thread. NULL: *error says why. */
@@ -138,7 +134,11 @@ int64_t sampler_run_start_ns(const struct sampler *sampler);
 
 /* The gate has opened: from here on the means of the summary are taken, and memory is read soon.
  * Any thread; takes NULL. */
-void sampler_mark_work(struct sampler *sampler);
+void sampler_begin_work(struct sampler *sampler);
+
+/* The last answer has come, or the work was stopped: the server's CPU time is read soon. Any
+ * thread; takes NULL. */
+void sampler_end_work(struct sampler *sampler);
 
 /* Asks for a reading of memory soon. Any thread; takes NULL. */
 void sampler_poke(struct sampler *sampler);
@@ -150,5 +150,35 @@ void sampler_stop(struct sampler *sampler, struct resource_summary *summary);
 /* "pss", "cgroup", ... for CSV and JSON; and in words for the report. */
 const char *memory_source_name(enum memory_source source);
 const char *memory_source_text(enum memory_source source);
+
+/*
+ * CPU and memory of one hold of a search: the samples that fall into it as a whole. The sampler's
+ * thread adds samples, the main thread begins and ends holds.
+ */
+
+struct hold_samples {
+    pthread_mutex_t lock;
+    bool is_holding;
+    bool has_one;
+    int64_t start_ns; /* since the start of the search, as in struct sample */
+    struct hold_share {
+        double percent_ns;
+        int64_t known_ns;
+    } shares[3];                 /* of the CPUs, added up over time: host, server, client */
+    int64_t server_memory_bytes; /* highest; -1 = unknown */
+    int64_t client_memory_bytes;
+};
+
+void hold_samples_init(struct hold_samples *samples);
+void hold_samples_fini(struct hold_samples *samples);
+
+void hold_samples_begin(struct hold_samples *samples, int64_t start_ns);
+void hold_samples_add(struct hold_samples *samples, const struct sample *sample);
+
+/* True when a sample has told something of this hold. */
+bool hold_samples_has_one(struct hold_samples *samples);
+
+/* Puts the figures into *level; what no sample told is unknown there: -1. */
+void hold_samples_end(struct hold_samples *samples, struct level *level);
 
 #endif

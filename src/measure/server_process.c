@@ -1,5 +1,6 @@
 #include "measure/server_process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +8,238 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "measure/proc_file.h"
-#include "measure/process_memory.h"
-#include "measure/process_table.h"
-#include "measure/process_walk.h"
-#include "measure/server_cgroup.h"
-#include "measure/server_find.h"
+#include "measure/cgroup.h"
+#include "measure/process_tree.h"
+#include "measure/procfs.h"
+
+enum {
+    HOLDERS_MAX = 64,
+    DEPTH_MAX = 64,
+    INIT_PID = 1
+};
+
+struct search {
+    int proc;
+    char place[128]; /* "TCP port 5432", "socket /run/x" */
+    struct procfs_inodes sockets;
+    struct procfs_process holders[HOLDERS_MAX];
+    size_t holder_count;
+    unsigned denied; /* processes whose descriptors may not be seen */
+    bool has_table;  /* sockets could be listed */
+};
+
+/* Programs that only pass connections on: measuring them as the database would be wrong. */
+static const char *const forwarders[] = {
+    "docker-proxy", "rootlesskit", "rootlessport", "slirp4netns", "pasta", "passt", "conmon"};
+
+static bool is_forwarder(const char *name)
+{
+    const size_t length = strcspn(name, "."); /* pasta.avx2 is pasta for newer processors */
+    for (size_t i = 0; i < sizeof(forwarders) / sizeof(forwarders[0]); i++) {
+        if (strncmp(name, forwarders[i], length) == 0 && forwarders[i][length] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_unix_inodes(struct search *search, const char *path, uint16_t port)
+{
+    struct buffer text;
+    buffer_init(&text);
+    if (procfs_load(search->proc, "net/unix", &text)) {
+        search->has_table = true;
+        procfs_parse_unix_listeners(buffer_text(&text), text.length, path, port, &search->sockets);
+    }
+    buffer_fini(&text);
+}
+
+static bool is_wanted_socket(const struct search *search, const char *link)
+{
+    static const char prefix[] = "socket:[";
+    if (strncmp(link, prefix, sizeof(prefix) - 1) != 0) {
+        return false;
+    }
+    char *end;
+    const uint64_t inode = strtoull(link + sizeof(prefix) - 1, &end, 10);
+    if (*end != ']') {
+        return false;
+    }
+    for (size_t i = 0; i < search->sockets.count; i++) {
+        if (search->sockets.inodes[i] == inode) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool holds_socket(struct search *search, pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%d/fd", (int)pid);
+    DIR *files = procfs_open_folder(search->proc, path);
+    if (files == NULL) {
+        search->denied += errno == EACCES || errno == EPERM;
+        return false;
+    }
+    bool is_holder = false;
+    const struct dirent *entry;
+    while (!is_holder && (entry = readdir(files)) != NULL) {
+        char link[64];
+        const ssize_t length = readlinkat(dirfd(files), entry->d_name, link, sizeof(link) - 1);
+        if (length > 0) {
+            link[length] = '\0';
+            is_holder = is_wanted_socket(search, link);
+        }
+    }
+    closedir(files);
+    return is_holder;
+}
+
+static bool find_holders(struct search *search)
+{
+    DIR *processes = procfs_open_folder(search->proc, ".");
+    if (processes == NULL) {
+        return false;
+    }
+    const pid_t self = getpid();
+    const struct dirent *entry;
+    while ((entry = readdir(processes)) != NULL && search->holder_count < HOLDERS_MAX) {
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid <= 0 || pid == self || !holds_socket(search, pid)) {
+            continue;
+        }
+        struct procfs_process *holder = &search->holders[search->holder_count];
+        if (procfs_read_process(search->proc, pid, holder)) {
+            search->holder_count++;
+        }
+    }
+    closedir(processes);
+    return true;
+}
+
+static bool is_ancestor(const struct search *search, pid_t ancestor, pid_t pid)
+{
+    struct procfs_process process = {.parent = pid};
+    for (unsigned depth = 0; depth < DEPTH_MAX && process.parent > 0; depth++) {
+        if (process.parent == ancestor) {
+            return true;
+        }
+        if (!procfs_read_process(search->proc, process.parent, &process)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Init holds the sockets that it opened for its services, and is everybody's ancestor. */
+static bool is_candidate(const struct search *search, const struct procfs_process *holder)
+{
+    return holder->pid != INIT_PID || search->holder_count == 1;
+}
+
+/* The holder with the most descendants among the holders; the oldest of equals. */
+static const struct procfs_process *pick(const struct search *search, size_t *others)
+{
+    const struct procfs_process *best = NULL;
+    size_t best_descendants = 0;
+    size_t candidates = 0;
+    for (size_t i = 0; i < search->holder_count; i++) {
+        const struct procfs_process *holder = &search->holders[i];
+        if (!is_candidate(search, holder)) {
+            continue;
+        }
+        candidates++;
+        size_t descendants = 0;
+        for (size_t k = 0; k < search->holder_count; k++) {
+            descendants += k != i && is_ancestor(search, holder->pid, search->holders[k].pid);
+        }
+        if (best == NULL || descendants > best_descendants ||
+            (descendants == best_descendants && holder->start_ticks < best->start_ticks)) {
+            best = holder;
+            best_descendants = descendants;
+        }
+    }
+    *others = best == NULL ? 0 : candidates - 1 - best_descendants;
+    return best;
+}
+
+static void explain_no_holder(const struct search *search, char *note, size_t note_bytes)
+{
+    if (search->denied > 0) {
+        snprintf(note, note_bytes,
+                 "the process behind %s belongs to another user and cannot be seen: run as "
+                 "root, or give --server-pid or --server-cgroup",
+                 search->place);
+    } else {
+        snprintf(note, note_bytes,
+                 "no process that this program can see holds %s (another container?): give "
+                 "--container, --server-pid or --server-cgroup",
+                 search->place);
+    }
+}
+
+static bool search_holder(struct search *search, struct procfs_process *found, char *note,
+                          size_t note_bytes)
+{
+    if (!search->has_table) {
+        snprintf(note, note_bytes, "/proc cannot be read here: the process behind %s is not known",
+                 search->place);
+        return false;
+    }
+    if (search->sockets.count == 0) {
+        snprintf(note, note_bytes,
+                 "nothing on this machine listens on %s (a container?): give --container, "
+                 "--server-pid or --server-cgroup",
+                 search->place);
+        return false;
+    }
+    size_t others = 0;
+    const struct procfs_process *best = find_holders(search) ? pick(search, &others) : NULL;
+    if (best == NULL) {
+        explain_no_holder(search, note, note_bytes);
+        return false;
+    }
+    if (is_forwarder(best->name)) {
+        snprintf(note, note_bytes,
+                 "the port belongs to %s: the database runs in a container; use --container NAME, "
+                 "--server-cgroup or --server-pid",
+                 best->name);
+        return false;
+    }
+    if (best->pid == INIT_PID && strcmp(best->name, "systemd") == 0) {
+        snprintf(note, note_bytes,
+                 "the port belongs to systemd, which starts the server on demand: give "
+                 "--server-pid or --server-cgroup");
+        return false;
+    }
+    if (others > 0) {
+        snprintf(note, note_bytes,
+                 "%s is held by %zu more processes that do not descend from process %d and are not "
+                 "measured; --server-cgroup would",
+                 search->place, others, (int)best->pid);
+    }
+    *found = *best;
+    return true;
+}
+
+bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
+                 char *note, size_t note_bytes)
+{
+    note[0] = '\0';
+    struct search search = {.proc = proc};
+    if (path != NULL) {
+        snprintf(search.place, sizeof search.place, "socket %s", path);
+        find_unix_inodes(&search, path, port);
+    } else {
+        snprintf(search.place, sizeof search.place, "TCP port %u", (unsigned)port);
+    }
+    if (search.sockets.count == 0) {
+        /* a path can be written in several ways; servers mostly listen on TCP as well */
+        search.has_table |= procfs_read_listeners(proc, port, &search.sockets);
+    }
+    return search_holder(&search, found, note, note_bytes);
+}
 
 struct server_process {
     struct server_selector selector;
@@ -44,7 +271,7 @@ static void attach(struct server_process *server, const struct procfs_process *r
 static void find_by_pid(struct server_process *server)
 {
     struct procfs_process root;
-    if (proc_file_process(server->proc, server->selector.pid, &root)) {
+    if (procfs_read_process(server->proc, server->selector.pid, &root)) {
         attach(server, &root);
         return;
     }
@@ -65,7 +292,7 @@ static void find_by_socket(struct server_process *server)
 
 static void find_by_cgroup(struct server_process *server)
 {
-    server->cgroup = server_cgroup_open(server->selector.cgroup);
+    server->cgroup = cgroup_open(server->selector.cgroup);
     if (server->cgroup < 0) {
         snprintf(server->note, sizeof(server->note),
                  "the cgroup folder cannot be opened (%s): check --server-cgroup, or give "
@@ -73,7 +300,7 @@ static void find_by_cgroup(struct server_process *server)
                  strerror(errno));
         return;
     }
-    if (server_cgroup_memory(server->cgroup) < 0) {
+    if (cgroup_memory(server->cgroup) < 0) {
         snprintf(server->note, sizeof(server->note),
                  "the cgroup folder has no memory.stat that can be read: give the folder of the "
                  "memory controller to --server-cgroup, or --server-pid");
@@ -119,7 +346,7 @@ struct server_process *server_process_create(const struct server_selector *selec
     server->source = MEMORY_UNKNOWN;
     const int64_t tick_ns = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
     process_table_init(&server->table, tick_ns);
-    server->proc = proc_file_open_root();
+    server->proc = procfs_open();
     if (server->proc < 0 || !process_walk_init(&server->walk, server->proc, tick_ns)) {
         snprintf(server->note, sizeof(server->note), "/proc cannot be read: %s", strerror(errno));
         return server;
@@ -145,12 +372,6 @@ void server_process_destroy(struct server_process *server)
     free(server);
 }
 
-static void detach(struct server_process *server)
-{
-    server->is_attached = false;
-    process_table_forget(&server->table);
-}
-
 /* A tree is the server as long as its root runs. False: nothing is known this time. */
 static bool update_tree(struct server_process *server)
 {
@@ -159,7 +380,8 @@ static bool update_tree(struct server_process *server)
     }
     if (!process_table_mark_tree(&server->table, server->root, server->root_start,
                                  server->walk.seen, server->walk.count)) {
-        detach(server);
+        server->is_attached = false;
+        process_table_forget(&server->table);
         return false;
     }
     process_walk_refine(&server->walk);
@@ -177,7 +399,7 @@ static void name_cgroup(struct server_process *server)
         }
     }
     struct procfs_process process;
-    if (oldest != NULL && proc_file_process(server->proc, oldest->pid, &process)) {
+    if (oldest != NULL && procfs_read_process(server->proc, oldest->pid, &process)) {
         server->root = process.pid;
         memcpy(server->name, process.name, sizeof(server->name));
     }
@@ -185,7 +407,7 @@ static void name_cgroup(struct server_process *server)
 
 static bool update_cgroup(struct server_process *server)
 {
-    if (!server_cgroup_walk(server->cgroup, &server->walk)) {
+    if (!process_walk_cgroup(&server->walk, server->cgroup)) {
         return false;
     }
     process_walk_refine(&server->walk);
@@ -200,14 +422,14 @@ static bool update_cgroup(struct server_process *server)
 
 static void read_cgroup(struct server_process *server, struct server_reading *reading)
 {
-    const int64_t memory_bytes = server_cgroup_memory(server->cgroup);
+    const int64_t memory_bytes = cgroup_memory(server->cgroup);
     if (memory_bytes < 0) {
         return;
     }
     server->source = MEMORY_CGROUP;
     reading->memory_bytes = memory_bytes;
     const bool is_walked = update_cgroup(server);
-    const int64_t cpu_ns = server_cgroup_cpu_ns(server->cgroup);
+    const int64_t cpu_ns = cgroup_cpu_ns(server->cgroup);
     if (cpu_ns >= 0) {
         reading->cpu_ns = cpu_ns;
     } else if (is_walked) {
@@ -265,7 +487,7 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
         .memory_bytes = -1,
     };
     if (server->selector.is_embedded) {
-        const size_t bytes = server->proc < 0 ? 0 : proc_file_own_rss_bytes(server->proc);
+        const size_t bytes = server->proc < 0 ? 0 : procfs_own_rss_bytes(server->proc);
         reading->memory_bytes = bytes > 0 ? (int64_t)bytes : -1;
         return;
     }
@@ -290,13 +512,14 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
     }
 }
 
-void server_process_describe(const struct server_process *server,
-                             struct server_description *description)
+void server_process_describe(const struct server_process *server, struct resource_summary *summary)
 {
-    *description = (struct server_description){.source = server->source, .pid = server->root};
-    memcpy(description->name, server->name, sizeof(description->name));
-    char *const note = description->note;
-    const size_t size = sizeof(description->note);
+    char *const note = summary->server_note;
+    const size_t size = sizeof summary->server_note;
+    summary->memory_source = server->source;
+    summary->server_pid = server->root;
+    memcpy(summary->server_name, server->name, sizeof summary->server_name);
+    note[0] = '\0';
     if (server->was_attached && !server->is_attached) {
         snprintf(note, size, "the server's process ended during the run");
     } else if (server->restarts > 0) {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "measure/procfs.h"
 #include "measure/sampler.h"
 
 struct server_reading {
@@ -23,13 +24,6 @@ struct server_reading {
     int64_t memory_bytes; /* negative = unknown */
     unsigned processes;
     unsigned threads;
-};
-
-struct server_description {
-    enum memory_source source;
-    pid_t pid; /* root of the tree; 0 = unknown */
-    char name[32];
-    char note[200]; /* why it was not found, or how figures are limited; may be empty */
 };
 
 struct server_process;
@@ -44,8 +38,15 @@ void server_process_destroy(struct server_process *server);
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
-/* What is known now; the source is that of the last reading that had a figure. */
-void server_process_describe(const struct server_process *server,
-                             struct server_description *description);
+/* What is known now, into the summary: the server's pid and name, a note on why it was not found or
+ * how its figures are limited, and the source of the last reading that had a figure. */
+void server_process_describe(const struct server_process *server, struct resource_summary *summary);
+
+/* Finds the process that holds the socket which listens on `port` in this program's network
+ * namespace, or, with a path, on that Unix socket (a folder: on the port's socket within it). Of
+ * several holders it is the one from which the others descend. False: `note` says why, and what to
+ * do. On success too `note` may hold a caution; otherwise it is empty. */
+bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
+                 char *note, size_t note_bytes);
 
 #endif

@@ -14,14 +14,15 @@
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
- * rate asked for was not reached, somebody else wrote to the table, or other programs had most of
- * this machine's busy CPUs.
+ * rate asked for was not reached, another writer was active in the table, or other programs had
+ * most of this machine's busy CPUs.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "measure/levels.h"
 #include "measure/result.h"
 
 #define BUSY_PERCENT 90.0
@@ -31,34 +32,22 @@
 
 const char *stop_reason_name(enum stop_reason reason)
 {
-    switch (reason) {
-    case STOP_COMPLETED:
-        return "completed";
-    case STOP_DURATION:
-        return "duration";
-    case STOP_INTERRUPTED:
-        return "interrupted";
-    case STOP_DROP:
-        return "drop";
-    case STOP_NO_SESSION:
-        return "no_session";
-    case STOP_TOO_FEW:
-        return "too_few_sessions";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
+        [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
+        [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
+    };
+    return names[reason];
 }
 
 const char *verdict_name(enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_VALID:
-        return "VALID";
-    case VERDICT_DEGRADED:
-        return "DEGRADED";
-    case VERDICT_INVALID:
-        return "INVALID";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [VERDICT_VALID] = "VALID",
+        [VERDICT_DEGRADED] = "DEGRADED",
+        [VERDICT_INVALID] = "INVALID",
+    };
+    return names[verdict];
 }
 
 __attribute__((format(printf, 3, 4))) static bool
@@ -178,7 +167,7 @@ static bool is_short(struct result *result)
     if (counters[RECORDER_RECONNECTS] > 0) {
         return set_verdict(
             result, VERDICT_DEGRADED,
-            "%s connections were lost and had again; %s of %s rows were acknowledged",
+            "%s connections were lost and re-established; %s of %s rows were acknowledged",
             UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
             UNITS_COUNT(r->planned));
     }
@@ -252,18 +241,19 @@ static const char *describe_shrunk(const struct result *result, char text[SHRUNK
     if (lost > 0) {
         snprintf(text, SHRUNK_TEXT_BYTES,
                  "at least %s acknowledged rows are lost, and the table has fewer rows than before "
-                 "the run: somebody deleted",
+                 "the run: another client deleted rows",
                  UNITS_COUNT(lost));
     } else {
         snprintf(text, SHRUNK_TEXT_BYTES,
-                 "the table has fewer rows than before the run: somebody deleted, and this run's "
+                 "the table has fewer rows than before the run: another client deleted rows, and "
+                 "this run's "
                  "rows cannot be verified");
     }
     return text;
 }
 
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
-                                   "should: somebody else deleted";
+                                   "should: another client deleted rows";
 
 static bool are_rows_doubtful(struct result *result)
 {
@@ -305,24 +295,43 @@ static bool is_doubtful(struct result *result)
     }
     if (result_surplus(result) > 0) {
         return set_verdict(result, VERDICT_DEGRADED,
-                           "%s rows more than this run can have written: somebody else "
-                           "wrote too",
+                           "%s rows more than this run can have written: another writer "
+                           "was active",
                            UNITS_COUNT(result_surplus(result)));
     }
     if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
         return set_verdict(
             result, VERDICT_DEGRADED,
-            "counts did not show acknowledged rows: %s were behind, %s went backwards",
+            "reads did not show acknowledged rows: %s were behind, %s went backwards",
             UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
             UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
     }
-    if (counters[RECORDER_COUNTS_FAILED] > 0) {
+    if (counters[RECORDER_READS_FAILED] > 0) {
         return set_verdict(result, VERDICT_DEGRADED, "%s reads failed",
-                           UNITS_COUNT(counters[RECORDER_COUNTS_FAILED]));
+                           UNITS_COUNT(counters[RECORDER_READS_FAILED]));
     }
     return result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT &&
            set_verdict(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
                        result->rate_achieved_percent);
+}
+
+static void add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
+                        const char *format, va_list arguments)
+{
+    struct problem *problem = &result->problems[kind];
+    if (problem->code == EXIT_CODE_OK) {
+        vsnprintf(problem->text, sizeof problem->text, format, arguments);
+        problem->code = code;
+    }
+}
+
+void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
+                        const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_problem(result, kind, code, format, arguments);
+    va_end(arguments);
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -330,9 +339,33 @@ set_exit(struct result *result, enum exit_code code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(result->exit_reason, sizeof result->exit_reason, format, arguments);
+    add_problem(result, PROBLEM_RUN, code, format, arguments);
     va_end(arguments);
-    result->exit_code = code;
+}
+
+/* The first problem says what the run itself came to, where that is not said by its kind. */
+void result_conclude(struct result *result)
+{
+    char *line = result->exit_reason;
+    const size_t bytes = sizeof result->exit_reason;
+    size_t used = 0;
+    line[0] = '\0';
+    result->exit_code = EXIT_CODE_OK;
+    for (size_t kind = 0; kind < PROBLEM_KINDS && used < bytes; kind++) {
+        const struct problem *problem = &result->problems[kind];
+        if (problem->code == EXIT_CODE_OK) {
+            continue;
+        }
+        const bool is_first = result->exit_code == EXIT_CODE_OK;
+        const char *before = !is_first               ? "; also "
+                             : kind >= PROBLEM_FILES ? "all rows were acknowledged, but "
+                                                     : "";
+        used += (size_t)snprintf(line + used, bytes - used, "%s%s", before, problem->text);
+        result->exit_code = is_first ? problem->code : result->exit_code;
+    }
+    if (used >= bytes) {
+        memcpy(line + bytes - sizeof "...", "...", sizeof "...");
+    }
 }
 
 /* The first cause of a phase that left no point in going on; NULL when there is none. */
@@ -490,8 +523,8 @@ static void judge_too_few(struct result *result)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    set_exit(result, code, "%s%s of %s sessions %s up, --min-sessions asks for %s%s%.150s",
-             has_worked ? "stopped: only " : "not begun: only ", UNITS_COUNT(result->sessions_up),
+    set_exit(result, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
+             has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
              UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
              UNITS_COUNT(result->least_sessions), why[0] == '\0' ? "" : ": ", why);
 }
@@ -500,7 +533,7 @@ static void judge_too_few(struct result *result)
 static void judge_rest(struct result *result, bool was_interrupted)
 {
     const struct verification *v = &result->verification;
-    const uint64_t failed = result->totals.counters[RECORDER_COUNTS_FAILED];
+    const uint64_t failed = result->totals.counters[RECORDER_READS_FAILED];
     if (v->state == VERIFICATION_FAILED && was_interrupted) {
         set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
     } else if (result->row_verification.state == VERIFICATION_FAILED && was_interrupted) {
@@ -555,8 +588,7 @@ static void judge_exit(struct result *result, bool was_interrupted)
 
 void result_judge(struct result *result, const struct judge_context *context)
 {
-    result->exit_code = EXIT_CODE_OK;
-    result->exit_reason[0] = '\0';
+    memset(result->problems, 0, sizeof result->problems);
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
@@ -570,7 +602,7 @@ void result_judge(struct result *result, const struct judge_context *context)
         set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
     } else if (result->stop_reason == STOP_TOO_FEW) {
         set_verdict(result, VERDICT_DEGRADED,
-                    "only %s of %s sessions were up, and --min-sessions asks for %s",
+                    "only %s of %s sessions were up, and --min-sessions requires %s",
                     UNITS_COUNT(result->sessions_up), UNITS_COUNT(result->sessions.requested),
                     UNITS_COUNT(result->least_sessions));
     } else if (is_unknown(result)) {
@@ -589,4 +621,102 @@ void result_judge(struct result *result, const struct judge_context *context)
                         : "every session finished, every row was acknowledged");
     }
     judge_exit(result, context->was_interrupted);
+    result_conclude(result);
+}
+
+__attribute__((format(printf, 4, 5))) static void
+end_with(struct result *result, enum verdict verdict, enum exit_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
+    va_end(arguments);
+    result->verdict = verdict;
+    set_exit(result, code, "%s", result->verdict_reason);
+}
+
+/* Whose limit kept even the first level from being held. */
+static bool is_client_side(const struct search *search, const struct result *result)
+{
+    const struct level *level = &search->levels[search->failure];
+    return result->findings.count > 0 ? result->findings.entries[0].side == LIMIT_CLIENT
+                                      : level->reason == LEVEL_NO_THREAD;
+}
+
+static void judge_nothing_held(const struct search *search, struct result *result)
+{
+    if (search->failed == 0) {
+        const bool is_memory = search->end == SEARCH_MEMORY;
+        end_with(result, VERDICT_DEGRADED, is_memory ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
+                 "no level was held before the search ended: %s", search_end_name(search->end));
+        return;
+    }
+    const struct cause *cause = level_main_cause(&search->levels[search->failure]);
+    const struct finding *limit = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
+    char why[240] = "no session could append";
+    if (limit != NULL) {
+        snprintf(why, sizeof why, "%s (%s): %.160s", limit->name, limit_side_name(limit->side),
+                 limit->evidence);
+    } else if (cause != NULL) {
+        snprintf(why, sizeof why, "%.239s", cause->error.text);
+    }
+    end_with(result, VERDICT_DEGRADED,
+             is_client_side(search, result) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+             "not even %s %s held: %.180s", UNITS_COUNT(search->failed),
+             search->failed == 1 ? "session was" : "sessions were", why);
+}
+
+static void judge_held(const struct search *search, struct result *result)
+{
+    const struct verification *v = &result->verification;
+    if (v->state == VERIFICATION_FAILED) {
+        end_with(result, VERDICT_DEGRADED,
+                 search->end == SEARCH_GONE ? EXIT_CODE_SERVER : EXIT_CODE_SHORT,
+                 "the rows were not counted after the search: %.150s", v->reason);
+    } else if (v->is_shrunk) {
+        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+                 "the table has fewer rows than before the search: another client deleted rows");
+    } else if (search->end == SEARCH_GONE || search->end == SEARCH_STUCK) {
+        const bool is_gone = search->end == SEARCH_GONE;
+        end_with(result, VERDICT_DEGRADED, is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT,
+                 "%s sessions were held, then %s", UNITS_COUNT(search->held),
+                 is_gone ? "the server was gone" : "some did not leave");
+    } else if (search->end == SEARCH_FOUND) {
+        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
+                 "%s sessions were held, %s were tried and were not", UNITS_COUNT(search->held),
+                 UNITS_COUNT(search->failed));
+    } else if (search->failed > 0) {
+        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
+                 "%s sessions were held and %s were not; between them nothing is known",
+                 UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
+    } else {
+        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
+                 "%s sessions were held, and no level failed: there may be more",
+                 UNITS_COUNT(search->held));
+    }
+}
+
+void search_judge(const struct search *search, struct result *result, bool was_interrupted)
+{
+    const struct verification *v = &result->verification;
+    char lost[RESULT_LOST_BYTES];
+    char still[RESULT_STILL_BYTES];
+    memset(result->problems, 0, sizeof result->problems);
+    if (!session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows)) {
+        end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERNAL,
+                 "a ledger does not balance: a defect of append");
+    } else if (search->end == SEARCH_INTERRUPTED || was_interrupted) {
+        end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED,
+                 "interrupted: at least %s sessions were held", UNITS_COUNT(search->held));
+    } else if (v->lost_at_most > 0 && !v->is_shrunk) {
+        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
+                 result_describe_lost(result, lost));
+    } else if (result_has_stood_still(result, still)) {
+        end_with(result, VERDICT_INVALID, EXIT_CODE_INVALID, "%s", still);
+    } else if (search->held == 0) {
+        judge_nothing_held(search, result);
+    } else {
+        judge_held(search, result);
+    }
+    result_conclude(result);
 }

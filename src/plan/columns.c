@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/number_text.h"
+#include "base/text.h"
 
 static struct text_value trimmed(const char *text, size_t length)
 {
@@ -107,8 +107,8 @@ bool column_item_range(const struct column_item *item, int64_t *from, int64_t *t
     const char *const text = item->values.bytes;
     const size_t length = item->values.length;
     const char *const dots = memmem(text, length, "..", 2);
-    return dots != NULL && number_text_parse(text, (size_t)(dots - text), from) &&
-           number_text_parse(dots + 2, length - (size_t)(dots + 2 - text), to);
+    return dots != NULL && text_parse_integer(text, (size_t)(dots - text), from) &&
+           text_parse_integer(dots + 2, length - (size_t)(dots + 2 - text), to);
 }
 
 bool column_word_next(struct text_value *values, struct text_value *word)

@@ -10,62 +10,99 @@
 
 #include "adapters/registry.h"
 #include "base/buffer.h"
-#include "base/folder.h"
+#include "base/file.h"
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "plan/options.h"
 #include "plan/target.h"
 
 enum {
-    SCHEMA_FILE_BYTES_MAX = 1 << 20
+    SCHEMA_FILE_BYTES_MAX = 1 << 20,
+    SEARCH_FIRST_SESSIONS = 10
 };
 
+/* Every hold has a sample of its own when there are two in its time. */
+#define SEARCH_SAMPLE_NS MONO_NS_PER_S
+#define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
+
 /* A share is rounded up: 99 % of 50 sessions are 50. */
-static unsigned least_sessions(const struct config *config)
+static void choose_least_sessions(struct plan *plan)
 {
-    const uint64_t all = config->sessions + config->idle_sessions;
-    const uint64_t share = (all * config->min_percent + 99) / 100;
-    const uint64_t least = config->min_sessions > share ? config->min_sessions : share;
-    return least > 0 ? (unsigned)least : 1;
+    const uint64_t all = plan_sessions_all(plan);
+    const uint64_t share = (all * plan->min_percent + 99) / 100;
+    plan->has_min_sessions = plan->min_sessions > 0 || plan->min_percent > 0;
+    plan->min_sessions = share > plan->min_sessions ? (unsigned)share : plan->min_sessions;
+    plan->min_sessions = plan->min_sessions > 0 ? plan->min_sessions : 1;
 }
 
-static enum exit_code check_counts(const struct config *config, struct error *error)
+static enum exit_code check_counts(const struct plan *plan, struct error *error)
 {
-    if ((config->duration_ns == 0 || config->records > 0) && config->records < config->sessions) {
+    const uint64_t all = plan_sessions_all(plan);
+    const bool needs_rows = plan->duration_ns == 0 && plan->command != COMMAND_CHECK;
+    if ((needs_rows || plan->records > 0) && plan->records < plan->sessions) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "%" PRIu64 " records are fewer than %" PRIu64
-                  " sessions: every session appends at least one row",
-                  config->records, config->sessions);
+                  "%" PRIu64 " records are fewer than %u sessions: every session appends at least "
+                  "one row",
+                  plan->records, plan->sessions);
+    } else if (plan->min_sessions > all) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--min-sessions %u is more than the %" PRIu64 " sessions of this run",
+                  plan->min_sessions, all);
+    } else if (all > PLAN_SESSIONS_MAX) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%" PRIu64 " sessions in all are more than %d", all,
+                  PLAN_SESSIONS_MAX);
+    } else {
+        return EXIT_CODE_OK;
+    }
+    return EXIT_CODE_USAGE;
+}
+
+/* What the plan of a search takes from other options. */
+static enum exit_code complete_search(struct plan *plan, struct error *error)
+{
+    if (plan->max_sessions > 0 && plan->first_sessions > plan->max_sessions) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--first %u is more than --max-sessions %u",
+                  plan->first_sessions, plan->max_sessions);
         return EXIT_CODE_USAGE;
     }
-    if (least_sessions(config) > config->sessions + config->idle_sessions) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--min-sessions %" PRIu64 " is more than the %" PRIu64 " sessions of this run",
-                  config->min_sessions, config->sessions + config->idle_sessions);
+    if (plan->hold_ns > plan->max_time_ns) {
+        char hold[UNITS_TEXT_BYTES];
+        error_set(error, ERROR_USAGE, 0, NULL, "--hold (%s) is longer than --max-time (%s)",
+                  units_format_ns(plan->hold_ns, hold), UNITS_NS(plan->max_time_ns));
         return EXIT_CODE_USAGE;
     }
-    if (config->sessions + config->idle_sessions > PLAN_SESSIONS_MAX) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%" PRIu64 " sessions in all are more than %d",
-                  config->sessions + config->idle_sessions, PLAN_SESSIONS_MAX);
-        return EXIT_CODE_USAGE;
+    plan->sessions = plan->max_sessions > 0 ? plan->max_sessions : PLAN_SESSIONS_MAX;
+    if (plan->first_sessions == 0) {
+        plan->first_sessions =
+            plan->sessions < SEARCH_FIRST_SESSIONS ? plan->sessions : SEARCH_FIRST_SESSIONS;
+    }
+    plan->duration_ns = plan->max_time_ns;
+    plan->is_unchecked = true; /* to run into limits is what a search is for */
+    if (plan->sample_interval_ns == 0) {
+        const int64_t half_ns = plan->hold_ns / 2;
+        plan->sample_interval_ns = half_ns < SEARCH_SAMPLE_NS ? half_ns : SEARCH_SAMPLE_NS;
+        if (plan->sample_interval_ns < SEARCH_SAMPLE_LEAST_NS) {
+            plan->sample_interval_ns = SEARCH_SAMPLE_LEAST_NS;
+        }
     }
     return EXIT_CODE_OK;
 }
 
 /* What says which the server is. */
-static enum exit_code check_server(const struct config *config, struct error *error)
+static enum exit_code check_server(const struct plan *plan, struct error *error)
 {
-    const char *cgroup = config->server_cgroup;
+    const char *cgroup = plan->server_cgroup;
     char path[PLAN_PATH_BYTES];
-    if (config->container != NULL && (config->server_pid != 0 || cgroup != NULL)) {
+    if (plan->container != NULL && (plan->server_pid != 0 || cgroup != NULL)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--container says which process and cgroup the server has: leave out %s",
                   cgroup != NULL ? "--server-cgroup" : "--server-pid");
         return EXIT_CODE_USAGE;
     }
-    if (config->server_pid != 0 && kill(config->server_pid, 0) != 0 && errno == ESRCH) {
+    if (plan->server_pid != 0 && kill(plan->server_pid, 0) != 0 && errno == ESRCH) {
         error_set(error, ERROR_USAGE, 0, NULL, "--server-pid %d: there is no such process",
-                  (int)config->server_pid);
+                  (int)plan->server_pid);
         return EXIT_CODE_USAGE;
     }
     if (cgroup != NULL) {
@@ -81,88 +118,56 @@ static enum exit_code check_server(const struct config *config, struct error *er
 
 /* An option that the adapter has no use for is refused: silence would let the user think that it
  * did something. */
-static enum exit_code check_options(const struct plan *plan, const struct config *config,
-                                    struct error *error)
+static enum exit_code check_options(struct plan *plan, struct error *error)
 {
-    const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
-    const struct {
-        const char *option;
-        bool is_given;
-    } server_options[] = {
-        {"--host", config->host != NULL},
-        {"--port", config->port != 0},
-        {"--user", config->user != NULL},
-        {"--database", config->database != NULL},
-        {"--schema", config->schema != NULL},
-        {"--server-pid", config->server_pid != 0},
-        {"--server-cgroup", config->server_cgroup != NULL},
-        {"--container", config->container != NULL},
-    };
-    for (size_t i = 0; i < sizeof server_options / sizeof server_options[0]; i++) {
-        if (is_embedded && server_options[i].is_given) {
-            error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s does not apply to %s, which runs inside this program%s",
-                      server_options[i].option, plan->adapter->name,
-                      config->target == NULL ? ": name a server with TARGET or --port" : "");
-            return EXIT_CODE_USAGE;
-        }
-    }
-    if (config->read_mode == READ_QUERY && plan->adapter->query == NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s runs no query: use --read count or --read none",
-                  plan->adapter->name);
-        return EXIT_CODE_USAGE;
-    }
-    if (config->verify_mode == VERIFY_ROWS && plan->adapter->read_numbers == NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s has no rows to read back: --verify rows does not apply", plan->adapter->name);
-        return EXIT_CODE_USAGE;
-    }
-    if (check_server(config, error) != EXIT_CODE_OK) {
-        return EXIT_CODE_USAGE;
-    }
+    const struct adapter *adapter = plan->adapter;
+    const struct option_entry *of_server = option_of_server(plan);
     const size_t least_stack = (size_t)PTHREAD_STACK_MIN;
-    if (config->stack_bytes != 0 && config->stack_bytes < least_stack) {
+    if (of_server != NULL && (adapter->flags & ADAPTER_EMBEDDED) != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--%s does not apply to %s, which runs inside this program%s", of_server->name,
+                  adapter->name,
+                  plan->target_given == NULL ? ": name a server with TARGET or --port" : "");
+    } else if (plan->verify_mode == VERIFY_ROWS && (adapter->flags & ADAPTER_DISCARDS) != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s has no rows to read back: --verify rows does not apply", adapter->name);
+    } else if (plan->target.client_lib != NULL && (adapter->flags & ADAPTER_LOADS) == 0) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "--client-lib is for adapters that load their client library at run time: %s does not",
+            adapter->name);
+    } else if (plan->stack_bytes != 0 && plan->stack_bytes < least_stack) {
         error_set(error, ERROR_USAGE, 0, NULL, "--stack-size must be at least %zu bytes",
                   least_stack);
-        return EXIT_CODE_USAGE;
+    } else {
+        return check_server(plan, error);
     }
-    return EXIT_CODE_OK;
-}
-
-static enum exit_code check_client_lib(const struct plan *plan, const struct config *config,
-                                       struct error *error)
-{
-    if (config->client_lib == NULL || plan->adapter->load != NULL) {
-        return EXIT_CODE_OK;
-    }
-    error_set(
-        error, ERROR_USAGE, 0, NULL,
-        "--client-lib is for adapters that load their client library at run time: %s does not",
-        plan->adapter->name);
     return EXIT_CODE_USAGE;
 }
 
-static enum exit_code choose_method(struct plan *plan, const struct config *config,
-                                    struct error *error)
+static enum exit_code choose_method(struct plan *plan, struct error *error)
 {
     const char *const *methods = plan->adapter->methods;
-    if (config->method == NULL) {
+    const char *wanted = plan->target.method;
+    if (wanted == NULL) {
         return EXIT_CODE_OK;
     }
     struct buffer known;
     buffer_init(&known);
+    plan->target.method = NULL;
     for (; methods != NULL && *methods != NULL; methods++) {
-        if (strcmp(*methods, config->method) == 0) {
+        if (strcmp(*methods, wanted) == 0) {
             plan->target.method = *methods;
-            buffer_fini(&known);
-            return EXIT_CODE_OK;
         }
         buffer_add_format(&known, "%s%s", known.length == 0 ? "use " : " or ", *methods);
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "%s has no method '%.60s': %s", plan->adapter->name,
-              config->method, methods == NULL ? "it has one way only" : buffer_text(&known));
+    const bool is_known = plan->target.method != NULL;
+    if (!is_known) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s has no method '%.60s': %s", plan->adapter->name,
+                  wanted, methods == NULL ? "it has one way only" : buffer_text(&known));
+    }
     buffer_fini(&known);
-    return EXIT_CODE_USAGE;
+    return is_known ? EXIT_CODE_OK : EXIT_CODE_USAGE;
 }
 
 static enum exit_code read_schema_file(struct plan *plan, const char *path, struct error *error)
@@ -170,7 +175,7 @@ static enum exit_code read_schema_file(struct plan *plan, const char *path, stru
     FILE *file;
     struct error unread;
     error_clear(&unread);
-    if (folder_open_file(path, &file, &unread) != STATUS_OK) {
+    if (file_open(path, &file, &unread) != STATUS_OK) {
         error_set(error, ERROR_USAGE, unread.native_code, NULL, "--schema-file %s", unread.text);
         return EXIT_CODE_USAGE;
     }
@@ -194,153 +199,104 @@ static enum exit_code read_schema_file(struct plan *plan, const char *path, stru
 }
 
 /* The name goes into a statement as it is. */
-static enum exit_code check_engine(const struct plan *plan, const struct config *config,
-                                   struct error *error)
+static enum exit_code check_engine(const struct plan *plan, struct error *error)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    if (config->engine == NULL) {
+    if (plan->engine == NULL) {
         return EXIT_CODE_OK;
     }
     if (plan->adapter->engine_clause == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL, "--engine does not apply to %s",
                   plan->adapter->name);
-    } else if (config->schema_file != NULL) {
+    } else if (plan->schema_file != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--engine is for the built-in table: write it into the statement in %s",
-                  config->schema_file);
-    } else if (strspn(config->engine, allowed) != strlen(config->engine)) {
+                  plan->schema_file);
+    } else if (strspn(plan->engine, allowed) != strlen(plan->engine)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--engine '%.60s' is not a name of letters, digits and _", config->engine);
+                  "--engine '%.60s' is not a name of letters, digits and _", plan->engine);
     } else {
         return EXIT_CODE_OK;
     }
     return EXIT_CODE_USAGE;
 }
 
-static enum exit_code choose_schema(struct plan *plan, const struct config *config,
-                                    struct error *error)
+static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
-    plan->table_name = config->table;
-    plan->is_recreate = config->is_recreate;
-    plan->engine = config->engine;
-    plan->skip_columns = config->skip_columns;
-    plan->values = config->values;
-    if (check_engine(plan, config, error) != EXIT_CODE_OK) {
+    if (check_engine(plan, error) != EXIT_CODE_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (config->schema_file != NULL) {
-        return read_schema_file(plan, config->schema_file, error);
+    if (plan->schema_file != NULL) {
+        return read_schema_file(plan, plan->schema_file, error);
     }
-    plan->is_default_table = strcmp(config->table, PLAN_DEFAULT_TABLE) == 0;
-    if (config->is_recreate && (plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
+    plan->is_default_table = strcmp(plan->table_name, PLAN_DEFAULT_TABLE) == 0;
+    if (plan->is_recreate && (plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate does not apply to %s, which keeps no table", plan->adapter->name);
         return EXIT_CODE_USAGE;
     }
-    if (config->is_recreate && !plan->is_default_table) {
+    if (plan->is_recreate && !plan->is_default_table) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--recreate drops table '%s' and needs --schema-file FILE to create it again",
-                  config->table);
+                  plan->table_name);
         return EXIT_CODE_USAGE;
     }
     return EXIT_CODE_OK;
 }
 
-static enum exit_code choose_folder(struct plan *plan, const struct config *config,
-                                    struct error *error)
+/* 20260131T235959123Z-postgresql-100x1000000: without the separators that file systems dislike. */
+static void name_folder(struct plan *plan)
 {
-    const size_t room = sizeof plan->out_folder;
-    size_t length;
-    if (config->out != NULL) {
-        length = (size_t)snprintf(plan->out_folder, room, "%s", config->out);
-    } else {
-        char utc[40];
-        mono_format_utc(mono_wall_ns(), utc, sizeof utc);
-        /* 2026-01-31T23:59:59.123Z without the separators that file systems dislike */
-        char compact[40];
-        char *to = compact;
-        for (const char *from = utc; *from != '\0'; from++) {
-            if (*from != ':' && *from != '-' && *from != '.') {
-                *to++ = *from;
-            }
+    char utc[40], compact[40], extent[48];
+    char *to = compact;
+    mono_format_utc(mono_wall_ns(), utc, sizeof utc);
+    for (const char *from = utc; *from != '\0'; from++) {
+        if (*from != ':' && *from != '-' && *from != '.') {
+            *to++ = *from;
         }
-        *to = '\0';
-        char extent[48];
-        if (plan->is_search) {
-            snprintf(extent, sizeof extent, "find-max");
-        } else if (plan->records == 0) {
-            snprintf(extent, sizeof extent, "%ux%.0fs", plan->sessions,
-                     (double)plan->duration_ns / (double)MONO_NS_PER_S);
-        } else {
-            snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->records);
-        }
-        length = (size_t)snprintf(plan->out_folder, room, "append-runs/%s-%s-%s", compact,
-                                  plan->adapter->name, extent);
     }
-    if (length == 0 || length >= room - 64) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 65);
+    *to = '\0';
+    if (plan->is_search) {
+        snprintf(extent, sizeof extent, "find-max");
+    } else if (plan->records == 0) {
+        snprintf(extent, sizeof extent, "%ux%.0fs", plan->sessions,
+                 (double)plan->duration_ns / (double)MONO_NS_PER_S);
+    } else {
+        snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->records);
+    }
+    snprintf(plan->out_folder, sizeof plan->out_folder, "append-runs/%s-%s-%s", compact,
+             plan->adapter->name, extent);
+}
+
+static enum exit_code choose_folder(struct plan *plan, struct error *error)
+{
+    const size_t room = sizeof plan->out_folder - 64; /* the names of files come behind it */
+    if (plan->out == NULL) {
+        name_folder(plan);
+        return EXIT_CODE_OK;
+    }
+    if (strlen(plan->out) >= room) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--out must be a path of 1 to %zu bytes", room - 1);
         return EXIT_CODE_USAGE;
     }
+    snprintf(plan->out_folder, sizeof plan->out_folder, "%s", plan->out);
     return EXIT_CODE_OK;
 }
 
-static void set_seed(struct plan *plan, uint64_t seed)
+int16_t plan_run_tag(uint64_t seed)
+{
+    return (int16_t)(1 + random_mix(seed) % INT16_MAX);
+}
+
+void plan_set_seed(struct plan *plan, uint64_t seed)
 {
     plan->seed = seed;
-    plan->run_tag = (int16_t)(1 + random_mix(seed) % INT16_MAX);
-}
-
-void plan_choose_seed(struct plan *plan)
-{
-    set_seed(plan, random_seed());
-}
-
-static void copy_settings(struct plan *plan, const struct config *config)
-{
-    plan->sessions = (unsigned)config->sessions;
-    plan->records = config->records;
-    plan->batch_rows = config->batch_rows;
-    plan->read_mode = config->read_mode;
-    plan->read_sql = config->read_sql;
-    plan->read_every = config->read_every;
-    plan->data_mode = config->data_mode;
-    plan->is_seed_given = config->has_seed;
-    set_seed(plan, config->has_seed ? config->seed : random_seed());
-    plan->rate_rows_per_s = config->rate_rows_per_s;
-    plan->duration_ns = config->duration_ns;
-    plan->connect_concurrency = (unsigned)config->connect_concurrency;
-    plan->timeout_ns = config->timeout_ns;
-    plan->wait_ns = config->wait_ns;
-    plan->wait_until_ns = mono_now_ns() + config->wait_ns;
-    plan->sample_interval_ns = config->sample_interval_ns;
-    plan->server_pid = config->server_pid;
-    plan->server_cgroup = config->server_cgroup;
-    plan->container = config->container;
-    plan->drop_policy = config->drop_policy;
-    plan->reconnect_tries = (unsigned)config->reconnect_tries;
-    plan->verify_mode = config->verify_mode;
-    plan->idle_sessions = (unsigned)config->idle_sessions;
-    plan->churn_batches = config->churn_batches;
-    plan->min_sessions = least_sessions(config);
-    plan->has_min_sessions = config->min_sessions > 0 || config->min_percent > 0;
-    plan->is_unchecked = config->is_unchecked;
-    plan->is_search = config->is_search;
-    memcpy(plan->marks, config->marks, sizeof plan->marks);
-    plan->mark_count = config->mark_count;
-    plan->metrics_file = config->metrics_file;
-    memcpy(plan->metrics_host, config->metrics_host, sizeof plan->metrics_host);
-    plan->metrics_port = config->metrics_port;
-    plan->progress_ns = config->progress_ns;
-    plan->is_quiet = config->is_quiet;
-    plan->is_json = config->is_json;
+    plan->run_tag = plan_run_tag(seed);
 }
 
 /* Code under a sanitizer has frames several times as large. */
-static size_t stack_need(const struct plan *plan, const struct config *config)
+static size_t stack_need(const struct plan *plan)
 {
-    if (config->stack_bytes != 0) {
-        return config->stack_bytes;
-    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return plan->adapter->stack_bytes + 512 * 1024;
 #else
@@ -348,37 +304,26 @@ static size_t stack_need(const struct plan *plan, const struct config *config)
 #endif
 }
 
-enum exit_code plan_make(struct plan *plan, const struct config *config, struct error *error)
+enum exit_code plan_make(struct plan *plan, struct error *error)
 {
-    *plan = (struct plan){0};
-    copy_settings(plan, config);
-    enum exit_code code = check_counts(config, error);
+    static enum exit_code (*const steps[])(struct plan *, struct error *) = {
+        target_resolve, check_options, choose_method,
+        choose_schema,  choose_folder, target_settle_path};
+    enum exit_code code = plan->is_search ? complete_search(plan, error) : EXIT_CODE_OK;
+    choose_least_sessions(plan);
+    plan_set_seed(plan, plan->is_seed_given ? plan->seed : random_seed());
+    plan->wait_until_ns = mono_now_ns() + plan->wait_ns;
     if (code == EXIT_CODE_OK) {
-        code = target_resolve(plan, config, error);
+        code = check_counts(plan, error);
     }
-    if (code == EXIT_CODE_OK) {
-        code = check_options(plan, config, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = check_client_lib(plan, config, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = choose_method(plan, config, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = choose_schema(plan, config, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = choose_folder(plan, config, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = target_settle_path(plan, error);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && code == EXIT_CODE_OK; i++) {
+        code = steps[i](plan, error);
     }
     if (code != EXIT_CODE_OK) {
         plan_fini(plan);
         return code;
     }
-    plan->stack_bytes = stack_need(plan, config);
+    plan->stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : stack_need(plan);
     return EXIT_CODE_OK;
 }
 
@@ -473,4 +418,24 @@ void plan_print(const struct plan *plan, FILE *stream)
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
     fprintf(stream, "files: %s\n", plan->out_folder);
+}
+
+struct operation_list plan_operations(const struct plan *plan)
+{
+    struct operation_list list = operation_list_all();
+    const bool is_reconnecting = plan->drop_policy == DROP_RECONNECT;
+    list.when |= plan->rate_rows_per_s > 0 ? OPERATION_WITH_RATE : 0U;
+    list.when |= is_reconnecting || plan->churn_batches > 0 ? OPERATION_RECONNECTING : 0U;
+    list.when |= is_reconnecting ? OPERATION_RECOVERING : 0U;
+    return list;
+}
+
+const char *schema_find(const char *schema, const char *database)
+{
+    for (const struct schema_text *text = schema_texts; text->schema != NULL; text++) {
+        if (strcmp(text->schema, schema) == 0 && strcmp(text->database, database) == 0) {
+            return text->sql;
+        }
+    }
+    return NULL;
 }

@@ -1,6 +1,8 @@
 /*
- * The plan of a run: the command line resolved and checked as a whole. Immutable once made, shared
- * by all threads.
+ * The plan of a call: what the command line asks for, resolved and checked as a whole.
+ *
+ * options_parse writes what was given, plan_make adds what follows from it. From then on the plan
+ * is shared by all threads. Strings that are not owned point into argv.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -8,49 +10,126 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "append/adapter.h"
-#include "base/exit_code.h"
-#include "plan/config.h"
+#include "base/mono.h"
+#include "base/process.h"
+#include "figures/bound.h"
+#include "figures/figures.h"
 
 enum {
     PLAN_SESSIONS_MAX = 1000000,
     PLAN_BATCH_ROWS_MAX = 1000000,
     PLAN_PATH_BYTES = 1024,
+    PLAN_HOST_BYTES = 256,
+    PLAN_TEXTS_MAX = 64,
+    PLAN_BOUNDS_MAX = 32,
+    SWEEP_LIST_MAX = 100,
+    PLAN_GIVEN_MAX = 128,
 };
 #define PLAN_RECORDS_MAX UINT64_C(1000000000000)
 #define PLAN_DEFAULT_TABLE "syslog_table"
 
+/* A bit each, so that an option can name all that take it. */
+enum command {
+    COMMAND_RUN = 1,
+    COMMAND_CHECK = 2,
+    COMMAND_FIND_MAX = 4,
+    COMMAND_SWEEP = 8,
+    COMMAND_REPORT = 16,
+    COMMAND_COMPARE = 32,
+    COMMAND_RUN_ALONE = 64, /* beside COMMAND_RUN: an option that the runs of a sweep do not take */
+    COMMAND_HELP = 128,
+};
+
+enum read_mode {
+    READ_COUNT, /* select count(*) after an append */
+    READ_NONE,
+    READ_QUERY, /* the user's own query */
+};
+
+enum data_mode {
+    DATA_VARIED,   /* text like real log lines, different in every row */
+    DATA_CONSTANT, /* the same in every row, but for what identifies it */
+};
+
+enum drop_policy {
+    DROP_CONTINUE,  /* a dropped session ends alone */
+    DROP_STOP,      /* the first dropped session ends the run */
+    DROP_RECONNECT, /* it connects again and goes on */
+};
+
+enum verify_mode {
+    VERIFY_COUNT, /* count(*) before and after */
+    VERIFY_ROWS,  /* and every row is read back and told by its identity */
+};
+
+/* An event that is known beforehand. */
+struct mark {
+    struct moment moment;
+    const char *text; /* one line, not empty */
+};
+
+/* Values of an option that can be given several times. */
+struct plan_texts {
+    const char *texts[PLAN_TEXTS_MAX];
+    size_t count;
+};
+
+/* The lists of a sweep: whole numbers, each once, in the order in which they were given. */
+struct sweep_list {
+    uint64_t values[SWEEP_LIST_MAX];
+    size_t count; /* 0 = not given */
+};
+
+/* An option as it was given; one that is given twice is there twice. */
+struct given_option {
+    const struct option_entry *entry; /* plan/options.h */
+    const char *value;                /* NULL: it takes none */
+};
+
 struct plan {
+    enum command command;
+    struct given_option given[PLAN_GIVEN_MAX];
+    size_t given_count;
+    char *const *folders; /* of runs, for a command that takes them; in argv */
+    size_t folder_count;
+
+    const char *target_given; /* operand TARGET: port, place or URL; NULL = none */
+    const char *adapter_name; /* --adapter; NULL = from the target */
     const struct adapter *adapter;
-    struct target target;
+    struct target target;     /* options win over the parts of a URL */
     char display_target[512]; /* for reports: without the password */
+    char password[256];       /* of --password-file; "": not given */
+    int64_t connect_timeout_ns;
+    unsigned connect_concurrency;
+    int64_t timeout_ns;    /* that one call may take; 0 = any time */
+    int64_t wait_ns;       /* how long the server may take to let a session in; 0 = it is there */
+    int64_t wait_until_ns; /* monotonic */
 
     unsigned sessions;
     uint64_t records; /* 0: a duration alone */
     uint64_t batch_rows;
     enum read_mode read_mode;
     const char *read_sql;
-    uint64_t read_every;
+    uint64_t read_every; /* batches */
     enum data_mode data_mode;
     uint64_t seed;
-    bool is_seed_given; /* by the user */
-    int16_t run_tag;    /* marks the rows of this run: a hash of the seed, 1 … 32,767 */
-    uint64_t rate_rows_per_s;
-    int64_t duration_ns; /* at most; 0 = until the rows are in */
+    bool is_seed_given;       /* by the user */
+    int16_t run_tag;          /* of the seed */
+    uint64_t rate_rows_per_s; /* 0 = as fast as it goes */
+    int64_t duration_ns;      /* at most; 0 = until the rows are in */
 
     const char *table_name;
     bool is_default_table; /* made from the built-in DDL when it is missing */
-    const char *ddl;       /* what creates the table, from the user's file; NULL = none */
-    const char *engine;    /* storage engine of a table that is made; NULL = the server's choice */
+    const char *schema_file;
+    const char *ddl;    /* what creates the table, from the user's file; NULL = none */
+    const char *engine; /* storage engine of a table that is made; NULL = the server's choice */
     bool is_recreate;
     const char *skip_columns; /* --skip-columns and --values, see plan/columns.h; NULL = none */
     const char *values;
 
-    unsigned connect_concurrency;
-    int64_t timeout_ns;    /* that one call may take; 0 = any time */
-    int64_t wait_ns;       /* how long the server may take to let a session in; 0 = it is there */
-    int64_t wait_until_ns; /* monotonic */
     int64_t sample_interval_ns;
     pid_t server_pid;
     const char *server_cgroup;
@@ -61,40 +140,97 @@ struct plan {
     unsigned idle_sessions; /* their numbers follow those of the others; they append nothing */
     uint64_t churn_batches; /* 0 = sessions keep their connection */
     unsigned min_sessions;  /* that must be up, idle ones included, for the run to go on; >= 1 */
+    unsigned min_percent;   /* the same as a share of the sessions; 0 = not given */
     bool has_min_sessions;  /* it was asked for */
     bool is_unchecked;      /* go on although a limit is certain to be hit */
-    bool is_search;         /* `sessions` is the most there may be, duration_ns the longest time */
-    size_t stack_bytes;
+    size_t stack_bytes;     /* of a session's thread */
 
-    struct mark marks[CONFIG_MARKS_MAX]; /* events that are known beforehand */
+    bool is_search;          /* `sessions` is the most there may be, duration_ns the longest time */
+    unsigned first_sessions; /* lowest level */
+    unsigned max_sessions;   /* never more; 0 = what this machine allows */
+    int64_t hold_ns;         /* how long a level is held */
+    int64_t max_time_ns;     /* the search ends then */
+    uint64_t max_memory_bytes; /* of this machine in use, never more; 0 = all but 10 % */
+    uint64_t max_rows;         /* the search ends when it wrote so many; 0 = any number */
+    uint64_t max_bytes;        /* or so many bytes of values; 0 = what is usual */
+    int64_t p99_bound_ns;      /* append p99 that is still good; 0 = none given */
+
+    struct mark marks[PLAN_TEXTS_MAX]; /* events that are known beforehand */
     size_t mark_count;
+    struct plan_texts mark_texts;
+    const char *metrics; /* where metrics are served, as given; NULL = they are not */
+    char metrics_host[PLAN_HOST_BYTES];
+    uint16_t metrics_port;
     const char *metrics_file; /* NULL = none */
-    char metrics_host[CONFIG_HOST_BYTES];
-    uint16_t metrics_port; /* 0 = metrics are not served */
 
+    const char *out;                  /* --out; NULL = not given */
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
     int64_t progress_ns;              /* 0 = as is usual */
     bool is_quiet;
     bool is_json;
+    bool is_help;
+    bool is_version;
+    bool is_plan_only; /* print the plan; nothing is connected to but to recognise a port */
+    bool is_report;    /* report.html is written at the end */
+    const char *junit; /* file for the outcome as JUnit XML; NULL: none */
+    struct plan_texts expected; /* --expect */
+
+    bool is_text_charts; /* report */
+    bool is_png_charts;
+    bool is_all_charts;
+    struct bound fail_if[PLAN_BOUNDS_MAX]; /* compare: on ratios; what holds is a failure */
+    size_t fail_if_count;
+    double threshold; /* compare: a share of 1; what differs by less does not matter */
+
+    struct sweep_list sweep_sessions;
+    struct sweep_list sweep_records;
+    uint64_t sweep_repeat;
+    bool is_keeping_rows;
+    const char *resume; /* folder of a sweep to go on with; NULL = none */
+    bool is_retrying_failed;
 
     char *url_text;   /* owned: the URL taken apart, target points into it */
     char *owned_path; /* owned: the database file in the run's folder */
     char *ddl_text;   /* owned: the schema file */
 };
 
-/* Resolves `config`. On anything but EXIT_CODE_OK the error has the one line to print and `plan`
- * owns nothing. A target that is only a port is recognised by asking whoever listens there. */
-enum exit_code plan_make(struct plan *plan, const struct config *config, struct error *error);
+/* Completes what options_parse read. On anything but EXIT_CODE_OK the error has the one line to
+ * print and `plan` owns nothing. A target that is only a port is recognised by asking whoever
+ * listens there. The plan must stay where it is: it points into itself. */
+enum exit_code plan_make(struct plan *plan, struct error *error);
 void plan_fini(struct plan *plan);
 
-/* Gives a plan whose seed is not given another one, and with it most likely another run tag. */
-void plan_choose_seed(struct plan *plan);
+/* The tag that marks the rows of a run with this seed: a hash of it, 1 … 32,767. */
+int16_t plan_run_tag(uint64_t seed);
+void plan_set_seed(struct plan *plan, uint64_t seed);
 
 /* Writes the plan for people, a line each for target, table, quotas and pacing. */
 void plan_print(const struct plan *plan, FILE *stream);
 
+/* Sessions that are started: those that append, and the idle ones. */
+static inline unsigned plan_sessions_all(const struct plan *plan)
+{
+    return plan->sessions + plan->idle_sessions;
+}
+
 /* Rows that session 0 … sessions-1 appends: the records spread evenly, the first ones take one of
  * the remainder each. UINT64_MAX where no number of records is asked for. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
+
+/* The operations that its sessions time. */
+struct operation_list plan_operations(const struct plan *plan);
+
+/* The DDL that is built into the program, schemas/NAME/DATABASE.sql; written by the build. */
+struct schema_text {
+    const char *schema;   /* folder: "syslog" */
+    const char *database; /* file: the adapter's name */
+    const char *sql;
+};
+
+/* Ends with an entry whose schema is NULL. */
+extern const struct schema_text schema_texts[];
+
+/* The DDL of a schema for a database; NULL when there is none. */
+const char *schema_find(const char *schema, const char *database);
 
 #endif

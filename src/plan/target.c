@@ -5,10 +5,10 @@
 
 #include "adapters/registry.h"
 #include "base/buffer.h"
-#include "base/interrupt.h"
 #include "base/mono.h"
+#include "base/process.h"
 #include "base/units.h"
-#include "plan/url.h"
+#include "base/url.h"
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 #define LOCAL_HOST "127.0.0.1"
@@ -40,7 +40,7 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
     if (plan->adapter == NULL) {
         return unknown_adapter(name, error);
     }
-    return registry_check(plan->adapter, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return EXIT_CODE_OK;
 }
 
 static enum exit_code interrupted(struct error *error)
@@ -48,52 +48,6 @@ static enum exit_code interrupted(struct error *error)
     error_clear(error);
     error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
     return EXIT_CODE_INTERRUPTED;
-}
-
-/* Asks the adapters that can tell: those whose port it usually is, or the others. The names of
- * those that could not tell go to *tried. */
-static enum exit_code ask_adapters(struct plan *plan, bool is_usual, struct buffer *tried,
-                                   struct error *error)
-{
-    const struct target *target = &plan->target;
-    const unsigned timeout_s =
-        target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
-    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != is_usual) {
-            continue;
-        }
-        struct error reason;
-        error_clear(&reason);
-        const enum status status =
-            (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
-        if (status == STATUS_OK) {
-            plan->adapter = *a;
-            return EXIT_CODE_OK;
-        }
-        if (interrupt_requested()) {
-            return EXIT_CODE_INTERRUPTED;
-        }
-        if (status == STATUS_LOST) {
-            *error = reason;
-            if (target->host[0] != '/') {
-                return EXIT_CODE_SERVER;
-            }
-            continue; /* in a folder of sockets the next one looks for another name */
-        }
-        error_clear(error);
-        buffer_add_format(tried, "%s%s", tried->length == 0 ? "" : ", ", (*a)->name);
-    }
-    if (error_is_set(error)) {
-        return EXIT_CODE_SERVER;
-    }
-    if (!is_usual) {
-        error_set(
-            error, ERROR_UNSUPPORTED, 0, NULL,
-            "whoever listens on %s:%u was not recognised (tried: %s); name the database with a "
-            "URL or --adapter",
-            target->host, target->port, buffer_text(tried));
-    }
-    return EXIT_CODE_SERVER;
 }
 
 bool target_wait(const struct plan *plan, struct error *error)
@@ -113,14 +67,45 @@ bool target_wait(const struct plan *plan, struct error *error)
     return false;
 }
 
+/* Asks the adapters that can tell, those whose port it usually is first: some servers wait for more
+ * of a greeting that is not theirs, and then the others are late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
+    const struct target *target = &plan->target;
+    const unsigned timeout_s =
+        target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
+    enum exit_code code = EXIT_CODE_SERVER;
+    bool is_over = false;
     struct buffer tried;
     buffer_init(&tried);
-    /* some servers wait for more of a greeting that is not theirs: then the others are late */
-    enum exit_code code = ask_adapters(plan, true, &tried, error);
-    if (code == EXIT_CODE_SERVER && (!error_is_set(error) || plan->target.host[0] == '/')) {
-        code = ask_adapters(plan, false, &tried, error);
+    for (int pass = 0; pass < 2; pass++) {
+        for (const struct adapter *const *a = registry_adapters; *a != NULL && !is_over; a++) {
+            if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != (pass == 0)) {
+                continue;
+            }
+            struct error reason;
+            error_clear(&reason);
+            const enum status status =
+                (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
+            if (status == STATUS_OK || interrupt_requested()) {
+                plan->adapter = status == STATUS_OK ? *a : NULL;
+                code = status == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERRUPTED;
+                is_over = true;
+            } else if (status == STATUS_LOST) {
+                *error = reason;
+                /* in a folder of sockets the next one looks for another name */
+                is_over = target->host[0] != '/';
+            } else {
+                error_clear(error);
+                buffer_add_format(&tried, "%s%s", tried.length == 0 ? "" : ", ", (*a)->name);
+            }
+        }
+    }
+    if (code == EXIT_CODE_SERVER && !error_is_set(error)) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "the server on %s:%u was not recognised (tried: %s); name the database with a "
+                  "URL or --adapter",
+                  target->host, target->port, buffer_text(&tried));
     }
     buffer_fini(&tried);
     return code;
@@ -139,41 +124,44 @@ static enum exit_code recognise(struct plan *plan, struct error *error)
 }
 
 /* The option for one place contradicts the target that names another. */
-static enum exit_code refuse_place(const char *option, const struct config *config,
-                                   struct error *error)
+static enum exit_code refuse_place(const char *option, const struct plan *plan, struct error *error)
 {
     error_set(error, ERROR_USAGE, 0, NULL, "--%s contradicts the target '%.100s': leave one out",
-              option, config->target);
+              option, plan->target_given);
     return EXIT_CODE_USAGE;
 }
 
 /* A port, with or without a host: by the target, or by the options alone. */
-static enum exit_code resolve_place(struct plan *plan, const struct config *config,
-                                    const char *host, size_t length, struct error *error)
+static enum exit_code resolve_place(struct plan *plan, const char *host, size_t length,
+                                    uint16_t port, struct error *error)
 {
-    if (plan->target.port == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "port '%.100s' is not in 1 … 65535", config->target);
+    struct target *target = &plan->target;
+    if (port == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "port '%.100s' is not in 1 … 65535",
+                  plan->target_given);
         return EXIT_CODE_USAGE;
     }
-    if (config->port != 0 && config->port != plan->target.port) {
-        return refuse_place("port", config, error);
+    if (target->port != 0 && target->port != port) {
+        return refuse_place("port", plan, error);
     }
-    if (length > 0 && config->host != NULL) {
-        return refuse_place("host", config, error);
+    if (length > 0 && target->host != NULL) {
+        return refuse_place("host", plan, error);
     }
-    plan->target.host = config->host == NULL ? LOCAL_HOST : config->host;
+    target->port = port;
     if (length > 0) {
         plan->url_text = strndup(host, length);
         if (plan->url_text == NULL) {
             error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the target");
             return EXIT_CODE_CLIENT_LIMIT;
         }
-        plan->target.host = plan->url_text;
+        target->host = plan->url_text;
+    } else if (target->host == NULL) {
+        target->host = LOCAL_HOST;
     }
-    if (config->adapter == NULL) {
+    if (plan->adapter_name == NULL) {
         return recognise(plan, error);
     }
-    const enum exit_code code = choose_by_name(plan, config->adapter, error);
+    const enum exit_code code = choose_by_name(plan, plan->adapter_name, error);
     if (code == EXIT_CODE_OK && plan->adapter->default_port == 0) {
         error_set(error, ERROR_USAGE, 0, NULL, "%s has no port: write %s:...", plan->adapter->name,
                   plan->adapter->name);
@@ -209,22 +197,37 @@ void target_redact(const char *text, char *out, size_t size)
     }
 }
 
-static enum exit_code resolve_url(struct plan *plan, const struct config *config,
-                                  struct error *error)
+/* Options win over the parts of the URL. */
+static void take_url(struct plan *plan, const struct url *url)
 {
+    struct target *target = &plan->target;
+    plan->url_text = url->text;
+    target->url = plan->target_given;
+    target->path = url->path != NULL && *url->path != '\0' ? url->path : NULL;
+    target->query = url->query;
+    target->host = target->host == NULL ? url->host : target->host;
+    target->port = target->port == 0 ? url->port : target->port;
+    target->user = target->user == NULL ? url->user : target->user;
+    target->password = url->password;
+    target->database = target->database == NULL ? url->database : target->database;
+}
+
+static enum exit_code resolve_url(struct plan *plan, struct error *error)
+{
+    const char *const text = plan->target_given;
     char scheme[64];
-    const size_t length = url_scheme_length(config->target);
+    const size_t length = url_scheme_length(text);
     if (length == 0 || length >= sizeof scheme) {
         char shown[160];
-        url_redact(config->target, shown, sizeof shown);
+        url_redact(text, shown, sizeof shown);
         error_set(error, ERROR_USAGE, 0, NULL,
                   "target '%s' is not a port, HOST:PORT or a URL such as "
                   "postgresql://user@host/db: see append --help",
                   shown);
         return EXIT_CODE_USAGE;
     }
-    snprintf(scheme, sizeof scheme, "%.*s", (int)length, config->target);
-    const char *rest = config->target + length + 1;
+    snprintf(scheme, sizeof scheme, "%.*s", (int)length, text);
+    const char *rest = text + length + 1;
     if (registry_find(scheme) == NULL && strspn(rest, "0123456789") > 0 &&
         strchr(rest, '/') != NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -235,16 +238,15 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    if (config->adapter != NULL && registry_find(config->adapter) != plan->adapter) {
+    if (plan->adapter_name != NULL && registry_find(plan->adapter_name) != plan->adapter) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--adapter %s contradicts the target's %s:", config->adapter, scheme);
+                  "--adapter %s contradicts the target's %s:", plan->adapter_name, scheme);
         return EXIT_CODE_USAGE;
     }
     const unsigned flags = plan->adapter->flags;
     const bool has_path = (flags & (ADAPTER_FILE | ADAPTER_STRING)) != 0;
     struct url url;
-    if (url_parse(&url, config->target, has_path || (flags & ADAPTER_EMBEDDED) != 0, error) !=
-        STATUS_OK) {
+    if (url_parse(&url, text, has_path || (flags & ADAPTER_EMBEDDED) != 0, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
     if (url.path != NULL && *url.path != '\0' && !has_path) {
@@ -252,41 +254,8 @@ static enum exit_code resolve_url(struct plan *plan, const struct config *config
         url_fini(&url);
         return EXIT_CODE_USAGE;
     }
-    plan->url_text = url.text;
-    plan->target.url = config->target;
-    plan->target.path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
-    plan->target.host = url.host;
-    plan->target.port = url.port;
-    plan->target.user = url.user;
-    plan->target.password = url.password;
-    plan->target.database = url.database;
-    plan->target.query = url.query;
+    take_url(plan, &url);
     return EXIT_CODE_OK;
-}
-
-/* Options win over the URL. */
-static void apply_options(struct target *target, const struct config *config)
-{
-    if (config->host != NULL) {
-        target->host = config->host;
-    }
-    if (config->port != 0) {
-        target->port = config->port;
-    }
-    if (config->user != NULL) {
-        target->user = config->user;
-    }
-    if (config->password != NULL) {
-        target->password = config->password;
-    } else if (target->password == NULL && config->default_password != NULL &&
-               config->default_password[0] != '\0') {
-        target->password = config->default_password;
-    }
-    if (config->database != NULL) {
-        target->database = config->database;
-    }
-    target->schema = config->schema;
-    target->client_lib = config->client_lib;
 }
 
 static void write_place(struct plan *plan, const struct connection_info *place)
@@ -370,31 +339,37 @@ void target_show_connection(struct plan *plan, const struct connection_info *con
     }
 }
 
-enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error)
+enum exit_code target_resolve(struct plan *plan, struct error *error)
 {
-    const int64_t timeout_s = (config->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S;
-    plan->target.answer_timeout_ms = (unsigned)(config->timeout_ns / MONO_NS_PER_MS);
-    plan->target.connect_timeout_s = timeout_s < 1 ? 1 : (unsigned)timeout_s;
+    struct target *target = &plan->target;
+    const char *const given = plan->target_given;
+    target->answer_timeout_ms = (unsigned)(plan->timeout_ns / MONO_NS_PER_MS);
+    target->connect_timeout_s =
+        (unsigned)((plan->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S);
+    target->is_cancelled = interrupt_requested;
     enum exit_code code = EXIT_CODE_OK;
     const char *host = NULL;
     size_t length = 0;
-    plan->target.port = config->port;
-    if (config->target == NULL && config->port == 0) {
-        code = choose_by_name(plan, config->adapter == NULL ? embedded_default : config->adapter,
-                              error);
-    } else if (config->target == NULL ||
-               (!is_text_of_its_own(adapter_of(config->target)) &&
-                url_parse_place(config->target, &host, &length, &plan->target.port))) {
-        code = resolve_place(plan, config, host, length, error);
+    uint16_t port = target->port;
+    if (given == NULL && port == 0) {
+        code = choose_by_name(
+            plan, plan->adapter_name == NULL ? embedded_default : plan->adapter_name, error);
+    } else if (given == NULL || (!is_text_of_its_own(adapter_of(given)) &&
+                                 url_parse_place(given, &host, &length, &port))) {
+        code = resolve_place(plan, host, length, port, error);
     } else {
-        code = resolve_url(plan, config, error);
+        code = resolve_url(plan, error);
     }
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    plan->target.scheme = plan->adapter->name;
-    plan->target.is_cancelled = interrupt_requested;
-    apply_options(&plan->target, config);
+    const char *usual_password = getenv("APPEND_PASSWORD");
+    if (plan->password[0] != '\0') {
+        target->password = plan->password;
+    } else if (target->password == NULL && usual_password != NULL && usual_password[0] != '\0') {
+        target->password = usual_password;
+    }
+    target->scheme = plan->adapter->name;
     describe_target(plan);
     return EXIT_CODE_OK;
 }

@@ -4,9 +4,9 @@
 
 #include "plan/plan.h"
 
-/* Fills plan->adapter, plan->target and plan->display_target. With only a port, asks who listens
- * there. */
-enum exit_code target_resolve(struct plan *plan, const struct config *config, struct error *error);
+/* Fills plan->adapter, plan->display_target, and in plan->target what no option said. With only a
+ * port, asks who listens there. */
+enum exit_code target_resolve(struct plan *plan, struct error *error);
 
 /* The adapter for the protocol that is spoken where the target is, if it is not the plan's own;
  * NULL: not found out. Takes 0.5 s for each protocol that nobody answers. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/exit_code.h"
+#include "base/process.h"
 #include "measure/limit.h"
 
 enum {

@@ -4,31 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/csv_files.h"
+#include "report/figures.h"
 
-static void add_column(void *context, const char *column, bool is_known, double value)
+/* The columns of summary.csv that hold numbers, of a run of any plan. */
+static void list_columns(struct figure_columns *columns)
 {
-    (void)is_known;
-    (void)value;
-    figure_columns_add(context, column);
-}
-
-/* The columns are said by what writes them: a run of nothing has them all. False: out of memory. */
-static bool list_columns(struct figure_columns *columns)
-{
-    static const struct adapter nobody = {.name = ""};
-    struct plan *plan = calloc(1, sizeof *plan);
-    struct result *result = calloc(1, sizeof *result);
-    const bool has_memory = plan != NULL && result != NULL;
-    if (has_memory) {
-        struct csv csv;
-        plan->adapter = &nobody;
-        csv_visit(&csv, add_column, columns);
-        csv_files_summary(&csv, plan, result);
+    const struct figure_set set = {.operations = operation_list_all()};
+    struct figure_cell cell;
+    columns->count = 0;
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+        if (figure_is_number(cell.unit)) {
+            figure_columns_add(columns, cell.key);
+        }
     }
-    free(result);
-    free(plan);
-    return has_memory;
 }
 
 static enum status refuse(const struct bound *bound, const char *why, struct error *error)
@@ -62,11 +50,8 @@ static enum status add_one(struct expectations *expectations, const struct figur
 enum status expectations_add(struct expectations *expectations, const char *text,
                              struct error *error)
 {
-    struct figure_columns columns = {0};
-    if (!list_columns(&columns)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for what is expected");
-        return STATUS_REJECTED;
-    }
+    struct figure_columns columns;
+    list_columns(&columns);
     enum status status = STATUS_OK;
     while (text != NULL && status == STATUS_OK) {
         struct bound bound;
@@ -78,19 +63,35 @@ enum status expectations_add(struct expectations *expectations, const char *text
     return status;
 }
 
-/* Where a name stands for two columns, the first that is known counts. */
-static void take_value(void *context, const char *column, bool is_known, double value)
+enum status expectations_parse(struct expectations *expectations, const struct plan_texts *texts,
+                               struct error *error)
 {
-    struct expectations *expectations = context;
-    for (size_t i = 0; i < expectations->count; i++) {
-        struct expectation *expectation = &expectations->entries[i];
-        for (size_t j = 0; j < expectation->choice.count; j++) {
-            const bool is_better = !expectation->is_known || j < expectation->chosen;
-            if (is_known && is_better && strcmp(expectation->choice.names[j], column) == 0) {
-                expectation->is_known = true;
-                expectation->chosen = j;
-                expectation->value = value;
-            }
+    *expectations = (struct expectations){0};
+    for (size_t i = 0; i < texts->count; i++) {
+        struct error why;
+        error_clear(&why);
+        if (expectations_add(expectations, texts->texts[i], &why) != STATUS_OK) {
+            error_set(error, why.kind, 0, NULL, "--expect: %s", why.text);
+            return STATUS_REJECTED;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* The value of a column as the file has it, rounded. Where a name stands for two columns, the first
+ * that is known counts. */
+static void take_value(struct expectation *expectation, const struct figure_cell *cell)
+{
+    char text[FIGURE_TEXT_BYTES];
+    for (size_t i = 0; i < expectation->choice.count; i++) {
+        const bool is_better = !expectation->is_known || i < expectation->chosen;
+        if (cell->value.is_known && is_better &&
+            strcmp(expectation->choice.names[i], cell->key) == 0) {
+            expectation->is_known = true;
+            expectation->chosen = i;
+            expectation->value = cell->unit == FIGURE_UNIT_WORD
+                                     ? cell->value.number
+                                     : strtod(figure_format(cell->unit, &cell->value, text), NULL);
         }
     }
 }
@@ -98,15 +99,16 @@ static void take_value(void *context, const char *column, bool is_known, double 
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         const struct result *result)
 {
-    for (size_t i = 0; i < expectations->count; i++) {
-        expectations->entries[i].is_known = false;
-        expectations->entries[i].chosen = 0;
-    }
-    struct csv csv;
-    csv_visit(&csv, take_value, expectations);
-    csv_files_summary(&csv, plan, result);
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
     for (size_t i = 0; i < expectations->count; i++) {
         struct expectation *expectation = &expectations->entries[i];
+        struct figure_cell cell;
+        expectation->is_known = false;
+        expectation->chosen = 0;
+        for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+            take_value(expectation, &cell);
+        }
         expectation->is_met =
             expectation->is_known &&
             bound_holds(expectation->bound.relation, expectation->value, expectation->limit);
@@ -168,21 +170,17 @@ void expectations_conclude(const struct expectations *expectations, struct resul
     if (missed == 0) {
         return;
     }
-    char *line = result->exit_reason;
-    const size_t bytes = sizeof result->exit_reason;
-    const bool is_first = result->exit_code == EXIT_CODE_OK;
-    size_t used = strlen(line);
-    snprintf(line + used, bytes - used,
-             "%s%zu of %zu expectations not met: ", is_first ? "" : "; also ", missed,
-             expectations->count);
-    used = strlen(line);
+    struct problem *problem = &result->problems[PROBLEM_EXPECTATION];
+    char *line = problem->text;
+    const size_t bytes = sizeof problem->text;
+    result_add_problem(result, PROBLEM_EXPECTATION, EXIT_CODE_EXPECTATION,
+                       "%zu of %zu expectations not met: ", missed, expectations->count);
+    const size_t used = strlen(line);
     if (!add_missed(expectations, true, line, bytes)) {
         line[used] = '\0';
         if (!add_missed(expectations, false, line, bytes)) {
             memcpy(line + bytes - sizeof "...", "...", sizeof "...");
         }
     }
-    if (is_first) {
-        result->exit_code = EXIT_CODE_EXPECTATION;
-    }
+    result_conclude(result);
 }

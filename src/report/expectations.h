@@ -5,7 +5,6 @@
 #ifndef REPORT_EXPECTATIONS_H
 #define REPORT_EXPECTATIONS_H
 
-#include "measure/expectation.h"
 #include "measure/result.h"
 #include "plan/plan.h"
 
@@ -18,6 +17,10 @@ enum {
 enum status expectations_add(struct expectations *expectations, const char *text,
                              struct error *error);
 
+/* All that --expect was given. */
+enum status expectations_parse(struct expectations *expectations, const struct plan_texts *texts,
+                               struct error *error);
+
 /* Holds the figures of a run that was judged against what was expected of it. One that is not known
  * is not met. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
@@ -29,9 +32,9 @@ size_t expectations_count_missed(const struct expectations *expectations);
 const char *expectations_describe(const struct expectation *expectation,
                                   char text[EXPECTATIONS_TEXT_BYTES]);
 
-/* Adds what was missed to the exit reason of a judged result. The exit code of a run that has none
- * of its own becomes EXIT_CODE_EXPECTATION; any other stays: figures of a run that was short,
- * stopped or client-bound say nothing about what was expected. */
+/* Adds what was missed to the problems of a judged result, and concludes. The exit code of a run
+ * that has one of its own stays: figures of a run that was short, stopped or client-bound say
+ * nothing about what was expected. */
 void expectations_conclude(const struct expectations *expectations, struct result *result);
 
 #endif

@@ -5,27 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "figures/figures.h"
 #include "measure/recorder.h"
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* The points of a latency distribution that are reported, the maximum last. */
-struct figures_point {
-    const char *key;   /* "p999", for column names and JSON */
-    const char *title; /* "p99.9", for people */
-    double quantile;
-};
-enum {
-    FIGURES_POINTS = 5
-};
-extern const struct figures_point figures_points[FIGURES_POINTS];
+/* Fills every figure of a run: the one place that knows where they come from. *set borrows from
+ * plan and result. */
+void figures_of_result(struct figure_set *set, const struct plan *plan,
+                       const struct result *result);
 
 /* Value of a point; of an empty histogram 0. */
-int64_t figures_point_ns(const struct histogram *histogram, const struct figures_point *point);
-
-/* "connect", "append", ... and "rows_acknowledged", ...; never NULL. */
-const char *figures_histogram_name(enum recorder_histogram histogram);
-const char *figures_counter_name(enum recorder_counter counter);
+int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point);
 
 /* "none", "failed", "done". */
 const char *figures_verification_name(enum verification_state state);
@@ -33,10 +24,6 @@ const char *figures_verification_name(enum verification_state state);
 enum {
     FIGURES_NOTE_BYTES = 160
 };
-
-/* False for the response time when no rate was asked for, and for the times to connect again and to
- * recover when no session would. */
-bool figures_has_histogram(const struct plan *plan, enum recorder_histogram histogram);
 
 /* Calls that failed: connects, later ones included, appends and reads. */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);

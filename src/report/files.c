@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,12 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
-#include "report/csv_files.h"
-#include "report/csv_levels.h"
-#include "report/csv_sessions.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "report/csv.h"
 #include "report/figures.h"
-#include "report/hgrm.h"
 #include "report/json.h"
 
 enum run_file {
@@ -26,62 +25,43 @@ enum run_file {
     FILE_SESSIONS,
     FILE_EVENTS,
     FILE_RUN,
-    FILE_CONNECT_HGRM,
-    FILE_APPEND_HGRM,
-    FILE_RESPONSE_HGRM,
-    FILE_COUNT_HGRM,
     FILE_LEVELS,
     FILE_SEARCH,
-    FILE_RECONNECT_HGRM,
-    FILE_RECOVER_HGRM,
-    FILES,
+    FILE_HGRM, /* of the first operation; the others' follow */
+    FILES = FILE_HGRM + OPERATIONS_MAX,
 };
 
-static const char *const file_names[FILES] = {
-    [FILE_SUMMARY] = "summary.csv",
-    [FILE_SAMPLES] = "samples.csv",
-    [FILE_INTERVALS] = "intervals.csv",
-    [FILE_SESSIONS] = "sessions.csv",
-    [FILE_EVENTS] = "events.csv",
-    [FILE_RUN] = "run.json",
-    [FILE_CONNECT_HGRM] = "connect.hgrm",
-    [FILE_APPEND_HGRM] = "append.hgrm",
-    [FILE_RESPONSE_HGRM] = "response.hgrm",
-    [FILE_COUNT_HGRM] = "count.hgrm",
-    [FILE_RECONNECT_HGRM] = "reconnect.hgrm",
-    [FILE_RECOVER_HGRM] = "recover.hgrm",
-    [FILE_LEVELS] = "levels.csv",
-    [FILE_SEARCH] = "find-max.json",
+static const char *const file_names[FILE_HGRM] = {
+    [FILE_SUMMARY] = "summary.csv",     [FILE_SAMPLES] = "samples.csv",
+    [FILE_INTERVALS] = "intervals.csv", [FILE_SESSIONS] = "sessions.csv",
+    [FILE_EVENTS] = "events.csv",       [FILE_RUN] = "run.json",
+    [FILE_LEVELS] = "levels.csv",       [FILE_SEARCH] = "find-max.json",
 };
 
-static const struct {
-    enum run_file file;
-    enum recorder_histogram histogram;
-} hgrm_files[] = {
-    {FILE_CONNECT_HGRM, RECORDER_CONNECT},     {FILE_APPEND_HGRM, RECORDER_APPEND},
-    {FILE_RESPONSE_HGRM, RECORDER_RESPONSE},   {FILE_COUNT_HGRM, RECORDER_COUNT},
-    {FILE_RECONNECT_HGRM, RECORDER_RECONNECT}, {FILE_RECOVER_HGRM, RECORDER_RECOVER},
-};
-enum {
-    HGRM_FILES = sizeof hgrm_files / sizeof hgrm_files[0]
-};
-
-/* Proof of room: as much as the files of a long run may take at their end. */
-enum {
-    ROOM_BYTES = 1 << 20
-};
 static const char room_name[] = ".room";
 
 struct run_files {
+    struct operation_list operations;
     int folder; /* descriptor, so that the files are the ones that were made whatever is renamed */
+    int room;   /* descriptor of a file without a name; -1: let go of */
     char path[PLAN_PATH_BYTES];
     FILE *streams[FILES]; /* NULL: not made, short, or closed */
     bool is_made[FILES];
+    bool is_outdated;         /* what tells of the outcome could not be written, at least once */
     off_t whole_bytes[FILES]; /* up to here a file has whole rows */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
     locale_t locale; /* with a decimal point: client libraries may set the program's locale */
 };
+
+static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
+{
+    if (file < FILE_HGRM) {
+        return file_names[file];
+    }
+    snprintf(text, NAME_MAX, "%s.hgrm", files->operations.entries[file - FILE_HGRM].name);
+    return text;
+}
 
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
@@ -94,19 +74,19 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
     }
     error_set(error, number == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, number, NULL,
               "cannot %s output folder '%.140s': %s", what, path, reason);
-    return folder_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 /* Remembers that a file is short, and keeps its rows up to the last whole one: a half row would
  * make the file unreadable. Nothing more is written to it, so that it has no hole either. */
-static void mark_short(struct run_files *files, enum run_file file, int number)
+static void mark_short(struct run_files *files, int file, int number)
 {
-    char text[128];
+    char text[128], name[NAME_MAX];
     const char *reason = number == 0 ? "write failed" : strerror_r(number, text, sizeof text);
     pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
     snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s",
-             used > 0 ? "; " : "", file_names[file], reason);
+             used > 0 ? "; " : "", name_of(files, file, name), reason);
     pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
@@ -122,7 +102,7 @@ static void mark_short(struct run_files *files, enum run_file file, int number)
 }
 
 /* Brings what was written to the disk's care, or marks the file. `is_written`: as far as known. */
-static void settle(struct run_files *files, enum run_file file, bool is_written)
+static void settle(struct run_files *files, int file, bool is_written)
 {
     FILE *stream = files->streams[file];
     const bool has_failed = !is_written || ferror(stream) != 0;
@@ -138,14 +118,24 @@ static void settle(struct run_files *files, enum run_file file, bool is_written)
     }
 }
 
-static int open_file(struct run_files *files, enum run_file file)
+static bool tells_outcome(int file)
 {
-    const int fd = openat(files->folder, file_names[file],
+    return file == FILE_SUMMARY || file == FILE_RUN || file == FILE_SEARCH;
+}
+
+static int open_file(struct run_files *files, int file)
+{
+    char name[NAME_MAX];
+    const int fd = openat(files->folder, name_of(files, file, name),
                           O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) {
         return errno;
     }
     files->is_made[file] = true;
+    if (tells_outcome(file)) { /* written at the end, aside */
+        close(fd);
+        return 0;
+    }
     files->streams[file] = fdopen(fd, "a");
     if (files->streams[file] == NULL) {
         const int number = errno;
@@ -155,16 +145,16 @@ static int open_file(struct run_files *files, enum run_file file)
     return 0;
 }
 
-/* A search has levels instead of sessions; a run does not have every histogram. */
-static bool is_wanted(enum run_file file, const struct plan *plan)
+/* A search has levels instead of sessions; a run does not make every call. */
+static bool is_wanted(const struct run_files *files, int file, const struct plan *plan)
 {
     if (file == FILE_SUMMARY || file == FILE_SAMPLES || file == FILE_INTERVALS) {
         return true;
     }
-    for (size_t i = 0; i < HGRM_FILES; i++) {
-        if (hgrm_files[i].file == file && !figures_has_histogram(plan, hgrm_files[i].histogram)) {
-            return false;
-        }
+    if (file >= FILE_HGRM) {
+        const size_t operation = (size_t)(file - FILE_HGRM);
+        return !plan->is_search && operation < files->operations.count &&
+               operation_is_used(&files->operations, operation);
     }
     return plan->is_search == (file == FILE_LEVELS || file == FILE_SEARCH);
 }
@@ -172,10 +162,10 @@ static bool is_wanted(enum run_file file, const struct plan *plan)
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (!is_wanted((enum run_file)file, plan)) {
+        if (!is_wanted(files, file, plan)) {
             continue;
         }
-        const int number = open_file(files, (enum run_file)file);
+        const int number = open_file(files, file);
         if (number != 0) {
             return number;
         }
@@ -184,15 +174,17 @@ static int open_files(struct run_files *files, const struct plan *plan)
 }
 
 /* Writes real bytes and waits for the disk: reserving alone does not ask every file system. */
-static int prove_room(struct run_files *files)
+static int take_room(struct run_files *files)
 {
     static const char block[4096] = {'r', 'o', 'o', 'm'};
     const int fd = openat(files->folder, room_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         return errno;
     }
+    files->room = fd;
+    unlinkat(files->folder, room_name, 0);
     int number = 0;
-    for (size_t done = 0; done < ROOM_BYTES && number == 0;) {
+    for (size_t done = 0; done < RUN_FILES_ROOM_BYTES && number == 0;) {
         const ssize_t written = write(fd, block, sizeof block);
         if (written > 0) {
             done += (size_t)written;
@@ -203,26 +195,67 @@ static int prove_room(struct run_files *files)
     if (number == 0 && fsync(fd) != 0 && errno != EINVAL && errno != EINTR) {
         number = errno;
     }
-    if (close(fd) != 0 && number == 0 && errno != EINTR) {
-        number = errno;
-    }
-    unlinkat(files->folder, room_name, 0);
     return number;
+}
+
+static void give_room_back(struct run_files *files)
+{
+    if (files->room >= 0) {
+        close(files->room);
+        files->room = -1;
+    }
+}
+
+/* A line of a CSV file; the header where there is no record. */
+static void put_line(const struct run_files *files, int file, const void *record)
+{
+    static const union {
+        struct interval interval;
+        struct sample sample;
+        struct level level;
+        struct session_summary session;
+        struct mark mark;
+    } nothing;
+    struct csv csv;
+    csv_begin(&csv, files->streams[file], record == NULL);
+    record = record == NULL ? &nothing : record;
+    switch (file) {
+    case FILE_INTERVALS:
+        csv_files_interval(&csv, &files->operations, record);
+        break;
+    case FILE_SAMPLES:
+        csv_files_sample(&csv, record);
+        break;
+    case FILE_LEVELS:
+        csv_files_level(&csv, record);
+        break;
+    case FILE_SESSIONS:
+        csv_files_session(&csv, record);
+        break;
+    case FILE_EVENTS:
+        csv_files_event(&csv, record);
+        break;
+    }
+    csv_end(&csv);
+}
+
+static void add_row(struct run_files *files, int file, const void *record)
+{
+    if (files->streams[file] != NULL) {
+        const locale_t before = uselocale(files->locale);
+        put_line(files, file, record);
+        settle(files, file, true);
+        uselocale(before);
+    }
 }
 
 /* The user appends to this file: it is written once and let go of. */
 static int write_events(struct run_files *files, const struct plan *plan)
 {
-    static const struct mark none;
     FILE *stream = files->streams[FILE_EVENTS];
-    struct csv csv;
-    csv_begin(&csv, stream, true);
-    csv_files_event(&csv, &none);
-    csv_end(&csv);
+    put_line(files, FILE_EVENTS, NULL);
     for (size_t i = 0; i < plan->mark_count; i++) {
-        csv_begin(&csv, stream, false);
-        csv_files_event(&csv, &plan->marks[i]);
-        csv_end(&csv);
+        put_line(files, FILE_EVENTS, &plan->marks[i]);
     }
     files->streams[FILE_EVENTS] = NULL;
     const bool has_failed = ferror(stream) != 0;
@@ -231,24 +264,9 @@ static int write_events(struct run_files *files, const struct plan *plan)
 
 static int write_headers(struct run_files *files)
 {
-    static const struct interval interval;
-    static const struct sample sample;
-    struct csv csv;
-    csv_begin(&csv, files->streams[FILE_INTERVALS], true);
-    csv_files_interval(&csv, &interval);
-    csv_end(&csv);
-    settle(files, FILE_INTERVALS, true);
-    csv_begin(&csv, files->streams[FILE_SAMPLES], true);
-    csv_files_sample(&csv, &sample);
-    csv_end(&csv);
-    settle(files, FILE_SAMPLES, true);
-    if (files->streams[FILE_LEVELS] != NULL) {
-        static const struct level level;
-        csv_begin(&csv, files->streams[FILE_LEVELS], true);
-        csv_levels_level(&csv, &level);
-        csv_end(&csv);
-        settle(files, FILE_LEVELS, true);
-    }
+    add_row(files, FILE_INTERVALS, NULL);
+    add_row(files, FILE_SAMPLES, NULL);
+    add_row(files, FILE_LEVELS, NULL);
     return files->shortage[0] == '\0' ? 0 : ENOSPC;
 }
 
@@ -262,10 +280,12 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
         return fail(error, ENOMEM, "prepare", path);
     }
     made->folder = -1;
+    made->room = -1;
+    made->operations = plan_operations(plan);
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    int number = made->locale == (locale_t)0 ? ENOMEM : folder_make_parents(path);
+    int number = made->locale == (locale_t)0 ? ENOMEM : file_make_parents(path);
     if (number == 0 && mkdir(path, 0777) != 0) {
         number = errno;
     }
@@ -278,7 +298,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     number = made->folder < 0 ? errno : open_files(made, plan);
     if (number == 0) {
-        number = prove_room(made);
+        number = take_room(made);
     }
     if (number == 0) {
         number = write_headers(made);
@@ -296,77 +316,27 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 
 void run_files_add_interval(struct run_files *files, const struct interval *interval)
 {
-    if (files->streams[FILE_INTERVALS] == NULL) {
-        return;
-    }
-    const locale_t before = uselocale(files->locale);
-    struct csv csv;
-    csv_begin(&csv, files->streams[FILE_INTERVALS], false);
-    csv_files_interval(&csv, interval);
-    csv_end(&csv);
-    settle(files, FILE_INTERVALS, true);
-    uselocale(before);
+    add_row(files, FILE_INTERVALS, interval);
 }
 
 void run_files_add_sample(struct run_files *files, const struct sample *sample)
 {
-    if (files->streams[FILE_SAMPLES] == NULL) {
-        return;
-    }
-    const locale_t before = uselocale(files->locale);
-    struct csv csv;
-    csv_begin(&csv, files->streams[FILE_SAMPLES], false);
-    csv_files_sample(&csv, sample);
-    csv_end(&csv);
-    settle(files, FILE_SAMPLES, true);
-    uselocale(before);
+    add_row(files, FILE_SAMPLES, sample);
 }
 
 void run_files_add_level(struct run_files *files, const struct level *level)
 {
-    if (files->streams[FILE_LEVELS] == NULL) {
-        return;
-    }
-    const locale_t before = uselocale(files->locale);
-    struct csv csv;
-    csv_begin(&csv, files->streams[FILE_LEVELS], false);
-    csv_levels_level(&csv, level);
-    csv_end(&csv);
-    settle(files, FILE_LEVELS, true);
-    uselocale(before);
-}
-
-static void write_summary(struct run_files *files, const struct plan *plan,
-                          const struct result *result)
-{
-    FILE *stream = files->streams[FILE_SUMMARY];
-    if (stream == NULL) {
-        return;
-    }
-    struct csv csv;
-    for (int line = 0; line < 2; line++) {
-        csv_begin(&csv, stream, line == 0);
-        csv_files_summary(&csv, plan, result);
-        csv_end(&csv);
-    }
-    settle(files, FILE_SUMMARY, true);
+    add_row(files, FILE_LEVELS, level);
 }
 
 static void write_sessions(struct run_files *files, const struct result *result)
 {
-    static const struct session_summary none;
-    FILE *stream = files->streams[FILE_SESSIONS];
-    if (stream == NULL) {
+    if (files->streams[FILE_SESSIONS] == NULL) {
         return;
     }
-    struct csv csv;
-    csv_begin(&csv, stream, true);
-    csv_sessions_row(&csv, &none);
-    csv_end(&csv);
+    put_line(files, FILE_SESSIONS, NULL);
     for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
-        csv_begin(&csv, stream, false);
-        csv_sessions_row(&csv, &result->session_list[i]);
-        csv_end(&csv);
+        put_line(files, FILE_SESSIONS, &result->session_list[i]);
     }
     settle(files, FILE_SESSIONS, true);
 }
@@ -386,7 +356,7 @@ static void note_removed(struct run_files *files)
     for (int file = 0; file < FILES; file++) {
         FILE *stream = files->streams[file];
         if (stream != NULL && fstat(fileno(stream), &own) == 0 && own.st_nlink == 0) {
-            mark_short(files, (enum run_file)file, ENOENT);
+            mark_short(files, file, ENOENT);
         }
     }
 }
@@ -397,45 +367,80 @@ static void close_files(struct run_files *files)
         FILE *stream = files->streams[file];
         files->streams[file] = NULL;
         if (stream != NULL && fclose(stream) != 0) {
-            mark_short(files, (enum run_file)file, errno);
+            mark_short(files, file, errno);
         }
     }
 }
 
-void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
-                      const struct result *result)
+void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = uselocale(files->locale);
-    write_summary(files, plan, result);
+    give_room_back(files);
     write_sessions(files, result);
-    for (size_t i = 0; i < HGRM_FILES; i++) {
-        FILE *stream = files->streams[hgrm_files[i].file];
+    for (int i = 0; i < (int)files->operations.count; i++) {
+        FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {
-            settle(files, hgrm_files[i].file,
-                   hgrm_write(stream, &result->totals.histograms[hgrm_files[i].histogram]));
+            settle(files, FILE_HGRM + i,
+                   hgrm_write(stream, recorder_histogram(&result->totals, (size_t)i)));
         }
-    }
-    if (files->streams[FILE_RUN] != NULL) {
-        settle(files, FILE_RUN, report_write_json(files->streams[FILE_RUN], plan, table, result));
     }
     note_removed(files);
     close_files(files);
     uselocale(before);
 }
 
-void run_files_finish_search(struct run_files *files, const struct plan *plan,
-                             const struct table *table, const struct result *result,
-                             const struct search *search)
+static bool put_outcome(FILE *stream, int file, const struct run_outcome *outcome)
 {
-    const locale_t before = uselocale(files->locale);
-    write_summary(files, plan, result);
-    if (files->streams[FILE_SEARCH] != NULL) {
-        settle(files, FILE_SEARCH,
-               report_write_search_json(files->streams[FILE_SEARCH], plan, table, result, search));
+    if (file == FILE_RUN) {
+        return report_write_json(stream, outcome->plan, outcome->table, outcome->result);
     }
-    note_removed(files);
-    close_files(files);
+    if (file == FILE_SEARCH) {
+        return report_write_search_json(stream, outcome->plan, outcome->table, outcome->result,
+                                        outcome->search);
+    }
+    struct csv csv;
+    struct figure_set set;
+    figures_of_result(&set, outcome->plan, outcome->result);
+    for (int line = 0; line < 2; line++) {
+        csv_begin(&csv, stream, line == 0);
+        csv_files_summary(&csv, &set);
+        csv_end(&csv);
+    }
+    return true;
+}
+
+/* 0 or errno. */
+static int replace(struct run_files *files, int file, const struct run_outcome *outcome)
+{
+    struct buffer content;
+    buffer_init(&content);
+    FILE *stream = buffer_open(&content);
+    bool is_written = stream != NULL && put_outcome(stream, file, outcome);
+    is_written = stream != NULL && fclose(stream) == 0 && is_written;
+    const int number =
+        is_written ? file_replace(files->folder, file_names[file], &content, false) : ENOMEM;
+    buffer_fini(&content);
+    return number;
+}
+
+/* The longest comes first: where it has room the others have, so that they tell the same. */
+bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome)
+{
+    static const int order[] = {FILE_RUN, FILE_SEARCH, FILE_SUMMARY};
+    const locale_t before = uselocale(files->locale);
+    int number = 0;
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && number == 0; i++) {
+        number = files->is_made[order[i]] ? replace(files, order[i], outcome) : 0;
+        struct stat own;
+        /* that the folder is gone was said */
+        const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
+        if (number != 0 && !files->is_outdated && !is_gone) {
+            mark_short(files, order[i], number);
+        }
+    }
+    files->is_outdated = files->is_outdated || number != 0;
     uselocale(before);
+    return number == 0;
 }
 
 const char *run_files_shortage(const struct run_files *files)
@@ -445,9 +450,10 @@ const char *run_files_shortage(const struct run_files *files)
 
 static void remove_files(struct run_files *files)
 {
+    char name[NAME_MAX];
     for (int file = 0; file < FILES; file++) {
         if (files->is_made[file]) {
-            unlinkat(files->folder, file_names[file], 0);
+            unlinkat(files->folder, name_of(files, file, name), 0);
         }
     }
     rmdir(files->path);
@@ -462,6 +468,7 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     if (is_failed && files->path[0] != '\0') {
         remove_files(files);
     }
+    give_room_back(files);
     if (files->folder >= 0) {
         close(files->folder);
     }

@@ -2,10 +2,10 @@
  * The folder of a run and the files in it.
  *
  * Everything that can be known to fail is tried before the first connection: the folder is made,
- * every file is created and there is room on the disk. While the run goes on intervals.csv and
- * samples.csv grow a row at a time (each flushed); events.csv is written with the marks of the plan
- * and then left to the user; the others are written at the end. A write that
- * fails marks its file as short and the run goes on.
+ * every file is created and there is room on the disk, which is held for those that are written at
+ * the end. While the run goes on intervals.csv and samples.csv grow a row at a time (each flushed);
+ * events.csv is written with the marks of the plan and then left to the user. A write that fails
+ * marks its file as short and the run goes on.
  *
  * Rows of intervals.csv and samples.csv are written by the sampler's thread until it has stopped;
  * everything else is the main thread's. A search has levels.csv and find-max.json instead of what
@@ -23,6 +23,12 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
+/* Room that is held until the end, as much as the files of a long run may take then: on a disk that
+ * fills up meanwhile the run can still say how it ended. A disk with less has no room for a run. */
+enum {
+    RUN_FILES_ROOM_BYTES = 1 << 20
+};
+
 struct run_files;
 
 /* Makes the folder plan->out_folder (parents too) and its files. EXIT_CODE_USAGE: it exists or
@@ -37,14 +43,22 @@ void run_files_add_sample(struct run_files *files, const struct sample *sample);
 /* One row more of levels.csv. */
 void run_files_add_level(struct run_files *files, const struct level *level);
 
-/* Writes summary.csv, sessions.csv, run.json and the .hgrm files, and closes all. */
-void run_files_finish(struct run_files *files, const struct plan *plan, const struct table *table,
-                      const struct result *result);
+/* Writes sessions.csv and the .hgrm files, and closes all. */
+void run_files_finish(struct run_files *files, const struct result *result);
 
-/* The same for a search: writes find-max.json. */
-void run_files_finish_search(struct run_files *files, const struct plan *plan,
-                             const struct table *table, const struct result *result,
-                             const struct search *search);
+/* What a run came to; all is borrowed. */
+struct run_outcome {
+    const struct plan *plan;
+    const struct table *table;
+    const struct result *result;
+    const struct search *search; /* NULL: a run */
+};
+
+/* Writes what tells of the outcome: summary.csv and run.json, of a search find-max.json. They are
+ * written aside and then renamed, so that they can be written again when the outcome has become
+ * another one; where that fails they tell the one before. False: it failed; run_files_shortage says
+ * why. */
+bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* The files that are short or gone and why, as one line ("intervals.csv: No space left on device");
  * "" when all are whole. Valid until destroy. */

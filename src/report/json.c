@@ -1,18 +1,212 @@
 #include "report/json.h"
 
+#include <inttypes.h>
 #include <jansson.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/mono.h"
+#include "plan/options.h"
+#include "report/check.h"
 #include "report/figures.h"
-#include "report/json_findings.h"
-#include "report/json_levels.h"
-#include "report/json_plan.h"
 #include "report/tree.h"
 
 /* Raised when a member changes its meaning or goes; new members do not raise it. */
 enum {
-    FORMAT_VERSION = 2
+    RUN_FORMAT = 2,
+    CHECK_FORMAT = 1,
 };
+
+static const char *column_type_name(enum column_type type)
+{
+    static const char *const names[COLUMN_TYPE_COUNT] = {
+        [COLUMN_UNSUPPORTED] = "unsupported",
+        [COLUMN_BOOL] = "bool",
+        [COLUMN_INT16] = "int16",
+        [COLUMN_INT32] = "int32",
+        [COLUMN_INT64] = "int64",
+        [COLUMN_FLOAT32] = "float32",
+        [COLUMN_FLOAT64] = "float64",
+        [COLUMN_DECIMAL] = "decimal",
+        [COLUMN_TEXT] = "text",
+        [COLUMN_BYTES] = "bytes",
+        [COLUMN_JSON] = "json",
+        [COLUMN_DATE] = "date",
+        [COLUMN_TIME] = "time",
+        [COLUMN_TIMESTAMP] = "timestamp",
+        [COLUMN_UUID] = "uuid",
+        [COLUMN_IP4] = "ip4",
+        [COLUMN_IP6] = "ip6",
+    };
+    const char *name = type < COLUMN_TYPE_COUNT ? names[type] : NULL;
+    return name == NULL ? "unknown" : name;
+}
+
+static void add_texts(struct tree tree, const char *key, const struct plan_texts *list)
+{
+    const struct tree array = tree_array(tree, key);
+    for (size_t i = 0; i < list->count; i++) {
+        tree_append(array, json_string(list->texts[i]));
+    }
+}
+
+static void add_option(struct tree tree, const char *key, const struct option_entry *entry,
+                       const struct plan *plan)
+{
+    switch (entry->type) {
+    case OPTION_FLAG:
+        tree_bool(tree, key, option_number(entry, plan) != 0);
+        break;
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+    case OPTION_TIME: {
+        const uint64_t number = option_number(entry, plan);
+        const bool is_known = number != 0 || entry->shows_zero;
+        if (entry->type == OPTION_TIME) {
+            tree_number_if(tree, key, is_known, figures_seconds((int64_t)number));
+        } else {
+            tree_count_if(tree, key, is_known, number);
+        }
+        break;
+    }
+    case OPTION_CHOICE:
+        tree_text(tree, key, entry->words[option_number(entry, plan)]);
+        break;
+    case OPTION_TEXT:
+        tree_text(tree, key, *(const char *const *)option_at(entry, plan));
+        break;
+    case OPTION_TEXTS:
+        add_texts(tree, key, option_at(entry, plan));
+        break;
+    case OPTION_OTHER:
+        break;
+    }
+}
+
+/* Every option of a run, also in a search, and what follows from them. Not target.url: it may hold
+ * the password. */
+static void add_plan(struct tree root, const struct plan *plan)
+{
+    static const char inner[] = "target.";
+    const struct tree tree = tree_object(root, "plan");
+    tree_text(tree, "adapter", plan->adapter->name);
+    const struct tree target = tree_object(tree, "target");
+    tree_text(target, "display", plan->display_target);
+    /* a connection string may hold the password too */
+    tree_text(target, "path",
+              (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : plan->target.path);
+    tree_count(target, "connect_timeout_s", plan->target.connect_timeout_s);
+    tree_count_if(tree, "records", plan->records > 0, plan->records);
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (entry->key != NULL &&
+            (entry->commands & ((unsigned)plan->command | COMMAND_RUN)) != 0) {
+            const bool is_inner = strncmp(entry->key, inner, strlen(inner)) == 0;
+            add_option(is_inner ? target : tree, entry->key + (is_inner ? strlen(inner) : 0), entry,
+                       plan);
+        }
+    }
+    tree_text(tree, "read_sql", plan->read_sql);
+    /* As text: most readers of JSON hold numbers in 53 bits, and a seed has 64. */
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    tree_text(tree, "seed", seed);
+    tree_put(tree, "run_tag", json_integer(plan->run_tag));
+    tree_text(tree, "ddl", plan->ddl);
+    tree_count_if(tree, "reconnect_tries", plan->drop_policy == DROP_RECONNECT,
+                  plan->reconnect_tries);
+    tree_text(tree, "out_folder", plan->out_folder);
+}
+
+static void add_limit(struct tree tree, const char *key, __rlimit_resource_t resource)
+{
+    struct rlimit limit;
+    const struct tree pair = tree_object(tree, key);
+    if (getrlimit(resource, &limit) != 0) {
+        limit = (struct rlimit){0, 0};
+    }
+    const struct {
+        const char *key;
+        rlim_t value;
+    } ends[] = {{"soft", limit.rlim_cur}, {"hard", limit.rlim_max}};
+    for (size_t i = 0; i < 2; i++) {
+        if (ends[i].value == RLIM_INFINITY) {
+            tree_text(pair, ends[i].key, "unlimited");
+        } else {
+            tree_count(pair, ends[i].key, ends[i].value);
+        }
+    }
+}
+
+static void add_cpu_model(struct tree tree)
+{
+    char line[512], model[128] = "";
+    FILE *stream = fopen("/proc/cpuinfo", "re");
+    while (stream != NULL && model[0] == '\0' && fgets(line, sizeof line, stream) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", strlen("model name")) == 0 && colon != NULL) {
+            colon += strspn(colon, ": \t");
+            snprintf(model, sizeof model, "%.*s", (int)strcspn(colon, "\n"), colon);
+        }
+    }
+    if (stream != NULL) {
+        fclose(stream);
+    }
+    tree_text(tree, "cpu_model", model);
+}
+
+/* The machine and the client library. */
+static void add_environment(struct tree root, const struct plan *plan)
+{
+    const struct tree tree = tree_object(root, "environment");
+    struct utsname names;
+    char kernel[256] = "", client[128] = "";
+    const bool is_named = uname(&names) == 0;
+    if (is_named) {
+        snprintf(kernel, sizeof kernel, "%s %s %s", names.sysname, names.release, names.machine);
+    }
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    cpu_set_t set;
+    /* machines with more CPUs than cpu_set_t holds: the call fails, and all are taken as usable */
+    const long usable = sched_getaffinity(0, sizeof set, &set) == 0 ? (long)CPU_COUNT(&set) : cpus;
+    if (plan->adapter->client_version != NULL) {
+        plan->adapter->client_version(client, sizeof client);
+    }
+    tree_text(tree, "host", is_named ? names.nodename : NULL);
+    tree_text(tree, "kernel", kernel);
+    add_cpu_model(tree);
+    tree_count_if(tree, "cpus", cpus > 0, (uint64_t)cpus);
+    tree_count_if(tree, "cpus_usable", usable > 0, (uint64_t)usable);
+    tree_count_if(tree, "memory_bytes", pages > 0 && page_bytes > 0,
+                  (uint64_t)pages * (uint64_t)page_bytes);
+    add_limit(tree, "open_files", RLIMIT_NOFILE);
+    add_limit(tree, "processes", RLIMIT_NPROC); /* threads count as processes */
+    tree_text(tree, "client_library", client);
+}
+
+static void add_table(struct tree root, const struct table *table)
+{
+    struct tree tree = tree_object(root, "table");
+    tree_text(tree, "name", table->name);
+    tree_text(tree, "engine", table->engine[0] == '\0' ? NULL : table->engine);
+    struct tree columns = tree_array(tree, "columns");
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct column *column = &table->columns[i];
+        struct tree entry = tree_append_object(columns);
+        tree_text(entry, "name", column->name);
+        tree_text(entry, "type", column_type_name(column->type));
+        tree_text(entry, "native_type", column->type_name);
+        tree_count_if(entry, "size", column->size > 0, column->size);
+        tree_bool(entry, "is_nullable", column->is_nullable);
+        tree_bool(entry, "is_unique", column->is_unique);
+        tree_bool(entry, "has_default", column->has_default);
+        tree_bool(entry, "is_generated", column->is_generated);
+    }
+}
 
 static void add_server(struct tree root, const struct result *result)
 {
@@ -45,174 +239,24 @@ static void add_connection(struct tree root, const struct result *result)
     tree_text(tree, "note", connection->note);
 }
 
-static void add_times(struct tree root, const struct result *result)
-{
-    char started[40] = "";
-    mono_format_utc(result->started_wall_ns, started, sizeof started);
-    struct tree tree = tree_object(root, "times");
-    tree_text(tree, "started_utc", started);
-    tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
-    tree_number(tree, "connect_s", figures_seconds(result->connect_ns));
-    tree_number(tree, "append_s", figures_seconds(result->append_ns));
-    tree_number(tree, "disconnect_s", figures_seconds(result->disconnect_ns));
-}
-
-static void add_figures(struct tree root, const struct plan *plan, const struct result *result)
-{
-    const struct resource_summary *resources = &result->resources;
-    struct tree tree = tree_object(root, "figures");
-    tree_number_if(tree, "max_cpu_percent", resources->max_host_cpu_percent >= 0,
-                   resources->max_host_cpu_percent);
-    tree_number_if(tree, "max_memory_mib", figures_has_memory(resources),
-                   figures_mib((uint64_t)resources->max_server_memory_bytes));
-    tree_number(tree, "elapsed_s", figures_seconds(result->elapsed_ns));
-    tree_number_if(tree, "throughput_rows_per_s", result->elapsed_ns > 0,
-                   result->throughput_rows_per_s);
-    const double append_rows_per_s = figures_append_rows_per_s(result);
-    tree_number_if(tree, "append_rows_per_s", append_rows_per_s >= 0, append_rows_per_s);
-    tree_number_if(tree, "rate_achieved_percent",
-                   plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
-                   result->rate_achieved_percent);
-}
-
-static void add_ledgers(struct tree root, const struct plan *plan, const struct result *result)
-{
-    const bool has_rate = plan->rate_rows_per_s > 0;
-    const struct session_ledger *sessions = &result->sessions;
-    struct tree tree = tree_object(root, "sessions");
-    tree_count(tree, "requested", sessions->requested);
-    tree_count(tree, "connected", sessions->connected);
-    tree_count(tree, "refused", sessions->refused);
-    tree_count(tree, "timed_out", sessions->timed_out);
-    tree_count(tree, "not_started", sessions->not_started);
-    tree_count(tree, "finished", sessions->finished);
-    tree_count(tree, "stopped", sessions->stopped);
-    tree_count(tree, "dropped", sessions->dropped);
-    tree_bool(tree, "balances", session_ledger_balances(sessions));
-    const struct row_ledger *rows = &result->rows;
-    tree = tree_object(root, "rows");
-    tree_count(tree, "planned", rows->planned);
-    tree_count(tree, "acknowledged", rows->acknowledged);
-    tree_count(tree, "rejected", rows->rejected);
-    tree_count(tree, "in_doubt", rows->in_doubt);
-    tree_count(tree, "not_sent", rows->not_sent);
-    tree_bool(tree, "balances", row_ledger_balances(rows));
-    const struct batch_ledger *batches = &result->batches;
-    tree = tree_object(root, "batches");
-    tree_count_if(tree, "due", has_rate, batches->due);
-    tree_count_if(tree, "sent", has_rate, batches->sent);
-    tree_count_if(tree, "not_sent", has_rate, batches->not_sent);
-}
-
-static void add_row_verification(struct tree root, const struct row_verification *v)
-{
-    const bool is_done = v->state == VERIFICATION_DONE;
-    struct tree tree = tree_object(root, "row_verification");
-    tree_text(tree, "state", figures_verification_name(v->state));
-    tree_text(tree, "reason", is_done ? NULL : v->reason);
-    tree_count_if(tree, "read", is_done, v->read);
-    tree_count_if(tree, "present", is_done, v->present);
-    tree_count_if(tree, "lost", is_done, v->lost);
-    tree_count_if(tree, "sessions_lost", is_done, v->sessions_lost);
-    tree_count_if(tree, "in_doubt_present", is_done, v->in_doubt_present);
-    tree_count_if(tree, "rejected_present", is_done, v->rejected_present);
-    tree_count_if(tree, "duplicates", is_done, v->duplicates);
-    tree_count_if(tree, "foreign", is_done, v->foreign);
-}
-
-static void add_verification(struct tree root, const struct result *result)
-{
-    const struct verification *verification = &result->verification;
-    const bool is_done = verification->state == VERIFICATION_DONE;
-    char note[FIGURES_NOTE_BYTES];
-    struct tree tree = tree_object(root, "verification");
-    tree_text(tree, "state", figures_verification_name(verification->state));
-    tree_text(tree, "reason", is_done ? NULL : verification->reason);
-    tree_count_if(tree, "rows_before", is_done, verification->rows_before);
-    tree_count_if(tree, "rows_after", is_done, verification->rows_after);
-    tree_count_if(tree, "lost", is_done, verification->lost);
-    tree_count_if(tree, "lost_at_most", is_done, verification->lost_at_most);
-    tree_count_if(tree, "in_doubt_arrived", is_done, verification->in_doubt_arrived);
-    tree_count_if(tree, "rejected_arrived", is_done, verification->rejected_arrived);
-    tree_count_if(tree, "surplus", is_done, verification->surplus);
-    tree_put(tree, "is_shrunk", is_done ? json_boolean(verification->is_shrunk) : json_null());
-    tree_text(tree, "note", figures_reads_note(result, note));
-
-    add_row_verification(root, &result->row_verification);
-
-    const uint64_t *counters = result->totals.counters;
-    const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    tree = tree_object(root, "freshness");
-    tree_count(tree, "checks", counters[RECORDER_FRESH_CHECKS]);
-    tree_count_if(tree, "behind", is_checked, counters[RECORDER_FRESH_BEHIND]);
-    tree_count_if(tree, "backward", is_checked, counters[RECORDER_FRESH_BACKWARD]);
-    tree_count_if(tree, "worst_lag_rows", is_checked, result->worst_lag_rows);
-}
-
-static void add_counters(struct tree root, const struct plan *plan, const struct result *result)
-{
-    struct tree tree = tree_object(root, "counters");
-    for (int i = 0; i < RECORDER_COUNTERS; i++) {
-        tree_count(tree, figures_counter_name((enum recorder_counter)i),
-                   result->totals.counters[i]);
-    }
-    tree_count_if(tree, "batches_late", plan->rate_rows_per_s > 0, result->batches_late);
-}
-
-static void add_latencies(struct tree root, const struct plan *plan, const struct result *result)
+static void add_latencies(struct tree root, const struct figure_set *set)
 {
     struct tree tree = tree_object(root, "latencies");
-    for (int i = 0; i < RECORDER_HISTOGRAMS; i++) {
-        const enum recorder_histogram which = (enum recorder_histogram)i;
-        if (!figures_has_histogram(plan, which)) {
+    for (size_t i = 0; i < set->operations.count; i++) {
+        if (!operation_is_used(&set->operations, i)) {
             continue;
         }
-        const struct histogram *histogram = &result->totals.histograms[which];
-        const bool is_known = histogram->total > 0;
-        struct tree entry = tree_object(tree, figures_histogram_name(which));
-        tree_count(entry, "count", histogram->total);
-        tree_number_if(entry, "mean_ms", is_known,
-                       histogram_mean_ns(histogram) / (double)MONO_NS_PER_MS);
-        for (size_t point = 0; point < FIGURES_POINTS; point++) {
+        const struct figure_latency *latency = &set->latencies[i];
+        const bool is_known = latency->count > 0;
+        struct tree entry = tree_object(tree, set->operations.entries[i].name);
+        tree_count(entry, "count", latency->count);
+        tree_number_if(entry, "mean_ms", is_known, latency->mean_ms);
+        for (size_t point = 0; point < FIGURE_POINTS; point++) {
             char key[16];
-            snprintf(key, sizeof key, "%s_ms", figures_points[point].key);
-            tree_number_if(entry, key, is_known,
-                           figures_ms(figures_point_ns(histogram, &figures_points[point])));
+            snprintf(key, sizeof key, "%s_ms", figure_points[point].key);
+            tree_number_if(entry, key, is_known, latency->points_ms[point]);
         }
     }
-}
-
-static void add_percent(struct tree tree, const char *key, double percent)
-{
-    tree_number_if(tree, key, percent >= 0, percent);
-}
-
-static void add_resources(struct tree root, const struct result *result)
-{
-    const struct resource_summary *resources = &result->resources;
-    const bool has_memory = figures_has_memory(resources);
-    struct tree tree = tree_object(root, "resources");
-    tree_count(tree, "cpus", resources->cpus);
-    add_percent(tree, "max_host_cpu_percent", resources->max_host_cpu_percent);
-    add_percent(tree, "max_server_cpu_percent", resources->max_server_cpu_percent);
-    add_percent(tree, "max_client_cpu_percent", resources->max_client_cpu_percent);
-    add_percent(tree, "server_cpu_percent_at_max", resources->server_cpu_percent_at_max);
-    add_percent(tree, "client_cpu_percent_at_max", resources->client_cpu_percent_at_max);
-    add_percent(tree, "mean_host_cpu_percent", resources->mean_host_cpu_percent);
-    add_percent(tree, "mean_server_cpu_percent", resources->mean_server_cpu_percent);
-    add_percent(tree, "mean_client_cpu_percent", resources->mean_client_cpu_percent);
-    tree_text(tree, "memory_source", memory_source_name(resources->memory_source));
-    tree_count_if(tree, "max_server_memory_bytes", has_memory,
-                  (uint64_t)resources->max_server_memory_bytes);
-    tree_count_if(tree, "max_server_processes", resources->max_server_processes > 0,
-                  resources->max_server_processes);
-    tree_count_if(tree, "server_pid", resources->server_pid > 0, (uint64_t)resources->server_pid);
-    tree_text(tree, "server_name", resources->server_name);
-    tree_text(tree, "server_note", resources->server_note);
-    tree_count_if(tree, "max_client_memory_bytes", resources->max_client_memory_bytes > 0,
-                  resources->max_client_memory_bytes);
-    tree_number(tree, "client_cpu_s", resources->client_cpu_s);
-    tree_number(tree, "suspended_s", figures_seconds(resources->suspended_ns));
 }
 
 static const char *status_name(enum status status)
@@ -230,46 +274,32 @@ static const char *status_name(enum status status)
     return "unknown";
 }
 
+/* `result` is NULL for a cause of a level, which has no times. */
+static void add_cause(struct tree list, const struct cause *cause, const struct result *result)
+{
+    struct tree entry = tree_append_object(list);
+    tree_text(entry, "phase", cause_phase_name(cause->phase));
+    if (result != NULL) {
+        tree_text(entry, "status", status_name(cause->status));
+    }
+    tree_text(entry, "kind", error_kind_name(cause->error.kind));
+    tree_put(entry, "native_code", json_integer(cause->error.native_code));
+    tree_text(entry, "sqlstate", cause->error.sqlstate);
+    tree_text(entry, "text", cause->error.text);
+    tree_count(entry, "count", cause->count);
+    if (result != NULL) {
+        tree_number(entry, "first_s", figures_seconds(cause->first_ns - result->start_mono_ns));
+        tree_number(entry, "last_s", figures_seconds(cause->last_ns - result->start_mono_ns));
+    }
+}
+
 static void add_causes(struct tree root, const struct result *result)
 {
     struct tree list = tree_array(root, "causes");
     for (size_t i = 0; i < result->causes.count; i++) {
-        const struct cause *cause = &result->causes.entries[i];
-        struct tree entry = tree_append_object(list);
-        tree_text(entry, "phase", cause_phase_name(cause->phase));
-        tree_text(entry, "status", status_name(cause->status));
-        tree_text(entry, "kind", error_kind_name(cause->error.kind));
-        tree_put(entry, "native_code", json_integer(cause->error.native_code));
-        tree_text(entry, "sqlstate", cause->error.sqlstate);
-        tree_text(entry, "text", cause->error.text);
-        tree_count(entry, "count", cause->count);
-        tree_number(entry, "first_s", figures_seconds(cause->first_ns - result->start_mono_ns));
-        tree_number(entry, "last_s", figures_seconds(cause->last_ns - result->start_mono_ns));
+        add_cause(list, &result->causes.entries[i], result);
     }
     tree_count(root, "other_causes", result->causes.others);
-}
-
-static void add_fairness(struct tree root, const struct fairness *fairness)
-{
-    const bool is_known = fairness->sessions > 0;
-    struct tree tree = tree_object(root, "fairness");
-    tree_count(tree, "sessions", fairness->sessions);
-    tree_count_if(tree, "slowest_session", is_known, fairness->slowest_session);
-    tree_number_if(tree, "slowest_rows_per_s", is_known, fairness->slowest_rows_per_s);
-    tree_count_if(tree, "fastest_session", is_known, fairness->fastest_session);
-    tree_number_if(tree, "fastest_rows_per_s", is_known, fairness->fastest_rows_per_s);
-    tree_count_if(tree, "longest_gap_session", is_known, fairness->longest_gap_session);
-    tree_number_if(tree, "longest_gap_ms", is_known, figures_ms(fairness->longest_gap_ns));
-}
-
-static void add_outcome(struct tree root, const struct result *result)
-{
-    struct tree tree = tree_object(root, "outcome");
-    tree_text(tree, "stop_reason", stop_reason_name(result->stop_reason));
-    tree_text(tree, "verdict", verdict_name(result->verdict));
-    tree_text(tree, "verdict_reason", result->verdict_reason);
-    tree_put(tree, "exit_code", json_integer((json_int_t)result->exit_code));
-    tree_text(tree, "exit_reason", result->exit_reason);
 }
 
 static void add_expectations(struct tree root, const struct expectations *expectations)
@@ -297,6 +327,22 @@ static void add_expectations(struct tree root, const struct expectations *expect
     }
 }
 
+static void add_findings(struct tree root, const struct findings *findings)
+{
+    struct tree list = tree_array(root, "findings");
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->entries[i];
+        struct tree entry = tree_append_object(list);
+        tree_text(entry, "limit", limit_id_name(finding->id));
+        tree_text(entry, "side", limit_side_name(finding->side));
+        tree_text(entry, "name", finding->name);
+        tree_count(entry, "sessions", finding->sessions);
+        tree_count(entry, "tries", finding->tries);
+        tree_text(entry, "evidence", finding->evidence);
+        tree_text(entry, "fix", finding->fix);
+    }
+}
+
 static void add_events(struct tree root, const struct event_list *events)
 {
     struct tree list = tree_array(root, "events");
@@ -309,16 +355,16 @@ static void add_events(struct tree root, const struct event_list *events)
 }
 
 /* Complete, so that the histograms of several runs can be added up. */
-static void add_histograms(struct tree root, const struct plan *plan, const struct result *result)
+static void add_histograms(struct tree root, const struct operation_list *operations,
+                           const struct recorder_snapshot *totals)
 {
     struct tree tree = tree_object(root, "histograms");
-    for (int i = 0; i < RECORDER_HISTOGRAMS; i++) {
-        const enum recorder_histogram which = (enum recorder_histogram)i;
-        if (!figures_has_histogram(plan, which)) {
+    for (size_t i = 0; i < operations->count; i++) {
+        if (!operation_is_used(operations, i)) {
             continue;
         }
-        const struct histogram *histogram = &result->totals.histograms[which];
-        struct tree entry = tree_object(tree, figures_histogram_name(which));
+        const struct histogram *histogram = recorder_histogram(totals, i);
+        struct tree entry = tree_object(tree, operations->entries[i].name);
         tree_count(entry, "total", histogram->total);
         tree_count(entry, "overflow", histogram->overflow);
         tree_count(entry, "sum_ns", histogram->sum_ns);
@@ -334,9 +380,125 @@ static void add_histograms(struct tree root, const struct plan *plan, const stru
     }
 }
 
+static void add_latency(struct tree level, const char *key, const struct recorder_latency *latency)
+{
+    const bool is_known = latency->count > 0;
+    struct tree tree = tree_object(level, key);
+    tree_count(tree, "count", latency->count);
+    tree_number_if(tree, "p50_ms", is_known, figures_ms(latency->p50_ns));
+    tree_number_if(tree, "p99_ms", is_known, figures_ms(latency->p99_ns));
+    tree_number_if(tree, "max_ms", is_known, figures_ms(latency->max_ns));
+}
+
+static void add_level(struct tree list, const struct level *level)
+{
+    const bool has_hold = level->hold_ns > 0;
+    const struct session_ledger *ledger = &level->ledger;
+    struct tree tree = tree_append_object(list);
+    tree_count(tree, "sessions", level->sessions);
+    tree_text(tree, "outcome", level_outcome_name(level->outcome));
+    tree_text(tree, "reason", level_reason_name(level->reason));
+    tree_number(tree, "start_s", figures_seconds(level->start_ns));
+    tree_number(tree, "connect_s", figures_seconds(level->connect_ns));
+    tree_number(tree, "hold_s", figures_seconds(level->hold_ns));
+    tree_count(tree, "added", level->added);
+    tree_count(tree, "up", level->up);
+    tree_count(tree, "refused", ledger->refused);
+    tree_count(tree, "timed_out", ledger->timed_out);
+    tree_count(tree, "not_started", ledger->not_started);
+    tree_count(tree, "dropped", ledger->dropped);
+    tree_count_if(tree, "stalled", has_hold, level->stalled);
+    tree_count_if(tree, "calls_failed", has_hold, level->failed);
+    tree_count_if(tree, "rows", has_hold, level->rows);
+    tree_number_if(tree, "rows_per_s", has_hold, level->rows_per_s);
+    tree_number_if(tree, "lowest_rows_per_s", level->lowest_rows_per_s >= 0,
+                   level->lowest_rows_per_s);
+    tree_number_if(tree, "highest_rows_per_s", level->highest_rows_per_s >= 0,
+                   level->highest_rows_per_s);
+    add_latency(tree, "append", &level->append);
+    add_latency(tree, "connect", &level->connect);
+    tree_number_if(tree, "host_cpu_percent", level->host_cpu_percent >= 0, level->host_cpu_percent);
+    tree_number_if(tree, "server_cpu_percent", level->server_cpu_percent >= 0,
+                   level->server_cpu_percent);
+    tree_number_if(tree, "client_cpu_percent", level->client_cpu_percent >= 0,
+                   level->client_cpu_percent);
+    tree_count_if(tree, "server_memory_bytes", level->server_memory_bytes >= 0,
+                  (uint64_t)level->server_memory_bytes);
+    tree_count_if(tree, "client_memory_bytes", level->client_memory_bytes >= 0,
+                  (uint64_t)level->client_memory_bytes);
+    struct tree causes = tree_array(tree, "causes");
+    for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
+        add_cause(causes, &level->causes->entries[i], NULL);
+    }
+}
+
+static void add_bound(struct tree search_tree, const struct search *search)
+{
+    const bool is_limit = search->bound_by == BOUND_CLIENT;
+    struct tree tree = tree_object(search_tree, "bound");
+    tree_count(tree, "sessions", search->bound);
+    tree_text(tree, "by", search_bound_name(search->bound_by));
+    tree_text(tree, "limit", is_limit ? search->bound_limit.name : NULL);
+    tree_text(tree, "where", is_limit ? search->bound_limit.where : NULL);
+}
+
+static void add_knee(struct tree search_tree, const struct search *search)
+{
+    static const struct level none = {.lowest_rows_per_s = -1, .highest_rows_per_s = -1};
+    const struct level *best = search_best(search), *knee = search_knee(search);
+    const struct level *over = NULL, *within = NULL;
+    const bool has_best = best != NULL, has_knee = knee != NULL;
+    best = has_best ? best : &none;
+    knee = has_knee ? knee : &none;
+    struct tree tree = tree_object(search_tree, "knee");
+    tree_count_if(tree, "sessions", has_knee, knee->sessions);
+    tree_number_if(tree, "rows_per_s", has_knee, knee->rows_per_s);
+    tree_number_if(tree, "lowest_rows_per_s", knee->lowest_rows_per_s >= 0,
+                   knee->lowest_rows_per_s);
+    tree_number_if(tree, "highest_rows_per_s", knee->highest_rows_per_s >= 0,
+                   knee->highest_rows_per_s);
+    tree_count_if(tree, "best_sessions", has_best, best->sessions);
+    tree_number_if(tree, "best_rows_per_s", has_best, best->rows_per_s);
+
+    if (search->p99_bound_ns > 0) {
+        search_p99(search, &over, &within);
+    }
+    tree = tree_object(search_tree, "p99");
+    tree_number_if(tree, "bound_ms", search->p99_bound_ns > 0, figures_ms(search->p99_bound_ns));
+    tree_count_if(tree, "sessions_within", within != NULL, within == NULL ? 0 : within->sessions);
+    tree_count_if(tree, "sessions_over", over != NULL, over == NULL ? 0 : over->sessions);
+}
+
+static void add_search(struct tree root, const struct search *search)
+{
+    const double session_bytes = search_session_bytes(search);
+    struct tree tree = tree_object(root, "search");
+    tree_count(tree, "held", search->held);
+    tree_count_if(tree, "failed", search->failed > 0, search->failed);
+    tree_text(tree, "end", search_end_name(search->end));
+    tree_text(tree, "end_note", search->end_note);
+    tree_text(tree, "figures_note", search->figures_note);
+    tree_number(tree, "hold_s", figures_seconds(search->hold_ns));
+    tree_count_if(tree, "max_rows", search->max_rows > 0, search->max_rows);
+    tree_text(tree, "max_rows_by",
+              search->max_rows == 0       ? NULL
+              : search->is_bound_by_bytes ? "max_bytes"
+                                          : "max_rows");
+    tree_number_if(tree, "row_bytes", search->row_bytes > 0, search->row_bytes);
+    tree_text(tree, "removal", search->removal);
+    add_bound(tree, search);
+    add_knee(tree, search);
+    tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0,
+                   session_bytes);
+    struct tree list = tree_array(tree, "levels");
+    for (size_t i = 0; i < search->count; i++) {
+        add_level(list, &search->levels[i]);
+    }
+}
+
 static void add_program(struct tree root)
 {
-    tree_count(root, "format", FORMAT_VERSION);
+    tree_count(root, "format", RUN_FORMAT);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
 }
@@ -344,27 +506,32 @@ static void add_program(struct tree root)
 static void add_all(struct tree root, const struct plan *plan, const struct table *table,
                     const struct result *result)
 {
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
     add_program(root);
-    add_figures(root, plan, result);
-    add_outcome(root, result);
+    tree_figures(root, "figures", &set);
+    tree_figures(root, "outcome", &set);
     add_expectations(root, result->expectations);
-    add_times(root, result);
-    json_plan_add_plan(root, plan);
-    json_plan_add_environment(root, plan);
+    tree_figures(root, "times", &set);
+    add_plan(root, plan);
+    add_environment(root, plan);
     add_server(root, result);
     add_connection(root, result);
-    json_plan_add_table(root, table);
-    add_ledgers(root, plan, result);
-    add_verification(root, result);
-    add_latencies(root, plan, result);
-    add_fairness(root, &result->fairness);
-    add_resources(root, result);
-    add_counters(root, plan, result);
+    add_table(root, table);
+    static const char *const sections[] = {
+        "sessions", "rows", "batches", "verification", "row_verification", "freshness"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        tree_figures(root, sections[i], &set);
+    }
+    add_latencies(root, &set);
+    tree_figures(root, "fairness", &set);
+    tree_figures(root, "resources", &set);
+    tree_figures(root, "counters", &set);
     add_causes(root, result);
-    json_findings_add(root, &result->findings);
+    add_findings(root, &result->findings);
     add_events(root, &result->events);
     tree_text(root, "metrics_note", result->metrics_note);
-    add_histograms(root, plan, result);
+    add_histograms(root, &set.operations, &result->totals);
 }
 
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
@@ -397,7 +564,56 @@ bool report_write_search_json(FILE *stream, const struct plan *plan, const struc
     bool has_failed = false;
     json_t *json = json_object();
     const struct tree root = {json, &has_failed};
-    json_levels_add(root, search);
+    add_search(root, search);
     add_all(root, plan, table, result);
+    return tree_write(stream, json, has_failed);
+}
+
+static void add_check_limit(struct tree list, const struct limit *limit)
+{
+    struct tree tree = tree_append_object(list);
+    tree_text(tree, "grade", limit_grade_name(limit->grade));
+    tree_text(tree, "side", limit_side_name(limit->side));
+    tree_text(tree, "limit", limit_id_name(limit->id));
+    tree_text(tree, "name", limit->name);
+    tree_text(tree, "where", limit->where);
+    tree_text(tree, "unit", limit->unit);
+    tree_count_if(tree, "allowed", limit->allowed != LIMIT_NONE, limit->allowed);
+    tree_count(tree, "used", limit->used);
+    tree_count(tree, "needed", limit->needed);
+    tree_count_if(tree, "sessions", limit->sessions != LIMIT_NONE, limit->sessions);
+    tree_bool(tree, "is_estimate", limit->is_estimate);
+    tree_text(tree, "note", limit->note);
+    tree_text(tree, "fix", limit->fix);
+}
+
+bool check_write_json(FILE *stream, const struct check_report *report)
+{
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
+    char line[CHECK_LINE_BYTES];
+    check_conclude(report, line);
+    tree_count(root, "format", CHECK_FORMAT);
+    tree_text(root, "program", "append");
+    tree_text(root, "version", APPEND_VERSION);
+    tree_text(root, "command", "check");
+    tree_count(root, "sessions", report->sessions);
+    tree_text(root, "target", report->target);
+    tree_text(root, "server_version", report->version);
+    tree_text(root, "note", report->note);
+    tree_text(root, "not_asked", report->failure);
+    struct tree list = tree_array(root, "limits");
+    for (size_t i = 0; i < report->list->count; i++) {
+        add_check_limit(list, &report->list->entries[i]);
+    }
+    struct tree outcome = tree_object(root, "outcome");
+    tree_count_if(outcome, "max_sessions", report->fitting != LIMIT_NONE, report->fitting);
+    tree_text(outcome, "first_limit", report->first == NULL ? NULL : report->first->name);
+    tree_text(outcome, "side", report->first == NULL ? NULL : limit_side_name(report->first->side));
+    tree_put(outcome, "is_estimate",
+             json_boolean(report->first != NULL && report->first->is_estimate));
+    tree_text(outcome, "conclusion", line);
+    tree_put(outcome, "exit_code", json_integer((json_int_t)report->code));
     return tree_write(stream, json, has_failed);
 }

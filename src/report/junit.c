@@ -1,23 +1,14 @@
-#include "report/junit.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/mono.h"
-#include "report/clean.h"
+#include "base/text.h"
 #include "report/expectations.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-
-/* One test case. `kind`: "failure" or "error", NULL when it passed. */
-struct testcase {
-    const char *group;
-    const char *name;
-    const char *kind;
-    const char *type;
-    const char *message; /* beside the name; with a kind: what went wrong */
-};
 
 /* Adds one byte, or the replacement of what may not stand in XML 1.0 even when escaped. */
 static void add_byte(struct buffer *buffer, char byte)
@@ -44,7 +35,7 @@ void junit_add_escaped(struct buffer *buffer, const char *text)
 {
     struct buffer clean;
     buffer_init(&clean);
-    clean_add_utf8(&clean, text);
+    text_add_utf8(&clean, text);
     buffer->has_failed = buffer->has_failed || buffer_failed(&clean);
     for (const char *at = buffer_text(&clean); *at != '\0'; at++) {
         if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0) {
@@ -64,21 +55,23 @@ static void add_attribute(struct buffer *buffer, const char *name, const char *v
     buffer_add_text(buffer, "\"");
 }
 
-static void add_testcase(struct buffer *buffer, const struct testcase *testcase)
+/* `kind`: "failure" or "error", NULL when it passed; `message`: what was found, or went wrong. */
+static void add_testcase(struct buffer *buffer, const char *group, const char *name,
+                         const char *kind, const char *type, const char *message)
 {
     buffer_add_text(buffer, "    <testcase");
-    add_attribute(buffer, "classname", testcase->group);
-    add_attribute(buffer, "name", testcase->name);
+    add_attribute(buffer, "classname", group);
+    add_attribute(buffer, "name", name);
     add_attribute(buffer, "time", "0");
     buffer_add_text(buffer, ">\n");
-    if (testcase->kind != NULL) {
-        buffer_add_format(buffer, "      <%s", testcase->kind);
-        add_attribute(buffer, "type", testcase->type);
-        add_attribute(buffer, "message", testcase->message);
+    if (kind != NULL) {
+        buffer_add_format(buffer, "      <%s", kind);
+        add_attribute(buffer, "type", type);
+        add_attribute(buffer, "message", message);
         buffer_add_text(buffer, "/>\n");
     } else {
         buffer_add_text(buffer, "      <system-out>");
-        junit_add_escaped(buffer, testcase->message);
+        junit_add_escaped(buffer, message);
         buffer_add_text(buffer, "</system-out>\n");
     }
     buffer_add_text(buffer, "    </testcase>\n");
@@ -163,72 +156,45 @@ static enum exit_code own_exit_code(const struct result *result)
     return result->exit_code == EXIT_CODE_EXPECTATION ? EXIT_CODE_OK : result->exit_code;
 }
 
-static void add_sessions(struct buffer *buffer, const struct result *result)
+/* The ledgers, the outcome and what was expected. It passes when the run had no exit code of its
+ * own: a run may be DEGRADED then. */
+static void add_cases(struct buffer *buffer, const struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
-    char text[240];
+    const struct row_ledger *r = &result->rows;
+    char text[1200], range[RESULT_LOST_BYTES], lost[RESULT_LOST_BYTES + 8] = "not verified";
     snprintf(text, sizeof text,
              "%" PRIu64 " sessions: %" PRIu64 " finished, %" PRIu64 " refused, %" PRIu64
              " timed out, %" PRIu64 " not started, %" PRIu64 " stopped, %" PRIu64 " dropped",
              s->requested, s->finished, s->refused, s->timed_out, s->not_started, s->stopped,
              s->dropped);
-    add_testcase(buffer, &(struct testcase){.group = "append.ledger",
-                                            .name = "sessions",
-                                            .kind = has_all_sessions(result) ? NULL : "failure",
-                                            .type = "ledger",
-                                            .message = text});
-}
-
-static void add_rows(struct buffer *buffer, const struct result *result)
-{
-    const struct row_ledger *r = &result->rows;
-    const bool is_counted = result->verification.state == VERIFICATION_DONE ||
-                            result->row_verification.state == VERIFICATION_DONE;
-    char text[240], range[RESULT_LOST_BYTES], lost[RESULT_LOST_BYTES + 8] = "not verified";
-    if (is_counted) {
+    add_testcase(buffer, "append.ledger", "sessions", has_all_sessions(result) ? NULL : "failure",
+                 "ledger", text);
+    if (result->verification.state == VERIFICATION_DONE ||
+        result->row_verification.state == VERIFICATION_DONE) {
         snprintf(lost, sizeof lost, "%s lost", result_describe_lost(result, range));
     }
     snprintf(text, sizeof text,
              "%" PRIu64 " rows: %" PRIu64 " acknowledged, %" PRIu64 " rejected, %" PRIu64
              " in doubt, %" PRIu64 " not sent; %s",
              r->planned, r->acknowledged, r->rejected, r->in_doubt, r->not_sent, lost);
-    add_testcase(buffer, &(struct testcase){.group = "append.ledger",
-                                            .name = "rows",
-                                            .kind = has_all_rows(result) ? NULL : "failure",
-                                            .type = "ledger",
-                                            .message = text});
-}
-
-/* Passes when the run had no exit code of its own: a run may be DEGRADED then. */
-static void add_outcome(struct buffer *buffer, const struct result *result)
-{
+    add_testcase(buffer, "append.ledger", "rows", has_all_rows(result) ? NULL : "failure", "ledger",
+                 text);
     const enum exit_code own = own_exit_code(result);
-    char text[1200], type[32];
-    snprintf(text, sizeof text, "%s: %s", verdict_name(result->verdict), result->verdict_reason);
-    if (own != EXIT_CODE_OK) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "; exit code %d: %s", (int)own,
-                 result->exit_reason);
-    }
+    char type[32], reason[sizeof result->exit_reason + 32] = "";
     snprintf(type, sizeof type, "exit-code-%d", (int)own);
-    add_testcase(buffer, &(struct testcase){.group = "append",
-                                            .name = "outcome",
-                                            .kind = own == EXIT_CODE_OK ? NULL : "failure",
-                                            .type = type,
-                                            .message = text});
-}
-
-static void add_expectations(struct buffer *buffer, const struct expectations *expectations)
-{
+    if (own != EXIT_CODE_OK) {
+        snprintf(reason, sizeof reason, "; exit code %d: %s", (int)own, result->exit_reason);
+    }
+    snprintf(text, sizeof text, "%s: %s%s", verdict_name(result->verdict), result->verdict_reason,
+             reason);
+    add_testcase(buffer, "append", "outcome", own == EXIT_CODE_OK ? NULL : "failure", type, text);
+    const struct expectations *expectations = result->expectations;
     for (size_t i = 0; expectations != NULL && i < expectations->count; i++) {
         const struct expectation *expectation = &expectations->entries[i];
-        char text[EXPECTATIONS_TEXT_BYTES];
-        expectations_describe(expectation, text);
-        add_testcase(buffer, &(struct testcase){.group = "append.expect",
-                                                .name = expectation->bound.text,
-                                                .kind = expectation->is_met ? NULL : "failure",
-                                                .type = "expectation",
-                                                .message = text});
+        add_testcase(buffer, "append.expect", expectation->bound.text,
+                     expectation->is_met ? NULL : "failure", "expectation",
+                     expectations_describe(expectation, text));
     }
 }
 
@@ -247,10 +213,7 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
     struct buffer buffer;
     buffer_init(&buffer);
     begin(&buffer, plan, &sums);
-    add_sessions(&buffer, result);
-    add_rows(&buffer, result);
-    add_outcome(&buffer, result);
-    add_expectations(&buffer, expectations);
+    add_cases(&buffer, result);
     return finish(&buffer, stream);
 }
 
@@ -262,9 +225,6 @@ bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code cod
     struct buffer buffer;
     buffer_init(&buffer);
     begin(&buffer, plan, &sums);
-    add_testcase(
-        &buffer,
-        &(struct testcase){
-            .group = "append", .name = "outcome", .kind = "error", .type = type, .message = why});
+    add_testcase(&buffer, "append", "outcome", "error", type, why);
     return finish(&buffer, stream);
 }

@@ -1,11 +1,11 @@
-#include "report/metrics_http.h"
+#include "report/metrics.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,27 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/mono.h"
 
 enum {
-    REQUEST_BYTES = 8192,
-    WAITED_MAX = 1 + METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX,
+    CLIENT_TIME_S = 5,
     BACKLOG = 16,
-    STACK_BYTES = 128 * 1024
-};
-#define CLIENT_TIME_NS (5 * MONO_NS_PER_S)
-#define PAUSE_NS MONO_NS_PER_S /* after a connection could not be taken */
-#define POLL_PAUSE_NS (100 * MONO_NS_PER_MS)
-
-struct client {
-    int sock; /* -1 = free */
-    int64_t deadline_ns;
-    size_t request_length;
-    bool is_answered; /* all was sent: the end of the client's stream is waited for */
-    struct buffer answer;
-    size_t sent;
-    char request[REQUEST_BYTES];
+    PAUSE_MS = 1000, /* after a connection could not be accepted */
+    STACK_BYTES = 256 * 1024
 };
 
 struct metrics_http {
@@ -41,222 +27,136 @@ struct metrics_http {
     size_t listener_count;
     int wake; /* eventfd: the thread is to end */
     pthread_t thread;
+    struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* guards the text */
-    struct buffer text;
-    int64_t pause_until_ns; /* the rest is the thread's own */
-    struct client clients[METRICS_HTTP_CLIENTS_MAX];
+    struct MHD_Response *text;
+    struct MHD_Response *index, *not_found, *wrong_method; /* the rest is the thread's own */
+    int clients[METRICS_HTTP_CLIENTS_MAX];                 /* sockets, the oldest first */
+    size_t client_count;
 };
 
-static void drop(struct client *client)
+/* NULL without memory. */
+static struct MHD_Response *make_response(const char *text, size_t length)
 {
-    close(client->sock);
-    client->sock = -1;
-    buffer_fini(&client->answer);
+    const union {
+        const char *given;
+        void *taken; /* and only read: MUST_COPY */
+    } bytes = {.given = text};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, bytes.taken, MHD_RESPMEM_MUST_COPY);
+    if (response != NULL) {
+        MHD_add_response_header(response, "Content-Type",
+                                "text/plain; version=0.0.4; charset=utf-8");
+        MHD_add_response_header(response, "Connection", "close");
+    }
+    return response;
 }
 
-static void add_head(struct buffer *answer, const char *status, const char *more, size_t length)
+static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *body, size_t *body_bytes, void **state)
 {
-    buffer_add_format(answer,
-                      "HTTP/1.1 %s\r\n"
-                      "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-                      "Content-Length: %zu\r\n%s"
-                      "Connection: close\r\n\r\n",
-                      status, length, more);
+    (void)version;
+    (void)body;
+    struct metrics_http *http = context;
+    if (*state == NULL) { /* of the head; what comes of a body is dropped before the answer */
+        *state = http;
+        return MHD_YES;
+    }
+    if (*body_bytes > 0) {
+        *body_bytes = 0;
+        return MHD_YES;
+    }
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        return MHD_queue_response(connection, MHD_HTTP_METHOD_NOT_ALLOWED, http->wrong_method);
+    }
+    if (strcmp(url, "/") == 0) {
+        return MHD_queue_response(connection, MHD_HTTP_OK, http->index);
+    }
+    if (strcmp(url, "/metrics") != 0) {
+        return MHD_queue_response(connection, MHD_HTTP_NOT_FOUND, http->not_found);
+    }
+    pthread_mutex_lock(&http->lock);
+    const enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, http->text);
+    pthread_mutex_unlock(&http->lock);
+    return result;
 }
 
-static void add_page(struct buffer *answer, const char *status, const char *more, const char *text)
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode what)
 {
-    add_head(answer, status, more, strlen(text));
-    buffer_add_text(answer, text);
-}
-
-static void make_answer(struct metrics_http *http, struct client *client,
-                        enum metrics_http_answer answer)
-{
-    struct buffer *to = &client->answer;
-    switch (answer) {
-    case METRICS_HTTP_MORE:
+    (void)state;
+    struct metrics_http *http = context;
+    const int sock =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        http->clients[http->client_count++] = sock;
         return;
-    case METRICS_HTTP_TEXT:
-    case METRICS_HTTP_HEAD:
-        pthread_mutex_lock(&http->lock);
-        add_head(to, "200 OK", "", http->text.length);
-        if (answer == METRICS_HTTP_TEXT) {
-            buffer_add(to, buffer_text(&http->text), http->text.length);
+    }
+    for (size_t i = 0; i < http->client_count; i++) {
+        if (http->clients[i] == sock) {
+            http->client_count--;
+            memmove(http->clients + i, http->clients + i + 1,
+                    (http->client_count - i) * sizeof http->clients[0]);
+            return;
         }
-        pthread_mutex_unlock(&http->lock);
-        break;
-    case METRICS_HTTP_INDEX:
-        add_page(to, "200 OK", "", "append: see /metrics\n");
-        break;
-    case METRICS_HTTP_NOT_FOUND:
-        add_page(to, "404 Not Found", "", "not found: see /metrics\n");
-        break;
-    case METRICS_HTTP_METHOD:
-        add_page(to, "405 Method Not Allowed", "Allow: GET, HEAD\r\n", "only GET and HEAD\n");
-        break;
-    case METRICS_HTTP_BAD:
-        add_page(to, "400 Bad Request", "", "no HTTP request\n");
-        break;
-    }
-    if (buffer_failed(to)) {
-        drop(client);
     }
 }
 
-static bool is_temporary(void)
+/* False: there is no descriptor for the client; the sessions may have them all. */
+static bool take_client(struct metrics_http *http, int listener)
 {
-    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
-/* What comes behind a request is read and dropped: to close a socket with unread bytes would take
- * the answer from the client. */
-static void discard(struct client *client)
-{
-    char bytes[4096];
-    const ssize_t length = recv(client->sock, bytes, sizeof bytes, 0);
-    if (length == 0 || (length < 0 && !is_temporary())) {
-        drop(client);
-    }
-}
-
-static void read_request(struct metrics_http *http, struct client *client)
-{
-    const ssize_t length = recv(client->sock, client->request + client->request_length,
-                                REQUEST_BYTES - client->request_length, 0);
-    if (length == 0 || (length < 0 && !is_temporary())) {
-        drop(client);
-        return;
-    }
-    client->request_length += length > 0 ? (size_t)length : 0;
-    enum metrics_http_answer answer =
-        metrics_http_understand(client->request, client->request_length);
-    if (answer == METRICS_HTTP_MORE && client->request_length == REQUEST_BYTES) {
-        answer = METRICS_HTTP_BAD;
-    }
-    make_answer(http, client, answer);
-}
-
-static void send_answer(struct client *client)
-{
-    const ssize_t length = send(client->sock, client->answer.bytes + client->sent,
-                                client->answer.length - client->sent, MSG_NOSIGNAL);
-    if (length < 0 && !is_temporary()) {
-        drop(client);
-        return;
-    }
-    client->sent += length > 0 ? (size_t)length : 0;
-    if (client->sent == client->answer.length) {
-        client->is_answered = true;
-        shutdown(client->sock, SHUT_WR);
-    }
-}
-
-/* A free place; where there is none, the client that has had the most time gives up its own. */
-static struct client *make_place(struct metrics_http *http)
-{
-    struct client *oldest = &http->clients[0];
-    for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-        struct client *client = &http->clients[i];
-        if (client->sock < 0) {
-            return client;
-        }
-        oldest = client->deadline_ns < oldest->deadline_ns ? client : oldest;
-    }
-    drop(oldest);
-    return oldest;
-}
-
-static void take_client(struct metrics_http *http, int listener)
-{
-    const int sock = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    const int sock =
+        accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (sock < 0) {
-        /* the sessions may have all descriptors: it is tried again, but not at once */
-        if (!is_temporary() && errno != ECONNABORTED) {
-            http->pause_until_ns = mono_now_ns() + PAUSE_NS;
-        }
-        return;
+        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
     }
-    struct client *client = make_place(http);
-    client->sock = sock;
-    client->deadline_ns = mono_now_ns() + CLIENT_TIME_NS;
-    client->request_length = 0;
-    client->is_answered = false;
-    client->sent = 0;
-    buffer_init(&client->answer);
+    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
+        shutdown(http->clients[0], SHUT_RDWR);
+        MHD_run(http->daemon);
+    }
+    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
+        close(sock);
+    } else {
+        MHD_add_connection(http->daemon, sock, (struct sockaddr *)&address, length);
+    }
+    return true;
 }
 
-static void serve_client(struct metrics_http *http, struct client *client, int64_t now_ns,
-                         bool is_ready)
-{
-    if (is_ready && client->is_answered) {
-        discard(client);
-    } else if (is_ready && client->answer.length > 0) {
-        send_answer(client);
-    } else if (is_ready) {
-        read_request(http, client);
-    }
-    if (client->sock >= 0 && now_ns >= client->deadline_ns) {
-        drop(client);
-    }
-}
-
-/* Fills what is waited for: the wake-up, the listeners, the clients; nothing else, as poll refuses
- * more entries than descriptors that a process may have. Returns their number. */
-static nfds_t prepare_wait(const struct metrics_http *http, struct pollfd wanted[WAITED_MAX],
-                           int *wait_ms)
-{
-    const int64_t now_ns = mono_now_ns();
-    const bool is_pausing = now_ns < http->pause_until_ns;
-    int64_t next_ns = is_pausing ? http->pause_until_ns : now_ns + 3600 * MONO_NS_PER_S;
-    nfds_t count = 0;
-    wanted[count++] = (struct pollfd){.fd = http->wake, .events = POLLIN};
-    for (size_t i = 0; i < http->listener_count; i++) {
-        wanted[count++] =
-            (struct pollfd){.fd = is_pausing ? -1 : http->listeners[i], .events = POLLIN};
-    }
-    for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-        const struct client *client = &http->clients[i];
-        if (client->sock >= 0) {
-            const bool is_sending = client->answer.length > 0 && !client->is_answered;
-            wanted[count++] =
-                (struct pollfd){.fd = client->sock, .events = is_sending ? POLLOUT : POLLIN};
-            next_ns = client->deadline_ns < next_ns ? client->deadline_ns : next_ns;
-        }
-    }
-    *wait_ms = next_ns <= now_ns ? 0 : (int)((next_ns - now_ns) / MONO_NS_PER_MS) + 1;
-    return count;
-}
-
+/* The library does not listen itself: without a descriptor for a client it would spin until there
+ * is one, and with all places taken let the next client wait. */
 static void *serve(void *argument)
 {
     struct metrics_http *http = argument;
-    struct pollfd wanted[WAITED_MAX];
+    const int epoll_fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int64_t pause_until_ns = 0;
     for (;;) {
-        int wait_ms;
-        const nfds_t count = prepare_wait(http, wanted, &wait_ms);
-        if (poll(wanted, count, wait_ms) < 0) {
-            if (errno != EINTR) {
-                mono_sleep(POLL_PAUSE_NS); /* no memory, or a lower limit of descriptors by now */
-            }
+        const bool is_pausing = mono_now_ns() < pause_until_ns;
+        struct pollfd wanted[2 + METRICS_HTTP_LISTENERS_MAX] = {
+            {.fd = http->wake, .events = POLLIN}, {.fd = epoll_fd, .events = POLLIN}};
+        for (size_t i = 0; i < http->listener_count; i++) {
+            wanted[2 + i] =
+                (struct pollfd){.fd = is_pausing ? -1 : http->listeners[i], .events = POLLIN};
+        }
+        MHD_UNSIGNED_LONG_LONG wait_ms;
+        if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES || wait_ms > PAUSE_MS) {
+            wait_ms = PAUSE_MS;
+        }
+        if (poll(wanted, 2 + http->listener_count, (int)wait_ms) < 0 && errno != EINTR) {
+            mono_sleep(MONO_NS_PER_S); /* no memory, or a lower limit of descriptors by now */
             continue;
         }
         if (wanted[0].revents != 0) {
             return NULL;
         }
-        const int64_t now_ns = mono_now_ns();
-        const struct pollfd *ready = wanted + 1 + http->listener_count;
-        for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-            struct client *client = &http->clients[i];
-            if (client->sock >= 0) {
-                serve_client(http, client, now_ns, (ready++)->revents != 0);
-            }
-        }
         for (size_t i = 0; i < http->listener_count; i++) {
-            if (wanted[1 + i].revents != 0) {
-                take_client(http, http->listeners[i]);
+            if (wanted[2 + i].revents != 0 && !take_client(http, http->listeners[i])) {
+                pause_until_ns = mono_now_ns() + PAUSE_MS * MONO_NS_PER_MS;
             }
         }
+        MHD_run(http->daemon);
     }
 }
 
@@ -312,7 +212,7 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     return STATUS_OK;
 }
 
-/* Signals are for the main thread. */
+/* Signals are for the main thread. Returns errno. */
 static int start_thread(struct metrics_http *http)
 {
     sigset_t all;
@@ -322,7 +222,7 @@ static int start_thread(struct metrics_http *http)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&http->thread, &attributes, serve, http);
+    const int failure = pthread_create(&http->thread, &attributes, serve, http);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return failure;
@@ -330,20 +230,47 @@ static int start_thread(struct metrics_http *http)
 
 static void release(struct metrics_http *http)
 {
+    if (http->daemon != NULL) {
+        MHD_stop_daemon(http->daemon);
+    }
+    struct MHD_Response *responses[] = {http->text, http->index, http->not_found,
+                                        http->wrong_method};
+    for (size_t i = 0; i < sizeof responses / sizeof responses[0]; i++) {
+        if (responses[i] != NULL) {
+            MHD_destroy_response(responses[i]);
+        }
+    }
     for (size_t i = 0; i < http->listener_count; i++) {
         close(http->listeners[i]);
-    }
-    for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-        if (http->clients[i].sock >= 0) {
-            drop(&http->clients[i]);
-        }
     }
     if (http->wake >= 0) {
         close(http->wake);
     }
-    buffer_fini(&http->text);
     pthread_mutex_destroy(&http->lock);
     free(http);
+}
+
+/* Returns errno; of the library, which tells none: ENOMEM, or EMFILE for its epoll. */
+static int start_daemon(struct metrics_http *http)
+{
+    static const char index[] = "append: see /metrics\n", not_found[] = "not found: see /metrics\n",
+                      wrong_method[] = "only GET and HEAD\n";
+    http->text = make_response("", 0);
+    http->index = make_response(index, sizeof index - 1);
+    http->not_found = make_response(not_found, sizeof not_found - 1);
+    http->wrong_method = make_response(wrong_method, sizeof wrong_method - 1);
+    if (http->text == NULL || http->index == NULL || http->not_found == NULL ||
+        http->wrong_method == NULL) {
+        return ENOMEM;
+    }
+    MHD_add_response_header(http->wrong_method, "Allow", "GET, HEAD");
+    errno = 0;
+    http->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request,
+                         http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_HTTP_CLIENTS_MAX,
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+    return http->daemon != NULL ? 0 : errno == 0 ? ENOMEM : errno;
 }
 
 struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error)
@@ -353,17 +280,15 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --metrics");
         return NULL;
     }
-    for (size_t i = 0; i < METRICS_HTTP_CLIENTS_MAX; i++) {
-        http->clients[i].sock = -1;
-    }
     pthread_mutex_init(&http->lock, NULL);
-    buffer_init(&http->text);
     http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (http->wake >= 0 && open_listeners(http, host, port, error) != STATUS_OK) {
+    int failure = http->wake < 0 ? errno : 0;
+    if (failure == 0 && open_listeners(http, host, port, error) != STATUS_OK) {
         release(http);
         return NULL;
     }
-    const int failure = http->wake < 0 ? errno : start_thread(http);
+    failure = failure == 0 ? start_daemon(http) : failure;
+    failure = failure == 0 ? start_thread(http) : failure;
     if (failure != 0) {
         error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
                   strerror(failure));
@@ -375,18 +300,15 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
 
 void metrics_http_publish(struct metrics_http *http, const char *text, size_t length)
 {
-    struct buffer next;
-    buffer_init(&next);
-    buffer_add(&next, text, length);
-    pthread_mutex_lock(&http->lock);
-    const struct buffer old = http->text;
-    const bool is_whole = !buffer_failed(&next);
-    if (is_whole) {
-        http->text = next;
+    struct MHD_Response *next = make_response(text, length);
+    if (next == NULL) {
+        return;
     }
+    pthread_mutex_lock(&http->lock);
+    struct MHD_Response *old = http->text;
+    http->text = next;
     pthread_mutex_unlock(&http->lock);
-    struct buffer unused = is_whole ? old : next;
-    buffer_fini(&unused);
+    MHD_destroy_response(old);
 }
 
 void metrics_http_stop(struct metrics_http *http)

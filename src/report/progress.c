@@ -1,4 +1,4 @@
-#include "report/progress.h"
+#include "report/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/text.h"
 #include "base/units.h"
-#include "report/clean.h"
 #include "report/figures.h"
 
 enum {
@@ -69,7 +69,6 @@ static const char *format_rate(double per_s, char text[UNITS_TEXT_BYTES])
 
 static void add_server(struct parts *parts, const struct sample *sample)
 {
-    char memory[UNITS_TEXT_BYTES];
     if (sample == NULL) {
         return;
     }
@@ -80,7 +79,7 @@ static void add_server(struct parts *parts, const struct sample *sample)
     }
     if (sample->server_memory_bytes >= 0) {
         add_part(parts, 6, "%s%s", sample->server_cpu_percent >= 0 ? "" : "server ",
-                 units_format_bytes((uint64_t)sample->server_memory_bytes, memory));
+                 UNITS_BYTES((uint64_t)sample->server_memory_bytes));
     }
 }
 
@@ -180,21 +179,15 @@ static void add_left(struct parts *parts, const struct progress *progress,
     }
 }
 
-static uint64_t all_sessions(const struct plan *plan)
-{
-    return (uint64_t)plan->sessions + plan->idle_sessions;
-}
-
 static void add_work(struct parts *parts, const struct progress *progress,
                      const struct sampler_progress *now)
 {
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
     const double share = share_done(progress->plan, now);
-    char alive[UNITS_TEXT_BYTES];
     char count[UNITS_TEXT_BYTES];
-    add_part(parts, 3, "sessions %s/%s", units_format_count(interval->sessions_alive, alive),
-             units_format_count(all_sessions(progress->plan), count));
+    add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
+             units_format_count(plan_sessions_all(progress->plan), count));
     /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
     add_part(parts, 0, "rows %s %.1f%%",
              units_format_count(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED], count),
@@ -204,8 +197,9 @@ static void add_work(struct parts *parts, const struct progress *progress,
             parts, 2, "%s/s",
             format_rate((double)interval->counters[RECORDER_ROWS_ACKNOWLEDGED] / seconds, count));
     }
-    if (interval->append_p99_ns > 0) {
-        add_part(parts, 7, "p99 %s", units_format_ns(interval->append_p99_ns, count));
+    if (interval->latencies[OPERATION_APPEND].p99_ns > 0) {
+        add_part(parts, 7, "p99 %s",
+                 units_format_ns(interval->latencies[OPERATION_APPEND].p99_ns, count));
     }
     add_server(parts, now->sample);
     const uint64_t errors = figures_errors(now->total->counters);
@@ -217,17 +211,14 @@ static void add_connecting(struct parts *parts, const struct progress *progress,
                            const struct sampler_progress *now)
 {
     const uint64_t *counters = now->total->counters;
-    char connected[UNITS_TEXT_BYTES];
-    char count[UNITS_TEXT_BYTES];
     add_part(parts, 0, "connecting: sessions %s/%s",
-             units_format_count(counters[RECORDER_SESSIONS_CONNECTED], connected),
-             units_format_count(all_sessions(progress->plan), count));
+             UNITS_COUNT(counters[RECORDER_SESSIONS_CONNECTED]),
+             UNITS_COUNT(plan_sessions_all(progress->plan)));
     add_server(parts, now->sample);
     const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
-    add_part(parts, failed > 0 ? 0 : 1, "errors %s", units_format_count(failed, count));
+    add_part(parts, failed > 0 ? 0 : 1, "errors %s", UNITS_COUNT(failed));
     const double seconds = figures_seconds(now->interval->end_ns);
-    add_part(parts, 4, "for %s",
-             units_format_seconds((uint64_t)(seconds < 0 ? 0 : seconds), count));
+    add_part(parts, 4, "for %s", UNITS_SECONDS((uint64_t)(seconds < 0 ? 0 : seconds)));
 }
 
 static void join(const struct parts *parts, char *text, size_t size)
@@ -271,8 +262,8 @@ void progress_format(const struct progress *progress, const struct sampler_progr
     char line[LINE_BYTES];
     do {
         join(&parts, line, sizeof line);
-    } while (columns > 0 && clean_width(line) > columns && drop_least(&parts));
-    clean_line(text, size, line, columns > 0 ? columns : LINE_BYTES);
+    } while (columns > 0 && text_width(line) > columns && drop_least(&parts));
+    text_clean_line(text, size, line, columns > 0 ? columns : LINE_BYTES);
 }
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan)
@@ -309,7 +300,6 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
         return;
     }
     char count[UNITS_TEXT_BYTES];
-    char most[UNITS_TEXT_BYTES];
     char all[UNITS_TEXT_BYTES];
     char time[UNITS_TEXT_BYTES + 32] = "";
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -325,8 +315,8 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
              "counts them one by one the run slows down as the table grows; --read-every N counts "
              "less often, --read none not at all",
              units_format_count((uint64_t)ceil(reads), count),
-             units_format_count(rows_before + plan->records, most),
-             units_format_count((uint64_t)rows, all), time);
+             UNITS_COUNT(rows_before + plan->records), units_format_count((uint64_t)rows, all),
+             time);
     notice_keep(&progress->notice, line);
 }
 
@@ -334,8 +324,8 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
 static void tell_reads(struct progress *progress, const struct sampler_progress *now)
 {
     const struct plan *plan = progress->plan;
-    const double append_ns = (double)now->total->histograms[RECORDER_APPEND].sum_ns;
-    const double read_ns = (double)now->total->histograms[RECORDER_COUNT].sum_ns;
+    const double append_ns = (double)recorder_histogram(now->total, OPERATION_APPEND)->sum_ns;
+    const double read_ns = (double)recorder_histogram(now->total, OPERATION_READ)->sum_ns;
     const double left = seconds_left(progress, now);
     if (progress->has_told_reads || plan->duration_ns > 0 || plan->rate_rows_per_s > 0 ||
         progress->point_count < POINTS_TO_TELL || left < LONG_S || read_ns < append_ns) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/clean.h"
+#include "base/text.h"
 
 void screen_add(FILE *stream, const char *format, ...)
 {
@@ -16,19 +16,26 @@ void screen_add(FILE *stream, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    clean_line(line, sizeof line, text, SCREEN_TEXT_BYTES);
+    text_clean_line(line, sizeof line, text, SCREEN_TEXT_BYTES);
     fprintf(stream, "%s\n", line);
 }
 
-/* Bytes of `text` that go on one line: up to the last blank that fits, or the whole first word. */
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Bytes of `text` that go on one line: up to the last blank that fits and does not part a number
+ * from its unit, or the whole first word. */
 static size_t break_text(const char *text, unsigned columns)
 {
-    const size_t fitting = clean_fit(text, columns);
-    if (text[fitting] == '\0' || text[fitting] == ' ') {
+    const size_t fitting = text_fit(text, columns);
+    if (text[fitting] == '\0') {
         return fitting;
     }
-    for (size_t i = fitting; i > 0; i--) {
-        if (text[i - 1] == ' ') {
+    for (size_t i = fitting + 1; i > 1; i--) {
+        const char next = text[i];
+        if (text[i - 1] == ' ' && !(is_digit(text[i - 2]) && next >= 'a' && next <= 'z')) {
             return i - 1;
         }
     }
@@ -38,9 +45,9 @@ static size_t break_text(const char *text, unsigned columns)
 void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const char *text)
 {
     char clean[SCREEN_TEXT_BYTES];
-    clean_line(clean, sizeof clean, text, SCREEN_TEXT_BYTES);
+    text_clean_line(clean, sizeof clean, text, SCREEN_TEXT_BYTES);
     const char *rest = clean;
-    unsigned used = clean_width(label);
+    unsigned used = text_width(label);
     do {
         used = used > column ? used : column;
         const size_t length = break_text(rest, used < SCREEN_COLUMNS ? SCREEN_COLUMNS - used : 0);
@@ -54,7 +61,7 @@ void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const 
 void screen_add_files(FILE *stream, const char *folder)
 {
     char clean[SCREEN_TEXT_BYTES];
-    clean_line(clean, sizeof clean, folder, SCREEN_TEXT_BYTES);
+    text_clean_line(clean, sizeof clean, folder, SCREEN_TEXT_BYTES);
     const bool is_gone = access(folder, F_OK) != 0 && errno == ENOENT;
     fprintf(stream, "%-*s%s%s\n", SCREEN_LABEL_COLUMNS, "Files", is_gone ? "gone: " : "", clean);
 }

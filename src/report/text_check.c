@@ -1,8 +1,8 @@
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "report/check.h"
-#include "report/clean.h"
 #include "report/screen.h"
 
 enum {
@@ -25,8 +25,6 @@ static const struct limit *find_unknown(const struct limit_list *list)
 static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *first,
                      const char *known, char line[CHECK_LINE_BYTES])
 {
-    char count[UNITS_TEXT_BYTES];
-    char asked[UNITS_TEXT_BYTES];
     if (first == NULL || fitting == LIMIT_NONE) {
         snprintf(line, CHECK_LINE_BYTES, "no %slimit was found", known);
         return;
@@ -36,12 +34,11 @@ static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *fi
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "no session fits");
     } else if (fitting < sessions && !first->is_estimate) {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "%s sessions do not fit, %s do",
-                                units_format_count(sessions, asked),
-                                units_format_count(fitting, count));
+                                UNITS_COUNT(sessions), UNITS_COUNT(fitting));
     } else {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "1 to %s%s session%s",
-                                first->is_estimate ? "about " : "",
-                                units_format_count(fitting, count), fitting == 1 ? "" : "s");
+                                first->is_estimate ? "about " : "", UNITS_COUNT(fitting),
+                                fitting == 1 ? "" : "s");
     }
     snprintf(line + used, CHECK_LINE_BYTES - used, "; the first %slimit is %s (%s%s%s)", known,
              first->name, limit_side_name(first->side), first->where[0] == '\0' ? "" : ", ",
@@ -110,14 +107,13 @@ static void write_limit(FILE *stream, const struct limit *limit)
 
 static void write_head(FILE *stream, const struct check_report *report)
 {
-    char count[UNITS_TEXT_BYTES];
     char text[SCREEN_TEXT_BYTES];
     /* without the packager's own part */
     const char *version = report->version == NULL ? "" : report->version;
     const size_t length = strcspn(version, "(");
     const int shown = (int)(length > 1 && version[length] == '(' ? length - 1 : length);
-    snprintf(text, sizeof text, "%s session%s, %s%s%.*s%s",
-             units_format_count(report->sessions, count), report->sessions == 1 ? "" : "s",
+    snprintf(text, sizeof text, "%s session%s, %s%s%.*s%s", UNITS_COUNT(report->sessions),
+             report->sessions == 1 ? "" : "s",
              report->target == NULL ? "this machine only" : report->target, shown > 0 ? " (" : "",
              shown, version, shown > 0 ? ")" : "");
     screen_add_wrapped(stream, "Check", SCREEN_LABEL_COLUMNS, text);

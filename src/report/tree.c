@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/buffer.h"
-#include "report/clean.h"
+#include "base/text.h"
 
 void tree_put(struct tree tree, const char *key, json_t *value)
 {
@@ -48,7 +50,7 @@ void tree_text(struct tree tree, const char *key, const char *text)
     }
     struct buffer buffer;
     buffer_init(&buffer);
-    clean_add_utf8(&buffer, text);
+    text_add_utf8(&buffer, text);
     tree_put(tree, key, buffer_failed(&buffer) ? NULL : json_string(buffer_text(&buffer)));
     buffer_fini(&buffer);
 }
@@ -82,6 +84,44 @@ void tree_number(struct tree tree, const char *key, double value)
 void tree_number_if(struct tree tree, const char *key, bool is_known, double value)
 {
     tree_number(tree, key, is_known ? value : (double)NAN);
+}
+
+static void add_figure(struct tree tree, const char *key, enum figure_unit unit,
+                       const struct figure_value *value)
+{
+    if (!figure_is_number(unit) || unit == FIGURE_UNIT_WORD) {
+        tree_text(tree, key, value->text);
+    } else if (unit == FIGURE_UNIT_FLAG) {
+        tree_put(tree, key, value->is_known ? json_boolean(value->count != 0) : json_null());
+    } else if (figure_is_whole(unit)) {
+        tree_count_if(tree, key, value->is_known, value->count);
+    } else {
+        tree_number_if(tree, key, value->is_known, value->number);
+    }
+}
+
+struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set)
+{
+    struct tree tree = tree_object(root, section);
+    const size_t length = strlen(section);
+    /* a counter says what was counted, also where that is no figure of the run */
+    const bool is_counters = strcmp(section, "counters") == 0;
+    for (size_t id = 0; id < FIGURES; id++) {
+        const struct figure *figure = &figure_table[id];
+        const char *next;
+        for (const char *path = figure->path; *path != '\0'; path = next + strspn(next, " ")) {
+            next = path + strcspn(path, " ");
+            if (strncmp(path, section, length) == 0 && path[length] == '.') {
+                char key[FIGURE_KEY_BYTES];
+                snprintf(key, sizeof key, "%.*s", (int)(next - path - (ptrdiff_t)length - 1),
+                         path + length + 1);
+                struct figure_value value = set->values[id];
+                value.is_known = value.is_known || (is_counters && figure->counter >= 0);
+                add_figure(tree, key, figure->unit, &value);
+            }
+        }
+    }
+    return tree;
 }
 
 bool tree_write(FILE *stream, json_t *json, bool has_failed)

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "figures/figures.h"
+
 struct tree {
     json_t *json;     /* borrowed: owned by what it was added to */
     bool *has_failed; /* of the whole tree */
@@ -37,6 +39,10 @@ void tree_number_if(struct tree tree, const char *key, bool is_known, double val
 
 /* A count for tree_append. */
 json_t *tree_integer(uint64_t value);
+
+/* Adds the object of a section ("rows") with the figures that have a member there, and returns it.
+ */
+struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
 /* Writes the root, indented, with a line break behind it, flushes, and frees it. `has_failed` is
  * the tree's. False: out of memory or a failed write (errno is set). */

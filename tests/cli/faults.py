@@ -40,9 +40,10 @@ class Faults:
         process, out = self.begin(server, "--on-drop", "reconnect:1000", "--read", "none",
                                   sessions=sessions)
         stop(server)
-        # No more sessions than all may stand still, and while there is no server all do.
-        self.wait_for_interval(process, out, lambda row: int(row["sessions_without_progress"])
-                               == sessions and int(row["sessions_alive"]) == 0, "the outage")
+        # While there is no server, every session that is not done stands still. On a slow machine some
+        # are done by then.
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0 and 0
+                               < int(row["sessions_without_progress"]) <= sessions, "the outage")
         server.restart()
         ended = self.end(process, None, timeout_s=2 * harness.GUARD_S)
         run = self.check_run(out, ended.code)
@@ -69,8 +70,8 @@ class Faults:
     def test_a_shutdown_and_a_restart(self):
         ended, run = self.restart(50, lambda server: server.stop("fast"))
         if run.json["outcome"]["verdict"] == "DEGRADED":
-            self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and had again")
-        self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ had again")
+            self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and re-established")
+        self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ reconnected")
 
     def test_a_server_that_is_read_only_for_a_time(self):
         server = self.SERVER(self)
@@ -128,6 +129,7 @@ class Faults:
         def begin(*options, rows):
             out = self.out()
             link.swallowed = None
+            link.end_all()
             process = self.start(8, rows, link.url, "--out", out, "--rate", 8000 // harness.SLOW,
                                  "--recreate", *timeout, *options)
             self.wait_for_rows(process, out)
@@ -143,7 +145,7 @@ class Faults:
             self.assertEqual(run.json["counters"]["reconnects"], 8)
             self.assertEqual(run.json["plan"]["timeout_s"], harness.SLOW)
             self.assertEqual(run.rows["rejected"] + run.rows["not_sent"], 0)
-            self.assertRegex(ended.out, r"(?m)^Lost +8 connections, 8 had again, 8 calls cut by --timeout")
+            self.assertRegex(ended.out, r"(?m)^Lost +8 connections, 8 reconnected, 8 calls cut by --timeout")
             self.assertRegex(ended.out, r"8 x append, timeout: append cut the connection: no answer")
             self.check_rows(server, run)
         with self.subTest("the sessions are lost, and the count has no answer"):

@@ -292,18 +292,23 @@ class Link:
         self.threads[-1].start()
 
     def close(self):
-        for one in [self.listener, *self.sockets]:
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
+        self.sockets.insert(0, self.listener)
+        self.end_all()
         for thread in self.threads:
             thread.join()
-        for one in [self.listener, *self.sockets]:
+        for one in self.sockets:
             one.close()
 
     def cut(self):
         self.cuts += 1
+
+    def end_all(self):
+        """Closes what there is: a server keeps the locks of a dead connection until it hears of it."""
+        for one in self.sockets:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
 
     def accept(self):
         while True:

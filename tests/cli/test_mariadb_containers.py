@@ -153,7 +153,7 @@ class Containers(harness.Mariadb):
         self.program("docker", "echo '[]'; echo 'Error response from daemon: No such container: db'"
                      " >&2; exit 1")
         self.knows("podman", inspected(self.identity, 0, "exited"))
-        self.says("podman says that it does not run .exited.")
+        self.says("podman says that it is not running .exited.")
 
     def test_not_there(self):
         self.says("neither docker nor podman is installed")
@@ -170,20 +170,20 @@ class Containers(harness.Mariadb):
 
     def test_not_usable(self):
         self.knows("docker", inspected(self.identity, 0, "exited"))
-        self.says("docker says that it does not run .exited.")
+        self.says("docker says that it is not running .exited.")
         self.knows("docker", "Emulate Docker CLI using podman.")
-        self.says("what docker inspect printed is not understood")
+        self.says("the output of docker inspect cannot be parsed")
         self.program("docker", "exit 1")
-        self.says("docker: it failed without a word")
+        self.says("docker: it failed without an error message")
         self.program("docker", "kill -9 $$")
-        self.says("docker: it failed without a word")
+        self.says("docker: it failed without an error message")
         self.knows("docker", inspected(self.identity, os.getpid()))
         self.says(r"process \d+ of this machine, which docker names, is not in it: does docker work "
                   "on another machine")
 
     def test_no_answer(self):
         self.program("docker", "exec /bin/sleep 600")
-        self.says("docker inspect gave no answer within 10 s")
+        self.says("docker inspect did not answer within 10 s")
 
     def test_interrupted(self):
         """Ctrl-C while docker says nothing: neither it nor its children stay."""

@@ -84,7 +84,7 @@ class Limits(harness.Case):
         """init_connect runs behind the greeting: the rows must be committed all the same."""
         server = harness.PrivateMariadb(self, max_connections=60,
                                         init_connect="set autocommit=0")
-        for method in ("bulk", "insert", "load"):
+        for method in ("bulk", "insert"):
             with self.subTest(method):
                 self.run_append("4", "2000", server.url, "--method", method, "--recreate")
                 self.assertEqual(self.count(server), 2000)
@@ -142,7 +142,7 @@ class Limits(harness.Case):
     def test_the_table_is_full(self):
         """The memory engine keeps the rows of an INSERT that came before the one that failed."""
         server = harness.PrivateMariadb(self, max_heap_table_size=1048576)
-        for method in ("bulk", "insert", "load"):
+        for method in ("bulk", "insert"):
             with self.subTest(method):
                 ended, run = self.run_append("5", "5000", server.url, "--engine", "memory",
                                              "--method", method, "--recreate", code=1)
@@ -160,13 +160,6 @@ class Limits(harness.Case):
         self.assertIn(ended.code, (1, 4), ended)
         self.assertEqual(self.count(server), run.rows["acknowledged"])
         self.assertRegex(ended.out, r"Too many open files")
-
-    def test_load_without_local_infile(self):
-        server = harness.PrivateMariadb(self, local_infile="OFF")
-        ended, run = self.run_append("2", "1000", server.url, "--method", "load", code=4)
-        self.assertRegex(ended.reason, r"local.infile")
-        self.assertEqual(run.rows["acknowledged"], 0)
-        self.assertEqual(self.count(server), 0)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class OtherServers(harness.Mariadb):
 
     def test_no_bulk_statements_but_asked_for(self):
         self.refused("2", "1000", self.without_bulk().url, "--method", "bulk", code=2,
-                     pattern=r"no bulk statements .*use --method insert or load")
+                     pattern=r"no bulk statements .*use --method insert")
 
     def test_single_store_gets_text_only(self):
         proxy = self.single_store()
@@ -58,11 +58,6 @@ class OtherServers(harness.Mariadb):
         self.assertEqual(self.sql("select column_type from information_schema.columns where"
                                   f" table_schema = '{self.database}' and column_name = 'ip6'"),
                          "varbinary(16)")
-
-    def test_load_on_a_server_without_bulk_statements(self):
-        _, run = self.run_append("2", "1000", self.without_bulk().url, "--method", "load")
-        self.assertEqual(run.json["connection"]["method"], "load")
-        self.assertEqual(self.count(), 1000)
 
     def test_a_server_that_asks_for_a_file(self):
         """An answer to an INSERT that is a request for a file of this machine gets nothing."""

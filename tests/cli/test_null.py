@@ -22,7 +22,7 @@ class Null(harness.Case):
             self.assertLessEqual(len(line), 80, line)
         # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "28")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "28")
 
     def test_a_program_that_is_stopped_for_a_time(self):
         """The machine went on, and append did not: its figures say nothing of the server."""
@@ -55,7 +55,7 @@ class Null(harness.Case):
             self.assertEqual("too short a run" in re.sub(r"\s+", " ", ended.out),
                              run.json["times"]["append_s"] < 1)
             figures, end = ended.out.index("\nMaximum CPU"), ended.out.index("\nFiles ")
-            self.assertLess(figures, ended.out.index("\nVALID "))
+            self.assertLess(figures, ended.out.index(f"\n{summary['verdict']} "))
             self.assertLessEqual(ended.out.count("\n", figures, end), 22)
 
     def test_the_default_folder(self):
@@ -75,7 +75,7 @@ class Null(harness.Case):
     def test_hgrm_files(self):
         _, run = self.run_append("2", "1000", "null:")
         names = {path.stem for path in run.folder.glob("*.hgrm")}
-        self.assertLessEqual({"append", "count", "connect"}, names)
+        self.assertLessEqual({"append", "read", "connect"}, names)
         for path in run.folder.glob("*.hgrm"):
             lines = path.read_text().splitlines()
             self.assertRegex(lines[0], r"^\s*Value\s+Percentile\s+TotalCount\s+1/\(1-Percentile\)")
@@ -95,11 +95,11 @@ class Null(harness.Case):
 
     def test_read_none(self):
         _, run = self.run_append("3", "100", "null:", "--read", "none")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "0")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "0")
 
     def test_read_every(self):
         _, run = self.run_append("1", "100", "null:", "--batch", "10", "--read-every", "5")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "2")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "2")
 
     def test_more_rows_than_an_adapter_takes_at_once(self):
         _, run = self.run_append("1", "1000", "null:", "--batch", "1000")
@@ -168,7 +168,7 @@ class Pace(harness.Case):
                 (out / removed).unlink()
             ended = self.end(process, 3)
             self.assertIn(why, ended.reason)
-            self.assertIn(f"SHORT     {why}", ended.out)
+            self.assertIn(f"Problem   {why}", ended.out)
             gone = "gone: " if removed == "." else ""
             self.assertIn(f"\nFiles     {gone}{out}\n", ended.out)
 

@@ -252,7 +252,7 @@ class Sqlite(OdbcCase, harness.Case):
                 ("odbc:Driver={nothing};Server=x", r"nothing.*odbcinst -q -d"),
                 ("odbc:broken", r"/nonexistent/driver.so.*odbcinst -q -d")):
             self.refused("2", "10", target, env=env, code=2, pattern=pattern)
-        self.refused("2", "10", string(self.keys, Database="/nonexistent/a.db"), code=4,
+        self.refused("2", "10", string(self.keys, Database=f"{self.folder}/none/a.db"), code=4,
                      pattern=r"cannot open the database")
 
     def test_version(self):

@@ -93,14 +93,14 @@ class Options(harness.Postgresql):
     def test_read_sql(self):
         _, run = self.run_append("2", "1000", self.url, "--read",
                                  "select max(n3) from syslog_table where host <> 'x'")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "10")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "10")
 
     def test_read_sql_that_cannot_work(self):
         self.refused("2", "10", self.url, "--read", "selec 1", code=4, pattern=r"syntax error")
 
     def test_read_none(self):
         _, run = self.run_append("2", "1000", self.url, "--read", "none")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "0")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "0")
         self.assertEqual(run.verification["rows_after"], 1000)
 
     def test_rate(self):

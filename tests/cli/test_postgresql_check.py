@@ -3,7 +3,6 @@
 import json
 
 import harness
-from confine import Network
 
 
 class Check(harness.Postgresql):
@@ -65,15 +64,6 @@ class Small(harness.Case):
         self.assertRegex(ended.reason, "no session fits")
         process.send_signal(2)
         self.end(process, 130)
-
-    def test_a_small_backlog(self):
-        network = Network(self, core__somaxconn=5)
-        server = harness.PrivateServer(self, prefix=network.enter, max_connections=100)
-        report = json.loads(network.run(harness.BINARY, "check", "50", server.url, "--json"))
-        limit = [limit for limit in report["limits"] if limit["limit"] == "backlog"][0]
-        self.assertEqual((limit["grade"], limit["allowed"], limit["needed"]), ("WARN", 6, 50))
-        self.assertIn("somaxconn", limit["fix"])
-        self.assertIn("--connect-concurrency 6", limit["fix"])
 
 
 if __name__ == "__main__":

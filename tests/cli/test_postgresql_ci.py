@@ -165,7 +165,7 @@ class Read(harness.Case):
     def test_hgrm_as_the_plotter_reads_it(self):
         """HdrHistogram's plotFiles.html takes lines of four numbers that do not begin with #."""
         _, run = self.run_append("4", "20000", "null:")
-        for name in ("append", "connect", "count"):
+        for name in ("append", "connect", "read"):
             points = []
             for line in (run.folder / f"{name}.hgrm").read_text().split("\n"):
                 values = re.split(" +", line.strip())

@@ -1,5 +1,7 @@
 """append report: a page, text and pictures of the folders of runs and sweeps."""
 
+import base64
+import hashlib
 import html
 import html.parser
 import json
@@ -8,11 +10,13 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
+import threading
 import xml.etree.ElementTree
 
 import harness
 
-CHARTS = ("Rows acknowledged each second", "Append latency each second", "Count latency each second",
+CHARTS = ("Rows acknowledged each second", "Append latency each second", "Read latency each second",
           "Latency by percentile", "Sessions alive", "CPU", "Memory", "Pace of the sessions")
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -56,22 +60,31 @@ class Report(harness.Case):
         text = path.read_text()
         page = Page(text)
         self.assertNotRegex(text, r"https?://", "a page fetches nothing")
-        self.assertNotIn("<script", text)
-        self.assertNotRegex(text, r"url\(|@import|<link|<img|<iframe")
-        self.assertIn("default-src 'none'", text)
+        self.assertNotRegex(text, r"url\(|@import|<link|<img|<iframe| src=")
+        [script] = re.findall(r"<script>(.*?)</script>", text, flags=re.S)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        self.assertIn(f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+                      text)
+        self.assertLessEqual(script.count("\n"), 250)
         self.assertIn("@media screen and (prefers-color-scheme:dark)", text)
         self.assertIn("@media print", text)
         self.assertEqual(len(page.ids), len(set(page.ids)), "an id is there twice")
         for name, value in page.attributes:
             if name == "href" and value.startswith("#"):
                 self.assertIn(value[1:], page.ids)
-        drawings = re.findall(r"<svg viewBox.*?</svg>", text, flags=re.S)
-        self.assertEqual(len(drawings), page.names["figure"])
-        for drawing in drawings:
+            if name in ("aria-labelledby", "aria-describedby"):
+                self.assertIn(value, page.ids)
+        figures = re.findall(r"<figure.*?</figure>", text, flags=re.S)
+        self.assertEqual(len(figures), page.names.get("figure", 0))
+        for figure in figures:
+            drawing = re.search(r"<svg viewBox.*</svg>", figure, flags=re.S)[0]
             tree = xml.etree.ElementTree.fromstring(drawing)
-            strokes = [element.get("stroke", "") for element in tree.iter("path")]
-            self.assertTrue(any(re.fullmatch(r"var\(--s\d\)", stroke) for stroke in strokes)
-                            or "polygon" in drawing, "a chart without a curve")
+            curves = [element.get("d") for element in tree.iter("path")
+                      if (element.get("class") or "").startswith("line")]
+            self.assertTrue(any("H" in curve or "M" in curve for curve in curves)
+                            or list(tree.iter("rect")), "a chart without a curve")
+            self.assertNotIn("nan", drawing)
+            self.assertNotIn("inf", "".join(curves))
             self.assertNotRegex(drawing, r"rgb\(|#[0-9a-f]{6}", "a colour that fits one mode only")
         return text, page
 
@@ -88,7 +101,7 @@ class Report(harness.Case):
         self.assertIn(f"{run.rows['acknowledged']:,}", page.text)
         self.assertIn(run.json["environment"]["kernel"], page.text)
         self.assertIn("a &lt;mark&gt; &amp; &#39;more&#39;", text)
-        self.assertIn("var(--mark)", text)
+        self.assertIn('<path class="mark" d="M1 ', text)
         self.assertEqual(self.append("report", run.folder).out, ended.out)
         self.assertEqual(path.read_text(), text, "the same input gives the same page")
 
@@ -132,6 +145,17 @@ class Report(harness.Case):
         self.append("report", run.folder, "--text", "--out", self.folder / "x.html")
         self.check_page(self.folder / "x.html")
 
+    def test_files_of_an_older_version(self):
+        """Reads were counts: gnuplot, which reads the files itself, finds them all the same."""
+        run = self.run_null()
+        intervals = run.folder / "intervals.csv"
+        intervals.write_text(intervals.read_text().replace("read_", "count_", 3))
+        (run.folder / "read.hgrm").rename(run.folder / "count.hgrm")
+        text = self.append("report", run.folder, "--text").out
+        for title in CHARTS:
+            self.assertIn(title, text)
+        self.assertRegex(text, r" read [*#$%]{4}")
+
     def test_pictures(self):
         run = self.run_null()
         page = self.folder / "page.html"
@@ -169,8 +193,8 @@ class Report(harness.Case):
         text, page = self.check_page(self.folder / "report.html")
         self.assertEqual(text.count('<details class="run">'), 3)
         self.assertIn("Beside each other", page.text)
-        lines = {html.unescape(title): legend.count("<i ") for title, legend in re.findall(
-            r"<figcaption><b>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
+        lines = {html.unescape(title): legend.count("<button ") for title, legend in re.findall(
+            r"<figcaption><b id=.*?>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
         for title, runs in (("Rows acknowledged each second", 2), ("Append p99 each second", 2),
                             ("CPU of the whole machine", 2), ("Append latency by percentile", 3)):
             self.assertEqual(lines[title], runs, title)
@@ -184,7 +208,7 @@ class Report(harness.Case):
         self.append("report", *folders, "--all")
         text, page = self.check_page(self.folder / "report.html")
         self.assertIn("<figure", text[text.index("<details"):])
-        self.assertIn("No chart of count latency over time: no count ended.", page.text)
+        self.assertIn("No chart of read latency over time: no read ended.", page.text)
         self.assertIn("Pace of the sessions", self.append("report", *folders, "--text", "--all").out)
 
     def test_a_short_run(self):
@@ -311,7 +335,7 @@ class Report(harness.Case):
             self.assertEqual((run.folder / name).read_bytes(), before)
         self.refused("report", run.folder, "--out", self.folder / "no" / "page.html", code=3,
                      pattern="cannot be written: No such file or directory")
-        self.assertEqual(list(run.folder.glob("*.new")), [])
+        self.assertEqual(list(run.folder.glob("*.part")), [])
         long = "x/" * 1100 + "page.html"
         self.refused("report", run.folder, "--out", long, code=2, pattern="too long: .* 2047 bytes")
         pipe = self.folder / "pipe"
@@ -324,7 +348,7 @@ class Report(harness.Case):
 
     def test_left_over_from_a_report_that_was_killed(self):
         run = self.run_null()
-        (run.folder / "report.html.new").touch()
+        (run.folder / "report.html.part").touch()
         self.append("report", run.folder)
         self.assertGreater((run.folder / "report.html").stat().st_size, 0)
 
@@ -337,59 +361,108 @@ class Report(harness.Case):
         return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
     def test_no_gnuplot(self):
+        """The page needs none; what does says so, and how to get it."""
         run = self.run_null()
         empty = self.folder / "empty"
         empty.mkdir()
         env = {"PATH": str(empty)}
-        pattern = r"charts are drawn by gnuplot, which is not installed \(package gnuplot-nox\)"
-        self.refused("report", run.folder, code=3, pattern=pattern, env=env)
-        self.refused("report", run.folder, "--text", code=3, pattern=pattern, env=env)
-        # Known before the run begins.
-        self.refused("2", "100", "null:", "--report", "--out", self.out(), code=3,
-                     pattern=pattern, env=env)
-        self.refused("sweep", "--sessions", "1", "--records", "1k", "null:", "--report", "--out",
-                     self.out(), code=3, pattern=pattern, env=env)
+        self.append("report", run.folder, env=env)
+        self.check_page(run.folder / "report.html")
+        for option in ("--text", "--png"):
+            self.refused("report", run.folder, option, code=3, env=env,
+                         pattern=r"--text and --png draw with gnuplot, which is not installed "
+                                 r"\(package gnuplot-nox\)")
+        out = self.out()
+        self.append("2", "100", "null:", "--report", "--out", out, env=env)
+        self.check_page(out / "report.html")
 
     def test_gnuplot_fails(self):
         run = self.run_null()
         for script, pattern in (("#!/bin/sh\necho no such terminal >&2\nexit 1\n",
                                  "gnuplot failed: no such terminal"),
                                 ("#!/bin/sh\nkill -SEGV $$\n", "gnuplot was ended by signal 11"),
-                                ("#!/bin/sh\ntrue\n", "gnuplot drew 0 of 8 charts"),
-                                ("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do printf '\\036x'; done\n",
-                                 "something that is no SVG")):
-            self.refused("report", run.folder, code=3, pattern=pattern,
-                         env=self.fake_gnuplot(script))
-            self.assertFalse((run.folder / "report.html").exists())
+                                ("#!/bin/sh\necho 'line 0: bad' >&2\n", "gnuplot failed: bad")):
+            env = self.fake_gnuplot(script)
+            self.refused("report", run.folder, "--text", code=3, pattern=pattern, env=env)
+            self.refused("report", run.folder, "--png", code=3, pattern=pattern, env=env)
+        env = self.fake_gnuplot("#!/bin/sh\necho no picture\n")
+        self.refused("report", run.folder, "--png", code=3, pattern="gnuplot drew nothing for",
+                     env=env)
+        self.assertEqual(list(run.folder.glob("*.png")), [])
 
     def test_a_parent_that_ignores_its_children(self):
         """That is handed on to programs; gnuplot's end is known all the same."""
         run = self.run_null()
-        self.append("report", run.folder, preexec_fn=lambda: signal.signal(signal.SIGCHLD,
-                                                                           signal.SIG_IGN))
-        self.check_page(run.folder / "report.html")
+        ended = self.append("report", run.folder, "--text", preexec_fn=lambda: signal.signal(
+            signal.SIGCHLD, signal.SIG_IGN))
+        self.assertIn("Pace of the sessions", ended.out)
+
+    def take_the_place(self, folder):
+        """As soon as there is a folder, something else stands where its page would be."""
+        def take():
+            harness.wait_until(folder.exists, f"{folder}")
+            (folder / "report.html").write_text("mine")
+        thread = threading.Thread(target=take)
+        thread.start()
+        self.addCleanup(thread.join)
 
     def test_a_run_whose_report_fails(self):
         """The rows are in, and the run says that the page is missing."""
-        env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
+        words = ("2", "null:", "--duration", "1", "--rate", "1000", "--report")
         out = self.out()
-        ended = self.append("4", "2000", "null:", "--report", "--out", out, code=3, env=env)
-        self.assertRegex(ended.out, r"(?m)^Report +not written: gnuplot failed: broken$")
+        self.take_the_place(out)
+        ended = self.append(*words, "--out", out, code=3)
+        self.assertRegex(ended.out, r"(?m)^Report +not written: .*was not made by append report")
         self.assertRegex(ended.reason, "all rows were acknowledged, but there is no report")
-        ended = self.append("4", "2000", "null:", "--report", "--json", "--expect", "elapsed>=1h",
-                            "--out", self.out(), code=5, env=env)
-        self.assertRegex(ended.reason, "elapsed>=1h: .*; also there is no report: .*: broken")
+        out = self.out()
+        self.take_the_place(out)
+        ended = self.append(*words, "--json", "--expect", "elapsed>=1h", "--out", out, code=5)
+        self.assertRegex(ended.reason, "elapsed>=1h: .*; also there is no report: .*was not made")
+        self.assertEqual((out / "report.html").read_text(), "mine")
 
     def test_a_sweep_whose_report_fails(self):
         """That is said, with --json too, also when a run has a reason of its own."""
-        env = self.fake_gnuplot("#!/bin/sh\nread -r line || exit 0\necho broken >&2\nexit 1\n")
         for bound, code in (("elapsed>=0s", 3), ("elapsed>=1h", 5)):
-            ended = self.append("sweep", "--sessions", "1", "--records", "1k", "null:", "--report",
-                                "--json", "--expect", bound, "--out", self.out(), code=code,
-                                env=env)
+            out = self.out()
+            self.take_the_place(out)
+            ended = self.append("sweep", "--sessions", "1", "--records", "2k", "null:", "--rate",
+                                "2k", "--report", "--json", "--expect", bound, "--out", out,
+                                code=code)
             self.assertEqual(json.loads(ended.out)["state"], "finished")
-            self.assertIn("gnuplot failed: broken", ended.reason)
+            self.assertIn("was not made by append report", ended.reason)
             self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
+
+    def test_the_script(self):
+        """In a browser: values under the pointer and by keys, lines off and on, a zoom into time."""
+        browser = shutil.which("chromium") or shutil.which("chromium-browser")
+        if browser is None:
+            self.skipTest("no chromium")
+        run = self.run_null("--mark", "1=x")
+        self.append("report", run.folder)
+        text, _ = self.check_page(run.folder / "report.html")
+        probe = (harness.ROOT / "tests/cli/page_probe.js").read_text()
+        text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", text)
+        page = self.folder / "probe.html"
+        page.write_text(text.replace("</body>", f"<script>{probe}</script></body>"))
+        shown = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu",
+                                "--window-size=1280,1000", f"--user-data-dir={self.folder}/profile",
+                                "--dump-dom", page.as_uri()],
+                               capture_output=True, text=True, timeout=120, check=True).stdout
+        seen = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', shown)[1]))
+        self.assertEqual(seen["errors"], [])
+        first = run.table("intervals.csv")[0]
+        rows, append = seen["charts"][0], seen["charts"][1]
+        self.assertRegex(rows["first"], r"^0\.\d+ s \| [\d,]+ rows/s$")
+        self.assertAlmostEqual(float(rows["first"].split("| ")[1].split()[0].replace(",", "")),
+                               float(first["rows_per_s"]), delta=1)
+        self.assertRegex(append["first"], r"^0\.\d+ s \| p50 [\d.]+ [mu]?s \| p99 [\d.]+ [mu]?s$")
+        self.assertRegex(append["off"], r"^0\.\d+ s \| p99 [\d.]+ [mu]?s$")
+        self.assertNotEqual(rows["next"], rows["first"])
+        self.assertEqual(rows["back"], rows["first"])
+        self.assertNotEqual(rows["zoomed"], rows["ticks"])
+        self.assertEqual(rows["all"], rows["ticks"])
+        self.assertGreater(len(set(seen["views"][0]) & set(seen["views"][1])), 0,
+                           "charts over time go along")
 
 
 class Search(harness.Case):

@@ -128,7 +128,7 @@ class Sqlite(harness.Case):
         path = self.folder / "read.db"
         _, run = self.run_append("1", "500", f"sqlite:{path}", "--read",
                                  "select max(n3) from syslog_table")
-        self.assertEqual(run.table("summary.csv")[0]["counts"], "5")
+        self.assertEqual(run.table("summary.csv")[0]["reads"], "5")
 
     def test_read_sql_that_is_wrong(self):
         path = self.folder / "read.db"

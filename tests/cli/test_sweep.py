@@ -6,6 +6,8 @@ import pty
 import re
 import signal
 import subprocess
+import threading
+import time
 import unittest
 
 import harness
@@ -138,7 +140,7 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
         ended, sweep = self.sweep(*QUICK, self.database())
         self.assertEqual(sweep.json["table"], "made")
         self.assertEqual(self.rows_before(sweep), [0, 0, 0, 0])
-        self.assertRegex(ended.out, r"(?m)^Table +made by the first run")
+        self.assertRegex(ended.out, r"(?m)^Table +created by the first run")
 
     def test_a_table_that_is_there(self):
         self.append(1, 100, self.database())
@@ -181,6 +183,8 @@ class Refusals(harness.Case, Sweeping):
                 (["--sessions", "1", "--records", "5", "--min-sessions", "2"], "--min-sessions"),
                 (["--sessions", "1", "--records", "5", "oracle:x"], "unknown adapter"),
                 (["--sessions", "1", "--records", "5", "null:", "x"], "too many operands"),
+                (["--sessions", "1", "--records", "5", "null:", "--table", "\udcff"],
+                 "--table has a value that is not UTF-8"),
                 (["--sessions", "1", "--records", "5", "--keep-rows"], "--keep-rows does not"),
                 (["--sessions", "1", "--records", "5", "--keep-rows", "--recreate"],
                  "--keep-rows contradicts"),
@@ -269,6 +273,15 @@ class Failures(harness.Case, Sweeping):
 
 @unittest.skipUnless(os.geteuid() == 0, "only root may mount a file system")
 class Disk(harness.Case, Sweeping):
+    @staticmethod
+    def keep_full(path, is_over):
+        with open(path, "wb", buffering=0) as file:
+            while not is_over.is_set():
+                try:
+                    file.write(b"x" * 4096)
+                except OSError:
+                    time.sleep(0.001)
+
     def test_a_disk_that_fills_up(self):
         place = self.folder / "disk"
         place.mkdir()
@@ -279,13 +292,17 @@ class Disk(harness.Case, Sweeping):
         out = place / "sweep"
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[1])
-        fill = os.open(place / "fill", os.O_WRONLY | os.O_CREAT)
-        with self.assertRaisesRegex(OSError, "No space left"):
-            while True:
-                os.write(fill, b"x" * 4096)
-        os.close(fill)
-        ended = self.end(process, 3)
-        self.assertRegex(ended.reason, r"No space left on device; then go on with: append sweep "
+        # what a run gives back at its end is gone at once: the next one cannot begin, nor can the
+        # sweep write its own files
+        is_over = threading.Event()
+        filler = threading.Thread(target=self.keep_full, args=(place / "fill", is_over))
+        filler.start()
+        try:
+            ended = self.end(process, 3)
+        finally:
+            is_over.set()
+            filler.join()
+        self.assertRegex(ended.reason, r"No space left on device; then resume with: append sweep "
                                        r"--resume ")
         Sweep(out)  # the files are those of before, and whole
         (place / "fill").unlink()

@@ -30,7 +30,7 @@ class Interrupted(harness.Case, Sweeping):
         self.wait_for_rows(process, out / name)
         process.send_signal(number)
         ended = self.end(process, 130)
-        self.assertRegex(ended.reason, r"interrupted: \d of 4 runs are over; go on with: append "
+        self.assertRegex(ended.reason, r"interrupted: \d of 4 runs have ended; resume with: append "
                                        r"sweep --resume ")
         return ended, self.check_sweep(out)
 
@@ -54,7 +54,7 @@ class Interrupted(harness.Case, Sweeping):
                           if path.parent.name in NAMES[:place]}
                 self.assertEqual(len(before), place)
                 ended = self.resume(sweep)
-                self.assertIn(f"{name}: begun before and not over: its folder is removed",
+                self.assertIn(f"{name}: incomplete: removing its folder and rerunning",
                               ended.err)
                 for path, time in before.items():
                     self.assertEqual(path.stat().st_mtime_ns, time, "a run that is done stays")
@@ -135,7 +135,7 @@ class Interrupted(harness.Case, Sweeping):
         self.assertEqual(self.check_sweep(out).shape(), whole.shape())
 
     def test_from_another_folder(self):
-        """Paths of the options begin where the sweep was begun; the sweep may have moved."""
+        """Refused: paths of the options begin where it was started. The sweep may have moved."""
         out = self.folder / "a" / "sweep"
         out.parent.mkdir()
         options = ("--sessions", "1,2", "--records", "3k", "--rate", RATE, "sqlite:x.db")
@@ -145,7 +145,8 @@ class Interrupted(harness.Case, Sweeping):
         self.end(process, 130)
         moved = self.folder / "moved"
         out.rename(moved)
-        self.append("sweep", "--resume", "moved")
+        self.refused("sweep", "--resume", "moved", code=2, pattern="started in .*: resume it there")
+        self.append("sweep", "--resume", "../moved", cwd=self.folder / "a")
         sweep = self.check_sweep(moved)
         self.assertEqual([row["rows_before"] for row in sweep.rows], ["0", "0"])
         self.assertEqual(sweep.json["table"], "made")
@@ -194,7 +195,7 @@ class Resumed(harness.Case, Sweeping):
                 (["--sessions", "1"], r"--sessions=1 is not .* \(--sessions=1,2\)"),
                 (["--recreate"], r"--recreate is not .* \(no such option\)"),
                 (["--out", "x"], "--out does not go with --resume"),
-                (["sqlite:x.db"], "begun on null, this is sqlite")):
+                (["sqlite:x.db"], "started on null, this is sqlite")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)
@@ -225,7 +226,9 @@ class Resumed(harness.Case, Sweeping):
                 (text.replace('"append_version": "', '"append_version": "9'), "two versions"),
                 (text.replace("1x3000", "../3000"), "its runs are not those"),
                 (text.replace("--sessions=1,2", "--sessions=1,3"), "other runs than its options"),
-                (text.replace(str(self.folder), "/nowhere"), "begun in '/nowhere'")):
+                (text.replace('"--records=1k,3k"', "5"), "has an option that is no text"),
+                (text.replace('"working_folder"', '"elsewhere"'), "does not say what the sweep"),
+                (text.replace(str(self.folder), "/nowhere"), "started in '/nowhere'")):
             with self.subTest(pattern=pattern):
                 self.assertNotEqual(changed, text)
                 path.write_text(changed)

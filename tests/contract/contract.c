@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "adapters/registry.h"
+#include "base/ask.h"
 
 #ifndef CONTRACT_SCHEMAS_DIR
 #define CONTRACT_SCHEMAS_DIR "schemas"
@@ -82,13 +83,51 @@ void contract_make_keyed(struct contract *contract, struct table *table)
         own != NULL ? own : "create table keyed (id int primary key, v varchar(60))", table);
 }
 
+/* One statement for all connections, as in a run. */
+static const struct statement *find_count(const char *sql)
+{
+    static struct {
+        char sql[400];
+        struct statement statement;
+    } counts[16];
+    size_t i = 0;
+    while (counts[i].statement.sql != NULL && strcmp(counts[i].sql, sql) != 0) {
+        assert_true(++i < sizeof counts / sizeof counts[0]);
+    }
+    snprintf(counts[i].sql, sizeof counts[i].sql, "%s", sql);
+    counts[i].statement = (struct statement){.sql = counts[i].sql, .is_prepared = true};
+    return &counts[i].statement;
+}
+
+enum status contract_ask_count(struct contract *contract, const struct table *table, uint64_t *rows)
+{
+    struct connection_info info = {.identifier_quote = contract->adapter->identifier_quote};
+    struct buffer sql;
+    if (contract->adapter->inspect != NULL) {
+        contract->adapter->inspect(contract->conn, &info);
+    }
+    buffer_init(&sql);
+    ask_write_count(&sql, table->name, info.identifier_quote);
+    const struct statement *count = find_count(buffer_text(&sql));
+    buffer_fini(&sql);
+    return ask_count(contract->adapter, contract->conn, count, rows, &contract->error);
+}
+
 uint64_t contract_count(struct contract *contract, const struct table *table)
 {
     uint64_t rows = UINT64_MAX;
-    contract_expect(contract,
-                    contract->adapter->count(contract->conn, table, &rows, &contract->error),
-                    STATUS_OK);
+    contract_expect(contract, contract_ask_count(contract, table, &rows), STATUS_OK);
     return rows;
+}
+
+enum status contract_query(struct contract *contract, const char *sql, uint64_t *rows)
+{
+    const struct statement query = {.sql = sql};
+    struct answer answer = {.take = NULL};
+    const enum status status =
+        contract->adapter->run(contract->conn, &query, NULL, &answer, &contract->error);
+    *rows = answer.rows;
+    return status;
 }
 
 enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
@@ -192,18 +231,14 @@ static int run_suite(void)
     const struct adapter *adapter = suite.adapter;
     samples_measure_bytes(suite.fixture->measures_bytes);
     error_clear(&suite.error);
-    if ((adapter->load != NULL && adapter->load(suite.fixture->target.client_lib, &suite.library,
-                                                &suite.error) != STATUS_OK) ||
-        (adapter->init != NULL && adapter->init(&suite.error) != STATUS_OK)) {
-        fprintf(stderr, "contract: load, init: %s\n", suite.error.text);
+    if (adapter->start != NULL && adapter->start(suite.fixture->target.client_lib, &suite.library,
+                                                 &suite.error) != STATUS_OK) {
+        fprintf(stderr, "contract: start: %s\n", suite.error.text);
         return 1;
     }
     const int failures = run_methods();
-    if (adapter->fini != NULL) {
-        adapter->fini();
-    }
-    if (suite.library != NULL) {
-        adapter->unload(suite.library);
+    if (adapter->stop != NULL) {
+        adapter->stop(suite.library);
     }
     return failures;
 }

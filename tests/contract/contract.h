@@ -36,8 +36,13 @@ void contract_make_syslog(struct contract *contract, struct table *table);
 /* create table keyed (id int primary key, v varchar): a second row of an id is refused. */
 void contract_make_keyed(struct contract *contract, struct table *table);
 
-/* Rows that the adapter counts. */
+/* Rows that the database counts; contract_count fails the test where it does not. */
+enum status contract_ask_count(struct contract *contract, const struct table *table,
+                               uint64_t *rows);
 uint64_t contract_count(struct contract *contract, const struct table *table);
+
+/* Runs a query of a user's; *rows = rows that it returns. */
+enum status contract_query(struct contract *contract, const char *sql, uint64_t *rows);
 
 /* One whole append of `rows` rows with ids from `first_id`; stops at the first result but OK. */
 enum status contract_append(struct contract *contract, const struct table *table, size_t rows,

@@ -1,7 +1,8 @@
 /*
- * The stand-in for a Machbase server (tests/standin/machbase), reached through the vendor's client
- * library. APPEND_TEST_MACHBASE_LIB names the library, APPEND_MACHBASE_STANDIN the program; without
- * them the test is skipped. What arrived is read from the stand-in's own list of its rows.
+ * The stand-in for a Machbase server (tests/standin/machbase_standin.py), reached through the
+ * vendor's client library. APPEND_TEST_MACHBASE_LIB names the library, APPEND_MACHBASE_STANDIN the
+ * program; without them the test is skipped. What arrived is read from the stand-in's own list of
+ * its rows.
  */
 #include "fixture.h"
 
@@ -58,7 +59,7 @@ static bool start(const char *program)
             close(to[i]);
             close(from[i]);
         }
-        execl(program, program, "--control", "--max-sessions", "1000", (char *)NULL);
+        execl(program, program, "--max-sessions", "1000", (char *)NULL);
         _exit(127);
     }
     close(to[0]);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/url.h"
+#include "base/url.h"
 
 static struct fixture fixture;
 static struct bad_target bad_targets[6];

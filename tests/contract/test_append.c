@@ -80,7 +80,7 @@ static void test_rejected_batch(void **state)
         contract_expect(contract, contract_append(contract, &table, 300, -291, &accepted),
                         STATUS_REJECTED);
         assert_int_equal(accepted, 0);
-        assert_int_equal(contract->error.kind, ERROR_DATA);
+        assert_int_equal(contract->error.kind, ERROR_DUPLICATE);
         if (contract->fixture->duplicate_sqlstate != NULL) {
             assert_string_equal(contract->error.sqlstate, contract->fixture->duplicate_sqlstate);
         }
@@ -173,9 +173,7 @@ static void test_missing_table(void **state)
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
     error_clear(&contract->error);
     uint64_t rows;
-    contract_expect(contract,
-                    contract->adapter->count(contract->conn, &table, &rows, &contract->error),
-                    STATUS_FATAL);
+    contract_expect(contract, contract_ask_count(contract, &table, &rows), STATUS_FATAL);
     table_fini(&table);
 }
 
@@ -337,8 +335,7 @@ static void test_open_transaction(void **state)
     contract_make_keyed(contract, &table);
     for (int i = 0; i < 2; i++) {
         error_clear(&contract->error);
-        const enum status status =
-            adapter->query(contract->conn, queries[i], &rows, &contract->error);
+        const enum status status = contract_query(contract, queries[i], &rows);
         assert_true(error_is_set(&contract->error));
         if (i == 0) {
             contract_expect(contract, status, STATUS_FATAL);

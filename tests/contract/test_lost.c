@@ -40,7 +40,7 @@ static enum status break_at(struct contract *contract, const struct table *table
         status = contract_append(contract, table, 10, 0, &accepted);
     }
     if (step == STEP_BEFORE_COUNT) {
-        status = adapter->count(contract->conn, table, &rows, &contract->error);
+        status = contract_ask_count(contract, table, &rows);
     }
     if (step == STEP_APPEND_OPENED || step == STEP_ROWS_SENT || step == STEP_MANY_ROWS_SENT) {
         status = adapter->append_open(contract->conn, table, &contract->error);
@@ -52,7 +52,7 @@ static enum status break_at(struct contract *contract, const struct table *table
     assert_true(contract->fixture->break_connections());
 
     if (step == STEP_BEFORE_COUNT) {
-        return adapter->count(contract->conn, table, &rows, &contract->error);
+        return contract_ask_count(contract, table, &rows);
     }
     if (step == STEP_OPENED || step == STEP_BETWEEN) {
         return contract_append(contract, table, 10, 0, &accepted);
@@ -132,8 +132,7 @@ static void test_interrupt(void **state)
     contract_make_keyed(contract, &table);
     clock_gettime(CLOCK_MONOTONIC, &before);
     assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, &interrupter), 0);
-    const enum status status = contract->adapter->query(
-        contract->conn, contract->fixture->endless_sql, &rows, &contract->error);
+    const enum status status = contract_query(contract, contract->fixture->endless_sql, &rows);
     pthread_join(thread, NULL);
     clock_gettime(CLOCK_MONOTONIC, &after);
     contract_expect(contract, status, STATUS_LOST);

@@ -1,4 +1,5 @@
 /* Queries whose results are numbers, read row by row. */
+#include "base/ask.h"
 #include "contract.h"
 
 #include <pthread.h>
@@ -39,7 +40,8 @@ static enum status read_two(struct contract *contract, const char *sql, struct t
 {
     error_clear(&contract->error);
     taken->contract = contract;
-    return contract->adapter->read_numbers(contract->conn, sql, 2, take, taken, &contract->error);
+    const struct ask_numbers numbers = {2, take, taken};
+    return ask_numbers(contract->adapter, contract->conn, sql, &numbers, &contract->error);
 }
 
 /* What a connection must still be able to do. */
@@ -75,7 +77,7 @@ static void test_numbers(void **state)
 {
     static const int64_t wanted[][2] = {{-32768, INT64_MIN}, {32767, INT64_MAX}, {0, 0}};
     struct contract *contract = *state;
-    if (contract->adapter->read_numbers == NULL || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || contract->fixture->has_no_rules) {
         skip();
         return;
     }
@@ -110,7 +112,7 @@ static void test_numbers_refused(void **state)
         {"select id, small, big from numbers", "3 columns instead of 2"},
     };
     struct contract *contract = *state;
-    if (contract->adapter->read_numbers == NULL || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || contract->fixture->has_no_rules) {
         skip();
         return;
     }
@@ -131,7 +133,7 @@ static void test_numbers_failed_sql(void **state)
 {
     struct contract *contract = *state;
     struct taken taken = {0};
-    if (contract->adapter->read_numbers == NULL) {
+    if (contract_discards(contract)) {
         skip();
         return;
     }
@@ -151,7 +153,7 @@ static void test_numbers_of_rows(void **state)
     struct taken taken = {0};
     struct taken few = {.wanted = 3500};
     struct taken nothing = {0};
-    if (contract->adapter->read_numbers == NULL || contract->fixture->keyed_sql == NULL) {
+    if (contract_discards(contract) || contract->fixture->keyed_sql == NULL) {
         skip();
         return;
     }
@@ -180,6 +182,78 @@ static void test_numbers_of_rows(void **state)
     table_fini(&table);
 }
 
+/* One row of two values, and how often it came. */
+struct row {
+    unsigned rows;
+    char text[16];
+    bool is_null;
+    int64_t number;
+};
+
+static bool take_row(void *context, const struct cell *cells, size_t count)
+{
+    struct row *row = context;
+    row->rows++;
+    if (count == 2) {
+        ask_text(&cells[0], row->text, sizeof row->text);
+        row->is_null = cells[0].is_null;
+        row->number = ask_number(&cells[1]);
+    }
+    return true;
+}
+
+/* A number, a text that needs escaping, and NULL go in; a ? within quotes is none. */
+static void test_parameters(void **state)
+{
+    struct contract *contract = *state;
+    static const char insert_sql[] = "insert into keyed (v, id) values (?, ?)";
+    static const char select_sql[] = "select v, id from keyed where id = ? and '?' <> 'x'";
+    static const struct text_value text = {"a'b\\c?", 6};
+    static const int32_t ids[] = {7, 8};
+    static const uint8_t no_null = 0;
+    static const uint8_t null = 1;
+    const struct statement statements[] = {{.sql = insert_sql},
+                                           {.sql = insert_sql, .is_prepared = true},
+                                           {.sql = select_sql, .is_prepared = true}};
+    struct column columns[] = {{.name = "v", .type = COLUMN_TEXT},
+                               {.name = "id", .type = COLUMN_INT32}};
+    const struct table both = {.column_count = 2, .columns = columns};
+    const struct table id = {.column_count = 1, .columns = columns + 1};
+    struct table table;
+    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+        skip();
+        return;
+    }
+    contract_make_keyed(contract, &table);
+    table_fini(&table);
+    for (size_t i = 0; i < 2; i++) {
+        const struct column_data data[] = {
+            {.values.text = &text, .is_null = i == 0 ? &no_null : &null},
+            {.values.int32 = &ids[i]}};
+        const struct batch batch = {.table = &both, .row_count = 1, .columns = data};
+        struct answer answer = {.take = NULL};
+        contract_expect(contract,
+                        contract->adapter->run(contract->conn, &statements[i], &batch, &answer,
+                                               &contract->error),
+                        STATUS_OK);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        const struct column_data data = {.values.int32 = &ids[i % 2]};
+        const struct batch batch = {.table = &id, .row_count = 1, .columns = &data};
+        struct row row = {0};
+        struct answer answer = {.take = take_row, .context = &row};
+        contract_expect(contract,
+                        contract->adapter->run(contract->conn, &statements[2], &batch, &answer,
+                                               &contract->error),
+                        STATUS_OK);
+        assert_int_equal(row.rows, 1);
+        assert_int_equal(answer.rows, 1);
+        assert_int_equal(row.number, ids[i % 2]);
+        assert_int_equal(row.is_null, i % 2 == 1);
+        assert_string_equal(row.text, i % 2 == 0 ? "a'b\\c?" : "");
+    }
+}
+
 static const char many_sql[] = "select a.id, b.id from keyed a, keyed b where a.id < 200";
 
 /* More rows than any buffer between server and client holds. */
@@ -197,7 +271,7 @@ static void test_numbers_many(void **state)
     struct contract *contract = *state;
     struct taken taken = {0};
     struct table table;
-    if (contract->adapter->read_numbers == NULL || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || contract->fixture->has_no_rules) {
         skip();
         return;
     }
@@ -223,7 +297,7 @@ static void test_numbers_broken(void **state)
     struct contract *contract = *state;
     struct taken taken = {.break_at = 1};
     struct table table;
-    if (contract->adapter->read_numbers == NULL || contract->fixture->has_no_rules ||
+    if (contract_discards(contract) || contract->fixture->has_no_rules ||
         contract->fixture->break_connections == NULL) {
         skip();
         return;
@@ -258,15 +332,17 @@ static void test_numbers_interrupted(void **state)
     struct contract *contract = *state;
     struct taken taken = {0};
     pthread_t thread;
-    if (contract->adapter->read_numbers == NULL || contract->fixture->has_no_rules ||
+    if (contract_discards(contract) || contract->fixture->has_no_rules ||
         contract->adapter->interrupt == NULL || contract->fixture->endless_sql == NULL) {
         skip();
         return;
     }
     assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, contract), 0);
     error_clear(&contract->error);
-    const enum status status = contract->adapter->read_numbers(
-        contract->conn, contract->fixture->endless_sql, 1, take, &taken, &contract->error);
+    const struct ask_numbers numbers = {1, take, &taken};
+    const enum status status =
+        ask_numbers(contract->adapter, contract->conn, contract->fixture->endless_sql, &numbers,
+                    &contract->error);
     pthread_join(thread, NULL);
     contract_expect(contract, status, STATUS_LOST);
     assert_int_equal(taken.rows, 0);
@@ -277,6 +353,7 @@ const struct CMUnitTest contract_numbers_tests[] = {
     cmocka_unit_test(test_numbers_refused),
     cmocka_unit_test(test_numbers_failed_sql),
     cmocka_unit_test(test_numbers_of_rows),
+    cmocka_unit_test(test_parameters),
     cmocka_unit_test(test_numbers_many),
     cmocka_unit_test(test_numbers_broken),
     cmocka_unit_test(test_numbers_interrupted),

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/bound.h"
+#include "figures/bound.h"
 #include "report/expectations.h"
 
 static void check_bound(const struct bound *bound, const char *text)

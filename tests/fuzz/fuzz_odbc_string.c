@@ -2,8 +2,8 @@
  * shown. */
 #include "fuzz/fuzz.h"
 
-#include "adapters/odbc_string.h"
-#include "plan/url.h"
+#include "adapters/odbc.h"
+#include "base/url.h"
 
 /* Lines of the input: a connection string, a user, a password, a database; the last three may be
  * missing. */

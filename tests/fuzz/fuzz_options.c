@@ -5,9 +5,9 @@
 #include <errno.h>
 
 #include "base/mono.h"
-#include "cli/option_table.h"
-#include "cli/options.h"
-#include "plan/plan.h"
+#include "commands/command.h"
+#include "plan/options.h"
+#include "report/expectations.h"
 
 /* The first byte chooses the command; the lines up to the first NUL are the words; what follows it
  * is the content of every file, and without a NUL there is no file. With WAY_VALUE the first line
@@ -47,47 +47,46 @@ static void check_range(uint64_t value, uint64_t least, uint64_t most)
     fuzz_require(value >= least && value <= most, "an option's value is in its range");
 }
 
-static void check_ranges(const struct config *config)
+static void check_ranges(const struct plan *plan)
 {
     const int64_t day = 24 * 3600 * MONO_NS_PER_S;
-    check_range(config->sessions, 0, PLAN_SESSIONS_MAX);
-    check_range(config->records, 0, PLAN_RECORDS_MAX);
-    check_range(config->batch_rows, 1, PLAN_BATCH_ROWS_MAX);
-    check_range(config->read_every, 1, UINT32_MAX);
-    check_range(config->seed, 0, INT64_MAX);
-    check_range(config->rate_rows_per_s, 0, 1000000000);
-    check_range((uint64_t)config->duration_ns, 0, (uint64_t)(30 * day));
-    check_range(config->connect_concurrency, 1, PLAN_SESSIONS_MAX);
-    check_range((uint64_t)config->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
-    check_range((uint64_t)config->wait_ns, 0, (uint64_t)day);
-    if (config->progress_ns != 0) {
-        check_range((uint64_t)config->progress_ns, MONO_NS_PER_S, (uint64_t)day);
+    check_range(plan->sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(plan->records, 0, PLAN_RECORDS_MAX);
+    check_range(plan->batch_rows, 1, PLAN_BATCH_ROWS_MAX);
+    check_range(plan->read_every, 1, UINT32_MAX);
+    check_range(plan->seed, 0, INT64_MAX);
+    check_range(plan->rate_rows_per_s, 0, 1000000000);
+    check_range((uint64_t)plan->duration_ns, 0, (uint64_t)(30 * day));
+    check_range(plan->connect_concurrency, 1, PLAN_SESSIONS_MAX);
+    check_range((uint64_t)plan->connect_timeout_ns, MONO_NS_PER_S, (uint64_t)day);
+    check_range((uint64_t)plan->wait_ns, 0, (uint64_t)day);
+    if (plan->progress_ns != 0) {
+        check_range((uint64_t)plan->progress_ns, MONO_NS_PER_S, (uint64_t)day);
     }
-    if (config->sample_interval_ns != 0) {
-        check_range((uint64_t)config->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    if (plan->sample_interval_ns != 0) {
+        check_range((uint64_t)plan->sample_interval_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
     }
-    if (config->timeout_ns != 0) {
-        check_range((uint64_t)config->timeout_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
+    if (plan->timeout_ns != 0) {
+        check_range((uint64_t)plan->timeout_ns, 100 * MONO_NS_PER_MS, (uint64_t)day);
     }
-    check_range((uint64_t)config->server_pid, 0, INT32_MAX);
-    check_range(config->reconnect_tries, 1, 1000000);
-    check_range(config->idle_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range(config->churn_batches, 0, UINT32_MAX);
-    check_range(config->min_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range(config->min_percent, 0, 100);
-    check_range(config->first_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range(config->max_sessions, 0, PLAN_SESSIONS_MAX);
-    check_range((uint64_t)config->hold_ns, 1, (uint64_t)day);
-    check_range((uint64_t)config->max_time_ns, 1, (uint64_t)(30 * day));
-    check_range((uint64_t)config->p99_bound_ns, 0, (uint64_t)day);
-    check_range(config->max_memory_bytes, 0, UINT64_C(1) << 50);
-    check_range(config->max_rows, 0, PLAN_RECORDS_MAX);
-    check_range(config->max_bytes, 0, UINT64_C(1) << 50);
-    check_range(config->stack_bytes, 0, UINT64_C(1) << 30);
-    check_range(config->read_mode, READ_COUNT, READ_QUERY);
-    fuzz_require((config->read_mode == READ_QUERY) <= (config->read_sql != NULL),
-                 "a query has a text");
-    fuzz_require(config->min_sessions == 0 || config->min_percent == 0,
+    check_range((uint64_t)plan->server_pid, 0, INT32_MAX);
+    check_range(plan->reconnect_tries, 1, 1000000);
+    check_range(plan->idle_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(plan->churn_batches, 0, UINT32_MAX);
+    check_range(plan->min_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(plan->min_percent, 0, 100);
+    check_range(plan->first_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range(plan->max_sessions, 0, PLAN_SESSIONS_MAX);
+    check_range((uint64_t)plan->hold_ns, 1, (uint64_t)day);
+    check_range((uint64_t)plan->max_time_ns, 1, (uint64_t)(30 * day));
+    check_range((uint64_t)plan->p99_bound_ns, 0, (uint64_t)day);
+    check_range(plan->max_memory_bytes, 0, UINT64_C(1) << 50);
+    check_range(plan->max_rows, 0, PLAN_RECORDS_MAX);
+    check_range(plan->max_bytes, 0, UINT64_C(1) << 50);
+    check_range(plan->stack_bytes, 0, UINT64_C(1) << 30);
+    check_range(plan->read_mode, READ_COUNT, READ_QUERY);
+    fuzz_require((plan->read_mode == READ_QUERY) <= (plan->read_sql != NULL), "a query has a text");
+    fuzz_require(plan->min_sessions == 0 || plan->min_percent == 0,
                  "of --min-sessions the last one counts");
 }
 
@@ -99,15 +98,14 @@ static void check_refusal(const struct error *error)
 }
 
 /* The password is the file's first line, all of it. */
-static void check_password(const struct options *options)
+static void check_password(const struct plan *plan)
 {
-    const char *password = options->config.password;
-    if (password == NULL) {
+    const char *password = plan->password;
+    const size_t length = strlen(password);
+    if (length == 0) {
         return;
     }
-    const size_t length = strlen(password);
-    fuzz_require(password == options->password && length > 0 && file_size >= length,
-                 "a password is in its place");
+    fuzz_require(file_size >= length, "a password is a part of its file");
     const char *end = file_content + length;
     size_t left = file_size - length;
     if (left > 0 && *end == '\r') {
@@ -138,48 +136,55 @@ static void check_list(const struct sweep_list *list, uint64_t most)
     }
 }
 
-static void check_accepted(const struct options *options, int count, char *const *words)
+static void check_accepted(const struct plan *plan, int count, char *const *words)
 {
-    const struct config *config = &options->config;
-    const char *const texts[] = {config->target, config->adapter,       config->host,
-                                 config->user,   config->database,      config->table,
-                                 config->schema, config->schema_file,   config->engine,
-                                 config->method, config->read_sql,      config->out,
-                                 config->target, config->server_cgroup, NULL};
-    check_password(options);
-    if (options->is_help || options->is_version) {
+    const char *const texts[] = {plan->target_given,  plan->adapter_name,    plan->target.host,
+                                 plan->target.user,   plan->target.database, plan->table_name,
+                                 plan->target.schema, plan->schema_file,     plan->engine,
+                                 plan->target.method, plan->read_sql,        plan->out,
+                                 plan->server_cgroup, plan->resume};
+    check_password(plan);
+    if (plan->is_help || plan->is_version) {
         return;
     }
-    check_ranges(config);
+    check_ranges(plan);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         check_text(texts[i], count, words);
     }
-    fuzz_require(config->sample_interval_ns > 0 || options->command == COMMAND_FIND_MAX,
+    fuzz_require(plan->sample_interval_ns > 0 || plan->command == COMMAND_FIND_MAX,
                  "only a search chooses its interval");
-    fuzz_require((config->sessions > 0) ==
-                     (options->command != COMMAND_FIND_MAX && options->command != COMMAND_SWEEP),
+    fuzz_require((plan->sessions > 0) ==
+                     (plan->command != COMMAND_FIND_MAX && plan->command != COMMAND_SWEEP),
                  "sessions are given where they are not searched for");
-    check_list(&options->sweep_sessions, PLAN_SESSIONS_MAX);
-    check_list(&options->sweep_records, PLAN_RECORDS_MAX);
-    check_range(options->sweep_repeat, 1, SWEEP_LIST_MAX);
-    check_text(options->resume, count, words);
-    const bool is_run = options->command == COMMAND_RUN;
-    fuzz_require(is_run ? config->records > 0 || config->duration_ns > 0 : config->records == 0,
+    check_list(&plan->sweep_sessions, PLAN_SESSIONS_MAX);
+    check_list(&plan->sweep_records, PLAN_RECORDS_MAX);
+    check_range(plan->sweep_repeat, 1, SWEEP_LIST_MAX);
+    const bool is_run = plan->command == COMMAND_RUN;
+    fuzz_require(is_run ? plan->records > 0 || plan->duration_ns > 0 : plan->records == 0,
                  "a run has rows or a duration");
+}
+
+/* As the commands do it. */
+static enum status parse(struct plan *plan, enum command command, int count, char **words,
+                         struct error *error)
+{
+    static struct expectations expectations;
+    const enum status status = options_parse(plan, command_form_of(command), count, words, error);
+    return status == STATUS_OK ? expectations_parse(&expectations, &plan->expected, error) : status;
 }
 
 static void run_words(enum command command, int count, char **words)
 {
-    struct options options;
+    static struct plan plan;
     enum status first = STATUS_OK;
     for (int i = 0; i < 2; i++) { /* getopt keeps a state, and sorts the words */
         struct error error;
         error_clear(&error);
         is_parsing = true;
-        const enum status status = options_parse(&options, command, count, words, &error);
+        const enum status status = parse(&plan, command, count, words, &error);
         is_parsing = false;
         if (status == STATUS_OK) {
-            check_accepted(&options, count, words);
+            check_accepted(&plan, count, words);
         } else {
             check_refusal(&error);
         }
@@ -232,32 +237,33 @@ static bool is_strict(const char *text, const char *argument)
 
 static void run_value(char *name)
 {
-    const struct option_entry *entry = NULL;
     char *line_break = strchr(name, '\n');
     if (line_break == NULL) {
         return;
     }
     *line_break = '\0';
     const char *value = line_break + 1;
-    for (const struct option_group *const *group = option_groups; *group != NULL; group++) {
-        for (size_t i = 0; i < (*group)->count && entry == NULL; i++) {
-            const struct option_entry *candidate = &(*group)->entries[i];
-            entry = strcmp(candidate->name, name) == 0 ? candidate : NULL;
-        }
+    const struct option_entry *entry = option_table;
+    while (entry->name != NULL && strcmp(entry->name, name) != 0) {
+        entry++;
     }
-    if (entry == NULL) {
+    if (entry->name == NULL) {
         return;
     }
-    struct options options = {.command = COMMAND_RUN};
+    static struct plan plan;
+    static struct expectations expectations;
     struct error error;
     error_clear(&error);
-    config_init(&options.config);
+    options_init(&plan, COMMAND_RUN);
     is_parsing = true;
-    const enum status status = entry->store(&options, value, &error);
+    enum status status = option_store(entry, &plan, value, &error);
     is_parsing = false;
     if (status == STATUS_OK) {
-        check_ranges(&options.config);
-        check_password(&options);
+        status = expectations_parse(&expectations, &plan.expected, &error);
+    }
+    if (status == STATUS_OK) {
+        check_ranges(&plan);
+        check_password(&plan);
         fuzz_require(entry->argument == NULL || is_strict(value, entry->argument),
                      "a value is read as a whole");
     } else {

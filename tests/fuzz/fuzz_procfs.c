@@ -52,8 +52,8 @@ static bool parse_schedstat(const char *text, size_t length)
 
 static bool parse_peak(const char *text, size_t length)
 {
-    uint64_t bytes;
-    return procfs_parse_peak(text, length, &bytes);
+    struct procfs_status out;
+    return procfs_parse_status(text, length, &out);
 }
 
 static bool parse_listeners(const char *text, size_t length)
@@ -85,7 +85,7 @@ static bool parse_cgroup_memory(const char *text, size_t length)
 static bool parse_cgroup_cpu(const char *text, size_t length)
 {
     uint64_t usage_us;
-    return procfs_parse_cgroup_cpu(text, length, &usage_us);
+    return procfs_parse_named(text, length, "usage_usec", &usage_us);
 }
 
 static bool parse_pids(const char *text, size_t length)
@@ -100,25 +100,19 @@ static bool parse_pids(const char *text, size_t length)
     return is_any;
 }
 
-static void check_path(const char *path, size_t path_length, const char *text, size_t length)
-{
-    if (path != NULL) {
-        fuzz_require(path >= text && path + path_length <= text + length, "a path is in the text");
-        fuzz_require(path_length > 0 && path[0] == '/' && memchr(path, '\n', path_length) == NULL,
-                     "a path is absolute, and of one line");
-    }
-}
-
 static bool parse_cgroup(const char *text, size_t length)
 {
-    struct procfs_cgroup out;
-    if (!procfs_parse_cgroup(text, length, &out)) {
-        return false;
+    static const char *const controllers[] = {"", "memory"};
+    bool is_any = false;
+    for (size_t i = 0; i < 2; i++) {
+        char path[PROCFS_PATH_BYTES];
+        if (procfs_parse_cgroup(text, length, controllers[i], path)) {
+            fuzz_require(path[0] == '/' && memchr(path, '\n', strlen(path)) == NULL,
+                         "a path is absolute, and of one line");
+            is_any = true;
+        }
     }
-    fuzz_require(out.unified != NULL || out.memory != NULL, "a cgroup was found");
-    check_path(out.unified, out.unified_length, text, length);
-    check_path(out.memory, out.memory_length, text, length);
-    return true;
+    return is_any;
 }
 
 static const struct surface surfaces[] = {

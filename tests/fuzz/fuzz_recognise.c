@@ -2,13 +2,13 @@
 #include "fuzz/fuzz.h"
 
 #if APPEND_HAVE_POSTGRESQL
-#include "adapters/postgresql_recognise.h"
+#include "adapters/postgresql_wire.h"
 #endif
 #if APPEND_HAVE_MACHBASE
-#include "adapters/machbase_recognise.h"
+#include "adapters/machbase.h"
 #endif
 #if APPEND_HAVE_MARIADB
-#include "adapters/mariadb_recognise.h"
+#include "adapters/mariadb_wire.h"
 #endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

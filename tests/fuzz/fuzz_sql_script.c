@@ -24,6 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(script.kind <= SQL_SCRIPT_ROLLBACK, "a statement is of a known kind");
     }
     sql_script_fini(&script);
+    const char *mark = sql_script_find_parameter(sql);
+    fuzz_require(mark >= sql && mark <= sql + length && (*mark == '?' || *mark == '\0'),
+                 "a parameter is a ? of the text, or its end");
     free(sql);
     return 0;
 }

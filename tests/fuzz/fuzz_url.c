@@ -3,10 +3,9 @@
 
 #include <arpa/inet.h>
 
-#include "base/address.h"
-#include "base/url_query.h"
+#include "base/url.h"
+#include "plan/options.h"
 #include "plan/target.h"
-#include "plan/url.h"
 
 /* A piece of the text. */
 struct span {
@@ -61,13 +60,12 @@ static struct span secret_of(const char *text)
 /* What the program shows of a target: in reports, or when it refuses it. */
 static void show(const char *text, char shown[SHOWN_BYTES])
 {
-    struct config config;
-    struct plan plan = {0};
+    static struct plan plan;
     struct error error;
     error_clear(&error);
-    config_init(&config);
-    config.target = text;
-    const enum exit_code code = target_resolve(&plan, &config, &error);
+    options_init(&plan, COMMAND_RUN);
+    plan.target_given = text;
+    const enum exit_code code = target_resolve(&plan, &error);
     const bool is_server =
         code == EXIT_CODE_OK &&
         (plan.adapter->flags & (ADAPTER_EMBEDDED | ADAPTER_FILE | ADAPTER_STRING)) == 0;

@@ -27,34 +27,34 @@ class Includes(unittest.TestCase):
             ("src/load/a.c", '"measure/recorder.h"'),
             ("src/report/a.c", '"measure/result.h"'),
             ("src/report/a.c", '"plan/plan.h"'),
-            ("src/cli/a.c", '"load/driver.h"'),
-            ("src/cli/a.c", '"report/text.h"'),
+            ("src/commands/a.c", '"load/driver.h"'),
+            ("src/commands/a.c", '"report/text.h"'),
             ("src/adapters/null.c", '"adapters/null.h"'),
             ("src/adapters/postgresql_row.c", '"adapters/postgresql.h"'),
             ("src/adapters/postgresql.c", '"adapters/postgresql_row.h"'),
             ("src/adapters/registry.c", '"adapters/postgresql.h"'),
+            ("src/adapters/odbc.c", '"adapters/dialect_mysql.h"'),
             ("src/adapters/postgresql.c", "<libpq-fe.h>"),
-            ("src/main.c", '"cli/run.h"'),
+            ("src/commands/a.c", '"adapters/registry.h"'),
             ("include/append/adapter.h", '"append/row.h"'),
         ):
             self.check(path, include, True)
         for path, include in (
             ("src/base/a.c", '"measure/recorder.h"'),
             ("src/measure/a.c", '"load/driver.h"'),
-            ("src/measure/a.c", '"plan/plan.h"'),
-            ("src/plan/a.c", '"adapters/null.h"'),
             ("src/plan/a.c", '"measure/ledger.h"'),
-            ("src/load/a.c", '"cli/run.h"'),
+            ("src/figures/a.c", '"plan/plan.h"'),
+            ("src/limits/a.c", '"load/fleet.h"'),
+            ("src/plan/a.c", '"adapters/null.h"'),
+            ("src/load/a.c", '"commands/run.h"'),
             ("src/load/a.c", '"report/text.h"'),
             ("src/load/a.c", '"adapters/registry.h"'),
-            ("src/report/a.c", '"load/driver.h"'),
-            ("src/report/a.c", '"cli/run.h"'),
+            ("src/report/a.c", '"commands/run.h"'),
             ("src/adapters/null.c", '"adapters/sqlite.h"'),
             ("src/adapters/null.c", '"adapters/registry.h"'),
             ("src/adapters/null.c", '"plan/plan.h"'),
             ("src/load/a.c", "<libpq-fe.h>"),
             ("src/report/a.c", "<sqlite3.h>"),
-            ("src/main.c", '"load/driver.h"'),
             ("include/append/adapter.h", '"base/mono.h"'),
             ("src/adapters/null.c", '"sqlite.h"'),
             ("src/novelty/a.c", '"base/mono.h"'),
@@ -62,7 +62,7 @@ class Includes(unittest.TestCase):
             self.check(path, include, False)
 
     def test_an_include_in_a_comment_does_not_count(self):
-        text = '/*\n#include "cli/run.h"\n*/\n// #include "cli/run.h"\n'
+        text = '/*\n#include "commands/run.h"\n*/\n// #include "commands/run.h"\n'
         self.assertEqual(found(rules.check_includes, "src/base/a.c", text), [])
 
 
@@ -85,6 +85,22 @@ class Cycles(unittest.TestCase):
         ]
         self.assertEqual(len(list(rules.check_cycles(sources))), 1)
         self.assertEqual(list(rules.check_cycles(sources[:2])), [])
+
+    def test_calls(self):
+        """Of two files of a room one may call the other, also when a header hides that."""
+        one = ("src/load/a.c", "void a_do(void)\n{\n    b_do();\n}\nvoid a_help(void)\n{\n}\n")
+        other = ("src/load/b.c", "void b_do(void)\n{\n    a_help();\n}\n")
+        apart = ("src/plan/b.c", other[1])
+        own = ("src/load/b.c", "static void a_help(void)\n{\n}\nvoid b_do(void)\n{\n}\n")
+        self.assertEqual(len(list(rules.check_cycles([one, other]))), 1)
+        self.assertEqual(list(rules.check_cycles([one, apart])), [])
+        self.assertEqual(list(rules.check_cycles([one, own])), [])
+
+    def test_rooms(self):
+        """A header that only one file besides its own .c includes could be part of that file."""
+        table = rules.rooms([("src/base/a.h", GUARD % ""), ("src/base/a.c", '#include "base/a.h"\n'),
+                             ("src/base/b.c", '#include "base/a.h"\n')])
+        self.assertEqual(table["base"], [6, 3, 1, ["src/base/a.h"]])
 
 
 class Headers(unittest.TestCase):

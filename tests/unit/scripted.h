@@ -1,5 +1,5 @@
 /*
- * Runs the driver with an adapter that fails where it is told to. For tests of what each answer of
+ * Runs a fleet with an adapter that fails where it is told to. For tests of what each answer of
  * the contract does to the sessions and the ledgers; what real databases answer is the contract
  * suite's business. One run at a time.
  */
@@ -13,7 +13,7 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
-#include "load/driver.h"
+#include "load/fleet.h"
 
 enum step {
     STEP_OPEN,
@@ -168,21 +168,21 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
     return status;
 }
 
-static inline enum status scripted_count(struct adapter_conn *conn, const struct table *table,
-                                         uint64_t *rows, struct error *error)
+/* Who takes the rows counts them; a query of the user is drained. */
+static inline enum status scripted_run(struct adapter_conn *conn, const struct statement *statement,
+                                       const struct batch *parameters, struct answer *rows,
+                                       struct error *error)
 {
-    (void)table;
-    *rows = (uint64_t)((int64_t)atomic_load(&rows_kept) + script.count_offset);
+    (void)statement;
+    (void)parameters;
+    if (rows->take == NULL) {
+        atomic_fetch_add(&queries, 1);
+        return answer(conn, STEP_QUERY, error);
+    }
+    const int64_t number = (int64_t)atomic_load(&rows_kept) + script.count_offset;
+    const struct cell cell = {.type = COLUMN_INT64, .as.int64 = number < 0 ? INT64_MAX : number};
+    rows->take(rows->context, &cell, 1);
     return answer(conn, STEP_COUNT, error);
-}
-
-static inline enum status scripted_query(struct adapter_conn *conn, const char *sql, uint64_t *rows,
-                                         struct error *error)
-{
-    (void)sql;
-    *rows = 1;
-    atomic_fetch_add(&queries, 1);
-    return answer(conn, STEP_QUERY, error);
 }
 
 static inline void scripted_interrupt(struct adapter_conn *conn)
@@ -198,8 +198,7 @@ static const struct adapter scripted = {
     .append_open = scripted_append_open,
     .append_rows = scripted_append_rows,
     .append_close = scripted_append_close,
-    .count = scripted_count,
-    .query = scripted_query,
+    .run = scripted_run,
     .interrupt = scripted_interrupt,
 };
 
@@ -219,7 +218,7 @@ static inline struct plan make_plan(void)
 /* The list of the sessions adds up to the ledger. */
 static inline void check_list(const struct plan *plan, const struct result *result)
 {
-    assert_int_equal(result->session_count, plan->sessions + plan->idle_sessions);
+    assert_int_equal(result->session_count, plan_sessions_all(plan));
     struct row_ledger rows = {0};
     uint64_t lost = 0;
     uint64_t reconnects = 0;
@@ -247,24 +246,25 @@ static inline struct result *run(const struct plan *plan)
     struct setup setup = {0};
     struct generator *generator = NULL;
     struct result *result = calloc(1, sizeof *result);
-    struct recorder *recorder = recorder_create(4);
+    struct recorder *recorder = recorder_create(4, OPERATIONS);
     assert_true(result != NULL && recorder != NULL);
+    assert_true(recorder_snapshot_init(&result->totals, OPERATIONS));
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
     assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
     assert_int_equal(generator_create(&generator, plan, &setup.table, NULL), STATUS_OK);
-    first_connections = plan->sessions + plan->idle_sessions;
+    first_connections = plan_sessions_all(plan);
     atomic_store(&opened, 0);
     atomic_store(&most_connects, 0);
     atomic_store(&queries, 0);
     atomic_store(&rows_kept, 0);
     causes_init(&result->causes);
-    const struct driver_config config = {.plan = plan,
-                                         .setup = &setup,
-                                         .workload = &workload_append_then_read,
-                                         .generator = generator,
-                                         .recorder = recorder,
-                                         .start_ns = mono_now_ns()};
-    assert_int_equal(driver_run(&config, result, NULL), STATUS_OK);
+    const struct fleet_config config = {.plan = plan,
+                                        .setup = &setup,
+                                        .workload = &workload_append_then_read,
+                                        .generator = generator,
+                                        .recorder = recorder,
+                                        .start_ns = mono_now_ns()};
+    assert_int_equal(fleet_run(&config, result, NULL), STATUS_OK);
     recorder_take_snapshot(recorder, &result->totals);
     assert_true(session_ledger_balances(&result->sessions));
     assert_true(row_ledger_balances(&result->rows));
@@ -287,6 +287,7 @@ static inline struct result *run(const struct plan *plan)
 static inline void end(struct result *result)
 {
     session_list_free(result->session_list, result->session_count);
+    recorder_snapshot_fini(&result->totals);
     free(result);
 }
 

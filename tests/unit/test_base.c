@@ -7,12 +7,12 @@
 
 #include "append/error.h"
 #include "append/row.h"
-#include "base/address.h"
 #include "base/buffer.h"
 #include "base/mono.h"
-#include "base/nearest.h"
+#include "base/process.h"
 #include "base/random.h"
-#include "base/stack.h"
+#include "base/text.h"
+#include "base/url.h"
 
 static void test_first_error_wins(void **state)
 {
@@ -246,10 +246,185 @@ static void test_nearest_name(void **state)
     }
 }
 
+static void test_good_moments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_utc;
+        int64_t ns;
+    } good[] = {
+        {"0", false, 0},
+        {"90", false, INT64_C(90000000000)},
+        {"007.5", false, INT64_C(7500000000)},
+        {"0.123456789012", false, INT64_C(123456789)},
+        {"1970-01-01T00:00:00Z", true, 0},
+        {"2026-01-31T12:00:00Z", true, INT64_C(1769860800000000000)},
+        {"2026-01-31T12:00:00.25Z", true, INT64_C(1769860800250000000)},
+        {"2024-02-29T23:59:59Z", true, INT64_C(1709251199000000000)},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct moment moment;
+        if (!moment_parse(good[i].text, &moment)) {
+            fail_msg("%s", good[i].text);
+        }
+        assert_int_equal(moment.is_utc, good[i].is_utc);
+        assert_int_equal(moment.ns, good[i].ns);
+    }
+}
+
+static void test_bad_moments(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "-1",
+        "+1",
+        "1e3",
+        "0x10",
+        ".5",
+        "5.",
+        "5s",
+        " 5",
+        "5 ",
+        "99999999999",
+        "nan",
+        "T",
+        "2026-01-31",
+        "2026-01-31T12:00:00",
+        "2026-01-31T12:00:00+01:00",
+        "2026-02-30T12:00:00Z",
+        "2026-13-01T12:00:00Z",
+        "2026-01-31T25:00:00Z",
+        "2026-01-31T12:00:00.Z",
+        "2026-01-31T12:00:00Zx",
+        "1960-01-31T12:00:00Z",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct moment moment;
+        if (moment_parse(bad[i], &moment)) {
+            fail_msg("'%s' was taken", bad[i]);
+        }
+    }
+}
+
+static void test_moments_there_and_back(void **state)
+{
+    (void)state;
+    static const struct moment moments[] = {
+        {false, 0}, {false, INT64_C(12345000000)}, {true, INT64_C(1769860800250000000)}};
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
+        char text[MOMENT_TEXT_BYTES];
+        struct moment again;
+        moment_format(&moments[i], text);
+        assert_true(moment_parse(text, &again));
+        assert_int_equal(again.is_utc, moments[i].is_utc);
+        assert_int_equal(again.ns, moments[i].ns);
+    }
+}
+
+static void test_moments_since_start(void **state)
+{
+    (void)state;
+    const struct moment relative = {false, 5};
+    const struct moment utc = {true, 1005};
+    assert_int_equal(moment_since_start_ns(&relative, 1000), 5);
+    assert_int_equal(moment_since_start_ns(&utc, 1000), 5);
+    assert_int_equal(moment_since_start_ns(&utc, 1010), -5);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is_number;
+        int64_t number;
+    } cases[] = {
+        {"0", true, 0},
+        {"-0", true, 0},
+        {"007", true, 7},
+        {"-32768", true, -32768},
+        {"9223372036854775807", true, INT64_MAX},
+        {"9223372036854775808", false, 0},
+        {"-9223372036854775808", true, INT64_MIN},
+        {"-9223372036854775809", false, 0},
+        {"99999999999999999999", false, 0},
+        {"", false, 0},
+        {"-", false, 0},
+        {"+1", false, 0},
+        {" 1", false, 0},
+        {"1 ", false, 0},
+        {"1.0", false, 0},
+        {"1e3", false, 0},
+        {"x", false, 0},
+        {"\xc2\xb2", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t number = 0;
+        assert_int_equal(text_parse_integer(cases[i].text, strlen(cases[i].text), &number),
+                         cases[i].is_number);
+        assert_true(number == cases[i].number);
+    }
+    int64_t number = 0;
+    assert_true(text_parse_integer("123456", 3, &number));
+    assert_int_equal(number, 123);
+}
+
+static void test_lines_are_clean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned columns;
+        const char *line;
+    } cases[] = {
+        {"plain", 80, "plain"},
+        {"tab\tbell\a", 80, "tab?bell?"},
+        {"\x1b]0;title\x07", 80, "?]0;title?"},
+        {"c1 \xc2\x9b[2J", 80, "c1 ?[2J"},
+        {"bidi \xe2\x80\xae", 80, "bidi ?"},
+        {"overlong \xc0\xaf", 80, "overlong ??"},
+        {"overlong \xe0\x80\xaf", 80, "overlong ???"},
+        {"surrogate \xed\xa0\x80", 80, "surrogate ???"},
+        {"cut \xe2\x82", 80, "cut ??"},
+        {"0123456789", 10, "0123456789"},
+        {"0123456789", 9, "012345..."},
+        {"0123456789", 2, ".."},
+        {"\xed\x95\x9c\xea\xb8\x80\xed\x95\x9c\xea\xb8\x80", 7, "\xed\x95\x9c\xea\xb8\x80..."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[64];
+        text_clean_line(line, sizeof line, cases[i].text, cases[i].columns);
+        assert_string_equal(line, cases[i].line);
+        assert_true(text_width(line) <= cases[i].columns);
+    }
+    char small[6];
+    text_clean_line(small, sizeof small, "0123\xc3\xa9", 80);
+    assert_string_equal(small, "0123"); /* no half character */
+}
+
+static void test_utf8(void **state)
+{
+    (void)state;
+    struct buffer buffer;
+    buffer_init(&buffer);
+    text_add_utf8(&buffer, "caf\xc3\xa9 \xe9 \x1b");
+    assert_string_equal(buffer_text(&buffer), "caf\xc3\xa9 \xef\xbf\xbd \x1b");
+    buffer_fini(&buffer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest_name),
+        cmocka_unit_test(test_lines_are_clean),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_good_moments),
+        cmocka_unit_test(test_bad_moments),
+        cmocka_unit_test(test_moments_there_and_back),
+        cmocka_unit_test(test_moments_since_start),
         cmocka_unit_test(test_first_error_wins),
         cmocka_unit_test(test_error_text_is_one_line),
         cmocka_unit_test(test_error_kinds_have_names),

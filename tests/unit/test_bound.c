@@ -4,8 +4,7 @@
 
 #include "unit/unit.h"
 
-#include "base/bound.h"
-#include "base/figure.h"
+#include "figures/bound.h"
 
 static enum status parse(struct bound *bound, const char *text, struct error *error)
 {
@@ -196,6 +195,8 @@ static void test_units(void **state)
         {"max_cpu<=90", "max_cpu_percent", 90},
         {"rows_lost_at_most==0", "rows_lost_at_most", 0},
         {"appends>10k", "appends", 10000},
+        {"some_us_per_row<=2", "some_us_per_row", 2},
+        {"some<=500ns", "some_us_per_row", 0.5},
     };
     static const char *const bad[][3] = {
         {"throughput>=5ms", "throughput_rows_per_s", "rows/s"},

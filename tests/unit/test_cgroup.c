@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "limits/reading.h"
+#include "limits/limits.h"
 
 enum {
     CLIENT = 11,
@@ -22,7 +22,8 @@ enum {
 static char root[32];
 static struct limits_question question;
 static struct limit_list list;
-static struct reading reading;
+static struct server_limits server;
+static int proc;
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
@@ -59,6 +60,12 @@ static void put_process(int pid, const char *cgroup)
     char path[64];
     snprintf(path, sizeof path, "%d/cgroup", pid);
     write_file(path, cgroup);
+    snprintf(path, sizeof path, "%d/status", pid);
+    write_file(path, "Uid:\t7\t7\t7\t7\nThreads:\t1\nCapEff:\t0\n");
+    snprintf(path, sizeof path, "%d/limits", pid);
+    write_file(path, "Max processes unlimited unlimited processes\n"
+                     "Max open files 1024 1024 files\n"
+                     "Max address space unlimited unlimited bytes\n");
 }
 
 static void put_tasks(const char *folder, const char *max, const char *current)
@@ -77,46 +84,48 @@ static int set_up(void **state)
     if (mkdtemp(root) == NULL) {
         return -1;
     }
-    question = (struct limits_question){.sessions = SESSIONS, .has_server = true};
-    list.count = 0;
-    reading = (struct reading){.question = &question,
-                               .list = &list,
-                               .client = {.side = LIMIT_CLIENT, .pid = CLIENT},
-                               .server = {.side = LIMIT_SERVER, .pid = SERVER}};
-    buffer_init(&reading.text);
-    reading.proc = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    server = (struct server_limits){.tasks_per_session = 1};
+    question = (struct limits_question){.sessions = SESSIONS,
+                                        .stack_bytes = 65536,
+                                        .has_server = true,
+                                        .server_pid = SERVER,
+                                        .server = &server,
+                                        .other_threads = 1};
+    proc = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     write_file("11/mountinfo", "25 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
                                "30 25 0:26 / @/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
-    return reading.proc >= 0 ? 0 : -1;
+    return proc >= 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    close(reading.proc);
-    buffer_fini(&reading.text);
+    close(proc);
     return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static const struct limit *only_limit(enum limit_side side, uint64_t allowed, uint64_t used)
+/* The limit of a kind on one side; NULL: there is none. */
+static const struct limit *find(enum limit_id id, enum limit_side side)
 {
-    assert_int_equal(list.count, 1);
-    const struct limit *limit = &list.entries[0];
-    assert_int_equal(limit->side, side);
+    const struct limit *found = NULL;
+    limits_read_at(proc, CLIENT, &question, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct limit *limit = &list.entries[i];
+        if (limit->id == id && limit->side == side) {
+            assert_null(found);
+            found = limit;
+        }
+    }
+    return found;
+}
+
+static const struct limit *find_tasks(enum limit_side side, uint64_t allowed, uint64_t used)
+{
+    const struct limit *limit = find(LIMIT_CGROUP_TASKS, side);
+    assert_non_null(limit);
     assert_int_equal(limit->allowed, allowed);
     assert_int_equal(limit->used, used);
     return limit;
-}
-
-static void read_client(uint64_t server_each)
-{
-    cgroup_read_tasks(&reading, &reading.client,
-                      &(struct demand){.client = 1, .server = server_each, .fixed = 1});
-}
-
-static void read_server(void)
-{
-    cgroup_read_tasks(&reading, &reading.server, &(struct demand){.client = 1, .server = 1});
 }
 
 static void test_the_tightest_of_a_path(void **state)
@@ -127,8 +136,7 @@ static void test_the_tightest_of_a_path(void **state)
     put_tasks("v2/user.slice/user-1000.slice/session-2.scope", "max\n", "4\n");
     put_tasks("v2/user.slice/user-1000.slice", "40\n", "9\n");
     put_tasks("v2/user.slice", "max\n", "12\n");
-    read_client(1);
-    const struct limit *limit = only_limit(LIMIT_CLIENT, 40, 9);
+    const struct limit *limit = find_tasks(LIMIT_CLIENT, 40, 9);
     assert_int_equal(limit->sessions, 40 - 9 - 1);
     assert_int_equal(limit->grade, LIMIT_FAIL);
     assert_string_equal(limit->name, "pids.max");
@@ -141,11 +149,9 @@ static void test_no_limit(void **state)
     (void)state;
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/\n");
-    read_client(1); /* the root has no pids.max */
-    assert_int_equal(list.count, 0);
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_CLIENT)); /* the root has no pids.max */
     put_tasks("v2", "max\n", "7\n");
-    read_client(1);
-    assert_int_equal(list.count, 0);
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_CLIENT));
 }
 
 /* A container with a cgroup namespace: its own cgroup is the root that it sees. */
@@ -155,12 +161,9 @@ static void test_a_namespace(void **state)
     put_process(CLIENT, "0::/\n");
     put_process(SERVER, "0::/../other\n");
     put_tasks("v2", "100\n", "7\n");
-    read_client(1);
     /* what is outside is not in it */
-    assert_int_equal(only_limit(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
-    list.count = 0;
-    read_server();
-    assert_int_equal(list.count, 0);
+    assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
 
 static void test_both_in_one(void **state)
@@ -170,12 +173,11 @@ static void test_both_in_one(void **state)
     put_process(SERVER, "0::/box/db\n");
     put_tasks("v2/box", "100\n", "8\n");
     put_tasks("v2/box/db", "30\n", "6\n");
-    read_client(2);
-    assert_int_equal(only_limit(LIMIT_CLIENT, 100, 8)->sessions, (100 - 8 - 1) / 3);
-    list.count = 0;
-    read_server(); /* what both share is shown once */
-    assert_int_equal(only_limit(LIMIT_SERVER, 30, 6)->sessions, 24);
-    assert_non_null(strstr(list.entries[0].fix, "/v2/box/db/pids.max"));
+    server.tasks_per_session = 2;
+    assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 8)->sessions, (100 - 8 - 1) / 3);
+    /* what both share is shown once */
+    assert_int_equal(find_tasks(LIMIT_SERVER, 30, 6)->sessions, 12);
+    assert_non_null(strstr(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)->fix, "/v2/box/db/pids.max"));
 }
 
 /* Of version 1, with version 2 beside it for nothing but names; docker mounts a part. */
@@ -188,11 +190,8 @@ static void test_version_1_of_a_container(void **state)
     put_process(CLIENT, "5:pids:/docker/4e2f\n1:name=systemd:/docker/4e2f\n0::/docker/4e2f\n");
     put_process(SERVER, "5:pids:/system.slice/db.service\n0::/system.slice/db.service\n");
     put_tasks("pids", "64\n", "5\n");
-    read_client(1);
-    assert_int_equal(only_limit(LIMIT_CLIENT, 64, 5)->sessions, 58);
-    list.count = 0;
-    read_server(); /* it is not in the container */
-    assert_int_equal(list.count, 0);
+    assert_int_equal(find_tasks(LIMIT_CLIENT, 64, 5)->sessions, 58);
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)); /* it is not in the container */
 }
 
 static void test_memory(void **state)
@@ -200,14 +199,19 @@ static void test_memory(void **state)
     (void)state;
     put_process(CLIENT, "0::/run.scope\n");
     put_process(SERVER, "0::/db\n");
-    write_file("v2/run.scope/memory.max", "10485760\n");
+    write_file("v2/run.scope/memory.max", "4194304\n");
     write_file("v2/run.scope/memory.current", "4194304\n");
     write_file("v2/run.scope/memory.stat", "anon 1048576\nfile 3145728\ninactive_file 2097152\n");
-    cgroup_read_memory(&reading, &reading.client, &(struct demand){.client = 262144, .server = 1});
-    const struct limit *limit = only_limit(LIMIT_CLIENT, 10485760, 2097152);
-    assert_int_equal(limit->sessions, 32);
+    const struct limit *limit = find(LIMIT_CGROUP_MEMORY, LIMIT_CLIENT);
+    assert_non_null(limit);
+    assert_int_equal(limit->allowed, 4194304);
+    assert_int_equal(limit->used, 2097152);
+    assert_int_equal(limit->sessions, 2097152 / limit->each);
     assert_int_equal(limit->grade, LIMIT_WARN); /* an estimate */
-    assert_string_equal(limit->fix, "systemctl set-property run.scope MemoryMax=15204352");
+    char fix[80];
+    snprintf(fix, sizeof fix, "systemctl set-property run.scope MemoryMax=%d",
+             (int)(2097152 + SESSIONS * limit->each));
+    assert_string_equal(limit->fix, fix);
 }
 
 /* The folder that the user names, whatever process is in it. */
@@ -215,22 +219,14 @@ static void test_a_named_folder(void **state)
 {
     (void)state;
     static char folder[64];
-    static const struct server_limits server = {.tasks_per_session = 1};
+    put_process(CLIENT, "0::/\n");
     put_tasks("named", "20\n", "15\n");
     snprintf(folder, sizeof folder, "%s/named", root);
     question.server_cgroup = folder;
-    question.server = &server;
-    question.stack_bytes = 65536;
-    limits_read(&question, &list);
-    const struct limit *found = NULL;
-    for (size_t i = 0; i < list.count; i++) {
-        const bool is_it = strstr(list.entries[i].where, folder) != NULL;
-        assert_true(!is_it || found == NULL);
-        found = is_it ? &list.entries[i] : found;
-    }
-    assert_non_null(found);
-    assert_int_equal(found->side, LIMIT_SERVER);
-    assert_int_equal(found->sessions, 5);
+    question.server_pid = 0;
+    const struct limit *limit = find_tasks(LIMIT_SERVER, 20, 15);
+    assert_int_equal(limit->sessions, 5);
+    assert_memory_equal(limit->where, folder, strlen(folder));
 }
 
 int main(void)

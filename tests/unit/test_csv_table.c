@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runs/csv_table.h"
+#include "figures/csv_table.h"
 
 static enum status parse(struct csv_table *table, const char *text, struct error *error)
 {

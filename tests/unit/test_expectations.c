@@ -5,7 +5,7 @@
 
 #include "unit/unit.h"
 
-#include "report/csv_files.h"
+#include "report/csv.h"
 #include "report/expectations.h"
 
 static const struct adapter adapter = {.name = "null"};
@@ -25,7 +25,10 @@ static int set_up(void **state)
     result->throughput_rows_per_s = 49999.96; /* 50000.0 in summary.csv */
     result->resources.max_server_memory_bytes = -1;
     result->resources.max_host_cpu_percent = 80;
-    histogram_record(&result->totals.histograms[RECORDER_APPEND], 5000000);
+    if (!recorder_snapshot_init(&result->totals, OPERATIONS)) {
+        return 1;
+    }
+    histogram_record(&result->totals.histograms[OPERATION_APPEND], 5000000);
     result->verification = (struct verification){.state = VERIFICATION_DONE, .lost_at_most = 2};
     memset(&expectations, 0, sizeof expectations);
     return 0;
@@ -34,6 +37,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
+    recorder_snapshot_fini(&result->totals);
     free(result);
     free(plan);
     return 0;
@@ -120,8 +124,7 @@ static void test_own_exit_code(void **state)
 {
     (void)state;
     add("lost==0");
-    result->exit_code = EXIT_CODE_SHORT;
-    snprintf(result->exit_reason, sizeof result->exit_reason, "the ledger is short");
+    result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "the ledger is short");
     judge();
     assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
     assert_string_equal(result->exit_reason,
@@ -173,26 +176,23 @@ static void test_refused(void **state)
     }
 }
 
-static void take_name(void *context, const char *column, bool is_known, double value)
-{
-    (void)is_known;
-    (void)value;
-    figure_columns_add(context, column);
-}
-
 /* Every short word still means a column. */
 static void test_aliases(void **state)
 {
     (void)state;
+    const struct figure_set set = {.operations = operation_list_all()};
     struct figure_columns columns = {0};
-    struct csv csv;
-    csv_visit(&csv, take_name, &columns);
-    csv_files_summary(&csv, plan, result);
+    struct figure_cell cell;
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+        if (figure_is_number(cell.unit)) {
+            figure_columns_add(&columns, cell.key);
+        }
+    }
     assert_true(columns.count > 60);
     assert_true(columns.count < FIGURE_COLUMNS_MAX);
     for (size_t i = 0; i < figure_aliases_count; i++) {
         for (size_t j = 0; j < FIGURE_CHOICES && figure_aliases[i].columns[j] != NULL; j++) {
-            if (!figure_columns_has(&columns, figure_aliases[i].columns[j])) {
+            if (figure_of_key(figure_aliases[i].columns[j]) == NULL) {
                 fail_msg("no column %s", figure_aliases[i].columns[j]);
             }
         }

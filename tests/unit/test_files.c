@@ -98,6 +98,18 @@ static int set_up(void **state)
     return 0;
 }
 
+static bool write_outcome(struct run_files *files)
+{
+    const struct run_outcome outcome = {.plan = &plan, .table = &table, .result = &result};
+    return run_files_write_outcome(files, &outcome);
+}
+
+static void finish(struct run_files *files)
+{
+    run_files_finish(files, &result);
+    write_outcome(files);
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -182,7 +194,7 @@ static void test_whole_run(void **state)
     run_files_add_interval(files, &interval);
     run_files_add_sample(files, &sample);
     assert_int_equal(count_lines("samples.csv"), 2);
-    run_files_finish(files, &plan, &table, &result);
+    finish(files);
     assert_string_equal(run_files_shortage(files), "");
     run_files_destroy(files, false);
     assert_int_equal(count_lines("intervals.csv"), 3);
@@ -199,7 +211,7 @@ static void test_whole_run(void **state)
         "0,active,finished,70,70,0,0,0,7,2,1,3,0.001500,2.000000,2.000000,35.0,12.345678,,,,\r\n"
         "1,idle,dropped,0,0,0,0,0,0,0,0,0,,,,,,0,4,0,0\r\n");
     static const char *const histograms[] = {"connect.hgrm", "append.hgrm",  "response.hgrm",
-                                             "count.hgrm",   "recover.hgrm", "reconnect.hgrm"};
+                                             "read.hgrm",    "recover.hgrm", "reconnect.hgrm"};
     for (size_t i = 0; i < sizeof histograms / sizeof histograms[0]; i++) {
         assert_non_null(strstr(content_of(histograms[i]), "1/(1-Percentile)"));
     }
@@ -212,7 +224,7 @@ static void test_only_histograms_of_what_was_asked_for(void **state)
 {
     (void)state;
     struct run_files *files = create();
-    run_files_finish(files, &plan, &table, &result);
+    finish(files);
     run_files_destroy(files, false);
     assert_int_equal(count_entries(plan.out_folder), 9);
     assert_false(exists(path_of("response.hgrm")));
@@ -299,17 +311,41 @@ static void test_disk_full_later(void **state)
     run_files_add_interval(files, &interval);
     run_files_add_sample(files, &sample);
     assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device");
-    fill("run.json");
     fill("append.hgrm");
-    fill("summary.csv");
-    run_files_finish(files, &plan, &table, &result);
+    run_files_finish(files, &result);
+    limit_file_size(100);
+    write_outcome(files);
+    limit_file_size(RLIM_INFINITY);
     assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device; "
-                                                   "summary.csv: No space left on device; "
                                                    "append.hgrm: No space left on device; "
-                                                   "run.json: No space left on device");
+                                                   "run.json: File too large");
     run_files_destroy(files, false);
     assert_int_equal(count_lines("samples.csv"), 2);
-    assert_non_null(strstr(content_of("count.hgrm"), "SubBuckets"));
+    assert_non_null(strstr(content_of("read.hgrm"), "SubBuckets"));
+}
+
+/* What tells of the outcome is written again, all of it or none. */
+static void test_another_outcome(void **state)
+{
+    (void)state;
+    struct run_files *files = create();
+    finish(files);
+    assert_non_null(strstr(content_of("run.json"), "\"exit_code\": 0"));
+    result_add_problem(&result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT, "there is no page");
+    result_conclude(&result);
+    assert_true(write_outcome(files));
+    assert_non_null(strstr(content_of("run.json"), "\"exit_code\": 3"));
+    assert_non_null(strstr(content_of("summary.csv"), "but there is no page"));
+    result_add_problem(&result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "no more room");
+    result_conclude(&result);
+    limit_file_size(100);
+    assert_false(write_outcome(files));
+    limit_file_size(RLIM_INFINITY);
+    assert_string_equal(run_files_shortage(files), "run.json: File too large");
+    assert_null(strstr(content_of("run.json"), "no more room"));
+    assert_null(strstr(content_of("summary.csv"), "no more room"));
+    run_files_destroy(files, false);
+    assert_int_equal(count_entries(plan.out_folder), 9);
 }
 
 /* A row that does not fit is not left half written: the file ends with its last whole row. */
@@ -326,7 +362,7 @@ static void test_short_file_has_whole_rows(void **state)
     assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
     assert_int_equal(text[strlen(text) - 1], '\n');
-    run_files_finish(files, &plan, &table, &result);
+    finish(files);
     run_files_destroy(files, false);
     assert_int_equal(count_lines("summary.csv"), 2);
 }
@@ -362,6 +398,7 @@ int main(void)
         FILES_TEST(test_unmakeable_folder),
         FILES_TEST(test_no_room_at_start),
         FILES_TEST(test_disk_full_later),
+        FILES_TEST(test_another_outcome),
         FILES_TEST(test_short_file_has_whole_rows),
         FILES_TEST(test_failed_run_leaves_nothing),
         FILES_TEST(test_failed_run_keeps_the_files_of_others),

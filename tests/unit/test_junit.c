@@ -5,7 +5,7 @@
 #include "unit/memory_stream.h"
 
 #include "report/expectations.h"
-#include "report/junit.h"
+#include "report/text.h"
 
 static void expect_escaped(const char *text, const char *expected)
 {

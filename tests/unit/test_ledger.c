@@ -1,14 +1,15 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* The ledgers, causes, summaries of sessions and rows that were read back. */
+#include "unit/unit.h"
+
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include <cmocka.h>
-
+#include "base/mono.h"
+#include "load/session.h"
 #include "measure/ledger.h"
 
-static const struct session_ledger sessions = {
+static const struct session_ledger all_sessions = {
     .requested = 100,
     .connected = 60,
     .refused = 25,
@@ -19,7 +20,7 @@ static const struct session_ledger sessions = {
     .dropped = 7,
 };
 
-static const struct row_ledger rows = {
+static const struct row_ledger all_rows = {
     .planned = 1000,
     .acknowledged = 600,
     .rejected = 200,
@@ -30,9 +31,9 @@ static const struct row_ledger rows = {
 static void session_ledgers_balance_or_not(void **state)
 {
     (void)state;
-    assert_true(session_ledger_balances(&sessions));
+    assert_true(session_ledger_balances(&all_sessions));
     uint64_t *members[8];
-    struct session_ledger ledger = sessions;
+    struct session_ledger ledger = all_sessions;
     members[0] = &ledger.requested;
     members[1] = &ledger.connected;
     members[2] = &ledger.refused;
@@ -52,8 +53,8 @@ static void session_ledgers_balance_or_not(void **state)
 static void row_ledgers_balance_or_not(void **state)
 {
     (void)state;
-    assert_true(row_ledger_balances(&rows));
-    struct row_ledger ledger = rows;
+    assert_true(row_ledger_balances(&all_rows));
+    struct row_ledger ledger = all_rows;
     uint64_t *const members[5] = {&ledger.planned, &ledger.acknowledged, &ledger.rejected,
                                   &ledger.in_doubt, &ledger.not_sent};
     for (size_t i = 0; i < 5; i++) {
@@ -67,8 +68,8 @@ static void row_ledgers_balance_or_not(void **state)
 static void sums_of_ledgers_balance(void **state)
 {
     (void)state;
-    struct session_ledger session_sum = sessions;
-    session_ledger_add(&session_sum, &sessions);
+    struct session_ledger session_sum = all_sessions;
+    session_ledger_add(&session_sum, &all_sessions);
     assert_true(session_ledger_balances(&session_sum));
     assert_int_equal(session_sum.requested, 200);
     assert_int_equal(session_sum.connected, 120);
@@ -78,8 +79,8 @@ static void sums_of_ledgers_balance(void **state)
     assert_int_equal(session_sum.finished, 80);
     assert_int_equal(session_sum.stopped, 26);
     assert_int_equal(session_sum.dropped, 14);
-    struct row_ledger row_sum = rows;
-    row_ledger_add(&row_sum, &rows);
+    struct row_ledger row_sum = all_rows;
+    row_ledger_add(&row_sum, &all_rows);
     assert_true(row_ledger_balances(&row_sum));
     assert_int_equal(row_sum.planned, 2000);
     assert_int_equal(row_sum.acknowledged, 1200);
@@ -126,7 +127,7 @@ static void counts_are_held_against_the_ledger(void **state)
             .surplus = 99,
             .is_shrunk = true,
         };
-        verification_settle(&verification, &rows);
+        verification_settle(&verification, &all_rows);
         assert_int_equal(verification.lost, cases[i].lost);
         assert_int_equal(verification.lost_at_most, cases[i].lost_at_most);
         assert_int_equal(verification.rejected_arrived, cases[i].rejected_arrived);
@@ -136,6 +137,260 @@ static void counts_are_held_against_the_ledger(void **state)
     }
 }
 
+enum {
+    THREADS = 8,
+    ROUNDS = 2000
+};
+
+static struct causes causes;
+
+static struct error make(enum error_kind kind, int code, const char *sqlstate, const char *text)
+{
+    struct error error;
+    error_clear(&error);
+    error_set(&error, kind, code, sqlstate, "%s", text);
+    return error;
+}
+
+static void equal_causes_are_one(void **state)
+{
+    (void)state;
+    causes_init(&causes);
+    const struct error first = make(ERROR_LIMIT, 0, "53300", "too many clients");
+    const struct error again = make(ERROR_LIMIT, 0, "53300", "too many clients already");
+    causes_add(&causes, CAUSE_CONNECT, STATUS_LOST, &first, 50);
+    causes_add(&causes, CAUSE_CONNECT, STATUS_LOST, &again, 90);
+    causes_add(&causes, CAUSE_CONNECT, STATUS_LOST, &again, 40);
+    assert_int_equal(causes.count, 1);
+    assert_int_equal(causes.entries[0].count, 3);
+    assert_int_equal(causes.entries[0].first_ns, 40);
+    assert_int_equal(causes.entries[0].last_ns, 90);
+    assert_int_equal(causes.entries[0].phase, CAUSE_CONNECT);
+    assert_int_equal(causes.entries[0].status, STATUS_LOST);
+    assert_string_equal(causes.entries[0].error.text, "too many clients");
+    causes_fini(&causes);
+}
+
+static void different_causes_are_apart(void **state)
+{
+    (void)state;
+    causes_init(&causes);
+    const struct error base = make(ERROR_SERVER, 7, "XX000", "a");
+    const struct error kind = make(ERROR_DATA, 7, "XX000", "a");
+    const struct error code = make(ERROR_SERVER, 8, "XX000", "a");
+    const struct error sqlstate = make(ERROR_SERVER, 7, "XX001", "a");
+    causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &base, 1);
+    causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &kind, 2);
+    causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &code, 3);
+    causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &sqlstate, 4);
+    causes_add(&causes, CAUSE_READ, STATUS_REJECTED, &base, 5);
+    causes_add(&causes, CAUSE_APPEND, STATUS_LOST, &base, 6);
+    causes_add(&causes, CAUSE_APPEND, STATUS_LOST, NULL, 7);
+    assert_int_equal(causes.count, 7);
+    for (size_t i = 0; i < causes.count; i++) {
+        assert_int_equal(causes.entries[i].count, 1);
+        assert_int_equal(causes.entries[i].first_ns, i + 1);
+    }
+    causes_fini(&causes);
+}
+
+static void a_full_table_counts_others(void **state)
+{
+    (void)state;
+    causes_init(&causes);
+    for (int i = 0; i < CAUSES_MAX + 5; i++) {
+        const struct error error = make(ERROR_SERVER, i, NULL, "a");
+        causes_add(&causes, CAUSE_READ, STATUS_REJECTED, &error, i);
+    }
+    const struct error known = make(ERROR_SERVER, 3, NULL, "a");
+    causes_add(&causes, CAUSE_READ, STATUS_REJECTED, &known, 1000);
+    assert_int_equal(causes.count, CAUSES_MAX);
+    assert_int_equal(causes.others, 5);
+    assert_int_equal(causes.entries[3].count, 2);
+    causes_fini(&causes);
+}
+
+static void *add_many(void *argument)
+{
+    const int *number = argument;
+    const struct error error = make(ERROR_BUSY, *number % 2, NULL, "busy");
+    for (int i = 0; i < ROUNDS; i++) {
+        causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &error, i);
+    }
+    return NULL;
+}
+
+static void threads_lose_nothing(void **state)
+{
+    (void)state;
+    causes_init(&causes);
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, add_many, &numbers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(causes.count, 2);
+    assert_int_equal(causes.entries[0].count, THREADS / 2 * ROUNDS);
+    assert_int_equal(causes.entries[1].count, THREADS / 2 * ROUNDS);
+    assert_int_equal(causes.entries[0].first_ns, 0);
+    assert_int_equal(causes.entries[0].last_ns, ROUNDS - 1);
+    causes_fini(&causes);
+}
+
+static void phases_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(cause_phase_name(CAUSE_THREAD), "thread");
+    assert_string_equal(cause_phase_name(CAUSE_CONNECT), "connect");
+    assert_string_equal(cause_phase_name(CAUSE_APPEND), "append");
+    assert_string_equal(cause_phase_name(CAUSE_READ), "read");
+}
+
+static void test_extremes(void **state)
+{
+    (void)state;
+    const struct session_summary list[] = {
+        {.index = 0, .is_idle = true},
+        {.index = 1, .rows.acknowledged = 100, .worked_ns = MONO_NS_PER_S, .longest_gap_ns = 7},
+        {.index = 2, .rows.acknowledged = 100, .worked_ns = 4 * MONO_NS_PER_S, .longest_gap_ns = 9},
+        {.index = 3, .rows.acknowledged = 90, .worked_ns = MONO_NS_PER_S / 2, .longest_gap_ns = 8},
+        {.index = 4, .outcome = SESSION_REFUSED},
+    };
+    struct fairness fairness;
+    fairness_find(&fairness, list, 5);
+    assert_int_equal(fairness.sessions, 3);
+    assert_int_equal(fairness.slowest_session, 2);
+    assert_int_equal(fairness.fastest_session, 3);
+    assert_int_equal((int)fairness.slowest_rows_per_s, 25);
+    assert_int_equal((int)fairness.fastest_rows_per_s, 180);
+    assert_int_equal(fairness.longest_gap_session, 2);
+    assert_int_equal(fairness.longest_gap_ns, 9);
+    fairness_find(&fairness, list, 1);
+    assert_int_equal(fairness.sessions, 0);
+}
+
+static struct row_exception exception(uint64_t first, uint64_t rows, uint64_t accepted,
+                                      bool is_in_doubt)
+{
+    return (struct row_exception){first, rows, accepted, is_in_doubt};
+}
+
+/* Reads rows first … first+rows-1 of a session. */
+static void read_rows(struct row_map *map, int64_t session, int64_t first, int64_t rows,
+                      struct session_summary *sessions, struct row_verification *found)
+{
+    for (int64_t row = first; row < first + rows; row++) {
+        row_map_add(map, session, row, sessions, found);
+    }
+}
+
+/* Three sessions whose bits lie across the borders of words, one of them without rows. */
+static void test_all_there(void **state)
+{
+    (void)state;
+    struct session_summary sessions[3] = {{.begun = 100}, {.begun = 0}, {.begun = 333}};
+    struct row_verification found = {0};
+    struct row_map *map = row_map_create(sessions, 3);
+    assert_non_null(map);
+    read_rows(map, 0, 0, 100, sessions, &found);
+    read_rows(map, 2, 0, 333, sessions, &found);
+    row_map_settle(map, sessions, &found);
+    row_map_destroy(map);
+    assert_int_equal(found.read, 433);
+    assert_int_equal(found.present, 433);
+    assert_int_equal(found.lost + found.duplicates + found.foreign + found.sessions_lost, 0);
+    assert_int_equal(sessions[0].present, 100);
+    assert_int_equal(sessions[1].present, 0);
+    assert_int_equal(sessions[2].present, 333);
+    assert_true(sessions[1].is_verified);
+}
+
+static void test_lost_doubled_and_foreign(void **state)
+{
+    (void)state;
+    struct session_summary sessions[2] = {{.begun = 130}, {.begun = 70}};
+    struct row_verification found = {0};
+    struct row_map *map = row_map_create(sessions, 2);
+    read_rows(map, 0, 0, 63, sessions, &found); /* 63 … 65 are lost */
+    read_rows(map, 0, 66, 64, sessions, &found);
+    read_rows(map, 1, 0, 70, sessions, &found);
+    read_rows(map, 1, 69, 1, sessions, &found);
+    read_rows(map, 1, 69, 1, sessions, &found);
+    const int64_t foreign[][2] = {{2, 0},  {-1, 0},        {0, 130},       {1, 70},
+                                  {0, -1}, {INT64_MAX, 0}, {0, INT64_MAX}, {INT64_MIN, INT64_MIN}};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        row_map_add(map, foreign[i][0], foreign[i][1], sessions, &found);
+    }
+    row_map_settle(map, sessions, &found);
+    row_map_destroy(map);
+    assert_int_equal(found.present, 197);
+    assert_int_equal(found.lost, 3);
+    assert_int_equal(found.sessions_lost, 1);
+    assert_int_equal(found.duplicates, 2);
+    assert_int_equal(found.foreign, 8);
+    assert_int_equal(sessions[0].lost, 3);
+    assert_int_equal(sessions[1].duplicates, 2);
+    assert_int_equal(sessions[1].lost, 0);
+}
+
+/* Rows that were not acknowledged: in doubt, rejected, and some of a batch. */
+static void test_exceptions(void **state)
+{
+    (void)state;
+    struct row_exception list[] = {exception(10, 10, 0, true), exception(40, 10, 0, false),
+                                   exception(60, 10, 4, false), exception(90, 10, 7, true)};
+    struct session_summary session = {.begun = 100, .exceptions = list, .exception_count = 4};
+    struct row_verification found = {0};
+    struct row_map *map = row_map_create(&session, 1);
+    read_rows(map, 0, 0, 13, &session, &found);  /* 3 of those in doubt */
+    read_rows(map, 0, 20, 22, &session, &found); /* 2 of the rejected ones */
+    read_rows(map, 0, 50, 16, &session, &found); /* 6 of the batch of which 4 are acknowledged */
+    read_rows(map, 0, 70, 25, &session, &found); /* 5 of the batch of which 7 are */
+    row_map_settle(map, &session, &found);
+    row_map_destroy(map);
+    /* acknowledged: 60 outside of all exceptions, and 4, and 7 */
+    assert_int_equal(session.present, 60 + 4 + 5);
+    assert_int_equal(session.lost, 2);
+    assert_int_equal(session.unacknowledged_present, 3 + 2 + 2);
+    assert_int_equal(found.in_doubt_present, 3);
+    assert_int_equal(found.rejected_present, 4);
+    assert_int_equal(found.present + found.lost, 71);
+}
+
+/* Rows of which nothing was accepted make one entry while they follow one another. */
+static void test_exceptions_are_kept_short(void **state)
+{
+    (void)state;
+    struct exceptions exceptions = {0};
+    struct session_summary summary = {0};
+    const struct row_exception all[] = {
+        exception(0, 10, 0, false), exception(10, 10, 0, false), exception(20, 10, 0, true),
+        exception(30, 10, 5, true), exception(40, 10, 0, true),  exception(60, 10, 0, true),
+        exception(70, 0, 0, true),  exception(70, 30, 0, true),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        exceptions_add(&exceptions, &all[i]);
+    }
+    exceptions_hand_over(&exceptions, &summary);
+    const struct row_exception wanted[] = {exception(0, 20, 0, false), exception(20, 10, 0, true),
+                                           exception(30, 10, 5, true), exception(40, 10, 0, true),
+                                           exception(60, 40, 0, true)};
+    assert_int_equal(summary.exception_count, 5);
+    assert_false(summary.lacks_exceptions);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(summary.exceptions[i].first, wanted[i].first);
+        assert_int_equal(summary.exceptions[i].rows, wanted[i].rows);
+        assert_int_equal(summary.exceptions[i].accepted, wanted[i].accepted);
+        assert_int_equal(summary.exceptions[i].is_in_doubt, wanted[i].is_in_doubt);
+    }
+    free(summary.exceptions);
+    assert_null(exceptions.list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +398,16 @@ int main(void)
         cmocka_unit_test(row_ledgers_balance_or_not),
         cmocka_unit_test(sums_of_ledgers_balance),
         cmocka_unit_test(counts_are_held_against_the_ledger),
+        cmocka_unit_test(equal_causes_are_one),
+        cmocka_unit_test(different_causes_are_apart),
+        cmocka_unit_test(a_full_table_counts_others),
+        cmocka_unit_test(threads_lose_nothing),
+        cmocka_unit_test(phases_have_names),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_all_there),
+        cmocka_unit_test(test_lost_doubled_and_foreign),
+        cmocka_unit_test(test_exceptions),
+        cmocka_unit_test(test_exceptions_are_kept_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

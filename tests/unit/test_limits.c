@@ -1,19 +1,11 @@
 #include "unit/unit.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "limits/backlog.h"
 #include "limits/limits.h"
-#include "limits/reading.h"
-#include "limits/remedy.h"
 #include "report/check.h"
 
 static const struct limit *find(const struct limit_list *list, enum limit_id id)
@@ -33,7 +25,7 @@ static void test_first_of_limits(void **state)
         .count = 3,
         .entries = {{.id = LIMIT_OPEN_FILES, .sessions = 100},
                     {.id = LIMIT_MEMORY, .sessions = 40, .is_estimate = true},
-                    {.id = LIMIT_BACKLOG, .sessions = LIMIT_NONE}}};
+                    {.id = LIMIT_MAP_COUNT, .sessions = LIMIT_NONE}}};
     const struct limit *first = NULL;
     assert_int_equal(limits_sessions(&list, false, &first), 100);
     assert_ptr_equal(first, &list.entries[0]);
@@ -113,14 +105,19 @@ static void test_fix_of_a_setting(void **state)
         {"N sessions, NO more", "N sessions, NO more"},
         {"", ""},
     };
-    char fix[64];
+    char fix[LIMIT_FIX_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        database_fill_fix(fix, sizeof fix, cases[i][0], 120);
+        remedy_setting(fix, cases[i][0], 120);
         assert_string_equal(fix, cases[i][1]);
     }
-    char small[8];
-    database_fill_fix(small, sizeof small, "LIMIT N", 1234567);
-    assert_string_equal(small, "LIMIT 1");
+    char longest[2 * LIMIT_FIX_BYTES];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    remedy_setting(fix, longest, 120);
+    assert_int_equal(strlen(fix), LIMIT_FIX_BYTES - 1);
+    memcpy(longest + LIMIT_FIX_BYTES - 4, " N", 3);
+    remedy_setting(fix, longest, 1234567);
+    assert_string_equal(fix + LIMIT_FIX_BYTES - 4, " 12");
     /* for those that are there already, too */
     static const struct server_limits server = {
         .count = 1,
@@ -150,86 +147,52 @@ static void test_ports_of_unix_sockets(void **state)
     assert_null(find(&list, LIMIT_PORTS));
 }
 
-static void test_backlog(void **state)
+static const char *raise_it(const struct place *place, enum remedy remedy, uint64_t value,
+                            uint64_t hard)
 {
-    (void)state;
-    const int tcp = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    assert_int_equal(bind(tcp, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(tcp, (struct sockaddr *)&address, &length), 0);
-    struct backlog backlog;
-    assert_false(backlog_read(&backlog, ntohs(address.sin_port), NULL));
-    assert_int_equal(listen(tcp, 7), 0);
-    assert_true(backlog_read(&backlog, ntohs(address.sin_port), NULL));
-    assert_int_equal(backlog.allowed, 7);
-    assert_int_equal(backlog.waiting, 0);
-    const int client = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof address), 0);
-    assert_true(backlog_read(&backlog, ntohs(address.sin_port), NULL));
-    assert_int_equal(backlog.waiting, 1);
-    close(client);
-    close(tcp);
-
-    char folder[] = "/tmp/append-backlog-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    struct sockaddr_un path = {.sun_family = AF_UNIX};
-    snprintf(path.sun_path, sizeof path.sun_path, "%s/.s.DB.4321", folder);
-    const int local = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(local, (struct sockaddr *)&path, sizeof path), 0);
-    assert_int_equal(listen(local, 9), 0);
-    assert_true(backlog_read(&backlog, 4321, folder));
-    assert_int_equal(backlog.allowed, 9);
-    assert_true(backlog_read(&backlog, 0, path.sun_path));
-    assert_int_equal(backlog.allowed, 9);
-    assert_false(backlog_read(&backlog, 4322, folder));
-    close(local);
-    unlink(path.sun_path);
-    rmdir(folder);
+    static char fix[LIMIT_FIX_BYTES];
+    remedy_rlimit(fix, place, remedy, value, hard);
+    return fix;
 }
 
 static void test_remedies(void **state)
 {
     (void)state;
-    struct place place;
+    struct place place = {.user = "ann"};
+    const struct place of_server = {.user = "ann", .pid = 123};
     char fix[LIMIT_FIX_BYTES];
-    const struct remedy_rlimit files = {.item = "nofile", .user = "ann", .value = 5000, .hard = 9};
     remedy_find_place(&place, "0::/user.slice/user-1000.slice/session-2.scope\n", false);
     assert_int_equal(place.kind, PLACE_LOGIN);
-    remedy_rlimit(fix, sizeof fix, &place, &files);
-    assert_non_null(strstr(fix, "/etc/security/limits.conf: ann - nofile 5000, then log in again"));
-    assert_non_null(strstr(fix, "sudo prlimit --nofile=5000 --pid $$"));
-    struct remedy_rlimit of_server = files;
-    of_server.pid = 123;
-    remedy_rlimit(fix, sizeof fix, &place, &of_server);
-    assert_non_null(strstr(fix, "prlimit --nofile=5000 --pid 123"));
+    assert_string_equal(raise_it(&place, REMEDY_FILES, 5000, 9),
+                        "in /etc/security/limits.conf: ann - nofile 5000, then log in again; or: "
+                        "sudo prlimit --nofile=5000 --pid $$");
+    assert_string_equal(raise_it(&of_server, REMEDY_FILES, 5000, 0),
+                        "in /etc/security/limits.conf: ann - nofile 5000, then start it from a new "
+                        "login; or as root: prlimit --nofile=5000 --pid 123");
+    /* limits.conf counts KiB here, prlimit bytes */
+    assert_non_null(strstr(raise_it(&place, REMEDY_ADDRESS_SPACE, 4096, 9), "ann - as 4, then"));
     /* the user may go up to the hard limit alone */
-    const struct remedy_rlimit soft = {.item = "nproc", .user = "ann", .value = 50, .hard = 90};
-    remedy_rlimit(fix, sizeof fix, &place, &soft);
-    assert_string_equal(fix, "ulimit -Su 50");
+    assert_string_equal(raise_it(&place, REMEDY_TASKS, 50, 90), "ulimit -Su 50");
 
     remedy_find_place(&place, "8:pids:/x\n0::/system.slice/mariadb.service\n", false);
     assert_int_equal(place.kind, PLACE_SERVICE);
-    assert_string_equal(place.unit, "mariadb.service");
-    remedy_rlimit(fix, sizeof fix, &place, &files);
-    assert_non_null(strstr(fix, "LimitNOFILE=5000"));
-    assert_non_null(strstr(fix, "systemctl edit mariadb.service"));
-    const struct remedy_cgroup tasks = {.file = "/sys/fs/cgroup/x/pids.max", .value = 70};
+    assert_string_equal(
+        raise_it(&place, REMEDY_FILES, 5000, 9),
+        "systemctl edit mariadb.service: [Service] LimitNOFILE=5000, then systemctl "
+        "restart mariadb.service");
     remedy_find_place(&place, "0::/system.slice/docker.service\n", false);
     assert_int_equal(place.kind, PLACE_SERVICE);
 
     remedy_find_place(&place, "0::/system.slice/docker-0123.scope\n", false);
     assert_int_equal(place.kind, PLACE_CONTAINER);
-    remedy_rlimit(fix, sizeof fix, &place, &files);
-    assert_string_equal(fix, "docker run --ulimit nofile=5000:5000 ...");
+    assert_string_equal(raise_it(&place, REMEDY_FILES, 5000, 9),
+                        "docker run --ulimit nofile=5000:5000 ...");
     /* docker takes no such option */
-    const struct remedy_rlimit space = {.item = "as", .user = "ann", .value = 5000, .hard = 9};
-    remedy_rlimit(fix, sizeof fix, &place, &space);
-    assert_string_equal(fix, "as root of the machine: prlimit --as=5000 --pid PID");
-    remedy_cgroup(fix, sizeof fix, &place, &tasks);
+    assert_string_equal(raise_it(&place, REMEDY_ADDRESS_SPACE, 5000, 9),
+                        "as root of the machine: prlimit --as=5000 --pid PID");
+    remedy_cgroup(fix, &place, "/sys/fs/cgroup/x/pids.max", false, 70);
     assert_string_equal(fix, "docker update --pids-limit 70 CONTAINER");
-    const struct remedy_cgroup memory = {.file = "/m/memory.max", .is_memory = true, .value = 9};
-    remedy_cgroup(fix, sizeof fix, &place, &memory);
+    remedy_cgroup(fix, &place, "/m/memory.max", true, 9);
     assert_string_equal(fix, "docker update --memory 9 --memory-swap 9 CONTAINER");
 }
 
@@ -256,8 +219,7 @@ static void test_remedies_of_units(void **state)
         {"pids.max", "echo 70 > pids.max"},
     };
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        const struct remedy_cgroup unit = {.file = units[i].file, .value = 70};
-        remedy_cgroup(fix, sizeof fix, &place, &unit);
+        remedy_cgroup(fix, &place, units[i].file, false, 70);
         assert_string_equal(fix, units[i].fix);
     }
 }
@@ -291,7 +253,6 @@ int main(void)
         cmocka_unit_test(test_open_files),
         cmocka_unit_test(test_sides),
         cmocka_unit_test(test_ports_of_unix_sockets),
-        cmocka_unit_test(test_backlog),
         cmocka_unit_test(test_remedies),
         cmocka_unit_test(test_fix_of_a_setting),
         cmocka_unit_test(test_remedies_of_units),

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "adapters/machbase.h"
-#include "adapters/machbase_encode.h"
-#include "adapters/machbase_recognise.h"
-#include "adapters/machbase_string.h"
+#include "adapters/machbase_library.h"
 
 static void test_targets(void **state)
 {
@@ -231,7 +229,7 @@ static void expect_no_library(const char *given, const char *text)
     struct adapter_library *library = NULL;
     struct error error;
     error_clear(&error);
-    assert_int_equal(adapter_machbase.load(given, &library, &error), STATUS_FATAL);
+    assert_int_equal(adapter_machbase.start(given, &library, &error), STATUS_FATAL);
     assert_null(library);
     assert_int_equal(error.kind, ERROR_USAGE);
     if (strstr(error.text, text) == NULL) {

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "adapters/mariadb_conn.h"
-#include "adapters/mariadb_encode.h"
-#include "adapters/mariadb_packet.h"
+#include "adapters/dialect.h"
+#include "adapters/mariadb_wire.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -18,7 +17,9 @@ enum {
 static void to_hex(const void *bytes, size_t length, char hex[HEX_BYTES])
 {
     assert_true(2 * length < HEX_BYTES);
-    mariadb_write_hex(bytes, length, hex);
+    for (size_t i = 0; i < length; i++) {
+        snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)bytes)[i]);
+    }
     hex[2 * length] = '\0';
 }
 
@@ -116,16 +117,15 @@ static const struct value_case value_cases[] = {
      "1969-12-31 23:59:59.999"},
     {COLUMN_TIMESTAMP, 0, 6, &int64_min, "0c00", "000b8d060915000c2b48370200",
      "1677-09-21 00:12:43.145224"},
-    {COLUMN_UUID, MARIADB_NATIVE_OTHER, 0, uuid, "fc00", "00100123456789abcdeffedcba9876543210",
+    {COLUMN_UUID, MYSQL_NATIVE_OTHER, 0, uuid, "fc00", "00100123456789abcdeffedcba9876543210",
      NULL},
-    {COLUMN_UUID, MARIADB_NATIVE_TEXT, 0, uuid, "fd00",
+    {COLUMN_UUID, MYSQL_NATIVE_TEXT, 0, uuid, "fd00",
      "002430313233343536372d383961622d636465662d666564632d626139383736353433323130",
      "01234567-89ab-cdef-fedc-ba9876543210"},
-    {COLUMN_IP4, MARIADB_NATIVE_OTHER, 0, ip4, "fc00", "0004c0000207", NULL},
-    {COLUMN_IP4, MARIADB_NATIVE_TEXT, 0, ip4, "fd00", "00093139322e302e322e37", "192.0.2.7"},
-    {COLUMN_IP6, MARIADB_NATIVE_OTHER, 0, ip6, "fc00", "001020010db8000000000000000000000001",
-     NULL},
-    {COLUMN_IP6, MARIADB_NATIVE_TEXT, 0, ip6, "fd00", "000b323030313a6462383a3a31", "2001:db8::1"},
+    {COLUMN_IP4, MYSQL_NATIVE_OTHER, 0, ip4, "fc00", "0004c0000207", NULL},
+    {COLUMN_IP4, MYSQL_NATIVE_TEXT, 0, ip4, "fd00", "00093139322e302e322e37", "192.0.2.7"},
+    {COLUMN_IP6, MYSQL_NATIVE_OTHER, 0, ip6, "fc00", "001020010db8000000000000000000000001", NULL},
+    {COLUMN_IP6, MYSQL_NATIVE_TEXT, 0, ip6, "fd00", "000b323030313a6462383a3a31", "2001:db8::1"},
     {COLUMN_TEXT, 0, 0, &no_text, "fd00", "0000", NULL},
     {COLUMN_TEXT, 0, 0, &some_text, "fd00", "0003610062", NULL},
     {COLUMN_BYTES, 0, 0, &some_text, "fc00", "0003610062", NULL},
@@ -154,11 +154,14 @@ static void test_values(void **state)
             fail_msg("case %zu: %s, not %s", i, hex, expected);
         }
         if (one->text != NULL) {
-            char text[MARIADB_VALUE_BYTES + 1];
-            const size_t length = mariadb_write_value(&column, data.values, 0, text);
-            assert_true(length <= MARIADB_VALUE_BYTES);
-            text[length] = '\0';
-            assert_string_equal(text, one->text);
+            struct buffer literal;
+            buffer_init(&literal);
+            mariadb_add_literal(&literal, &column, &data, 0, true);
+            const bool is_quoted = buffer_text(&literal)[0] == '\'';
+            const size_t length = strlen(one->text);
+            assert_int_equal(literal.length, length + (is_quoted ? 2 : 0));
+            assert_memory_equal(literal.bytes + (is_quoted ? 1 : 0), one->text, length);
+            buffer_fini(&literal);
         }
     }
 }

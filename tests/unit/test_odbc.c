@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "adapters/odbc_string.h"
+#include "adapters/odbc.h"
 #include "base/sql_script.h"
 
 struct lookup {

@@ -4,28 +4,26 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
-#include "base/url_query.h"
-#include "plan/plan.h"
-#include "plan/schema.h"
-#include "plan/url.h"
+#include "base/url.h"
+#include "plan/options.h"
 
-static struct config make_config(uint64_t sessions, uint64_t records)
+static struct plan ask(unsigned sessions, uint64_t records)
 {
-    struct config config;
-    config_init(&config);
-    config.sessions = sessions;
-    config.records = records;
-    config.target = "null:";
-    return config;
+    struct plan plan;
+    options_init(&plan, COMMAND_RUN);
+    plan.sessions = sessions;
+    plan.records = records;
+    plan.target_given = "null:";
+    return plan;
 }
 
-/* The error text of a configuration that must be refused with `code`; valid until the next call. */
-static const char *refuse(const struct config *config, enum exit_code code)
+/* The error text of a plan that must be refused with `code`; valid until the next call. */
+static const char *refuse(const struct plan *asked, enum exit_code code)
 {
     static struct error error;
-    struct plan plan;
+    struct plan plan = *asked;
     error_clear(&error);
-    assert_int_equal(plan_make(&plan, config, &error), code);
+    assert_int_equal(plan_make(&plan, &error), code);
     assert_true(error_is_set(&error));
     return error.text;
 }
@@ -36,9 +34,8 @@ static void test_quotas_lose_no_row(void **state)
     static const uint64_t cases[][2] = {{7, 100}, {1, 1},    {3, 3},           {1000, 10000000},
                                         {7, 7},   {64, 100}, {999, 1000000007}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        const struct config config = make_config(cases[c][0], cases[c][1]);
-        struct plan plan;
-        assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+        struct plan plan = ask((unsigned)cases[c][0], cases[c][1]);
+        assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
         uint64_t sum = 0, least = UINT64_MAX, most = 0;
         for (unsigned s = 0; s < plan.sessions; s++) {
             const uint64_t quota = plan_quota(&plan, s);
@@ -55,9 +52,8 @@ static void test_quotas_lose_no_row(void **state)
 static void test_quotas_of_seven_sessions(void **state)
 {
     (void)state;
-    const struct config config = make_config(7, 100);
-    struct plan plan;
-    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    struct plan plan = ask(7, 100);
+    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
     static const uint64_t expected[] = {15, 15, 14, 14, 14, 14, 14};
     for (unsigned s = 0; s < 7; s++) {
         assert_int_equal(plan_quota(&plan, s), expected[s]);
@@ -68,77 +64,77 @@ static void test_quotas_of_seven_sessions(void **state)
 static void test_duration_has_no_quota(void **state)
 {
     (void)state;
-    struct config config = make_config(5, 0);
-    config.duration_ns = MONO_NS_PER_S;
-    struct plan plan;
-    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    struct plan plan = ask(5, 0);
+    plan.duration_ns = MONO_NS_PER_S;
+    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
     assert_true(plan_quota(&plan, 4) == UINT64_MAX);
     plan_fini(&plan);
-    config.records = 15; /* beside a duration they have a quota */
-    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_OK);
+    plan = ask(5, 15); /* beside a duration they have a quota */
+    plan.duration_ns = MONO_NS_PER_S;
+    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
     assert_int_equal(plan_quota(&plan, 4), 3);
     plan_fini(&plan);
-    config.records = 4;
-    assert_int_equal(plan_make(&plan, &config, NULL), EXIT_CODE_USAGE);
+    plan = ask(5, 4);
+    plan.duration_ns = MONO_NS_PER_S;
+    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_USAGE);
 }
 
 static void test_refusals(void **state)
 {
     (void)state;
-    struct config config = make_config(8, 7);
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "fewer than 8 sessions"));
-    config = make_config(1, 1);
-    config.target = "oracle://h/d";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "unknown adapter 'oracle'"));
-    config.target = "localhost:5432/app";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE),
+    struct plan plan = ask(8, 7);
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "fewer than 8 sessions"));
+    plan = ask(1, 1);
+    plan.target_given = "oracle://h/d";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "unknown adapter 'oracle'"));
+    plan.target_given = "localhost:5432/app";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE),
                            "a whole URL, such as postgresql://localhost:PORT/"));
-    config.target = "nonsense";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "is not a port"));
-    config.target = "70000";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "70000"));
-    config.target = "null:";
-    config.host = "h";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--host does not apply"));
-    config.host = NULL;
-    config.method = "copy";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "no method 'copy'"));
-    config.method = NULL;
-    config.table = "mine";
-    config.is_recreate = true;
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--recreate does not apply"));
-    config.is_recreate = false;
-    config.target = "null:path";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "takes no path"));
-    config = make_config(1, 1);
-    config.adapter = "nobody";
-    config.target = NULL;
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "unknown adapter 'nobody'"));
-    config = make_config(1, 1);
-    config.schema_file = "/nonexistent/ddl.sql";
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "/nonexistent/ddl.sql"));
-    config = make_config(1, 1);
-    config.stack_bytes = 4096;
-    assert_non_null(strstr(refuse(&config, EXIT_CODE_USAGE), "--stack-size"));
+    plan.target_given = "nonsense";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "is not a port"));
+    plan.target_given = "70000";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "70000"));
+    plan.target_given = "null:";
+    plan.target.host = "h";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "--host does not apply"));
+    plan.target.host = NULL;
+    plan.target.method = "copy";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "no method 'copy'"));
+    plan.target.method = NULL;
+    plan.table_name = "mine";
+    plan.is_recreate = true;
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "--recreate does not apply"));
+    plan.is_recreate = false;
+    plan.target_given = "null:path";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "takes no path"));
+    plan = ask(1, 1);
+    plan.adapter_name = "nobody";
+    plan.target_given = NULL;
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "unknown adapter 'nobody'"));
+    plan = ask(1, 1);
+    plan.schema_file = "/nonexistent/ddl.sql";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "/nonexistent/ddl.sql"));
+    plan = ask(1, 1);
+    plan.stack_bytes = 4096;
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "--stack-size"));
 }
 
 static void test_seed_decides_run_tag(void **state)
 {
     (void)state;
-    struct config config = make_config(1, 1);
-    config.has_seed = true;
-    config.seed = 42;
-    struct plan a, b, c;
-    assert_int_equal(plan_make(&a, &config, NULL), EXIT_CODE_OK);
-    assert_int_equal(plan_make(&b, &config, NULL), EXIT_CODE_OK);
-    config.seed = 43;
-    assert_int_equal(plan_make(&c, &config, NULL), EXIT_CODE_OK);
-    assert_int_equal(a.run_tag, b.run_tag);
-    assert_int_not_equal(a.run_tag, c.run_tag);
-    assert_true(a.run_tag >= 1 && c.run_tag >= 1);
-    plan_fini(&a);
-    plan_fini(&b);
-    plan_fini(&c);
+    int16_t tags[3];
+    static const uint64_t seeds[] = {42, 42, 43};
+    for (size_t i = 0; i < 3; i++) {
+        struct plan plan = ask(1, 1);
+        plan.is_seed_given = true;
+        plan.seed = seeds[i];
+        assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+        tags[i] = plan.run_tag;
+        plan_fini(&plan);
+    }
+    assert_int_equal(tags[0], tags[1]);
+    assert_int_not_equal(tags[0], tags[2]);
+    assert_true(tags[0] >= 1 && tags[2] >= 1);
 }
 
 static void test_url_parts(void **state)

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "adapters/postgresql.h"
+#include "adapters/registry.h"
 
 /* Answers one request of each connection with `answer`, and hangs up. */
 struct stand_in {

@@ -73,10 +73,10 @@ static bool schedstat(const char *text, size_t length)
     return procfs_parse_schedstat(text, length, &out);
 }
 
-static bool peak(const char *text, size_t length)
+static bool status(const char *text, size_t length)
 {
-    uint64_t out;
-    return procfs_parse_peak(text, length, &out);
+    struct procfs_status out;
+    return procfs_parse_status(text, length, &out);
 }
 
 static bool listeners(const char *text, size_t length)
@@ -100,13 +100,14 @@ static bool cgroup_memory(const char *text, size_t length)
 static bool cgroup_cpu(const char *text, size_t length)
 {
     uint64_t usage_us;
-    return procfs_parse_cgroup_cpu(text, length, &usage_us);
+    return procfs_parse_named(text, length, "usage_usec", &usage_us);
 }
 
 static bool cgroup(const char *text, size_t length)
 {
-    struct procfs_cgroup out;
-    return procfs_parse_cgroup(text, length, &out);
+    char path[PROCFS_PATH_BYTES];
+    return procfs_parse_cgroup(text, length, "memory", path) ||
+           procfs_parse_cgroup(text, length, "", path);
 }
 
 static bool next_pid(const char *text, size_t length)
@@ -117,7 +118,7 @@ static bool next_pid(const char *text, size_t length)
 }
 
 static const parser parsers[] = {cpu,           process,    rollup,    statm,
-                                 schedstat,     peak,       listeners, unix_listeners,
+                                 schedstat,     status,     listeners, unix_listeners,
                                  cgroup_memory, cgroup_cpu, cgroup,    next_pid};
 enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
@@ -287,13 +288,13 @@ static void scheduling(void **state)
 static void peak_memory(void **state)
 {
     (void)state;
-    uint64_t out;
+    struct procfs_status out;
     const struct text text = load(DATA "status_one_process");
-    assert_true(procfs_parse_peak(text.bytes, text.length, &out));
+    assert_true(procfs_parse_status(text.bytes, text.length, &out));
     free(text.bytes);
-    assert_int_equal(out, 1992 * 1024);
-    assert_false(accepts(peak, "VmRSS: 1 kB\n"));
-    assert_false(accepts(peak, "VmHWM: 1 MB\n"));
+    assert_int_equal(out.peak_bytes, 1992 * 1024);
+    assert_true(accepts(status, "Uid: 1\nThreads: 1\nCapEff: 0\nVmHWM: 1 kB\n"));
+    assert_false(accepts(status, "Uid: 1\nThreads: 1\nCapEff: 0\nVmHWM: 1 MB\n"));
 }
 
 static size_t count_unix(const char *path, uint16_t port, struct procfs_inodes *found)
@@ -393,23 +394,294 @@ static void pids_of_cgroups(void **state)
 static void cgroup_paths(void **state)
 {
     (void)state;
-    struct procfs_cgroup out;
+    char path[PROCFS_PATH_BYTES];
     struct text text = load(DATA "cgroup_v1");
-    assert_true(procfs_parse_cgroup(text.bytes, text.length, &out));
-    assert_int_equal(out.memory_length, strlen("/database/one"));
-    assert_memory_equal(out.memory, "/database/one", out.memory_length);
-    assert_int_equal(out.unified_length, 1);
+    assert_true(procfs_parse_cgroup(text.bytes, text.length, "memory", path));
+    assert_string_equal(path, "/database/one");
+    assert_true(procfs_parse_cgroup(text.bytes, text.length, "", path));
+    assert_string_equal(path, "/");
     free(text.bytes);
     text = load(DATA "cgroup_v2");
-    assert_true(procfs_parse_cgroup(text.bytes, text.length, &out));
-    assert_null(out.memory);
-    assert_memory_equal(out.unified, "/system.slice/postgresql@15-main.service",
-                        out.unified_length);
+    assert_false(procfs_parse_cgroup(text.bytes, text.length, "memory", path));
+    assert_true(procfs_parse_cgroup(text.bytes, text.length, "", path));
+    assert_string_equal(path, "/system.slice/postgresql@15-main.service");
     free(text.bytes);
     assert_false(accepts(cgroup, "0:/a\n"));
     assert_false(accepts(cgroup, "0::\n"));
     assert_false(accepts(cgroup, "0::/a"));
     assert_false(accepts(cgroup, "4:memory_other:/a\n"));
+}
+
+static const char limits_file[] =
+    "Limit                     Soft Limit           Hard Limit           Units     \n"
+    "Max cpu time              unlimited            unlimited            seconds   \n"
+    "Max processes             96365                unlimited            processes \n"
+    "Max open files            1024                 20000                files     \n"
+    "Max address space         unlimited            unlimited            bytes     \n";
+
+static bool parse_rlimits(const char *text, struct procfs_rlimits *out)
+{
+    const struct text copy = exact_copy(text, strlen(text));
+    const bool is_parsed = procfs_parse_rlimits(copy.bytes, copy.length, out);
+    free(copy.bytes);
+    return is_parsed;
+}
+
+static void limits_of_a_process(void **state)
+{
+    (void)state;
+    struct procfs_rlimits out;
+    assert_true(parse_rlimits(limits_file, &out));
+    assert_int_equal(out.tasks.soft, 96365);
+    assert_true(out.tasks.hard == UINT64_MAX);
+    assert_int_equal(out.files.soft, 1024);
+    assert_int_equal(out.files.hard, 20000);
+    assert_true(out.address_space.soft == UINT64_MAX);
+    /* a file cut short, a limit that is not there, a value that is no number */
+    char *cut = exact_copy(limits_file, strlen(limits_file)).bytes;
+    assert_false(procfs_parse_rlimits(cut, strlen(limits_file) - 1, &out));
+    assert_false(procfs_parse_rlimits(cut, strlen(limits_file) / 2, &out));
+    free(cut);
+    assert_false(parse_rlimits("Max processes 1 2 processes\nMax open files 1 2 files\n", &out));
+    assert_false(parse_rlimits("Max processes 1 x processes\n", &out));
+}
+
+static void status_of_a_process(void **state)
+{
+    (void)state;
+    static const char text[] = "Name:\tpostgres\nUid:\t106\t107\t107\t107\nVmSize:\t  219384 kB\n"
+                               "Threads:\t7\nCapEff:\t0000000001000000\n";
+    struct procfs_status out;
+    assert_true(procfs_parse_status(text, strlen(text), &out));
+    assert_int_equal(out.uid, 106);
+    assert_int_equal(out.threads, 7);
+    assert_int_equal(out.size_bytes, UINT64_C(219384) * 1024);
+    assert_int_equal(out.capabilities, 1 << 24);
+    /* a thread of the kernel has no memory */
+    static const char kernel[] = "Uid:\t0\t0\t0\t0\nThreads:\t1\nCapEff:\t000001ffffffffff\n";
+    assert_true(procfs_parse_status(kernel, strlen(kernel), &out));
+    assert_int_equal(out.size_bytes, 0);
+    assert_false(procfs_parse_status(text, strlen(text) - 1, &out));
+    static const char without[] = "Uid:\t0\t0\t0\t0\nCapEff:\t0\n";
+    assert_false(procfs_parse_status(without, strlen(without), &out));
+}
+
+static bool parse_number(const char *text, uint64_t *value)
+{
+    const struct text copy = exact_copy(text, strlen(text));
+    const bool is_parsed = procfs_parse_number(copy.bytes, copy.length, value);
+    free(copy.bytes);
+    return is_parsed;
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    uint64_t value = 0;
+    assert_true(parse_number("32768\n", &value));
+    assert_int_equal(value, 32768);
+    assert_true(parse_number("max\n", &value));
+    assert_true(value == UINT64_MAX);
+    assert_false(parse_number("", &value));
+    assert_false(parse_number("32768", &value));
+    assert_false(parse_number("-1\n", &value));
+    assert_false(parse_number("99999999999999999999\n", &value));
+
+    static const char loadavg[] = "0.50 0.49 4.67 3/132 25975\n";
+    assert_true(procfs_parse_tasks(loadavg, strlen(loadavg), &value));
+    assert_int_equal(value, 132);
+    static const char short_one[] = "0.50 0.49 4.67 132\n";
+    assert_false(procfs_parse_tasks(short_one, strlen(short_one), &value));
+
+    bool is_initial = false;
+    static const char whole[] = "         0          0 4294967295\n";
+    assert_true(procfs_parse_uid_map(whole, strlen(whole), &is_initial));
+    assert_true(is_initial);
+    static const char mapped[] = "         0       1000          1\n";
+    assert_true(procfs_parse_uid_map(mapped, strlen(mapped), &is_initial));
+    assert_false(is_initial);
+
+    uint64_t lines = 0;
+    assert_true(procfs_count_lines("a\n\nb\n", 5, &lines));
+    assert_int_equal(lines, 3);
+    assert_false(procfs_count_lines("a\nb", 3, &lines));
+}
+
+static void memory_of_the_machine(void **state)
+{
+    (void)state;
+    static const char text[] = "MemTotal:       1000 kB\nMemFree:         10 kB\nMemAvailable:    "
+                               "600 kB\nCommitLimit:    500 kB\nCommitted_AS:    70 kB\n";
+    struct procfs_memory out;
+    assert_true(procfs_parse_memory(text, strlen(text), &out));
+    assert_int_equal(out.total, 1000 * 1024);
+    assert_int_equal(out.available, 600 * 1024);
+    assert_int_equal(out.commit_limit, 500 * 1024);
+    assert_int_equal(out.committed, 70 * 1024);
+    assert_false(procfs_parse_memory(text, 40, &out));
+
+    uint64_t bytes = 0;
+    static const char v1[] = "inactive_file 5\ntotal_inactive_file 7\n";
+    assert_true(procfs_parse_cgroup_cache(v1, strlen(v1), &bytes));
+    assert_int_equal(bytes, 7);
+    static const char v2[] = "anon 5\ninactive_file 9\n";
+    assert_true(procfs_parse_cgroup_cache(v2, strlen(v2), &bytes));
+    assert_int_equal(bytes, 9);
+    static const char neither[] = "anon 5\n";
+    assert_false(procfs_parse_cgroup_cache(neither, strlen(neither), &bytes));
+}
+
+static void cgroups_of_controllers(void **state)
+{
+    (void)state;
+    static const char text[] = "9:name=systemd:/\n8:cpu,cpuacct:/c\n7:pids:/a/b\n0::/user.slice\n";
+    char path[PROCFS_PATH_BYTES];
+    assert_true(procfs_parse_cgroup(text, strlen(text), "pids", path));
+    assert_string_equal(path, "/a/b");
+    assert_true(procfs_parse_cgroup(text, strlen(text), "cpuacct", path));
+    assert_string_equal(path, "/c");
+    assert_true(procfs_parse_cgroup(text, strlen(text), "", path));
+    assert_string_equal(path, "/user.slice");
+    assert_false(procfs_parse_cgroup(text, strlen(text), "memory", path));
+    assert_false(procfs_parse_cgroup("7:pids\n", 7, "pids", path));
+    char longest[PROCFS_PATH_BYTES + 16];
+    const int length = snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES, 0);
+    assert_false(procfs_parse_cgroup(longest, (size_t)length, "pids", path));
+    /* the longest that fits */
+    snprintf(longest, sizeof longest, "7:pids:/%0*d\n", PROCFS_PATH_BYTES - 2, 0);
+    assert_true(procfs_parse_cgroup(longest, strlen(longest), "pids", path));
+    assert_int_equal(strlen(path), PROCFS_PATH_BYTES - 1);
+}
+
+static void mounts(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "31 23 0:28 / /sys rw,relatime - tmpfs tmpfs rw,mode=755\n"
+        "39 31 0:36 /docker/x /sys/fs/cg\\040roup/pids rw shared:5 master:1 - cgroup cgroup "
+        "rw,pids\n"
+        "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    struct procfs_mount out;
+    assert_true(procfs_parse_mount(text, strlen(text), "pids", &out));
+    assert_string_equal(out.root, "/docker/x");
+    assert_string_equal(out.point, "/sys/fs/cg roup/pids");
+    assert_true(procfs_parse_mount(text, strlen(text), "", &out));
+    assert_string_equal(out.root, "/");
+    assert_string_equal(out.point, "/sys/fs/cgroup/unified");
+    assert_false(procfs_parse_mount(text, strlen(text), "memory", &out));
+    /* an escape that is none */
+    static const char bad[] = "1 2 3 / /a\\9 rw - cgroup2 x rw\n";
+    assert_false(procfs_parse_mount(bad, strlen(bad), "", &out));
+}
+
+static void ports(void **state)
+{
+    (void)state;
+    struct procfs_port_range range;
+    assert_true(procfs_parse_port_range("32768\t60999\n", 12, &range));
+    assert_int_equal(range.low, 32768);
+    assert_int_equal(range.high, 60999);
+    assert_false(procfs_parse_port_range("9 8\n", 4, &range));
+    assert_false(procfs_parse_port_range("1 65536\n", 8, &range));
+
+    struct procfs_ports ports = {0};
+    static const char reserved[] = "8080,9000-9002,65535\n";
+    assert_true(procfs_parse_reserved(reserved, strlen(reserved), &ports));
+    unsigned held = 0;
+    for (unsigned port = 0; port <= UINT16_MAX; port++) {
+        held += procfs_ports_hold(&ports, (uint16_t)port) ? 1 : 0;
+    }
+    assert_int_equal(held, 5);
+    assert_true(procfs_ports_hold(&ports, 8080));
+    assert_true(procfs_ports_hold(&ports, 9001));
+    assert_true(procfs_ports_hold(&ports, 65535));
+    assert_true(procfs_parse_reserved("\n", 1, &ports));
+    assert_false(procfs_parse_reserved("9-8\n", 4, &ports));
+    assert_false(procfs_parse_reserved("70000\n", 6, &ports));
+    assert_false(procfs_parse_reserved("1,\n", 3, &ports));
+}
+
+/* 127.0.0.1:5432 is 0100007F:1538 as an x86 shows it. */
+static const char sockets[] =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+    "   0: 00000000:9C40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0 0 1\n"
+    "   1: 0100007F:9C41 0100007F:1538 01 00000000:00000000 00:00000000 00000000     0 0 1\n"
+    "   2: 0100007F:9C42 0200007F:1538 01 00000000:00000000 00:00000000 00000000     0 0 1\n"
+    "   3: 0100007F:9C43 0100007F:1538 06 00000000:00000000 03:00000FA0 00000000     0 0 1\n"
+    "   4: 0100007F:9C44 0100007F:1538 06 00000000:00000000 03:00001770 00000000     0 0 1\n"
+    "   5: 0100007F:9C45 0100007F:0050 01 00000000:00000000 00:00000000 00000000     0 0 1\n";
+
+static uint64_t taken_by(const struct procfs_destination *destination, uint64_t *waiting)
+{
+    struct procfs_ports ports = {0};
+    assert_true(procfs_parse_sockets(sockets, strlen(sockets), destination, &ports, waiting));
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        mask |= procfs_ports_hold(&ports, (uint16_t)(40000 + i)) ? UINT64_C(1) << i : 0;
+    }
+    return mask;
+}
+
+static void ports_that_are_taken(void **state)
+{
+    (void)state;
+    uint64_t waiting = 0;
+    struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
+    /* the one that listens, the one connected there, both that wait */
+    assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
+    assert_int_equal(waiting, 2);
+    /* reused is the one that has waited for 20 s, not the one that began to wait just now */
+    destination.is_wait_reused = true;
+    assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 16);
+    assert_int_equal(waiting, 1);
+    destination.address = 0; /* any */
+    assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 4 | 16);
+    destination.port = 81;
+    assert_int_equal(taken_by(&destination, &waiting), 1);
+
+    struct procfs_ports ports = {0};
+    assert_false(
+        procfs_parse_sockets(sockets, strlen(sockets) - 1, &destination, &ports, &waiting));
+    static const char bad[] = "head\n 0: 0100007F 0100007F:1538 01 0:0 0:0\n";
+    assert_false(procfs_parse_sockets(bad, strlen(bad), &destination, &ports, &waiting));
+}
+
+static void named_values(void **state)
+{
+    static const char control[] = "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n";
+    uint64_t value = 0;
+    (void)state;
+    assert_true(procfs_parse_named(control, strlen(control), "oom_kill", &value));
+    assert_int_equal(value, 7);
+    assert_true(procfs_parse_named("max 12\n", 7, "max", &value));
+    assert_int_equal(value, 12);
+    assert_false(procfs_parse_named(control, strlen(control), "oom", &value));
+    assert_false(procfs_parse_named("max 12", 6, "max", &value)); /* cut */
+    assert_false(procfs_parse_named("max twelve\n", 11, "max", &value));
+    assert_false(procfs_parse_named("", 0, "max", &value));
+}
+
+static void counters_of_the_network(void **state)
+{
+    static const char text[] = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
+                               "TcpExt: 304 12 13\n"
+                               "IpExt: InNoRoutes Odd\n"
+                               "IpExt: 5\n";
+    uint64_t value = 0;
+    (void)state;
+    assert_true(procfs_parse_netstat(text, strlen(text), "ListenOverflows", &value));
+    assert_int_equal(value, 12);
+    assert_true(procfs_parse_netstat(text, strlen(text), "ListenDrops", &value));
+    assert_int_equal(value, 13);
+    assert_true(procfs_parse_netstat(text, strlen(text), "InNoRoutes", &value));
+    assert_int_equal(value, 5);
+    assert_false(procfs_parse_netstat(text, strlen(text), "Odd", &value));
+    assert_false(procfs_parse_netstat(text, strlen(text), "Nothing", &value));
+    for (size_t cut = 0; cut < strlen("TcpExt: SyncookiesSent ListenOverflows ListenDrops\n"
+                                      "TcpExt: 304 12 13\n");
+         cut++) {
+        assert_false(procfs_parse_netstat(text, cut, "ListenDrops", &value));
+    }
 }
 
 static const char *const files[] = {
@@ -493,6 +765,16 @@ int main(void)
         cmocka_unit_test(memory_of_cgroups),
         cmocka_unit_test(pids_of_cgroups),
         cmocka_unit_test(cgroup_paths),
+        cmocka_unit_test(limits_of_a_process),
+        cmocka_unit_test(status_of_a_process),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(memory_of_the_machine),
+        cmocka_unit_test(cgroups_of_controllers),
+        cmocka_unit_test(mounts),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(ports_that_are_taken),
+        cmocka_unit_test(named_values),
+        cmocka_unit_test(counters_of_the_network),
         cmocka_unit_test(truncated_files),
         cmocka_unit_test(garbage),
     };

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "report/progress.h"
+#include "report/text.h"
 
 enum {
     LINE_BYTES = 512
 };
 
-static struct recorder_snapshot total; /* too large for a stack */
+static struct recorder_snapshot total;
+static struct histogram histograms[OPERATIONS];
 static struct interval interval;
 static struct sample sample;
 static struct plan plan;
@@ -28,7 +29,8 @@ static struct sampler_progress now = {&interval, &sample, &total, 0};
 static int set_up(void **state)
 {
     (void)state;
-    memset(&total, 0, sizeof total);
+    memset(histograms, 0, sizeof histograms);
+    total = (struct recorder_snapshot){.operations = OPERATIONS, .histograms = histograms};
     memset(&interval, 0, sizeof interval);
     memset(&plan, 0, sizeof plan);
     now.work_start_ns = 0;
@@ -39,7 +41,7 @@ static int set_up(void **state)
     interval.end_ns = 6 * MONO_NS_PER_S;
     interval.sessions_alive = 1000;
     interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = 52100;
-    interval.append_p99_ns = 12300000;
+    interval.latencies[OPERATION_APPEND].p99_ns = 12300000;
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 345600;
     total.counters[RECORDER_SESSIONS_CONNECTED] = 1000;
     total.counters[RECORDER_APPENDS] = 3456;
@@ -107,7 +109,7 @@ static void test_errors_stay(void **state)
     (void)state;
     const struct progress progress = begun();
     total.counters[RECORDER_APPENDS_FAILED] = 5;
-    total.counters[RECORDER_COUNTS_FAILED] = 2;
+    total.counters[RECORDER_READS_FAILED] = 2;
     assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
 }
 
@@ -242,7 +244,8 @@ static void test_server_unknown(void **state)
 static void test_connecting(void **state)
 {
     (void)state;
-    memset(&total, 0, sizeof total);
+    memset(histograms, 0, sizeof histograms);
+    total = (struct recorder_snapshot){.operations = OPERATIONS, .histograms = histograms};
     total.counters[RECORDER_SESSIONS_CONNECTED] = 512;
     total.counters[RECORDER_SESSIONS_FAILED] = 3;
     const struct progress progress = begun();

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -28,7 +29,7 @@ static void *work(void *argument)
     for (unsigned i = 0; i < ROUNDS; i++) {
         recorder_add(worker->recorder, worker->session, RECORDER_ROWS_ACKNOWLEDGED, 100);
         recorder_add(worker->recorder, worker->session, RECORDER_APPENDS, 1);
-        recorder_record(worker->recorder, worker->session, RECORDER_APPEND,
+        recorder_record(worker->recorder, worker->session, OPERATION_APPEND,
                         (int64_t)worker->session * ROUNDS + i);
     }
     return NULL;
@@ -38,6 +39,7 @@ static struct recorder_snapshot *new_snapshot(void)
 {
     struct recorder_snapshot *snapshot = calloc(1, sizeof(*snapshot));
     assert_non_null(snapshot);
+    assert_true(recorder_snapshot_init(snapshot, OPERATIONS));
     return snapshot;
 }
 
@@ -46,7 +48,7 @@ static struct recorder_snapshot *new_snapshot(void)
 static void sums_are_exact_after_the_join(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(3);
+    struct recorder *recorder = recorder_create(3, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct worker workers[THREADS];
     assert_non_null(recorder);
@@ -58,8 +60,8 @@ static void sums_are_exact_after_the_join(void **state)
     bool is_monotonic = true;
     for (unsigned i = 0; i < 20; i++) {
         recorder_take_snapshot(recorder, snapshot);
-        is_monotonic = is_monotonic && snapshot->histograms[RECORDER_APPEND].total >= before;
-        before = snapshot->histograms[RECORDER_APPEND].total;
+        is_monotonic = is_monotonic && snapshot->histograms[OPERATION_APPEND].total >= before;
+        before = snapshot->histograms[OPERATION_APPEND].total;
     }
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(workers[i].thread, NULL);
@@ -67,14 +69,15 @@ static void sums_are_exact_after_the_join(void **state)
     assert_true(is_monotonic);
     recorder_take_snapshot(recorder, snapshot);
     const uint64_t count = (uint64_t)THREADS * ROUNDS;
-    const struct histogram *histogram = &snapshot->histograms[RECORDER_APPEND];
+    const struct histogram *histogram = &snapshot->histograms[OPERATION_APPEND];
     assert_int_equal(snapshot->counters[RECORDER_ROWS_ACKNOWLEDGED], 100 * count);
     assert_int_equal(snapshot->counters[RECORDER_APPENDS], count);
     assert_int_equal(recorder_read(recorder, RECORDER_APPENDS), count);
     assert_int_equal(histogram->total, count);
     assert_int_equal(histogram->max_ns, count - 1);
     assert_int_equal(histogram->sum_ns, count * (count - 1) / 2);
-    assert_int_equal(snapshot->histograms[RECORDER_COUNT].total, 0);
+    assert_int_equal(snapshot->histograms[OPERATION_READ].total, 0);
+    recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);
 }
@@ -82,25 +85,26 @@ static void sums_are_exact_after_the_join(void **state)
 static void a_snapshot_is_what_one_histogram_would_hold(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(4);
+    struct recorder *recorder = recorder_create(4, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct histogram *expected = calloc(1, sizeof(*expected));
     assert_non_null(recorder);
     assert_non_null(expected);
     const int64_t values[] = {-7, 0, 127, 128, 5000, HISTOGRAM_LIMIT_NS - 1, HISTOGRAM_LIMIT_NS};
     for (unsigned i = 0; i < 70; i++) {
-        recorder_record(recorder, i, RECORDER_CONNECT, values[i % 7]);
+        recorder_record(recorder, i, OPERATION_CONNECT, values[i % 7]);
         histogram_record(expected, values[i % 7]);
     }
     recorder_take_snapshot(recorder, snapshot);
-    assert_memory_equal(&snapshot->histograms[RECORDER_CONNECT], expected, sizeof(*expected));
+    assert_memory_equal(&snapshot->histograms[OPERATION_CONNECT], expected, sizeof(*expected));
     for (unsigned i = 0; i < 3; i++) { /* the sum stops at its end */
-        recorder_record(recorder, 1, RECORDER_CONNECT, INT64_MAX);
+        recorder_record(recorder, 1, OPERATION_CONNECT, INT64_MAX);
         histogram_record(expected, INT64_MAX);
     }
     recorder_take_snapshot(recorder, snapshot);
-    assert_memory_equal(&snapshot->histograms[RECORDER_CONNECT], expected, sizeof(*expected));
+    assert_memory_equal(&snapshot->histograms[OPERATION_CONNECT], expected, sizeof(*expected));
     free(expected);
+    recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);
 }
@@ -108,7 +112,7 @@ static void a_snapshot_is_what_one_histogram_would_hold(void **state)
 static void counters_do_not_mix(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(2);
+    struct recorder *recorder = recorder_create(2, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
@@ -120,6 +124,7 @@ static void counters_do_not_mix(void **state)
         assert_int_equal(snapshot->counters[i], i + 1001);
         assert_int_equal(recorder_read(recorder, (enum recorder_counter)i), i + 1001);
     }
+    recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);
 }
@@ -127,13 +132,14 @@ static void counters_do_not_mix(void **state)
 static void snapshots_carry_their_time(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
     recorder_take_snapshot(recorder, snapshot);
     assert_true(snapshot->taken_ns >= before_ns);
     assert_true(snapshot->taken_ns <= mono_now_ns());
+    recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);
 }
@@ -142,11 +148,11 @@ static void any_number_of_shards_will_do(void **state)
 {
     (void)state;
     for (unsigned shards = 0; shards < 10; shards++) {
-        struct recorder *recorder = recorder_create(shards);
+        struct recorder *recorder = recorder_create(shards, OPERATIONS);
         assert_non_null(recorder);
-        recorder_add(recorder, UINT32_MAX, RECORDER_COUNTS, 2);
-        recorder_add(recorder, 0, RECORDER_COUNTS, 3);
-        assert_int_equal(recorder_read(recorder, RECORDER_COUNTS), 5);
+        recorder_add(recorder, UINT32_MAX, RECORDER_READS, 2);
+        recorder_add(recorder, 0, RECORDER_READS, 3);
+        assert_int_equal(recorder_read(recorder, RECORDER_READS), 5);
         recorder_destroy(recorder);
     }
     recorder_destroy(NULL);
@@ -156,7 +162,7 @@ static void who_stands_still_is_counted(void **state)
 {
     (void)state;
     uint64_t reading;
-    struct recorder *recorder = recorder_create(2);
+    struct recorder *recorder = recorder_create(2, OPERATIONS);
     assert_non_null(recorder);
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading),
                      0); /* nobody is watched yet */
@@ -187,6 +193,80 @@ static void who_stands_still_is_counted(void **state)
     recorder_destroy(recorder);
 }
 
+enum {
+    SESSIONS = 3
+};
+
+static struct recorder *counted;
+static struct intervals intervals;
+
+static int set_up_intervals(void **state)
+{
+    (void)state;
+    counted = recorder_create(2, OPERATIONS);
+    return counted != NULL && recorder_watch(counted, SESSIONS) &&
+                   intervals_init(&intervals, counted, mono_now_ns())
+               ? 0
+               : 1;
+}
+
+static int tear_down_intervals(void **state)
+{
+    (void)state;
+    intervals_fini(&intervals);
+    recorder_destroy(counted);
+    return 0;
+}
+
+static struct interval take(void)
+{
+    struct interval interval;
+    mono_sleep(MONO_NS_PER_MS);
+    assert_true(intervals_take(&intervals, &interval));
+    mono_sleep(MONO_NS_PER_MS);
+    return interval;
+}
+
+/* Connected now, whatever it took: the dip of a restart must be seen. */
+static void test_alive(void **state)
+{
+    (void)state;
+    recorder_add(counted, 0, RECORDER_CONNECTIONS_OPENED, 5);
+    assert_int_equal(take().sessions_alive, 5);
+    recorder_add(counted, 0, RECORDER_CONNECTIONS_CLOSED, 4);
+    assert_int_equal(take().sessions_alive, 1);
+    recorder_add(counted, 1, RECORDER_CONNECTIONS_OPENED, 3);
+    assert_int_equal(take().sessions_alive, 4);
+    recorder_add(counted, 1, RECORDER_CONNECTIONS_CLOSED, 4);
+    const struct interval last = take();
+    assert_int_equal(last.sessions_alive, 0);
+    assert_int_equal(last.counters[RECORDER_CONNECTIONS_CLOSED], 4);
+}
+
+static void test_without_progress(void **state)
+{
+    (void)state;
+    take();
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        recorder_begin_work(counted, i, mono_now_ns());
+    }
+    assert_int_equal(take().sessions_without_progress, 0); /* they have just begun */
+    recorder_note_progress(counted, 0, mono_now_ns());
+    assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
+    recorder_note_progress(counted, 1, mono_now_ns());
+    recorder_end_work(counted, 0); /* that it has done its share is no standstill */
+    assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
+    assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
+    recorder_note_reading(counted, 1, true); /* nor is a long read */
+    const struct interval interval = take();
+    assert_int_equal(interval.sessions_working, SESSIONS - 1);
+    assert_int_equal(interval.sessions_reading, 1);
+    assert_int_equal(interval.sessions_without_progress, SESSIONS - 2);
+    recorder_end_work(counted, 1);
+    recorder_end_work(counted, 2);
+    assert_int_equal(take().sessions_without_progress, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +276,9 @@ int main(void)
         cmocka_unit_test(snapshots_carry_their_time),
         cmocka_unit_test(any_number_of_shards_will_do),
         cmocka_unit_test(who_stands_still_is_counted),
+        cmocka_unit_test_setup_teardown(test_alive, set_up_intervals, tear_down_intervals),
+        cmocka_unit_test_setup_teardown(test_without_progress, set_up_intervals,
+                                        tear_down_intervals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

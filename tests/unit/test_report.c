@@ -11,7 +11,7 @@
 #include <jansson.h>
 
 #include "base/mono.h"
-#include "report/clean.h"
+#include "base/text.h"
 #include "report/json.h"
 #include "report/screen.h"
 #include "report/text.h"
@@ -28,11 +28,12 @@ static void write_client_version(char *text, size_t size)
 static const struct adapter adapter = {.name = "postgresql",
                                        .client_version = write_client_version};
 static struct result result; /* too large for a stack */
+static struct histogram histograms[OPERATIONS];
 static struct plan plan;
 static struct table table;
 static struct column columns[2];
 
-static void fill_latency(enum recorder_histogram which, int64_t from_ns, size_t count)
+static void fill_latency(enum operation_id which, int64_t from_ns, size_t count)
 {
     struct histogram *histogram = &result.totals.histograms[which];
     histogram_clear(histogram);
@@ -91,6 +92,9 @@ static int set_up(void **state)
     (void)state;
     fill_plan();
     memset(&result, 0, sizeof result);
+    memset(histograms, 0, sizeof histograms);
+    result.totals.operations = OPERATIONS;
+    result.totals.histograms = histograms;
     fill_resources();
     result.started_wall_ns = INT64_C(1769903999123000000);
     result.start_mono_ns = 500 * MONO_NS_PER_S;
@@ -104,11 +108,11 @@ static int set_up(void **state)
     result.verification =
         (struct verification){.state = VERIFICATION_DONE, .rows_before = 0, .rows_after = 10000000};
     result.totals.counters[RECORDER_APPENDS] = 100000;
-    result.totals.counters[RECORDER_COUNTS] = 100000;
+    result.totals.counters[RECORDER_READS] = 100000;
     result.totals.counters[RECORDER_FRESH_CHECKS] = 100000;
-    fill_latency(RECORDER_CONNECT, 1200000, 1000);
-    fill_latency(RECORDER_APPEND, 870000, 100000);
-    fill_latency(RECORDER_COUNT, 4300000, 100000);
+    fill_latency(OPERATION_CONNECT, 1200000, 1000);
+    fill_latency(OPERATION_APPEND, 870000, 100000);
+    fill_latency(OPERATION_READ, 4300000, 100000);
     snprintf(result.server.version, sizeof result.server.version, "PostgreSQL 15.4");
     result.server.count = 1;
     result.server.sessions[0].allowed = 1200;
@@ -207,8 +211,8 @@ static void check_screen(const char *text)
         memcpy(copy, line, length);
         copy[length] = '\0';
         const char *first = strrchr(copy, ' ');
-        if (clean_width(copy) > SCREEN_COLUMNS &&
-            (first == NULL || clean_width(first + 1) <= SCREEN_COLUMNS / 2)) {
+        if (text_width(copy) > SCREEN_COLUMNS &&
+            (first == NULL || text_width(first + 1) <= SCREEN_COLUMNS / 2)) {
             fail_msg("too wide: %s", copy);
         }
         for (size_t i = 0; i < length; i++) {
@@ -237,7 +241,7 @@ static void test_good_text(void **state)
     check_contains(text, "\nMaximum CPU              51.2 %");
     check_contains(text, "\nMaximum memory        1,057 MiB");
     check_contains(text, "\nElapsed time            105.0 s");
-    check_contains(text, "connect 2.41 s, append 102.6 s, leave 0 ns\n");
+    check_contains(text, "connect 2.41 s, append 102.6 s, disconnect 0 ns\n");
     check_contains(text, "\nThroughput        95,227 rows/s");
     check_contains(text, "postgres (pid 4242): ");
     check_contains(text,
@@ -248,7 +252,7 @@ static void test_good_text(void **state)
     check_contains(text, "\nVALID     every row was acknowledged and counted\n"
                          "Files     gone: append-runs/20260131T235959Z-postgresql-1000x10000000\n");
     assert_null(strstr(text, "Errors"));
-    assert_null(strstr(text, "SHORT"));
+    assert_null(strstr(text, "Problem"));
     assert_null(strstr(text, "response"));
     assert_null(strstr(text, "secret"));
     free(text);
@@ -266,11 +270,11 @@ static void test_bad_text(void **state)
                          "started\nConnected 897 = 880 finished + 0 stopped + 17 dropped\n");
     check_contains(text, "= 8,861,200 acknowledged + 300 rejected + 1,700 in doubt");
     check_contains(text, " 300 LOST, 0 in doubt arrived");
-    check_contains(text, "100,000 counts: 41 behind own rows (worst 1,200), 3 went back");
+    check_contains(text, "100,000 reads: read-your-writes violations 41 (worst 1,200");
     check_contains(text, "97 x connect, server 53300: sorry, too many clients already");
     check_contains(text, "administrator?[31m\n");
     check_contains(text, "3 x append, server 7: value too long");
-    check_contains(text, "\nSHORT     intervals.csv: No space left on device\n");
+    check_contains(text, "\nProblem   intervals.csv: No space left on device\n");
     check_contains(text, "\nDEGRADED  103 of 1,000 sessions did not connect");
     free(text);
 }
@@ -310,7 +314,7 @@ static void test_worst_text_is_whole(void **state)
         result.totals.counters[i] = UINT64_MAX;
     }
     result.worst_lag_rows = UINT64_MAX;
-    for (int i = 0; i < RECORDER_HISTOGRAMS; i++) {
+    for (int i = 0; i < OPERATIONS; i++) {
         struct histogram *histogram = &result.totals.histograms[i];
         histogram_clear(histogram);
         histogram_record(histogram, 999999 * MONO_NS_PER_S);
@@ -433,7 +437,7 @@ static void test_json_histograms(void **state)
 {
     (void)state;
     static struct histogram again;
-    histogram_record(&result.totals.histograms[RECORDER_APPEND], HISTOGRAM_LIMIT_NS + 1);
+    histogram_record(&result.totals.histograms[OPERATION_APPEND], HISTOGRAM_LIMIT_NS + 1);
     json_t *json = json_of();
     json_t *entry = at(json, "histograms.append");
     histogram_clear(&again);
@@ -447,7 +451,7 @@ static void test_json_histograms(void **state)
         again.counts[histogram_bucket(json_integer_value(json_array_get(bucket, 0)))] =
             (uint64_t)json_integer_value(json_array_get(bucket, 1));
     }
-    assert_memory_equal(&again, &result.totals.histograms[RECORDER_APPEND], sizeof again);
+    assert_memory_equal(&again, &result.totals.histograms[OPERATION_APPEND], sizeof again);
     assert_null(json_object_get(at(json, "histograms"), "response"));
     check_number(json, "latencies.append.max_ms", (double)(HISTOGRAM_LIMIT_NS + 1) / 1e6);
     json_decref(json);

@@ -1,20 +1,24 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/mono.h"
-#include "measure/resources.h"
 #include "measure/sampler.h"
 
 enum {
@@ -152,7 +156,7 @@ static void check_entries(const struct resource_summary *summary)
 static void intervals_add_up(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(4);
+    struct recorder *recorder = recorder_create(4, OPERATIONS);
     assert_non_null(recorder);
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
     struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
@@ -162,8 +166,8 @@ static void intervals_add_up(void **state)
     uint64_t rows = 5;
     while (atomic_load(&record.interval_count) < 2) {
         recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 100);
-        recorder_record(recorder, 1, RECORDER_APPEND, 1000000);
-        recorder_record(recorder, 1, RECORDER_COUNT, 3000000);
+        recorder_record(recorder, 1, OPERATION_APPEND, 1000000);
+        recorder_record(recorder, 1, OPERATION_READ, 3000000);
         rows += 100;
         sleep_ms(5);
     }
@@ -182,9 +186,9 @@ static void intervals_add_up(void **state)
     assert_int_equal(sum, rows);
     assert_int_equal(record.progress_rows, rows);
     assert_true(record.interval_count >= 3);
-    assert_int_equal(record.intervals[0].append_p50_ns, 1000000);
-    assert_int_equal(record.intervals[0].append_max_ns, 1000000);
-    assert_int_equal(record.intervals[0].count_p99_ns, 3000000);
+    assert_int_equal(record.intervals[0].latencies[OPERATION_APPEND].p50_ns, 1000000);
+    assert_int_equal(record.intervals[0].latencies[OPERATION_APPEND].max_ns, 1000000);
+    assert_int_equal(record.intervals[0].latencies[OPERATION_READ].p99_ns, 3000000);
     assert_int_equal(record.intervals[0].sessions_alive, 20);
     assert_int_equal(record.intervals[record.interval_count - 1].sessions_alive, 0);
     assert_true(record.sample_count >= 4);
@@ -199,7 +203,7 @@ static void intervals_add_up(void **state)
 static void a_short_run_is_one_sample(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
@@ -228,10 +232,18 @@ static void burn(int64_t ns)
     }
 }
 
+static void write_stat(int file, unsigned idle_ticks)
+{
+    char text[80];
+    const int length = snprintf(text, sizeof text, "cpu  9 0 9 %u 0 0 0 0\ncpu0 9 0 9 %u 0 0 0 0\n",
+                                idle_ticks, idle_ticks);
+    assert_int_equal(pwrite(file, text, (size_t)length, 0), length);
+}
+
 static void short_samples_do_not_set_maxima(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
     wait_for_intervals(1);
@@ -253,35 +265,97 @@ static void short_samples_do_not_set_maxima(void **state)
     recorder_destroy(recorder);
 }
 
-/* A kernel that accounts by ticks and saw none of this program's: it stands still here. */
+/* A kernel that accounts by ticks and saw none of this program's: the host is always idle here. */
 static void the_host_has_no_less_than_its_parts(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1);
+    char path[] = "/tmp/append-stat-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    write_stat(file, 100);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     assert_non_null(recorder);
-    const struct sampler_config config = {.recorder = recorder, .server.is_embedded = true};
-    struct resources resources;
-    assert_true(resources_init(&resources, &config, MONO_NS_PER_S));
+    struct error error;
+    const struct sampler_config config = {.recorder = recorder,
+                                          .server.is_embedded = true,
+                                          .sample_interval_ns = 3600 * MONO_NS_PER_S,
+                                          .sink = {.context = &record, .on_sample = keep_sample},
+                                          .stat_path = path};
+    memset(&record, 0, sizeof record);
+    struct sampler *sampler = sampler_start(&config, &error);
+    assert_non_null(sampler);
     sleep_ms(50); /* before the work: what dilutes the sample */
-    resources_begin_work(&resources);
-    resources.last.host.busy_ticks = UINT64_MAX;
-    resources.work.host.busy_ticks = UINT64_MAX;
-    burn(50 * MONO_NS_PER_MS);
-    struct sample sample;
-    while (!resources_take_sample(&resources, &sample) || sample.host_cpu_percent < 0) {
-        burn(20 * MONO_NS_PER_MS);
-    }
-    assert_true(sample.client_cpu_percent > 0);
-    assert_true(sample.host_cpu_percent == sample.client_cpu_percent);
+    sampler_begin_work(sampler);
+    sleep_ms(50);
+    write_stat(file, 200);
+    burn(100 * MONO_NS_PER_MS);
     struct resource_summary summary;
-    resources_summarise(&resources, &summary);
-    assert_true(summary.mean_client_cpu_percent > 0);
+    sampler_stop(sampler, &summary);
+    assert_int_equal(record.sample_count, 1);
+    const struct sample *sample = &record.samples[0];
+    assert_true(sample->client_cpu_percent > 0);
+    assert_true(sample->host_cpu_percent == sample->client_cpu_percent);
+    assert_true(summary.mean_client_cpu_percent > sample->client_cpu_percent);
     assert_true(summary.mean_host_cpu_percent >= summary.mean_client_cpu_percent);
     assert_true(summary.max_host_cpu_percent >= summary.mean_host_cpu_percent);
     assert_true(summary.max_client_cpu_percent >= summary.mean_client_cpu_percent);
     assert_true(summary.max_host_cpu_percent >= summary.client_cpu_percent_at_max);
     assert_true(summary.client_cpu_percent_at_max >= 0);
-    resources_fini(&resources);
+    recorder_destroy(recorder);
+    close(file);
+    unlink(path);
+}
+
+static int64_t cpu_ns_of(pid_t pid)
+{
+    struct timespec time;
+    clockid_t clock;
+    assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &time), 0);
+    return time.tv_sec * MONO_NS_PER_S + time.tv_nsec;
+}
+
+static void wait_for_cpu(pid_t pid, int64_t ns)
+{
+    const int64_t end_ns = cpu_ns_of(pid) + ns;
+    while (cpu_ns_of(pid) < end_ns) {
+        sleep_ms(5);
+    }
+}
+
+/* A server that works all the time: what it does before and behind the work does not count. */
+static void the_servers_cpu_time_is_that_of_the_work(void **state)
+{
+    (void)state;
+    const pid_t server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+        }
+    }
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    assert_non_null(recorder);
+    struct error error;
+    const struct sampler_config config = {
+        .recorder = recorder, .server.pid = server, .sample_interval_ns = 3600 * MONO_NS_PER_S};
+    struct sampler *sampler = sampler_start(&config, &error);
+    assert_non_null(sampler);
+    wait_for_cpu(server, 200 * MONO_NS_PER_MS);
+    const int64_t before_ns = cpu_ns_of(server);
+    sampler_begin_work(sampler);
+    sleep_ms(100); /* so that it was read */
+    wait_for_cpu(server, 200 * MONO_NS_PER_MS);
+    sampler_end_work(sampler);
+    sleep_ms(100);
+    const int64_t after_ns = cpu_ns_of(server);
+    wait_for_cpu(server, 200 * MONO_NS_PER_MS);
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    assert_true(summary.server_cpu_s >= 0.19);
+    assert_true(summary.server_cpu_s <= (double)(after_ns - before_ns) / MONO_NS_PER_S + 0.02);
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
     recorder_destroy(recorder);
 }
 
@@ -289,7 +363,7 @@ static void a_poke_reads_memory_between_samples(void **state)
 {
     (void)state;
     const size_t bytes = 64 * MIB;
-    struct recorder *recorder = recorder_create(1);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
@@ -320,7 +394,7 @@ static void *poke_often(void *argument)
 static void any_thread_may_poke(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1);
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
     pthread_t threads[POKERS];
@@ -343,6 +417,7 @@ static void without_a_sampler_all_is_unknown(void **state)
     struct resource_summary summary;
     memset(&summary, 7, sizeof(summary));
     sampler_stop(NULL, &summary);
+    assert_true(summary.server_cpu_s < 0);
     assert_true(summary.max_host_cpu_percent < 0);
     assert_true(summary.max_server_cpu_percent < 0);
     assert_true(summary.max_client_cpu_percent < 0);
@@ -376,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_short_run_is_one_sample),
         cmocka_unit_test(short_samples_do_not_set_maxima),
         cmocka_unit_test(the_host_has_no_less_than_its_parts),
+        cmocka_unit_test(the_servers_cpu_time_is_that_of_the_work),
         cmocka_unit_test(a_poke_reads_memory_between_samples),
         cmocka_unit_test(any_thread_may_poke),
         cmocka_unit_test(without_a_sampler_all_is_unknown),

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runs/saved_sweep.h"
+#include "figures/saved_sweep.h"
 
 static char folder[] = "/tmp/append-unit-XXXXXX";
 
@@ -71,14 +71,15 @@ static void test_a_sweep(void **state)
     assert_string_equal(sweep.folder, folder);
     assert_int_equal(sweep.run_count, 4);
     assert_int_equal(sweep.repeat, 2);
-    const struct saved_sweep_run *run = saved_sweep_run(&sweep, 1, 0, 1);
+    const struct saved_sweep_run *run = &sweep.runs[1];
     assert_int_equal(run->sessions, 4);
     assert_int_equal(run->state, SAVED_FAILED);
     assert_int_equal(run->exit_code, 4);
     assert_string_equal(run->reason, "no room");
     double value;
-    assert_true(saved_sweep_run_figure(&sweep, run, "elapsed_s", &value));
+    assert_true(saved_sweep_number(&sweep, run, "elapsed_s", &value));
     assert_true(value == 9);
+    assert_string_equal(saved_sweep_text(&sweep, run, "verdict"), "DEGRADED");
     struct spread figure;
     assert_false(saved_sweep_figure(&sweep, 1, 0, "elapsed_s", &figure));
     assert_true(saved_sweep_figure(&sweep, 0, 0, "elapsed_s", &figure));
@@ -86,9 +87,9 @@ static void test_a_sweep(void **state)
     assert_int_equal(figure.count, 2);
     assert_false(saved_sweep_figure(&sweep, 0, 0, "verdict", &figure));
     assert_false(saved_sweep_figure(&sweep, 0, 0, "nothing", &figure));
-    assert_int_equal(saved_sweep_run(&sweep, 1, 0, 2)->state, SAVED_PENDING);
-    assert_false(
-        saved_sweep_run_figure(&sweep, saved_sweep_run(&sweep, 1, 0, 2), "elapsed_s", &value));
+    assert_int_equal(sweep.runs[3].state, SAVED_PENDING);
+    assert_false(saved_sweep_number(&sweep, &sweep.runs[3], "elapsed_s", &value));
+    assert_int_equal(saved_sweep_count(&sweep, SAVED_DONE), 2);
     char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES], expected[64];
     saved_sweep_run_folder(&sweep, run, path);
     snprintf(expected, sizeof expected, "%s/4x100-1", folder);
@@ -115,13 +116,16 @@ static void test_no_sweep(void **state)
              "2", "1", "../x", "done", "") "]}",
          "its runs"},
         {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
-             "3", "1", "x", "done", "") "]}",
+             "3", "1", "2x100", "done", "") "]}",
          "its runs"},
         {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
-             "2", "1", "x", "odd", "") "]}",
+             "2", "1", "2x100", "odd", "") "]}",
          "its runs"},
         {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
              "2", "1", "x", "done", "") "]}",
+         "its runs"},
+        {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
+             "2", "1", "2x100", "done", "") "]}",
          "sweep.csv"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -138,25 +142,11 @@ static void test_no_sweep(void **state)
     }
 }
 
-static void test_spread(void **state)
-{
-    (void)state;
-    struct spread spread = spread_of(NULL, 0);
-    assert_int_equal(spread.count, 0);
-    spread = spread_of((double[]){7}, 1);
-    assert_true(spread.median == 7 && spread.lowest == 7 && spread.highest == 7);
-    spread = spread_of((double[]){9, 1, 4}, 3);
-    assert_true(spread.median == 4 && spread.lowest == 1 && spread.highest == 9);
-    spread = spread_of((double[]){10, 1, 4, 5}, 4);
-    assert_true(spread.median == 4.5 && spread.lowest == 1 && spread.highest == 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_sweep, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_no_sweep, make_folder, remove_folder),
-        cmocka_unit_test(test_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

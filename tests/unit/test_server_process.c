@@ -22,7 +22,6 @@
 #include <cmocka.h>
 
 #include "base/mono.h"
-#include "measure/server_find.h"
 #include "measure/server_process.h"
 
 enum {
@@ -225,10 +224,10 @@ static struct server_process *look(const struct server_selector *selector)
 
 static void check_note(const struct server_process *process, const char *expected)
 {
-    struct server_description description;
+    struct resource_summary description;
     server_process_describe(process, &description);
-    if (strstr(description.note, expected) == NULL) {
-        fail_msg("\"%s\" is not in the note \"%s\"", expected, description.note);
+    if (strstr(description.server_note, expected) == NULL) {
+        fail_msg("\"%s\" is not in the note \"%s\"", expected, description.server_note);
     }
 }
 
@@ -247,12 +246,12 @@ static void check_tree(const struct server *server, const struct server_selector
     assert_true(reading.memory_bytes > expected - expected / 20);
     assert_true(reading.memory_bytes < expected + expected / 20);
     assert_true(reading.memory_bytes >= SHARED_BYTES + CHILDREN * PRIVATE_BYTES);
-    struct server_description description;
+    struct resource_summary description;
     server_process_describe(process, &description);
-    assert_int_equal(description.source, MEMORY_PSS);
-    assert_int_equal(description.pid, server->pid);
-    assert_string_equal(description.name, "a (server)");
-    assert_string_equal(description.note, "");
+    assert_int_equal(description.memory_source, MEMORY_PSS);
+    assert_int_equal(description.server_pid, server->pid);
+    assert_string_equal(description.server_name, "a (server)");
+    assert_string_equal(description.server_note, "");
     server_process_destroy(process);
 }
 
@@ -354,14 +353,14 @@ static void check_unknown(const struct server_selector *selector, const char *no
 {
     struct server_process *process = look(selector);
     struct server_reading reading;
-    struct server_description description;
+    struct resource_summary description;
     server_process_read(process, INTERVAL_NS, &reading);
     server_process_describe(process, &description);
     assert_true(reading.cpu_ns < 0);
     assert_true(reading.memory_bytes < 0);
     assert_int_equal(reading.processes, 0);
-    assert_int_equal(description.source, MEMORY_UNKNOWN);
-    assert_int_equal(description.pid, 0);
+    assert_int_equal(description.memory_source, MEMORY_UNKNOWN);
+    assert_int_equal(description.server_pid, 0);
     check_note(process, note);
     server_process_destroy(process);
 }
@@ -404,9 +403,9 @@ static void an_embedded_database_is_this_program(void **state)
     munmap(memory, SHARED_BYTES);
     assert_true(after.memory_bytes - before.memory_bytes >= SHARED_BYTES - MIB);
     assert_true(after.cpu_ns < 0);
-    struct server_description description;
+    struct resource_summary description;
     server_process_describe(process, &description);
-    assert_int_equal(description.source, MEMORY_SELF);
+    assert_int_equal(description.memory_source, MEMORY_SELF);
     server_process_destroy(process);
 }
 
@@ -449,10 +448,10 @@ static void a_cgroup_is_read_with_those_below(void **state)
     assert_int_equal(reading.memory_bytes, 1200);
     assert_int_equal(reading.cpu_ns, 1500 * MONO_NS_PER_MS);
     assert_int_equal(reading.processes, 3);
-    struct server_description description;
+    struct resource_summary description;
     server_process_describe(process, &description);
-    assert_int_equal(description.source, MEMORY_CGROUP);
-    assert_int_equal(description.pid, server->pid);
+    assert_int_equal(description.memory_source, MEMORY_CGROUP);
+    assert_int_equal(description.server_pid, server->pid);
     /* Version 1: other names, and CPU time from the processes. */
     write_file(folder, "memory.stat", "rss 1\nshmem 2\ntotal_rss 3000\ntotal_shmem 40\n");
     remove_file(folder, "cpu.stat");

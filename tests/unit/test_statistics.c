@@ -1,12 +1,11 @@
 /* Statistics of a comparison. The expected values come from SciPy 1.17.1: stats.t.cdf, stats.t.ppf,
- * stats.ttest_ind(log(b), log(a), equal_var=False).confidence_interval(0.99), and numpy.polyfit of
- * degree 2 for the slices. */
+ * stats.ttest_ind(log(b), log(a), equal_var=False).confidence_interval(0.99). */
 #include <math.h>
 #include <string.h>
 
 #include "unit/unit.h"
 
-#include "compare/statistics.h"
+#include "figures/statistics.h"
 
 static void expect_close(double value, double expected, double error)
 {
@@ -80,61 +79,27 @@ static void test_repeats_that_tell_nothing(void **state)
     expect_ratio(&ratio, 1, 1, 1);
 }
 
-static const double first[] = {130, 121, 118, 110, 108, 104, 99, 101, 96, 93, 95, 90};
-
-static void test_slices(void **state)
+static void test_spread(void **state)
 {
     (void)state;
-    /* neighbours that go up and down, and neighbours that are alike (correlation 0.198) */
-    static const double second[] = {101, 99, 93, 90, 85, 84, 80, 78, 79, 75, 73, 74};
-    static const double third[] = {101, 103, 97, 90, 82, 80, 80, 83, 85, 77, 71, 70};
-    struct statistics_ratio ratio;
-    assert_true(statistics_compare_slices(first, second, 12, &ratio));
-    expect_ratio(&ratio, 0.7992094861660078, 0.7789695140312807, 0.8199753536851314);
-    assert_true(statistics_compare_slices(first, third, 12, &ratio));
-    expect_ratio(&ratio, 0.8055335968379447, 0.7577831795942775, 0.8562929253485063);
-}
-
-static void test_slices_alike(void **state)
-{
-    (void)state;
-    static const double nothing[12] = {0};
-    double half[12];
-    struct statistics_ratio ratio;
-    assert_true(statistics_compare_slices(first, first, 12, &ratio));
-    expect_ratio(&ratio, 1, 1, 1);
-    for (size_t i = 0; i < 12; i++) {
-        half[i] = first[i] / 2;
-    }
-    assert_true(statistics_compare_slices(first, half, 12, &ratio));
-    expect_ratio(&ratio, 0.5, 0.5, 0.5);
-    assert_false(statistics_compare_slices(first, nothing, 12, &ratio));
-    assert_false(statistics_compare_slices(nothing, first, 12, &ratio));
-}
-
-/* A course that is a parabola is no noise. */
-static void test_smooth_course(void **state)
-{
-    (void)state;
-    double slower[12];
-    double steady[12];
-    struct statistics_ratio ratio;
-    for (size_t i = 0; i < 12; i++) {
-        const double x = (double)i;
-        slower[i] = 200 - 20 * x + x * x;
-        steady[i] = 100;
-    }
-    assert_true(statistics_compare_slices(slower, steady, 12, &ratio));
-    expect_close(ratio.low, ratio.high, 1e-9);
+    struct spread spread = spread_of(NULL, 0);
+    assert_int_equal(spread.count, 0);
+    spread = spread_of((double[]){7}, 1);
+    assert_true(spread.median == 7 && spread.lowest == 7 && spread.highest == 7);
+    spread = spread_of((double[]){9, 1, 4}, 3);
+    assert_true(spread.median == 4 && spread.lowest == 1 && spread.highest == 9);
+    spread = spread_of((double[]){10, 1, 4, 5}, 4);
+    assert_true(spread.median == 4.5 && spread.lowest == 1 && spread.highest == 10);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),       cmocka_unit_test(test_quantile),
-        cmocka_unit_test(test_repeats),       cmocka_unit_test(test_repeats_that_tell_nothing),
-        cmocka_unit_test(test_slices),        cmocka_unit_test(test_slices_alike),
-        cmocka_unit_test(test_smooth_course),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_student),
+        cmocka_unit_test(test_quantile),
+        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_repeats_that_tell_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the text report does with texts that are long, and with figures that are not known. */
+/* The text report: ledgers as sums, long texts, figures that are not known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/clean.h"
+#include "base/text.h"
 #include "report/screen.h"
 #include "report/text.h"
 
@@ -44,7 +44,7 @@ static char *report(void)
     report_write_text(stream, &plan, &result, "");
     assert_int_equal(fclose(stream), 0);
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
-        assert_true(clean_fit(line, SCREEN_COLUMNS) >= strcspn(line, "\n"));
+        assert_true(text_fit(line, SCREEN_COLUMNS) >= strcspn(line, "\n"));
     }
     return text;
 }
@@ -54,6 +54,132 @@ static void check_contains(const char *text, const char *wanted)
     if (strstr(text, wanted) == NULL) {
         fail_msg("missing: %s\nin:\n%s", wanted, text);
     }
+}
+
+/* The report has the line `expected`, whole, and as the first that begins with its label. */
+static void check_line(const char *expected)
+{
+    char *text = report();
+    char label[SCREEN_LABEL_COLUMNS + 2] = "\n";
+    strncat(label, expected, SCREEN_LABEL_COLUMNS);
+    char with_breaks[256];
+    snprintf(with_breaks, sizeof with_breaks, "\n%s\n", expected);
+    const char *found = strstr(text, label);
+    assert_non_null(found);
+    if (strncmp(found, with_breaks, strlen(with_breaks)) != 0) {
+        fail_msg("expected: %s\nin:\n%s", expected, text);
+    }
+    free(text);
+}
+
+/* Terms of 0 are said one by one while there is room, then together, then not. */
+static void test_zero_terms(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rows;
+        const char *line;
+    } cases[] = {
+        {7, "Rows      7 = 7 acknowledged + 0 rejected + 0 in doubt + 0 not sent"},
+        {10000000, "Rows      10,000,000 = 10,000,000 acknowledged + 0 rejected/in doubt/not sent"},
+        {1000000000, "Rows      1,000,000,000 = 1,000,000,000 acknowledged"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        result.rows = (struct row_ledger){.planned = cases[i].rows, .acknowledged = cases[i].rows};
+        check_line(cases[i].line);
+    }
+}
+
+static void test_first_term_stays(void **state)
+{
+    (void)state;
+    result.rows = (struct row_ledger){.planned = 100000000000, .not_sent = 100000000000};
+    check_line("Rows      100,000,000,000 = 0 acknowledged + 100,000,000,000 not sent");
+}
+
+static void test_nothing_connected(void **state)
+{
+    (void)state;
+    result.sessions = (struct session_ledger){.requested = 2, .refused = 1, .timed_out = 1};
+    check_line("Sessions  2 = 0 connected + 1 refused + 1 timed out + 0 not started");
+    check_line("Connected 0 = 0 finished + 0 stopped + 0 dropped");
+}
+
+static void test_imbalance_is_said(void **state)
+{
+    (void)state;
+    result.sessions.requested = 1;
+    result.rows.planned = 1;
+    char *text = report();
+    const char *said = strstr(text, "\n          DOES NOT BALANCE: a defect of append");
+    assert_non_null(said);
+    assert_non_null(strstr(said + 1, "\n          DOES NOT BALANCE: a defect of append"));
+    free(text);
+}
+
+static void test_verification(void **state)
+{
+    (void)state;
+    check_line("Verified  nothing: this database keeps no rows to count");
+
+    result.verification.state = VERIFICATION_FAILED;
+    snprintf(result.verification.reason, sizeof result.verification.reason, "server is gone");
+    check_line("Verified  NO, the rows could not be counted: server is gone");
+
+    result.verification = (struct verification){.state = VERIFICATION_DONE,
+                                                .rows_before = 5,
+                                                .rows_after = 1,
+                                                .lost_at_most = 2,
+                                                .is_shrunk = true};
+    check_line("Verified  count(*) 5 before, 1 after: 0 to 2 LOST, the table SHRANK");
+
+    result.verification = (struct verification){
+        .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
+    check_line("Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
+
+    /* what each row read says is not said again by a count */
+    result.verification.lost = result.verification.lost_at_most = 2;
+    result.verification.rejected_arrived = 3;
+    result.row_verification =
+        (struct row_verification){.state = VERIFICATION_DONE, .read = 4, .rejected_present = 4};
+    check_line("Verified  count(*) 5 before, 9 after");
+    check_line("Rows read 0 acknowledged are there, 0 lost, 4 REJECTED are there");
+}
+
+static void test_connections(void **state)
+{
+    (void)state;
+    uint64_t *counters = result.totals.counters;
+    result.fairness.sessions = 1; /* one session is as fast as itself */
+    char *text = report();
+    assert_null(strstr(text, "\nLost"));
+    assert_null(strstr(text, "\nFairness"));
+    free(text);
+    counters[RECORDER_CONNECTIONS_LOST] = 1;
+    check_line("Lost      1 connection, 0 reconnected");
+    counters[RECORDER_CONNECTIONS_LOST] = 1200;
+    counters[RECORDER_RECONNECTS] = 1199;
+    counters[RECORDER_RECONNECTS_FAILED] = 20;
+    counters[RECORDER_CHURNS] = 1;
+    check_line("Lost      1,200 connections, 1,199 reconnected, 20 tries failed");
+    check_line("Churn     1 connection closed and reopened by --churn");
+}
+
+static void test_fairness(void **state)
+{
+    (void)state;
+    result.fairness = (struct fairness){.sessions = 2,
+                                        .slowest_session = 7,
+                                        .slowest_rows_per_s = 1234.4,
+                                        .fastest_session = 3,
+                                        .fastest_rows_per_s = 99999.6,
+                                        .longest_gap_session = 5,
+                                        .longest_gap_ns = 2500000000};
+    char *text = report();
+    check_contains(
+        text, "\nFairness  slowest 1,234 rows/s (session 7), fastest 100,000 (session 3); longest\n"
+              "          without an acknowledged append: 2.50 s (session 5)\n");
+    free(text);
 }
 
 /* What explains a figure or a failure is broken into lines, not cut. */
@@ -133,6 +259,13 @@ static void test_limits_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_zero_terms, set_up),
+        cmocka_unit_test_setup(test_first_term_stays, set_up),
+        cmocka_unit_test_setup(test_nothing_connected, set_up),
+        cmocka_unit_test_setup(test_imbalance_is_said, set_up),
+        cmocka_unit_test_setup(test_verification, set_up),
+        cmocka_unit_test_setup(test_connections, set_up),
+        cmocka_unit_test_setup(test_fairness, set_up),
         cmocka_unit_test_setup(test_limits_are_named, set_up),
         cmocka_unit_test_setup(test_long_texts_are_whole, set_up),
         cmocka_unit_test_setup(test_unknown_is_not_a_number, set_up),

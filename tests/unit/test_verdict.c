@@ -1,9 +1,11 @@
+/* Whether a result can be trusted, and the exit code: of runs and of searches. */
+#include "unit/unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/unit.h"
-
+#include "measure/levels.h"
 #include "measure/result.h"
 
 static const struct judge_context local = {.is_local = true};
@@ -330,7 +332,7 @@ static void test_failed_reads(void **state)
 {
     (void)state;
     struct result *r = make_good();
-    r->totals.counters[RECORDER_COUNTS_FAILED] = 2;
+    r->totals.counters[RECORDER_READS_FAILED] = 2;
     add_cause(r, CAUSE_READ, "syntax error");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "2 reads failed: syntax error");
     r->sessions.finished = 9;
@@ -366,7 +368,7 @@ static void test_doubts_without_an_exit_code(void **state)
     (void)state;
     struct result *r = make_good();
     r->verification.surplus = 3;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "somebody else");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "another writer was active");
     r->verification.surplus = 0;
     r->totals.counters[RECORDER_FRESH_BEHIND] = 2;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 were behind");
@@ -383,7 +385,7 @@ static void test_connections_had_again(void **state)
     r->totals.counters[RECORDER_CONNECTIONS_LOST] = 7;
     r->totals.counters[RECORDER_RECONNECTS] = 7;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK,
-           "7 connections were lost and had again; 1,000 of 1,000 rows");
+           "7 connections were lost and re-established; 1,000 of 1,000 rows");
     r->rows.acknowledged = 300;
     r->rows.in_doubt = 700;
     add_cause(r, CAUSE_RECONNECT, "refused");
@@ -422,19 +424,19 @@ static void test_too_few_sessions(void **state)
     r->rows = (struct row_ledger){.planned = 1000, .not_sent = 1000};
     add_cause(r, CAUSE_CONNECT, "too many clients");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SERVER,
-           "not begun: only 4 of 10 sessions were up, --min-sessions asks for 10: too many");
+           "not started: only 4 of 10 sessions were up, --min-sessions requires 10: too many");
     assert_non_null(strstr(r->verdict_reason, "only 4 of 10 sessions were up"));
     r->sessions.refused = 5;
     r->sessions.not_started = 1;
     add_cause(r, CAUSE_THREAD, "no thread");
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "asks for 10: no thread");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_CLIENT_LIMIT, "requires 10: no thread");
 
     /* the limits of the start are not why a run that began was stopped */
     r->append_ns = INT64_C(10000000000);
     r->sessions_up = 1;
     add_cause(r, CAUSE_APPEND, "hung up");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
-           "stopped: only 1 of 10 sessions was up, --min-sessions asks for 10: hung up");
+           "stopped: only 1 of 10 sessions was up, --min-sessions requires 10: hung up");
     free(r);
 }
 
@@ -459,7 +461,7 @@ static void test_rows_read_back(void **state)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "6 rows that were rejected are there");
     r->row_verification = all;
     r->verification.lost_at_most = 7;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "somebody else deleted");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "another client deleted rows");
     r->verification.lost_at_most = 0;
     r->row_verification =
         (struct row_verification){.state = VERIFICATION_FAILED, .reason = "no way"};
@@ -469,9 +471,161 @@ static void test_rows_read_back(void **state)
     free(r);
 }
 
+/* A search that found 297 of 298, whose rows are all there. */
+struct made {
+    struct level levels[1];
+    struct search search;
+    struct result result;
+};
+
+static struct made *make(void)
+{
+    static struct made made;
+    memset(&made, 0, sizeof made);
+    made.levels[0] = (struct level){
+        .sessions = 298, .outcome = LEVEL_FAILED, .reason = LEVEL_REFUSED, .up = 297};
+    made.search = (struct search){
+        .count = 1, .levels = made.levels, .held = 297, .failed = 298, .end = SEARCH_FOUND};
+    made.result.sessions =
+        (struct session_ledger){.requested = 298, .connected = 297, .refused = 1, .finished = 297};
+    made.result.rows = (struct row_ledger){.planned = 10, .acknowledged = 10};
+    made.result.verification = (struct verification){.state = VERIFICATION_DONE, .rows_after = 10};
+    return &made;
+}
+
+static void assert_judged(struct made *made, enum exit_code code, enum verdict verdict,
+                          const char *words)
+{
+    search_judge(&made->search, &made->result, false);
+    assert_int_equal(made->result.exit_code, code);
+    assert_int_equal(made->result.verdict, verdict);
+    assert_non_null(strstr(made->result.verdict_reason, words));
+    assert_int_equal(made->result.exit_reason[0] != '\0', code != EXIT_CODE_OK);
+}
+
+static void test_a_maximum_is_a_result(void **state)
+{
+    (void)state;
+    assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID,
+                  "297 sessions were held, 298 were tried and were not");
+}
+
+static void test_a_bound_is_a_result(void **state)
+{
+    (void)state;
+    static const enum search_end ends[] = {SEARCH_BOUND, SEARCH_MEMORY, SEARCH_TIME};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct made *made = make();
+        made->search.end = ends[i];
+        made->search.failed = 0;
+        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "no level failed: there may be more");
+        made->search.failed = 400;
+        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "between them nothing is known");
+    }
+}
+
+static void test_whose_limit_when_nothing_held(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->search.held = 0;
+    made->search.failed = 1;
+    assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "not even 1 session was held");
+    made->levels[0].reason = LEVEL_NO_THREAD;
+    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "not even 1 session was held");
+
+    /* what was found weighs more than how it showed */
+    made->result.findings.count = 1;
+    made->result.findings.entries[0] = (struct finding){
+        .side = LIMIT_DATABASE, .name = "max_connections", .evidence = "1 allowed"};
+    assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "max_connections (database): 1");
+    made->levels[0].reason = LEVEL_REFUSED;
+    made->result.findings.entries[0] =
+        (struct finding){.side = LIMIT_CLIENT, .name = "RLIMIT_NOFILE"};
+    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "RLIMIT_NOFILE (client)");
+}
+
+static void test_ended_before_anything_held(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->search.held = 0;
+    made->search.failed = 0;
+    made->search.end = SEARCH_TIME;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "no level was held");
+    made->search.end = SEARCH_MEMORY;
+    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "no level was held");
+}
+
+static void test_rows_that_are_not_there(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->result.verification.lost = made->result.verification.lost_at_most = 3;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "3 acknowledged rows are lost");
+    made = make();
+    made->result.verification.state = VERIFICATION_FAILED;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "not counted");
+    made->search.end = SEARCH_GONE;
+    assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "not counted");
+    made = make();
+    made->result.verification.is_shrunk = true;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "fewer rows");
+    made = make();
+    made->result.rows.planned++;
+    assert_judged(made, EXIT_CODE_INTERNAL, VERDICT_DEGRADED, "does not balance");
+}
+
+static void test_ends_in_bad_order(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->search.end = SEARCH_GONE;
+    assert_judged(made, EXIT_CODE_SERVER, VERDICT_DEGRADED, "then the server was gone");
+    made->search.end = SEARCH_STUCK;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "then some did not leave");
+    made->search.end = SEARCH_INTERRUPTED;
+    assert_judged(made, EXIT_CODE_INTERRUPTED, VERDICT_DEGRADED, "at least 297 sessions");
+}
+
+/* Of each kind the first; the heaviest gives the exit code, all of them the reason. */
+static void test_problems(void **state)
+{
+    (void)state;
+    struct result *result = make_good();
+    result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "no %s", "junit");
+    result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT, "again");
+    result_conclude(result);
+    assert_int_equal(result->exit_code, EXIT_CODE_CLIENT_LIMIT);
+    assert_string_equal(result->exit_reason, "all rows were acknowledged, but no junit");
+    result_add_problem(result, PROBLEM_EXPECTATION, EXIT_CODE_EXPECTATION, "too slow");
+    result_conclude(result);
+    assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
+    assert_string_equal(result->exit_reason, "too slow; also no junit");
+    result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "interrupted");
+    result_conclude(result);
+    assert_int_equal(result->exit_code, EXIT_CODE_INTERRUPTED);
+    assert_string_equal(result->exit_reason, "interrupted; also too slow; also no junit");
+    /* a late signal does not hide what the run came to */
+    result_add_problem(result, PROBLEM_RUN, EXIT_CODE_SHORT, "3 acknowledged rows are lost");
+    result_conclude(result);
+    assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
+    assert_string_equal(result->exit_reason, "3 acknowledged rows are lost; also interrupted; also "
+                                             "too slow; also no junit");
+    char line[PROBLEM_BYTES];
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "%s", line);
+    result_conclude(result);
+    assert_int_equal(strlen(result->exit_reason), sizeof result->exit_reason - 1);
+    assert_string_equal(result->exit_reason + sizeof result->exit_reason - sizeof "...", "...");
+    free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_problems),
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_rows_read_back),
         cmocka_unit_test(test_client_bound),
@@ -497,6 +651,12 @@ int main(void)
         cmocka_unit_test(test_connections_had_again),
         cmocka_unit_test(test_idle_sessions_that_died),
         cmocka_unit_test(test_too_few_sessions),
+        cmocka_unit_test(test_a_maximum_is_a_result),
+        cmocka_unit_test(test_a_bound_is_a_result),
+        cmocka_unit_test(test_whose_limit_when_nothing_held),
+        cmocka_unit_test(test_ended_before_anything_held),
+        cmocka_unit_test(test_rows_that_are_not_there),
+        cmocka_unit_test(test_ends_in_bad_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

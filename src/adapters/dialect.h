@@ -1,0 +1,129 @@
+/*
+ * What databases say, whichever client library brings it: the meaning of their errors, their
+ * catalogues, their limits on sessions. A dialect knows no library: it is given words and numbers,
+ * and asks through adapter.run. Const; any thread.
+ */
+#ifndef ADAPTERS_DIALECT_H
+#define ADAPTERS_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+
+/* A failed call, as far as the client library tells. */
+struct dialect_failure {
+    bool is_connecting;   /* it was a connect: then nothing is REJECTED */
+    int number;           /* the database's own; 0 = none */
+    const char *sqlstate; /* "" = none */
+    const char *text;     /* the server's words */
+};
+
+struct dialect_meaning {
+    enum status status;
+    enum error_kind kind;
+    const char *limit; /* see error.limit */
+};
+
+/* Who asks a catalogue. */
+struct dialect_asker {
+    const struct adapter *adapter;
+    struct adapter_conn *conn;
+    const char *schema; /* that the target names, or NULL */
+    const char *user;   /* for messages */
+    bool prepares;      /* each session keeps one prepared statement on the server */
+    bool has_prepared;  /* this one does already */
+};
+
+struct dialect {
+    const char *name; /* of the database, as in connection_info.dialect */
+
+    /* False: it is not known here what the failure means. */
+    bool (*explain)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
+
+    /* Writes the server's words without what differs from row to row, so that equal causes have
+     * equal texts, and behind them what can be done. `user` as in struct dialect_asker. */
+    void (*write_text)(const struct dialect_failure *failure, const char *user, char *text,
+                       size_t size);
+
+    /* See adapter.describe. column.native_type is what the native adapter takes it for. */
+    enum status (*describe)(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error);
+
+    /* Optional. Adds to *limits, which holds a version or nothing, the limits that apply to this
+     * user. Needs no rights beyond connecting. */
+    enum status (*limits)(const struct dialect_asker *asker, struct server_limits *limits,
+                          struct error *error);
+};
+
+extern const struct dialect dialect_postgresql;
+extern const struct dialect dialect_mysql; /* MariaDB, MySQL and their kin */
+extern const struct dialect dialect_sqlite;
+
+/* PostgreSQL: type numbers of the catalogue that are fixed for ever (pg_type.dat), which are
+ * column.native_type. */
+enum postgresql_type {
+    POSTGRESQL_BOOL = 16,
+    POSTGRESQL_BYTEA = 17,
+    POSTGRESQL_NAME = 19,
+    POSTGRESQL_INT8 = 20,
+    POSTGRESQL_INT2 = 21,
+    POSTGRESQL_INT4 = 23,
+    POSTGRESQL_TEXT = 25,
+    POSTGRESQL_JSON = 114,
+    POSTGRESQL_CIDR = 650,
+    POSTGRESQL_FLOAT4 = 700,
+    POSTGRESQL_FLOAT8 = 701,
+    POSTGRESQL_INET = 869,
+    POSTGRESQL_BPCHAR = 1042,
+    POSTGRESQL_VARCHAR = 1043,
+    POSTGRESQL_DATE = 1082,
+    POSTGRESQL_TIME = 1083,
+    POSTGRESQL_TIMESTAMP = 1114,
+    POSTGRESQL_TIMESTAMPTZ = 1184,
+    POSTGRESQL_TIMETZ = 1266,
+    POSTGRESQL_NUMERIC = 1700,
+    POSTGRESQL_UUID = 2950,
+    POSTGRESQL_JSONB = 3802,
+};
+
+/* MariaDB, MySQL: column.native_type, what there is to know of a type beyond its enum column_type.
+ */
+enum mysql_type {
+    MYSQL_NATIVE_OTHER,
+    MYSQL_NATIVE_TIMESTAMP, /* read in the session's time zone, unlike datetime */
+    MYSQL_NATIVE_TEXT,      /* addresses and UUIDs written out in a column of text */
+};
+
+/* True when a statement of append's own was refused in a way in which no PostgreSQL refuses it: the
+ * server only speaks its protocol. */
+bool dialect_postgresql_is_foreign(const struct error *failure);
+
+/* Records why a question to PostgreSQL's catalogue failed; `what` follows "asked". */
+enum status dialect_postgresql_foreign(enum status status, const struct error *failure,
+                                       const char *what, struct error *error);
+
+/* The rows of a query for columns. */
+struct dialect_columns {
+    size_t fields;                                                 /* cells of a row */
+    void (*read)(struct column *column, const struct cell *cells); /* into a zeroed column */
+};
+
+/* The type of a name that databases declare columns by ("varchar", "json text"), lower case;
+ * COLUMN_UNSUPPORTED: a name that is not known. */
+enum column_type dialect_type_of(const char *name);
+
+/* Splits `DECIMAL (10,2)` into "decimal" and its numbers; returns how many there are, 0 to 2. */
+int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2]);
+
+/* Adds the columns that `sql` returns for the name of the table. */
+enum status dialect_read_columns(const struct dialect_asker *asker, const char *sql,
+                                 const struct dialect_columns *columns, struct table *table,
+                                 struct error *error);
+
+/* Adds a limit; NULL when there is no room for one more. */
+struct session_limit *dialect_add_limit(struct server_limits *limits, const char *name,
+                                        int64_t allowed, int64_t used);
+
+#endif

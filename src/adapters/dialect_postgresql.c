@@ -1,0 +1,409 @@
+/* PostgreSQL: what its SQLSTATEs and messages mean, its catalogue, its limits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "adapters/dialect.h"
+#include "base/ask.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+struct state_meaning {
+    const char *sqlstate; /* five characters, or the beginning of a class */
+    struct dialect_meaning meaning;
+};
+
+/* What is full, where a number does not tell: before TLS there is none, pgbouncer has one number
+ * for whatever it refuses, and drivers have their own. A server that cannot fork says so even
+ * before TLS, and newer libraries hide its words. */
+static const struct {
+    const char *words;
+    const char *limit;
+} full[] = {
+    {"max_client_conn", "max_client_conn"},
+    {"could not fork", ERROR_LIMIT_TASKS},
+    {"an error response during SSL", ERROR_LIMIT_TASKS_LIKELY},
+    {"too many connections for role", "rolconnlimit"},
+    {"too many connections for database", "datconnlimit"},
+    {"too many clients already", "max_connections"},
+    {"remaining connection slots", "max_connections"},
+};
+
+static const struct state_meaning connect_meanings[] = {
+    {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},      /* password, role, pg_hba.conf */
+    {"42501", {STATUS_FATAL, ERROR_AUTH, NULL}},   /* no CONNECT privilege */
+    {"3D", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* no such database */
+    {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"53300", {STATUS_LOST, ERROR_LIMIT, ""}}, /* in a language that is not known here */
+    {"53", {STATUS_LOST, ERROR_LIMIT, NULL}},
+    {"57014", {STATUS_LOST, ERROR_TIMEOUT, NULL}}, /* authentication took too long */
+    {"57", {STATUS_LOST, ERROR_SERVER, NULL}},     /* starting up, shutting down */
+    {"08P01", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
+    {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
+    {"22", {STATUS_FATAL, ERROR_USAGE, NULL}}, /* a setting that the server does not take */
+    {"42", {STATUS_FATAL, ERROR_USAGE, NULL}},
+    {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
+    {"55000", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* database accepts no connections */
+};
+
+static const struct state_meaning call_meanings[] = {
+    {"22", {STATUS_REJECTED, ERROR_DATA, NULL}},
+    {"23505", {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},
+    {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
+    {"44", {STATUS_REJECTED, ERROR_DATA, NULL}},      /* WITH CHECK OPTION */
+    {"P0001", {STATUS_REJECTED, ERROR_DATA, NULL}},   /* a trigger says no */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* nobody knows whether it was done */
+    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the same of a commit */
+    {"40P01", {STATUS_REJECTED, ERROR_DEADLOCK, NULL}},
+    {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
+    {"55P03", {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* lock_timeout */
+    {"57014", {STATUS_REJECTED, ERROR_TIMEOUT, NULL}},
+    {"42501", {STATUS_FATAL, ERROR_AUTH, NULL}},
+    {"42P01", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"42703", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"3F", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"42809", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* a view */
+    {"25006", {STATUS_FATAL, ERROR_READ_ONLY, NULL}},
+    {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
+    {"53300", {STATUS_REJECTED, ERROR_LIMIT, ""}},
+};
+
+static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+{
+    const struct state_meaning *meanings =
+        failure->is_connecting ? connect_meanings : call_meanings;
+    const size_t count =
+        failure->is_connecting ? COUNT_OF(connect_meanings) : COUNT_OF(call_meanings);
+    for (size_t i = 0; failure->is_connecting && i < COUNT_OF(full); i++) {
+        if (strstr(failure->text, full[i].words) != NULL) {
+            *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_LIMIT, full[i].limit};
+            return true;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(meanings[i].sqlstate, failure->sqlstate, strlen(meanings[i].sqlstate)) == 0) {
+            *meaning = meanings[i].meaning;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Detail and context name single rows, and are not in the text. What can be done is which right is
+ * missing in a schema; for tables see check_place. */
+static void write_text(const struct dialect_failure *failure, const char *user, char *text,
+                       size_t size)
+{
+    static const char refusal[] = "permission denied for schema ";
+    const char *schema = strstr(failure->text, refusal);
+    snprintf(text, size, "%s", failure->text);
+    if (schema != NULL) {
+        const size_t length = strlen(text);
+        snprintf(text + length, size - length, ": GRANT USAGE, CREATE ON SCHEMA %.60s TO \"%.60s\"",
+                 schema + sizeof refusal - 1, user);
+    }
+}
+
+bool dialect_postgresql_is_foreign(const struct error *failure)
+{
+    const char *const state = failure->sqlstate;
+    return strncmp(state, "00", 2) == 0 || strncmp(state, "0A", 2) == 0 ||
+           (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0);
+}
+
+enum status dialect_postgresql_foreign(enum status status, const struct error *failure,
+                                       const char *what, struct error *error)
+{
+    if (status == STATUS_LOST || !dialect_postgresql_is_foreign(failure)) {
+        *error = *failure;
+        return status;
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, failure->sqlstate,
+              "this server speaks PostgreSQL's protocol, but does not know its catalogue: asked %s "
+              "it said \"%.100s\"",
+              what, failure->text);
+    return STATUS_FATAL;
+}
+
+/* Tables of any kind that take rows. Domains are followed down to the type beneath them; the
+ * innermost length, and every NOT NULL on the way, hold. Unique is a column that an index of it
+ * alone makes so for all rows: a partial index does not. */
+static const char columns_sql[] =
+    "with recursive relation as ("
+    " select oid from pg_catalog.pg_class"
+    " where oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?)) and relkind in ('r','p','f')"
+    "), resolved(number, type, modifier, is_required, has_default) as ("
+    " select a.attnum, a.atttypid, a.atttypmod, a.attnotnull, a.atthasdef or a.attidentity <> ''"
+    " from pg_catalog.pg_attribute a join relation r on a.attrelid = r.oid"
+    " where a.attnum > 0 and not a.attisdropped"
+    " union all"
+    " select d.number, t.typbasetype,"
+    "  case when t.typtypmod = -1 then d.modifier else t.typtypmod end,"
+    "  d.is_required or t.typnotnull, d.has_default or t.typdefault is not null"
+    " from resolved d join pg_catalog.pg_type t on t.oid = d.type where t.typtype = 'd'"
+    ")"
+    " select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), d.type::pg_catalog.int8,"
+    "  d.modifier, d.is_required::int, d.has_default::int,"
+    "  (a.attidentity = 'a' or a.attgenerated <> '')::int,"
+    "  exists (select from pg_catalog.pg_index i where i.indrelid = a.attrelid and i.indisunique"
+    "   and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int"
+    " from resolved d"
+    " join pg_catalog.pg_type t on t.oid = d.type and t.typtype <> 'd'"
+    " join pg_catalog.pg_attribute a on a.attnum = d.number"
+    " join relation r on a.attrelid = r.oid"
+    " order by a.attnum";
+
+static const char place_sql[] =
+    "select (pg_catalog.current_schema() is not null)::int, relkind::text,"
+    " pg_catalog.has_any_column_privilege(oid, 'select')::int,"
+    " pg_catalog.has_any_column_privilege(oid, 'insert')::int"
+    " from (select) x left join pg_catalog.pg_class"
+    " on oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))";
+
+enum field {
+    FIELD_NAME,
+    FIELD_TYPE_NAME,
+    FIELD_TYPE,
+    FIELD_MODIFIER,
+    FIELD_IS_REQUIRED,
+    FIELD_HAS_DEFAULT,
+    FIELD_IS_GENERATED,
+    FIELD_IS_UNIQUE,
+    FIELD_COUNT,
+};
+
+static enum column_type type_of(uint32_t native_type)
+{
+    static const struct {
+        uint32_t oid;
+        enum column_type type;
+    } types[] = {
+        {POSTGRESQL_BOOL, COLUMN_BOOL},
+        {POSTGRESQL_BYTEA, COLUMN_BYTES},
+        {POSTGRESQL_NAME, COLUMN_TEXT},
+        {POSTGRESQL_INT8, COLUMN_INT64},
+        {POSTGRESQL_INT2, COLUMN_INT16},
+        {POSTGRESQL_INT4, COLUMN_INT32},
+        {POSTGRESQL_TEXT, COLUMN_TEXT},
+        {POSTGRESQL_JSON, COLUMN_JSON},
+        {POSTGRESQL_CIDR, COLUMN_IP4},
+        {POSTGRESQL_FLOAT4, COLUMN_FLOAT32},
+        {POSTGRESQL_FLOAT8, COLUMN_FLOAT64},
+        {POSTGRESQL_INET, COLUMN_IP4},
+        {POSTGRESQL_BPCHAR, COLUMN_TEXT},
+        {POSTGRESQL_VARCHAR, COLUMN_TEXT},
+        {POSTGRESQL_DATE, COLUMN_DATE},
+        {POSTGRESQL_TIME, COLUMN_TIME},
+        {POSTGRESQL_TIMESTAMP, COLUMN_TIMESTAMP},
+        {POSTGRESQL_TIMESTAMPTZ, COLUMN_TIMESTAMP},
+        {POSTGRESQL_TIMETZ, COLUMN_TIME},
+        {POSTGRESQL_NUMERIC, COLUMN_DECIMAL},
+        {POSTGRESQL_UUID, COLUMN_UUID},
+        {POSTGRESQL_JSONB, COLUMN_JSON},
+    };
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        if (types[i].oid == native_type) {
+            return types[i].type;
+        }
+    }
+    return COLUMN_UNSUPPORTED;
+}
+
+/* A modifier of varchar(n), char(n) and numeric(p,s) counts four bytes of header in. */
+enum {
+    MODIFIER_HEADER = 4,
+    NAME_BYTES = 63,
+};
+
+/* A scale may be negative (rounding in front of the point) or far beyond what a column holds;
+ * what is described is a narrower type whose every value fits. */
+static void set_decimal(struct column *column, int modifier)
+{
+    int precision = ((modifier - MODIFIER_HEADER) >> 16) & 0xffff;
+    int scale = (modifier - MODIFIER_HEADER) & 0x7ff;
+    scale = scale >= 0x400 ? 0 : scale;
+    if (scale > UINT8_MAX) {
+        precision -= scale - UINT8_MAX;
+        scale = UINT8_MAX;
+    }
+    if (precision < 1) {
+        column->type = COLUMN_UNSUPPORTED; /* nothing but zero fits */
+        return;
+    }
+    column->precision = (uint8_t)(precision > UINT8_MAX ? UINT8_MAX : precision);
+    column->scale = (uint8_t)scale;
+}
+
+static void set_type(struct column *column, int modifier)
+{
+    column->type = type_of(column->native_type);
+    if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
+        column->type = COLUMN_IP6; /* inet holds both kinds: the name is all there is to go by */
+    }
+    if (column->native_type == POSTGRESQL_NAME) {
+        column->size = NAME_BYTES;
+    } else if (column->type == COLUMN_TEXT && modifier > MODIFIER_HEADER) {
+        column->size = (uint32_t)(modifier - MODIFIER_HEADER);
+    } else if (column->type == COLUMN_DECIMAL && modifier > MODIFIER_HEADER) {
+        set_decimal(column, modifier);
+    }
+}
+
+static void read_column(struct column *column, const struct cell *cells)
+{
+    ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
+    ask_text(&cells[FIELD_TYPE_NAME], column->type_name, sizeof column->type_name);
+    column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
+    column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
+    column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0;
+    column->is_generated = ask_number(&cells[FIELD_IS_GENERATED]) != 0;
+    column->is_unique = ask_number(&cells[FIELD_IS_UNIQUE]) != 0;
+    set_type(column, (int)ask_number(&cells[FIELD_MODIFIER]));
+}
+
+struct place {
+    bool has_schema;
+    char kind[2]; /* of relation; "" = there is none */
+    bool may_select;
+    bool may_insert;
+};
+
+static bool take_place(void *context, const struct cell *cells, size_t count)
+{
+    struct place *place = context;
+    if (count == 4) {
+        place->has_schema = ask_number(&cells[0]) != 0;
+        ask_text(&cells[1], place->kind, sizeof place->kind);
+        place->may_select = ask_number(&cells[2]) != 0;
+        place->may_insert = ask_number(&cells[3]) != 0;
+    }
+    return false;
+}
+
+static enum status check_place(const struct dialect_asker *asker, const char *table_name,
+                               struct error *error)
+{
+    struct place place = {0};
+    struct answer answer = {.take = take_place, .context = &place};
+    struct error failure;
+    error_clear(&failure);
+    const enum status status =
+        ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, &failure);
+    if (status != STATUS_OK) {
+        return dialect_postgresql_foreign(status, &failure, "what the table is", error);
+    }
+    if (asker->schema != NULL && !place.has_schema) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "schema '%s' does not exist, or this user may not use it", asker->schema);
+        return STATUS_FATAL;
+    }
+    if (place.kind[0] == '\0') {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        return STATUS_REJECTED;
+    }
+    if (strchr("rpf", place.kind[0]) == NULL) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is %s: rows go to tables",
+                  table_name,
+                  place.kind[0] == 'v'   ? "a view"
+                  : place.kind[0] == 'm' ? "a materialized view"
+                                         : "no table");
+        return STATUS_FATAL;
+    }
+    if (!place.may_select || !place.may_insert) {
+        const char *right = place.may_select ? "INSERT" : "SELECT";
+        error_set(error, ERROR_AUTH, 0, "42501",
+                  "permission denied to %s table \"%.60s\": GRANT %s ON \"%.60s\" TO \"%.60s\"",
+                  place.may_select ? "insert into" : "count the rows of", table_name, right,
+                  table_name, asker->user);
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+static enum status describe(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error)
+{
+    static const struct dialect_columns columns = {FIELD_COUNT, read_column};
+    struct error failure;
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        status = check_place(asker, table_name, error);
+    }
+    if (status == STATUS_OK) {
+        error_clear(&failure);
+        status = dialect_read_columns(asker, columns_sql, &columns, table, &failure);
+        if (status != STATUS_OK) {
+            status =
+                dialect_postgresql_foreign(status, &failure, "for the columns of the table", error);
+        }
+    }
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+/* Those who may not look at other people's sessions still see to whom they belong, and where. What
+ * the server allows is decided by the user who connected, not by a role that was set since. */
+static const char limits_sql[] =
+    "with me as ("
+    " select r.oid as role, r.rolname, r.rolconnlimit, r.rolsuper, d.oid as base, d.datname,"
+    "  d.datconnlimit, current_setting('max_connections')::int as most,"
+    "  case when r.rolsuper then 0"
+    "   else current_setting('superuser_reserved_connections')::int end as kept,"
+    "  case when r.rolsuper or exists (select from pg_roles p"
+    "    where p.rolname = 'pg_use_reserved_connections' and pg_has_role(r.oid, p.oid, 'usage'))"
+    "   then 0"
+    "   else coalesce(current_setting('reserved_connections', true), '0')::int end as reserved"
+    " from pg_roles r, pg_database d"
+    " where r.rolname = session_user and d.datname = current_database()),"
+    " them as (select usesysid, datid from pg_stat_activity where datid is not null"
+    "  and usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend')"
+    " select 'max_connections', (most - kept - reserved)::text, (select count(*) from them)::text,"
+    "  case when kept + reserved > 0 then most || ' less ' || kept ||"
+    "   ' of superuser_reserved_connections' ||"
+    "   case when reserved > 0 then ' and ' || reserved || ' of reserved_connections' else '' end"
+    "   else '' end,"
+    "  'max_connections = N' || case when kept + reserved > 0 then '+' || (kept + reserved)"
+    "   else '' end || ' in postgresql.conf, then restart the server' from me"
+    " union all select 'rolconnlimit', rolconnlimit::text,"
+    "  (select count(*) from them where usesysid = role)::text, 'of role ' || rolname,"
+    "  'ALTER ROLE ' || quote_ident(rolname) || ' CONNECTION LIMIT N'"
+    "  from me where rolconnlimit >= 0 and not rolsuper"
+    " union all select 'datconnlimit', datconnlimit::text,"
+    "  (select count(*) from them where datid = base)::text, 'of database ' || datname,"
+    "  'ALTER DATABASE ' || quote_ident(datname) || ' CONNECTION LIMIT N'"
+    "  from me where datconnlimit >= 0 and not rolsuper";
+
+static bool take_limit(void *context, const struct cell *cells, size_t count)
+{
+    char name[64];
+    if (count != 5) {
+        return false;
+    }
+    ask_text(&cells[0], name, sizeof name);
+    struct session_limit *limit =
+        dialect_add_limit(context, name, ask_number(&cells[1]), ask_number(&cells[2]));
+    if (limit != NULL) {
+        ask_text(&cells[3], limit->note, sizeof limit->note);
+        ask_text(&cells[4], limit->fix, sizeof limit->fix);
+    }
+    return limit != NULL;
+}
+
+/* The process that listens hands the socket to the new one and closes its own. */
+static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
+                              struct error *error)
+{
+    struct answer answer = {.take = take_limit, .context = limits};
+    limits->tasks_per_session = 1;
+    limits->files_per_session = 0;
+    return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
+}
+
+const struct dialect dialect_postgresql = {
+    .name = "postgresql",
+    .explain = explain,
+    .write_text = write_text,
+    .describe = describe,
+    .limits = ask_limits,
+};

@@ -1,0 +1,285 @@
+/*
+ * SQLite: what its result codes mean, its catalogue. Its declared types are free text: known names
+ * are taken at their word, others by the affinity that SQLite itself derives from them. The known
+ * names are those of the other databases, too.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "adapters/dialect.h"
+#include "base/ask.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* https://sqlite.org/rescode.html: extended codes stand in front of the primary ones, which are
+ * their lowest byte. */
+enum {
+    CONSTRAINT = 19
+};
+
+static const struct {
+    int code;
+    struct dialect_meaning meaning;
+} meanings[] = {
+    {517, {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}}, /* BUSY_SNAPSHOT */
+    {1555, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_PRIMARYKEY */
+    {2067, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_UNIQUE */
+    {2579, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_ROWID */
+    {3, {STATUS_FATAL, ERROR_AUTH, NULL}},               /* PERM */
+    {5, {STATUS_REJECTED, ERROR_BUSY, NULL}},            /* BUSY */
+    {6, {STATUS_REJECTED, ERROR_BUSY, NULL}},            /* LOCKED */
+    {7, {STATUS_FATAL, ERROR_MEMORY, NULL}},             /* NOMEM */
+    {8, {STATUS_FATAL, ERROR_AUTH, NULL}},               /* READONLY */
+    {9, {STATUS_LOST, ERROR_CONNECTION, NULL}},          /* INTERRUPT */
+    {10, {STATUS_REJECTED, ERROR_SERVER, NULL}},         /* IOERR */
+    {11, {STATUS_FATAL, ERROR_SERVER, NULL}},            /* CORRUPT */
+    {13, {STATUS_REJECTED, ERROR_SERVER, NULL}},         /* FULL */
+    {14, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},         /* CANTOPEN */
+    {18, {STATUS_REJECTED, ERROR_DATA, NULL}},           /* TOOBIG */
+    {CONSTRAINT, {STATUS_REJECTED, ERROR_DATA, NULL}},
+    {20, {STATUS_REJECTED, ERROR_DATA, NULL}},     /* MISMATCH */
+    {23, {STATUS_FATAL, ERROR_AUTH, NULL}},        /* AUTH */
+    {26, {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* NOTADB */
+};
+
+/* Drivers give the primary code only, and ERROR (1) is everything else: there the text tells. */
+static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+{
+    if (failure->number == CONSTRAINT && strstr(failure->text, "UNIQUE constraint failed")) {
+        *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_DUPLICATE, NULL};
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
+        if (meanings[i].code == failure->number || meanings[i].code == (failure->number & 0xff)) {
+            *meaning = meanings[i].meaning;
+            return true;
+        }
+    }
+    if (strstr(failure->text, "no such ") != NULL ||
+        strstr(failure->text, " has no column named ") != NULL) {
+        *meaning = (struct dialect_meaning){STATUS_FATAL, ERROR_NOT_FOUND, NULL};
+        return true;
+    }
+    return false;
+}
+
+static void write_text(const struct dialect_failure *failure, const char *user, char *text,
+                       size_t size)
+{
+    (void)user;
+    snprintf(text, size, "%s", failure->text);
+}
+
+enum column_type dialect_type_of(const char *name)
+{
+    static const struct {
+        enum column_type type;
+        const char *names[12]; /* ends with NULL */
+    } types[] = {
+        {COLUMN_BOOL, {"boolean", "bool"}},
+        {COLUMN_INT16, {"smallint", "int2", "short"}},
+        {COLUMN_INT32, {"int", "int4", "mediumint"}},
+        {COLUMN_INT64, {"integer", "bigint", "int8", "long"}},
+        {COLUMN_FLOAT32, {"float", "float4"}},
+        {COLUMN_FLOAT64, {"real", "double", "double precision", "float8"}},
+        {COLUMN_DECIMAL, {"decimal", "numeric"}},
+        {COLUMN_TEXT,
+         {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "string", "bpchar"}},
+        {COLUMN_BYTES,
+         {"bytea", "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"}},
+        {COLUMN_JSON, {"json", "json text", "jsonb"}},
+        {COLUMN_DATE, {"date", "date text"}},
+        {COLUMN_TIME, {"time", "time text"}},
+        {COLUMN_TIMESTAMP, {"timestamp", "timestamp text", "datetime", "datetime text"}},
+        {COLUMN_UUID, {"uuid", "uuid text"}},
+        {COLUMN_IP4, {"ipv4", "ipv4 text", "inet4"}},
+        {COLUMN_IP6, {"ipv6", "ipv6 text", "inet6"}},
+    };
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        for (const char *const *at = types[i].names; *at != NULL; at++) {
+            if (strcasecmp(*at, name) == 0) {
+                return types[i].type;
+            }
+        }
+    }
+    return COLUMN_UNSUPPORTED;
+}
+
+/* https://sqlite.org/datatype3.html, 3.1: the rules in their order. */
+static enum column_type type_by_affinity(const char *name)
+{
+    if (strstr(name, "int") != NULL) {
+        return COLUMN_INT64;
+    }
+    if (strstr(name, "char") != NULL || strstr(name, "clob") != NULL ||
+        strstr(name, "text") != NULL || name[0] == '\0') {
+        return COLUMN_TEXT;
+    }
+    if (strstr(name, "blob") != NULL) {
+        return COLUMN_BYTES;
+    }
+    if (strstr(name, "real") != NULL || strstr(name, "floa") != NULL ||
+        strstr(name, "doub") != NULL) {
+        return COLUMN_FLOAT64;
+    }
+    return COLUMN_DECIMAL;
+}
+
+int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2])
+{
+    const char *bracket = strchr(declared, '(');
+    size_t length = bracket != NULL ? (size_t)(bracket - declared) : strlen(declared);
+    int count = 0;
+
+    length = length < size ? length : size - 1;
+    for (size_t i = 0; i < length; i++) {
+        name[i] = (char)tolower((unsigned char)declared[i]);
+    }
+    while (length > 0 && name[length - 1] == ' ') {
+        length--;
+    }
+    name[length] = '\0';
+    while (bracket != NULL && count < 2) {
+        char *end;
+        numbers[count] = strtoul(bracket + 1, &end, 10);
+        count += end != bracket + 1;
+        bracket = *end == ',' && end != bracket + 1 ? end : NULL;
+    }
+    return count;
+}
+
+static void set_type(struct column *column)
+{
+    enum {
+        PRECISION_MAX = 18
+    };
+    char name[ROW_TYPE_NAME_BYTES];
+    unsigned long numbers[2] = {0, 0};
+    const int count = dialect_split_type(column->type_name, name, sizeof name, numbers);
+
+    column->type = dialect_type_of(name);
+    if (column->type == COLUMN_UNSUPPORTED) {
+        column->type = type_by_affinity(name);
+    }
+    if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES) {
+        column->size = count > 0 && numbers[0] <= UINT32_MAX ? (uint32_t)numbers[0] : 0;
+    } else if (column->type == COLUMN_DECIMAL && count > 0) {
+        column->precision = (uint8_t)(numbers[0] < PRECISION_MAX ? numbers[0] : PRECISION_MAX);
+        column->scale = (uint8_t)(numbers[1] < PRECISION_MAX ? numbers[1] : PRECISION_MAX);
+    }
+}
+
+/* The arguments of a virtual table (hidden = 1) are no columns. */
+static const char columns_sql[] =
+    "select name, type, \"notnull\" or pk > 0, dflt_value is not null, hidden > 1,"
+    " pk > 0 and (select count(*) from pragma_table_xinfo(t.n) where pk > 0) = 1,"
+    " exists (select 1 from pragma_index_list(t.n) l join pragma_index_info(l.name) i"
+    "  where l.\"unique\" = 1 and l.partial = 0 group by l.name having count(*) = 1 and "
+    "max(i.name) = c.name),"
+    " (select wr from pragma_table_list where schema = 'main' and name = t.n collate nocase)"
+    " from (select ? as n) t join pragma_table_xinfo(t.n) c"
+    " where hidden <> 1"
+    " and exists (select 1 from sqlite_schema where type = 'table' and name = t.n collate nocase)"
+    " order by cid";
+
+enum field {
+    FIELD_NAME,
+    FIELD_TYPE,
+    FIELD_IS_REQUIRED,
+    FIELD_HAS_DEFAULT,
+    FIELD_IS_GENERATED,
+    FIELD_IS_ONLY_KEY,
+    FIELD_IS_UNIQUE,
+    FIELD_HAS_NO_ROWID,
+    FIELD_COUNT,
+};
+
+static void read_column(struct column *column, const struct cell *cells)
+{
+    const bool is_only_key = ask_number(&cells[FIELD_IS_ONLY_KEY]) != 0;
+    ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
+    ask_text(&cells[FIELD_TYPE], column->type_name, sizeof column->type_name);
+    set_type(column);
+    column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
+    column->is_generated = ask_number(&cells[FIELD_IS_GENERATED]) != 0;
+    column->is_unique = is_only_key || ask_number(&cells[FIELD_IS_UNIQUE]) != 0;
+    /* an alias of the rowid is assigned by SQLite */
+    column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0 ||
+                          (is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
+                           strcasecmp(column->type_name, "integer") == 0);
+}
+
+static enum status describe(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error)
+{
+    static const struct dialect_columns columns = {FIELD_COUNT, read_column};
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        status = dialect_read_columns(asker, columns_sql, &columns, table, error);
+    }
+    if (status == STATUS_OK && table->column_count == 0) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        status = STATUS_REJECTED;
+    }
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+/* What all dialects share. */
+
+struct reading {
+    const struct dialect_columns *columns;
+    struct table *table;
+    enum status status;
+    struct error *error;
+};
+
+static bool take_column(void *context, const struct cell *cells, size_t count)
+{
+    struct reading *reading = context;
+    struct column column = {0};
+    if (count < reading->columns->fields) {
+        return false;
+    }
+    reading->columns->read(&column, cells);
+    reading->status = table_add_column(reading->table, &column, reading->error);
+    return reading->status == STATUS_OK;
+}
+
+enum status dialect_read_columns(const struct dialect_asker *asker, const char *sql,
+                                 const struct dialect_columns *columns, struct table *table,
+                                 struct error *error)
+{
+    struct reading reading = {
+        .columns = columns, .table = table, .status = STATUS_OK, .error = error};
+    struct answer answer = {.take = take_column, .context = &reading};
+    const enum status status =
+        ask_rows(asker->adapter, asker->conn, sql, table->name, &answer, error);
+    return status == STATUS_OK ? reading.status : status;
+}
+
+struct session_limit *dialect_add_limit(struct server_limits *limits, const char *name,
+                                        int64_t allowed, int64_t used)
+{
+    if (limits->count == SESSION_LIMITS_MAX) {
+        return NULL;
+    }
+    struct session_limit *limit = &limits->sessions[limits->count++];
+    memset(limit, 0, sizeof *limit);
+    snprintf(limit->name, sizeof limit->name, "%s", name);
+    limit->allowed = allowed > 0 ? (uint64_t)allowed : 0;
+    limit->used = used > 0 ? (uint64_t)used : 0;
+    return limit;
+}
+
+const struct dialect dialect_sqlite = {
+    .name = "sqlite",
+    .explain = explain,
+    .write_text = write_text,
+    .describe = describe,
+};

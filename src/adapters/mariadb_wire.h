@@ -1,0 +1,47 @@
+/* Values as MariaDB reads them in text and in packets, and what it says to strangers. Pure
+ * functions, any thread. */
+#ifndef ADAPTERS_MARIADB_WIRE_H
+#define ADAPTERS_MARIADB_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/row.h"
+#include "base/buffer.h"
+#include "base/probe.h"
+
+/* Adds one value as it stands in a statement. `has_escapes`: a backslash is one. */
+void mariadb_add_literal(struct buffer *sql, const struct column *column,
+                         const struct column_data *data, size_t row, bool has_escapes);
+
+/*
+ * The body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of a
+ * batch. https://mariadb.com/kb/en/com_stmt_bulk_execute/
+ *
+ *     statement's number (4)  flags (2)
+ *     type and sign of every parameter (2 each)
+ *     row by row, value by value: an indicator (0 value, 1 NULL), then the value
+ *
+ * Numbers have their lowest byte first. Numbers and times have the size of their type, all else has
+ * its length in front.
+ */
+enum {
+    MARIADB_ID_BYTES = 4,     /* of the number of a statement */
+    MARIADB_LENGTH_BYTES = 9, /* most that a length takes */
+};
+
+/* Writes the lowest `bytes` bytes of a number; returns how many. */
+size_t mariadb_put_number(unsigned char *out, uint64_t value, size_t bytes);
+
+/* Writes a length as the protocol has it: one byte, or a mark and 2, 3 or 8; returns how many. */
+size_t mariadb_put_length(unsigned char *out, uint64_t length);
+
+/* Adds the body for all rows of a batch. The types are in it each time: the server forgets them
+ * when it prepares the statement anew because the table has changed. */
+void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
+
+/* Whether these bytes are the beginning of a greeting, or of a refusal to greet. */
+enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,174 @@
+#include "base/ask.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
+                     const char *text, struct answer *answer, struct error *error)
+{
+    const struct statement statement = {.sql = sql};
+    struct column column = {.name = "text", .type = COLUMN_TEXT};
+    const struct table table = {.column_count = 1, .columns = &column};
+    const struct text_value value = {text, text != NULL ? (uint32_t)strlen(text) : 0};
+    const struct column_data data = {.values.text = &value};
+    const struct batch parameters = {.table = &table, .row_count = 1, .columns = &data};
+    return adapter->run(conn, &statement, text != NULL ? &parameters : NULL, answer, error);
+}
+
+void ask_text(const struct cell *cell, char *text, size_t size)
+{
+    if (cell->is_null) {
+        text[0] = '\0';
+    } else if (cell->type == COLUMN_INT64) {
+        snprintf(text, size, "%" PRId64, cell->as.int64);
+    } else {
+        snprintf(text, size, "%.*s", (int)cell->as.text.length, cell->as.text.bytes);
+    }
+}
+
+void ask_write_count(struct buffer *sql, const char *table_name, char quote)
+{
+    buffer_add_text(sql, "select count(*) from ");
+    buffer_add_identifier(sql, table_name, quote);
+}
+
+size_t ask_write_target(struct buffer *sql, const struct table *table, char quote)
+{
+    size_t count = 0;
+    buffer_add_identifier(sql, table->name, quote);
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (!table->columns[i].is_generated) {
+            buffer_add_text(sql, count > 0 ? ", " : " (");
+            buffer_add_identifier(sql, table->columns[i].name, quote);
+            count++;
+        }
+    }
+    buffer_add_text(sql, ")");
+    return count;
+}
+
+void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows)
+{
+    buffer_add_text(sql, "insert into ");
+    const size_t columns = ask_write_target(sql, table, quote);
+    buffer_add_text(sql, " values ");
+    for (size_t i = 0; i < rows * columns; i++) {
+        buffer_add_text(sql, i % columns > 0 ? ",?" : i > 0 ? "),(?" : "(?");
+    }
+    buffer_add_text(sql, ")");
+}
+
+static bool cell_number(const struct cell *cell, int64_t *number)
+{
+    if (cell->is_null) {
+        return false;
+    }
+    if (cell->type == COLUMN_INT64) {
+        *number = cell->as.int64;
+        return true;
+    }
+    return text_parse_integer(cell->as.text.bytes, cell->as.text.length, number);
+}
+
+int64_t ask_number(const struct cell *cell)
+{
+    int64_t number = 0;
+    return cell_number(cell, &number) ? number : 0;
+}
+
+bool ask_take_number(void *context, const struct cell *cells, size_t count)
+{
+    *(int64_t *)context = count > 0 ? ask_number(cells) : 0;
+    return false;
+}
+
+struct counted {
+    int64_t rows;
+    bool is_number;
+};
+
+static bool take_count(void *context, const struct cell *cells, size_t count)
+{
+    struct counted *counted = context;
+    counted->is_number = count == 1 && cell_number(cells, &counted->rows) && counted->rows >= 0;
+    return false;
+}
+
+enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
+                      const struct statement *count, uint64_t *rows, struct error *error)
+{
+    struct counted counted = {0, false};
+    struct answer answer = {.take = take_count, .context = &counted};
+    const enum status status = adapter->run(conn, count, NULL, &answer, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (!counted.is_number) {
+        error_set(error, ERROR_SERVER, 0, NULL, "count(*) came without a number");
+        return STATUS_REJECTED;
+    }
+    *rows = (uint64_t)counted.rows;
+    return STATUS_OK;
+}
+
+struct reading {
+    const struct ask_numbers *numbers;
+    enum status status;
+    struct error error;
+};
+
+static enum status read_cells(const struct ask_numbers *numbers, const struct cell *cells,
+                              int64_t *values, struct error *error)
+{
+    enum {
+        SHOWN_MAX = 40
+    };
+    for (size_t i = 0; i < numbers->columns; i++) {
+        const struct text_value *text = &cells[i].as.text;
+        if (cell_number(&cells[i], &values[i])) {
+            continue;
+        }
+        if (cells[i].is_null) {
+            error_set(error, ERROR_DATA, 0, NULL, "column %zu of the result is NULL", i + 1);
+        } else {
+            error_set(error, ERROR_DATA, 0, NULL,
+                      "column %zu of the result is no whole number: %.*s", i + 1,
+                      (int)(text->length < SHOWN_MAX ? text->length : SHOWN_MAX), text->bytes);
+        }
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+static bool take_numbers(void *context, const struct cell *cells, size_t count)
+{
+    struct reading *reading = context;
+    const struct ask_numbers *numbers = reading->numbers;
+    int64_t values[ASK_NUMBERS_MAX];
+    if (count != numbers->columns) {
+        error_set(&reading->error, ERROR_DATA, 0, NULL, "the result has %zu columns instead of %zu",
+                  count, numbers->columns);
+        reading->status = STATUS_REJECTED;
+    } else {
+        reading->status = read_cells(numbers, cells, values, &reading->error);
+    }
+    return reading->status == STATUS_OK && numbers->take(numbers->context, values);
+}
+
+enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
+                        const struct ask_numbers *numbers, struct error *error)
+{
+    struct reading reading = {.numbers = numbers, .status = STATUS_OK};
+    struct answer answer = {.take = take_numbers, .context = &reading};
+    const struct statement statement = {.sql = sql, .reads_numbers = true};
+    error_clear(&reading.error);
+    const enum status status = adapter->run(conn, &statement, NULL, &answer, error);
+    if (status == STATUS_OK && reading.status != STATUS_OK) {
+        *error = reading.error;
+        return reading.status;
+    }
+    return status;
+}

@@ -1,0 +1,56 @@
+/* Questions to a database through adapter.run, and what their answers mean: the same for whichever
+ * adapter is asked. */
+#ifndef BASE_ASK_H
+#define BASE_ASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "base/buffer.h"
+
+/* Runs one statement with `text` in place of its only ?, or, where `text` is NULL, without any, and
+ * hands out its rows. */
+enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
+                     const char *text, struct answer *answer, struct error *error);
+
+/* Reads a cell as text, terminated and cut to `size`; NULL is "". */
+void ask_text(const struct cell *cell, char *text, size_t size);
+
+/* Reads a cell as a number; what is none is 0. */
+int64_t ask_number(const struct cell *cell);
+
+/* An answer.take: leaves the number of the first cell in *context, an int64_t. */
+bool ask_take_number(void *context, const struct cell *cells, size_t count);
+
+/* Writes the text of select count(*) from a table; `quote` is the database's identifier_quote. */
+void ask_write_count(struct buffer *sql, const char *table_name, char quote);
+
+/* Writes `"table" ("a", "b")`, a table with its columns that are written; returns how many. */
+size_t ask_write_target(struct buffer *sql, const struct table *table, char quote);
+
+/* Writes an INSERT of so many rows, whose values are ?. */
+void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows);
+
+/* Runs select count(*). A result without a number: REJECTED. */
+enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
+                      const struct statement *count, uint64_t *rows, struct error *error);
+
+enum {
+    ASK_NUMBERS_MAX = 4
+};
+
+/* What takes the rows of a query of numbers. */
+struct ask_numbers {
+    size_t columns;                                     /* 1 … ASK_NUMBERS_MAX */
+    bool (*take)(void *context, const int64_t *values); /* false = enough */
+    void *context;
+};
+
+/* Runs one query whose columns are whole numbers, and hands each row to take, row by row as they
+ * come. A value that is NULL or no number, or another number of columns: REJECTED. */
+enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
+                        const struct ask_numbers *numbers, struct error *error);
+
+#endif

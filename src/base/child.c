@@ -1,0 +1,291 @@
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+
+enum {
+    OUTPUT_BYTES_MAX = 4 << 20,
+    POLL_STEP_MS = 50
+};
+#define WAIT_STEP_NS (5 * MONO_NS_PER_MS)
+
+static _Atomic pid_t running; /* 0 = no child */
+
+/* The child stands still while this program does. */
+static void on_stop(int number)
+{
+    (void)number;
+    const int number_before = errno;
+    const pid_t pid = atomic_load(&running);
+    if (pid > 0) {
+        kill(-pid, SIGSTOP);
+    }
+    raise(SIGSTOP);
+    if (pid > 0) {
+        kill(-pid, SIGCONT);
+    }
+    errno = number_before;
+}
+
+void child_prepare_waits(void)
+{
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ended, NULL);
+    struct sigaction inherited;
+    if (sigaction(SIGTSTP, NULL, &inherited) == 0 && inherited.sa_handler == SIG_DFL) {
+        struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGTSTP, &action, NULL);
+    }
+}
+
+/* In the child: only calls that are safe after a fork. */
+static bool set_streams(const struct child_start *start)
+{
+    const int streams[] = {start->in, start->out, start->err};
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < 3; i++) {
+        if (dup2(streams[i] < 0 ? null : streams[i], i) < 0) {
+            return false;
+        }
+    }
+    return start->kept < 0 || fcntl(start->kept, F_SETFD, 0) == 0;
+}
+
+/* Never returns; writes errno to `report` when the program cannot be put in place. */
+static void become(const struct child_start *start, int report, pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    if (set_streams(start) && setpgid(0, 0) == 0 &&
+        (!start->ends_with_us || prctl(PR_SET_PDEATHSIG, SIGTERM) == 0) &&
+        sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
+        if (getppid() != parent) {
+            _exit(EXIT_FAILURE); /* this program was killed before the request to be told of it */
+        }
+        char *const *texts; /* which exec does not change, whatever its type says */
+        memcpy(&texts, &start->argv, sizeof texts);
+        if (start->program == NULL) {
+            execvp(texts[0], texts);
+        } else {
+            execv(start->program, texts);
+        }
+    }
+    const int number = errno;
+    const ssize_t written = write(report, &number, sizeof number);
+    (void)written;
+    _exit(EXIT_FAILURE);
+}
+
+/* Waits until the program is in place; 0, or why it is not. */
+static int read_report(int report)
+{
+    int number = 0;
+    ssize_t length;
+    do {
+        length = read(report, &number, sizeof number);
+    } while (length < 0 && errno == EINTR);
+    return length == (ssize_t)sizeof number ? number : 0;
+}
+
+int child_start(pid_t *pid, const struct child_start *start)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    const pid_t parent = getpid();
+    *pid = fork();
+    if (*pid == 0) {
+        become(start, report[1], parent);
+    }
+    int number = *pid < 0 ? errno : 0;
+    close(report[1]);
+    if (*pid > 0) {
+        number = read_report(report[0]);
+    }
+    close(report[0]);
+    if (number == 0) {
+        atomic_store(&running, *pid);
+    } else if (*pid > 0) {
+        waitpid(*pid, NULL, 0);
+    }
+    return number;
+}
+
+bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end)
+{
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    const struct timespec timeout = {.tv_sec = timeout_ns / MONO_NS_PER_S,
+                                     .tv_nsec = timeout_ns % MONO_NS_PER_S};
+    int status = 0;
+    pid_t found = waitpid(pid, &status, WNOHANG);
+    if (found == 0) {
+        sigtimedwait(&ended, NULL, &timeout);
+        found = waitpid(pid, &status, WNOHANG);
+    }
+    if (found == 0 || (found < 0 && errno == EINTR)) {
+        return false;
+    }
+    atomic_store(&running, 0);
+    *end = (struct child_end){
+        .signal = found > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .code = found < 0           ? -1
+                : WIFEXITED(status) ? WEXITSTATUS(status)
+                                    : 0,
+    };
+    return true;
+}
+
+struct pipes {
+    int out[2]; /* read, write; -1 = closed */
+    int err[2];
+};
+
+static void close_end(int *end)
+{
+    if (*end >= 0) {
+        close(*end);
+    }
+    *end = -1;
+}
+
+static void close_pipes(struct pipes *pipes)
+{
+    for (int i = 0; i < 2; i++) {
+        close_end(&pipes->out[i]);
+        close_end(&pipes->err[i]);
+    }
+}
+
+static bool open_pipes(struct pipes *pipes)
+{
+    *pipes = (struct pipes){.out = {-1, -1}, .err = {-1, -1}};
+    return pipe2(pipes->out, O_CLOEXEC) == 0 && pipe2(pipes->err, O_CLOEXEC) == 0;
+}
+
+/* Takes what is there; closes the pipe at its end. False: errno. */
+static bool take(int *end, struct buffer *buffer)
+{
+    char bytes[4096];
+    const ssize_t length = read(*end, bytes, sizeof bytes);
+    if (length == 0) {
+        close_end(end);
+    } else if (length > 0) {
+        buffer_add(buffer, bytes, (size_t)length);
+        if (buffer_failed(buffer) || buffer->length > OUTPUT_BYTES_MAX) {
+            errno = buffer_failed(buffer) ? ENOMEM : EFBIG;
+            return false;
+        }
+    }
+    return length >= 0 || errno == EINTR;
+}
+
+/* How long a child may run: until then, or until this program is asked to end. One that is begun
+ * after that is let run. */
+struct patience {
+    int64_t deadline_ns;
+    bool was_interrupted;
+};
+
+/* True when nothing more is waited for: errno says why. A terminal's Ctrl-C does not reach the
+ * child's process group. */
+static bool is_over(const struct patience *patience)
+{
+    errno = interrupt_requested() && !patience->was_interrupted ? EINTR : ETIMEDOUT;
+    return errno == EINTR || mono_now_ns() >= patience->deadline_ns;
+}
+
+/* Until both pipes are closed. False: errno. */
+static bool read_all(struct child_output *output, struct pipes *pipes,
+                     const struct patience *patience)
+{
+    while (pipes->out[0] >= 0 || pipes->err[0] >= 0) {
+        if (is_over(patience)) {
+            return false;
+        }
+        struct pollfd ends[] = {{.fd = pipes->out[0], .events = POLLIN},
+                                {.fd = pipes->err[0], .events = POLLIN}};
+        const int ready = poll(ends, 2, POLL_STEP_MS);
+        if (ready < 0 && errno != EINTR) {
+            return false;
+        }
+        if (ready > 0 && ((ends[0].revents != 0 && !take(&pipes->out[0], &output->out)) ||
+                          (ends[1].revents != 0 && !take(&pipes->err[0], &output->err)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A program can close its output and go on. False: it still runs, and errno says why that is all.
+ */
+static bool wait_for(pid_t pid, struct child_end *end, const struct patience *patience)
+{
+    while (!child_wait(pid, WAIT_STEP_NS, end)) {
+        if (is_over(patience)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum child_result child_run(struct child_output *output, const char *const argv[],
+                            int64_t timeout_ns)
+{
+    *output = (struct child_output){.end.code = -1};
+    buffer_init(&output->out);
+    buffer_init(&output->err);
+    const struct patience patience = {.deadline_ns = mono_now_ns() + timeout_ns,
+                                      .was_interrupted = interrupt_requested()};
+    struct pipes pipes;
+    pid_t pid = 0;
+    int reason = open_pipes(&pipes) ? 0 : errno;
+    if (reason == 0) {
+        const struct child_start start = {
+            .argv = argv, .in = -1, .out = pipes.out[1], .err = pipes.err[1], .kept = -1};
+        reason = child_start(&pid, &start);
+    }
+    if (reason != 0) {
+        close_pipes(&pipes);
+        errno = reason;
+        return reason == ENOENT ? CHILD_NOT_FOUND : CHILD_FAILED;
+    }
+    close_end(&pipes.out[1]);
+    close_end(&pipes.err[1]);
+    const bool has_ended =
+        read_all(output, &pipes, &patience) && wait_for(pid, &output->end, &patience);
+    reason = errno;
+    close_pipes(&pipes);
+    if (!has_ended) {
+        kill(-pid, SIGKILL);
+        while (!child_wait(pid, MONO_NS_PER_S, &output->end)) {
+        }
+        errno = reason;
+        return reason == ETIMEDOUT ? CHILD_TIMED_OUT : CHILD_FAILED;
+    }
+    return output->end.signal != 0 ? CHILD_KILLED : CHILD_EXITED;
+}
+
+void child_output_fini(struct child_output *output)
+{
+    buffer_fini(&output->out);
+    buffer_fini(&output->err);
+}

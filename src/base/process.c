@@ -1,0 +1,127 @@
+#include "base/process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/notice.h"
+
+/* timeout(1) signals a process and then its group: what comes this close is one request. */
+#define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
+
+static _Atomic int64_t first_signal_ns; /* 0 = none yet */
+static atomic_bool is_closed;
+
+static void on_signal(int number)
+{
+    static const char second[] = "\nappend: ended at once by a second signal\n";
+    (void)number;
+    int64_t first_ns = 0;
+    const int64_t now_ns = mono_now_ns();
+    if (atomic_load(&is_closed) ||
+        atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns) ||
+        now_ns - first_ns <= SAME_REQUEST_NS) {
+        return;
+    }
+    notice_write(STDERR_FILENO, second, sizeof second - 1, 0); /* this must not wait for a reader */
+    _exit(EXIT_CODE_INTERRUPTED);
+}
+
+void interrupt_install(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    action.sa_handler = on_signal;
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
+        struct sigaction inherited;
+        /* nohup means it; SIGINT is ignored in every background job of a script, where a kill -INT
+         * that did nothing would surprise */
+        const bool is_kept = ending[i] == SIGHUP && sigaction(SIGHUP, NULL, &inherited) == 0 &&
+                             inherited.sa_handler == SIG_IGN;
+        if (!is_kept) {
+            sigaction(ending[i], &action, NULL);
+        }
+    }
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+    /* a file-size limit is then an error of the write, too */
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
+bool interrupt_requested(void)
+{
+    return atomic_load(&first_signal_ns) != 0;
+}
+
+bool interrupt_close(void)
+{
+    atomic_store(&is_closed, true);
+    return interrupt_requested();
+}
+
+/* Below the caller's frame: what the call itself uses. Sanitizers stand between it and the system.
+ */
+enum {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    MARGIN_BYTES = 128 * 1024,
+    LEAST_BYTES = 4 * 1024 * 1024,
+#else
+    MARGIN_BYTES = 4096,
+    LEAST_BYTES = 256 * 1024, /* every command passes with 192 KiB */
+#endif
+};
+
+enum status stack_prepare(struct error *error)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LEAST_BYTES) {
+        return STATUS_OK;
+    }
+    const rlim_t found = limit.rlim_cur;
+    limit.rlim_cur = LEAST_BYTES;
+    limit.rlim_max = limit.rlim_max < LEAST_BYTES ? LEAST_BYTES : limit.rlim_max;
+    if (setrlimit(RLIMIT_STACK, &limit) != 0) {
+        error_set(error, ERROR_LIMIT, errno, NULL,
+                  "a stack may have %llu KiB here (ulimit -s), append needs %d KiB: start it where "
+                  "the limit is higher",
+                  (unsigned long long)found / 1024, LEAST_BYTES / 1024);
+        return STATUS_REJECTED;
+    }
+    /* the C library read the limit before it was raised */
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, LEAST_BYTES);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+    return STATUS_OK;
+}
+
+void stack_give_back(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const uintptr_t start = ((uintptr_t)low + page - 1) & ~(page - 1);
+    const uintptr_t end = (here - MARGIN_BYTES) & ~(page - 1);
+    if (end > start && end - start < size) {
+        madvise((char *)low + (start - (uintptr_t)low), end - start, MADV_DONTNEED);
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * What concerns the whole process: how it exits, the signals that end it, the stacks of its
+ * threads.
+ *
+ * SIGINT, SIGTERM and SIGHUP: the first one sets a flag that the main thread looks at; another one,
+ * over 0.2 s later, ends the process at once with exit code 130. A SIGHUP that was ignored when the
+ * program started (nohup) stays ignored. SIGPIPE and SIGXFSZ are ignored: what they tell is an
+ * error of the write.
+ */
+#ifndef BASE_PROCESS_H
+#define BASE_PROCESS_H
+
+#include <stdbool.h>
+
+#include "append/error.h"
+
+/* Exit codes of the program; the README explains each. */
+enum exit_code {
+    EXIT_CODE_OK = 0,
+    EXIT_CODE_SHORT = 1,         /* the run ended but its ledger is short */
+    EXIT_CODE_USAGE = 2,         /* wrong usage */
+    EXIT_CODE_CLIENT_LIMIT = 3,  /* this machine or account allows too little */
+    EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused */
+    EXIT_CODE_EXPECTATION = 5,   /* an expectation was missed */
+    EXIT_CODE_INVALID = 6,       /* the client was the bottleneck */
+    EXIT_CODE_INTERNAL = 70,     /* a defect of this program */
+    EXIT_CODE_INTERRUPTED = 130, /* stopped by a signal */
+};
+
+void interrupt_install(void);
+bool interrupt_requested(void);
+
+/* The outcome is judged: from now on a signal does nothing. True: one came before. */
+bool interrupt_close(void);
+
+/* Makes room for the main thread, and for threads that are made without a size of their own, where
+ * the limit of the shell (ulimit -s) is too small for them; to be called first. REJECTED: it may
+ * not be raised. */
+enum status stack_prepare(struct error *error);
+
+/* Gives the memory of the stack that is not in use now back to the system. What a deep call, such
+ * as connecting, has touched would else stay with the thread, and there are thousands of them. Only
+ * for threads made by pthread_create. */
+void stack_give_back(void);
+
+#endif

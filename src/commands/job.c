@@ -1,0 +1,559 @@
+#include "commands/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "commands/command.h"
+#include "load/probe.h"
+#include "plan/target.h"
+#include "report/check.h"
+#include "report/events.h"
+#include "report/expectations.h"
+#include "report/files.h"
+#include "report/json.h"
+#include "report/metrics.h"
+#include "report/text.h"
+
+#define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
+#define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
+
+enum {
+    SPARE_FILES = 64, /* what connecting opens for a moment */
+    SHARDS_MIN = 8
+};
+
+static enum exit_code out_of_memory(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
+    return EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* Preflight: is it certain that a limit will be hit? */
+
+/* The fewest sessions with which the run is what was asked for. */
+static uint64_t least_sessions(const struct plan *plan)
+{
+    return plan->has_min_sessions ? plan->min_sessions : plan_sessions_all(plan);
+}
+
+static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
+                                   struct error *error)
+{
+    const struct limit *first = NULL;
+    const uint64_t fitting = limits_sessions(list, false, &first);
+    if (first == NULL || fitting >= least_sessions(plan)) {
+        return EXIT_CODE_OK;
+    }
+    char line[CHECK_LINE_BYTES];
+    check_conclusion(plan_sessions_all(plan), fitting, first, line);
+    error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check; --no-check goes on anyway", line);
+    return first->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
+}
+
+/* Before anything is opened: this machine. */
+static enum exit_code check_client(const struct plan *plan, struct error *error)
+{
+    struct limits_question question;
+    limits_ask(&question, plan, NULL, NULL);
+    limits_allow_files(&question, SPARE_FILES);
+    if (plan->is_unchecked) {
+        return EXIT_CODE_OK;
+    }
+    struct limit_list list;
+    limits_read(&question, &list);
+    return judge_limits(plan, &list, error);
+}
+
+/* A server frees the place of a session only when it has noticed that the session has left. */
+static bool may_get_room(const struct limit_list *list)
+{
+    const struct limit *first = NULL;
+    limits_sessions(list, false, &first);
+    return first != NULL && first->id == LIMIT_SESSIONS && first->used > 0 &&
+           first->allowed >= first->needed;
+}
+
+/* When set-up has connected: the server and the database too. One that is full is asked again for
+ * up to 2 s: sessions of an earlier run may be leaving. */
+static enum exit_code check_server(struct job *job, struct error *error)
+{
+    const struct plan *plan = &job->plan;
+    struct setup *setup = &job->setup;
+    if (plan->is_unchecked || setup->connection.is_embedded) {
+        return EXIT_CODE_OK;
+    }
+    const int64_t soon_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    const int64_t limit_ns = plan->wait_until_ns > soon_ns ? plan->wait_until_ns : soon_ns;
+    for (;;) {
+        struct limit_list list;
+        limits_read(&job->question, &list);
+        const enum exit_code code = judge_limits(plan, &list, error);
+        if (code == EXIT_CODE_OK || !may_get_room(&list) || mono_now_ns() >= limit_ns ||
+            interrupt_requested()) {
+            return code;
+        }
+        mono_sleep(ROOM_PAUSE_NS);
+        struct inquiry inquiry;
+        struct error ignored;
+        error_clear(&ignored);
+        if (setup_inquire(&inquiry, plan, &ignored) == EXIT_CODE_OK) {
+            setup->server = inquiry.server;
+        }
+        error_clear(error);
+    }
+}
+
+enum exit_code job_begin_client(struct container *container, struct job_library *library,
+                                struct plan *plan, struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    const enum exit_code code = container_find(container, plan, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    if (plan->container != NULL) {
+        plan->server_pid = container->pid;
+        plan->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
+    }
+    library->adapter = adapter;
+    if (adapter->start != NULL &&
+        adapter->start(plan->target.client_lib, &library->library, error) != STATUS_OK) {
+        return probe_exit_code(error);
+    }
+    plan->target.library = library->library;
+    library->is_begun = true;
+    return EXIT_CODE_OK;
+}
+
+void job_end_library(struct job_library *library)
+{
+    if (library->is_begun && library->adapter->stop != NULL) {
+        library->adapter->stop(library->library);
+    }
+    *library = (struct job_library){0};
+}
+
+enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
+{
+    const char *path = job->plan.junit;
+    if (path == NULL || job->junit != NULL) {
+        return EXIT_CODE_OK;
+    }
+    /* a pipe is not waited for, neither now nor at the end, when nobody may read it */
+    struct stat about;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    const int number = errno;
+    if (fd < 0 && may_wait && number == ENOENT) {
+        return EXIT_CODE_OK;
+    }
+    const bool is_pipe =
+        fd < 0 ? number == ENXIO : fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    job->junit = fd < 0 || is_pipe ? NULL : fdopen(fd, "w");
+    if (job->junit != NULL) {
+        return EXIT_CODE_OK;
+    }
+    error_set(error, ERROR_USAGE, is_pipe ? 0 : errno, NULL,
+              "--junit '%.120s' cannot be written: %s", path,
+              is_pipe ? "it is a pipe: give the name of a file" : strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+    }
+    return EXIT_CODE_USAGE;
+}
+
+/* Returns 0 or errno. */
+static int close_junit(struct job *job, bool is_written)
+{
+    int number = is_written ? 0 : errno;
+    if (fclose(job->junit) != 0 && number == 0) {
+        number = errno;
+    }
+    job->junit = NULL;
+    return number;
+}
+
+/* The table, the limits of the server, and the memory that the sessions share. */
+static enum exit_code set_up(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
+    enum exit_code code = setup_prepare(&job->setup, plan, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    limits_ask(&job->question, plan, &job->setup.connection, &job->setup.server);
+    job->question.is_remote = job->setup.is_remote;
+    code = check_server(job, error);
+    if (code == EXIT_CODE_OK && plan->verify_mode == VERIFY_ROWS) {
+        uint64_t seed = plan->seed;
+        code = verify_prepare(&job->setup, plan, &seed, error);
+        plan_set_seed(plan, seed);
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    target_show_connection(plan, &job->setup.connection);
+    const enum status status = generator_create(&job->generator, plan, &job->setup.table, error);
+    if (status != STATUS_OK) {
+        return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
+    }
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    job->recorder = recorder_create(cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
+                                    plan_operations(&job->plan).count);
+    job->result = calloc(1, sizeof *job->result);
+    if (job->recorder == NULL || job->result == NULL ||
+        !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder))) {
+        return out_of_memory(error);
+    }
+    causes_init(&job->result->causes);
+    if (job->search == NULL) {
+        job->evidence = evidence_begin(&job->question);
+    }
+    return job->search == NULL && job->evidence == NULL ? out_of_memory(error) : EXIT_CODE_OK;
+}
+
+enum exit_code job_begin(struct job *job, struct error *error)
+{
+    enum exit_code code = check_client(&job->plan, error);
+    if (code == EXIT_CODE_OK) {
+        code = job_begin_client(&job->container, &job->library, &job->plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&job->metrics, &job->plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = run_files_create(&job->files, &job->plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = job_open_junit(job, false, error);
+    }
+    return code == EXIT_CODE_OK ? set_up(job, error) : code;
+}
+
+/* The sampler's thread. */
+
+static void on_interval(void *context, const struct interval *interval)
+{
+    struct job *job = context;
+    run_files_add_interval(job->files, interval);
+}
+
+static void on_sample(void *context, const struct sample *sample)
+{
+    struct job *job = context;
+    run_files_add_sample(job->files, sample);
+    if (job->samples != NULL) {
+        hold_samples_add(job->samples, sample);
+    }
+}
+
+static void on_progress(void *context, const struct sampler_progress *now)
+{
+    struct job *job = context;
+    metrics_update(job->metrics, now);
+    if (job->search == NULL && !job->plan.is_quiet) {
+        progress_show(&job->progress, now);
+    }
+}
+
+static void on_shortage(void *context)
+{
+    struct job *job = context;
+    if (job->evidence != NULL) {
+        evidence_capture(job->evidence);
+    }
+}
+
+static enum status start_sampler(struct job *job, struct error *error)
+{
+    const struct plan *plan = &job->plan;
+    const struct connection_info *connection = &job->setup.connection;
+    const struct sampler_config config = {
+        .sample_interval_ns = plan->sample_interval_ns,
+        .server = {.is_embedded = connection->is_embedded,
+                   .is_remote = job->setup.is_remote,
+                   .port = connection->port,
+                   .socket = connection->host[0] == '/' ? connection->host : NULL,
+                   .pid = plan->server_pid,
+                   .cgroup = plan->server_cgroup},
+        .recorder = job->recorder,
+        .sink = {.context = job,
+                 .on_interval = on_interval,
+                 .on_sample = on_sample,
+                 .on_progress = on_progress},
+    };
+    job->sampler = sampler_start(&config, error);
+    return job->sampler == NULL ? STATUS_FATAL : STATUS_OK;
+}
+
+enum exit_code job_load(struct job *job,
+                        enum status (*run)(const struct fleet_config *config, void *context,
+                                           struct error *error),
+                        void *context, struct error *error)
+{
+    struct result *result = job->result;
+    const struct setup *setup = &job->setup;
+    progress_init(&job->progress, STDERR_FILENO, &job->plan);
+    /* an engine without transactions knows how many rows it has */
+    if (job->search == NULL && (job->plan.adapter->flags & ADAPTER_DISCARDS) == 0 &&
+        !setup->table.keeps_failed_rows) {
+        progress_announce(&job->progress, setup->rows_before,
+                          setup->is_remote ? 0 : setup->count_ns);
+    }
+    if (start_sampler(job, error) != STATUS_OK) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    result->started_wall_ns = mono_wall_ns();
+    result->start_mono_ns = sampler_run_start_ns(job->sampler);
+    const struct fleet_config config = {
+        .plan = &job->plan,
+        .setup = setup,
+        .workload = &workload_append_then_read,
+        .generator = job->generator,
+        .recorder = job->recorder,
+        .sampler = job->sampler,
+        .start_ns = result->start_mono_ns,
+        .on_shortage = on_shortage,
+        .context = job,
+    };
+    const enum status status = run(&config, context, error);
+    sampler_stop(job->sampler, &result->resources);
+    progress_end(&job->progress);
+    if (status != STATUS_OK) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    job->has_begun = true;
+    recorder_take_snapshot(job->recorder, &result->totals);
+    metrics_conclude(job->metrics, &result->totals);
+    snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
+             metrics_shortage(job->metrics));
+    return EXIT_CODE_OK;
+}
+
+/* The limits that sessions ran into; a search has done so level by level. */
+static void find_limits(struct job *job)
+{
+    struct result *result = job->result;
+    if (evidence_lacks_settings(result)) {
+        struct inquiry inquiry;
+        struct error ignored; /* whoever does not answer now will not be verified either */
+        error_clear(&ignored);
+        if (setup_inquire(&inquiry, &job->plan, &ignored) == EXIT_CODE_OK) {
+            evidence_take_settings(job->evidence, &inquiry.server);
+        }
+    }
+    evidence_conclude(job->evidence, result, &result->findings);
+}
+
+static void judge(struct job *job)
+{
+    struct result *result = job->result;
+    const struct setup *setup = &job->setup;
+    struct search *search = job->search;
+    result->server = setup->server;
+    result->connection = setup->connection;
+    memcpy(result->engine, setup->table.engine, sizeof result->engine);
+    if (search == NULL) {
+        find_limits(job);
+    }
+    verify_result(setup, &job->plan, result);
+    const struct judge_context context = {
+        .is_embedded = setup->connection.is_embedded,
+        .is_local = !setup->is_remote,
+        .rate_rows_per_s = search == NULL ? job->plan.rate_rows_per_s : 0,
+        .was_interrupted = interrupt_requested(),
+    };
+    result_judge(result, &context);
+    if (search == NULL) {
+        expectations_judge(&job->expectations, &job->plan, result);
+        expectations_conclude(&job->expectations, result);
+        result->expectations = &job->expectations;
+        return;
+    }
+    /* the judgement of a run says whether its figures are the client's */
+    if (result->verdict == VERDICT_INVALID) {
+        snprintf(search->figures_note, sizeof search->figures_note,
+                 "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
+    }
+    search_judge(search, result, context.was_interrupted);
+}
+
+/* What the user wrote into the run's folder meanwhile. */
+static void read_events(const struct job *job)
+{
+    struct error error;
+    struct event_list *events = &job->result->events;
+    error_clear(&error);
+    if (events_read(events, job->plan.out_folder, job->result->started_wall_ns, &error) !=
+        STATUS_OK) {
+        snprintf(events->note, sizeof events->note, "%.190s", error.text);
+    }
+}
+
+static void note_files(struct job *job)
+{
+    const char *shortage = run_files_shortage(job->files);
+    if (shortage[0] != '\0') {
+        job->result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* there may be more by now */
+        result_add_problem(job->result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
+                           "files are short: %.200s", shortage);
+    }
+}
+
+/* A run that was interrupted before is so in its own words. */
+static void note_signal(struct job *job, bool has_come, const char *text)
+{
+    struct result *result = job->result;
+    if (has_come && result->problems[PROBLEM_RUN].code != EXIT_CODE_INTERRUPTED) {
+        result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "%s", text);
+    }
+}
+
+/* Judges the outcome by what is known by now; where it has become another one the files tell it. */
+static void settle(struct job *job)
+{
+    struct result *result = job->result;
+    const enum exit_code before = result->exit_code;
+    char reason[sizeof result->exit_reason];
+    memcpy(reason, result->exit_reason, sizeof reason);
+    result_conclude(result);
+    if (job->is_told && before == result->exit_code && strcmp(reason, result->exit_reason) == 0) {
+        return;
+    }
+    const struct run_outcome outcome = {
+        .plan = &job->plan, .table = &job->setup.table, .result = result, .search = job->search};
+    job->is_told = run_files_write_outcome(job->files, &outcome);
+    if (!job->is_told) {
+        note_files(job);
+        result_conclude(result);
+    }
+}
+
+static bool write_report(const struct job *job, FILE *stream)
+{
+    const struct plan *plan = &job->plan;
+    const struct table *table = &job->setup.table;
+    const char *shortage = run_files_shortage(job->files);
+    if (plan->is_json) {
+        return job->search == NULL
+                   ? report_write_json(stream, plan, table, job->result)
+                   : report_write_search_json(stream, plan, table, job->result, job->search);
+    }
+    if (job->search == NULL) {
+        report_write_text(stream, plan, job->result, shortage);
+    } else {
+        text_levels_write(stream, plan, job->result, job->search, shortage);
+    }
+    return true;
+}
+
+static void print_report(struct job *job)
+{
+    struct buffer text;
+    buffer_init(&text);
+    FILE *stream = buffer_open(&text);
+    bool is_whole = stream != NULL && write_report(job, stream);
+    is_whole = stream != NULL && fclose(stream) == 0 && is_whole && !buffer_failed(&text);
+    const int number = is_whole ? command_print(text.bytes, text.length) : ENOMEM;
+    buffer_fini(&text);
+    if (number == EINTR) {
+        note_signal(job, true, "interrupted while the report was printed");
+    } else if (number != 0) {
+        result_add_problem(job->result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT,
+                           "standard output cannot be written: %s", strerror(number));
+    }
+}
+
+static void add_page(struct job *job)
+{
+    const struct plan *plan = &job->plan;
+    struct result *result = job->result;
+    const bool is_silent = plan->is_json || result->problems[PROBLEM_OUTPUT].code != EXIT_CODE_OK ||
+                           result->problems[PROBLEM_INTERRUPTED].code != EXIT_CODE_OK;
+    struct error error;
+    error_clear(&error);
+    if (command_write_report(plan->out_folder, is_silent, &error) != EXIT_CODE_OK) {
+        result_add_problem(result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT, "there is no report: %s",
+                           error.text);
+    }
+    if (fflush(stdout) != 0) {
+        result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT,
+                           "standard output cannot be written: %s", strerror(errno));
+    }
+}
+
+static void add_junit(struct job *job)
+{
+    const int number = close_junit(job, junit_write(job->junit, &job->plan, job->result));
+    if (number != 0) {
+        result_add_problem(job->result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT,
+                           "'%.120s' could not be written: %s", job->plan.junit, strerror(number));
+    }
+}
+
+/* The page shows the files, so they are written before it; a page or a JUnit file tells of all
+ * problems but its own and later ones. */
+enum exit_code job_conclude(struct job *job)
+{
+    static const char late[] = "interrupted after the sessions had ended";
+    struct result *result = job->result;
+    judge(job);
+    if (job->search == NULL) {
+        read_events(job);
+    }
+    run_files_finish(job->files, result);
+    note_files(job);
+    note_signal(job, interrupt_requested(), late);
+    settle(job);
+    print_report(job);
+    note_signal(job, interrupt_requested(), late);
+    settle(job);
+    if (job->plan.is_report) {
+        add_page(job);
+        note_signal(job, interrupt_requested(), late);
+        settle(job);
+    }
+    if (job->junit != NULL) {
+        add_junit(job);
+    }
+    note_signal(job, interrupt_close(), late);
+    settle(job);
+    return result->exit_code == EXIT_CODE_OK ? EXIT_CODE_OK
+                                             : command_say(result->exit_code, result->exit_reason);
+}
+
+enum exit_code job_refuse(struct job *job, enum exit_code code, const struct error *error)
+{
+    if (job->junit != NULL) {
+        /* an empty file is no valid one either, and the run has failed already */
+        (void)close_junit(job, junit_write_error(job->junit, &job->plan, code, error->text));
+    }
+    return command_refuse(job->plan.is_json, code, error);
+}
+
+void job_release(struct job *job)
+{
+    if (job->result != NULL) {
+        session_list_free(job->result->session_list, job->result->session_count);
+        event_list_fini(&job->result->events);
+        recorder_snapshot_fini(&job->result->totals);
+        causes_fini(&job->result->causes);
+        free(job->result);
+    }
+    if (job->junit != NULL) {
+        fclose(job->junit);
+    }
+    evidence_end(job->evidence);
+    metrics_end(job->metrics, !job->has_begun);
+    run_files_destroy(job->files, !job->has_begun);
+    recorder_destroy(job->recorder);
+    generator_destroy(job->generator);
+    setup_fini(&job->setup);
+    job_end_library(&job->library);
+    plan_fini(&job->plan);
+}

@@ -1,0 +1,24 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/process.h"
+#include "commands/command.h"
+
+int main(int argc, char **argv)
+{
+    /* whoever ignores it hands that on, and then nobody is told how a child ended */
+    signal(SIGCHLD, SIG_DFL);
+    struct error error;
+    error_clear(&error);
+    if (stack_prepare(&error) != STATUS_OK) {
+        return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
+    }
+    char **words = command_take_words(argc, argv);
+    if (words == NULL) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the command line");
+    }
+    const enum exit_code code = command_table_run(argc, words);
+    free(words);
+    return code;
+}

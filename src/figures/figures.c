@@ -1,0 +1,239 @@
+#include "figures/figures.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NO_COUNTER = -1,
+    POINT_KEY_BYTES = 8,
+};
+
+#define COLUMN(name) name
+#define MEMBER(name) NULL
+#define FIGURE_ROW(id, key_, path_, label_, unit_, group_, better_)                                \
+    [FIGURE_##id] = {.key = key_,                                                                  \
+                     .path = path_,                                                                \
+                     .label = label_,                                                              \
+                     .unit = FIGURE_UNIT_##unit_,                                                  \
+                     .group = FIGURE_GROUP_##group_,                                               \
+                     .better = FIGURE_##better_,                                                   \
+                     .counter = NO_COUNTER},
+#define COUNTER_ROW(id, where, name, alias_, path_, label_, group_, better_, metric_, selector,    \
+                    help)                                                                          \
+    [FIGURE_COUNTER_##id] = {.key = where(name),                                                   \
+                             .path = path_ " counters." name,                                      \
+                             .label = label_,                                                      \
+                             .unit = FIGURE_UNIT_COUNT,                                            \
+                             .group = FIGURE_GROUP_##group_,                                       \
+                             .better = FIGURE_##better_,                                           \
+                             .counter = RECORDER_##id,                                             \
+                             .alias = alias_,                                                      \
+                             .metric = metric_,                                                    \
+                             .metric_selector = selector,                                          \
+                             .metric_help = help},
+const struct figure figure_table[FIGURES] = {FIGURE_TABLE(FIGURE_ROW, COUNTER_ROW)};
+
+#define TOTALS false
+#define INTERVALS true
+#define OPERATION_ROW(id, name_, alias_, place_, when_, series, metric_, help)                     \
+    [OPERATION_##id] = {.name = name_,                                                             \
+                        .alias = alias_,                                                           \
+                        .place = place_,                                                           \
+                        .when = OPERATION_##when_,                                                 \
+                        .is_series = series,                                                       \
+                        .metric = metric_,                                                         \
+                        .metric_help = help},
+static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATION_ROW)};
+
+const struct figure_point figure_points[FIGURE_POINTS] = {
+    {"p50", "p50", 0.5},      {"p90", "p90", 0.9}, {"p99", "p99", 0.99},
+    {"p999", "p99.9", 0.999}, {"max", "max", 1},
+};
+
+static const struct {
+    const char *suffix; /* of its keys; "": none */
+    const char *behind; /* a number, for people */
+    int decimals;
+} units[FIGURE_UNITS] = {
+    [FIGURE_UNIT_COUNT] = {"", "", 0},
+    [FIGURE_UNIT_ID] = {"", "", 0},
+    [FIGURE_UNIT_TEXT] = {"", "", 0},
+    [FIGURE_UNIT_WORD] = {"", "", 0},
+    [FIGURE_UNIT_FLAG] = {"", "", 0},
+    [FIGURE_UNIT_ROWS_PER_S] = {"_rows_per_s", " rows/s", 1},
+    [FIGURE_UNIT_MS] = {"_ms", " ms", 6},
+    [FIGURE_UNIT_US_PER_ROW] = {"_us_per_row", " us", 3},
+    [FIGURE_UNIT_S] = {"_s", " s", 3},
+    [FIGURE_UNIT_MIB] = {"_mib", " MiB", 2},
+    [FIGURE_UNIT_PERCENT] = {"_percent", " %", 2},
+};
+
+struct operation_list operation_list_all(void)
+{
+    return (struct operation_list){
+        .count = OPERATIONS, .entries = operations, .when = OPERATION_ALWAYS};
+}
+
+bool operation_is_used(const struct operation_list *list, size_t operation)
+{
+    return (list->entries[operation].when & list->when) != 0;
+}
+
+void figure_put_count(struct figure_set *set, enum figure_id id, bool is_known, uint64_t value)
+{
+    set->values[id] = (struct figure_value){.is_known = is_known, .count = value};
+}
+
+void figure_put_number(struct figure_set *set, enum figure_id id, bool is_known, double value)
+{
+    set->values[id] =
+        (struct figure_value){.is_known = is_known && isfinite(value), .number = value};
+}
+
+void figure_put_text(struct figure_set *set, enum figure_id id, const char *text)
+{
+    set->values[id] = (struct figure_value){.is_known = text != NULL, .text = text};
+}
+
+bool figure_get(const struct figure_set *set, enum figure_id id, double *value)
+{
+    const struct figure_value *from = &set->values[id];
+    const enum figure_unit unit = figure_table[id].unit;
+    *value = figure_is_whole(unit) ? (double)from->count : from->number;
+    return from->is_known && figure_is_number(unit);
+}
+
+const char *figure_text(const struct figure_set *set, enum figure_id id)
+{
+    return set->values[id].text == NULL ? "" : set->values[id].text;
+}
+
+size_t operation_at(const struct operation_list *list, size_t place)
+{
+    size_t operation = place;
+    for (size_t i = 0; i < list->count; i++) {
+        operation = list->entries[i].place == place ? i : operation;
+    }
+    return operation;
+}
+
+static void fill_latency(const struct figure_set *set, size_t index, struct figure_cell *cell)
+{
+    const size_t operation = operation_at(&set->operations, index / FIGURE_POINTS);
+    const size_t point = index % FIGURE_POINTS;
+    const struct figure_latency *latency = &set->latencies[operation];
+    snprintf(cell->key, sizeof cell->key, "%.*s_%.*s_ms",
+             (int)(sizeof cell->key - POINT_KEY_BYTES - sizeof "__ms"),
+             set->operations.entries[operation].name, POINT_KEY_BYTES, figure_points[point].key);
+    cell->unit = FIGURE_UNIT_MS;
+    cell->value =
+        (struct figure_value){.is_known = latency->count > 0, .number = latency->points_ms[point]};
+}
+
+bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell)
+{
+    const size_t latencies = set->operations.count * FIGURE_POINTS;
+    for (size_t i = (*at)++; i < FIGURES + latencies; i = (*at)++) {
+        if (i >= FIGURE_IDLE_SESSIONS && i < FIGURE_IDLE_SESSIONS + latencies) {
+            fill_latency(set, i - FIGURE_IDLE_SESSIONS, cell);
+            return true;
+        }
+        const size_t id = i < FIGURE_IDLE_SESSIONS ? i : i - latencies;
+        if (figure_table[id].key != NULL) {
+            snprintf(cell->key, sizeof cell->key, "%s", figure_table[id].key);
+            cell->unit = figure_table[id].unit;
+            cell->value = set->values[id];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool figure_is_number(enum figure_unit unit)
+{
+    return unit != FIGURE_UNIT_TEXT;
+}
+
+bool figure_is_whole(enum figure_unit unit)
+{
+    return unit == FIGURE_UNIT_COUNT || unit == FIGURE_UNIT_ID || unit == FIGURE_UNIT_FLAG;
+}
+
+const char *figure_format(enum figure_unit unit, const struct figure_value *value,
+                          char text[FIGURE_TEXT_BYTES])
+{
+    text[0] = '\0';
+    if (unit == FIGURE_UNIT_TEXT || unit == FIGURE_UNIT_WORD) {
+        return value->text == NULL ? text : value->text;
+    }
+    if (value->is_known && figure_is_whole(unit)) {
+        snprintf(text, FIGURE_TEXT_BYTES, "%" PRIu64, value->count);
+    } else if (value->is_known) {
+        snprintf(text, FIGURE_TEXT_BYTES, "%.*f", units[unit].decimals, value->number);
+    }
+    return text;
+}
+
+const struct figure *figure_of_key(const char *key)
+{
+    for (size_t i = 0; i < FIGURES; i++) {
+        if (figure_table[i].key != NULL && strcmp(figure_table[i].key, key) == 0) {
+            return &figure_table[i];
+        }
+    }
+    return NULL;
+}
+
+void figure_modernise(char *key)
+{
+    const size_t length = strlen(key);
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct figure *figure = &figure_table[i];
+        if (figure->alias != NULL && strcmp(figure->alias, key) == 0) {
+            memcpy(key, figure->key, strlen(figure->key) + 1);
+            return;
+        }
+    }
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const char *alias = operations[i].alias, *name = operations[i].name;
+        const size_t old = alias == NULL ? 0 : strlen(alias);
+        if (old > 0 && strncmp(key, alias, old) == 0 && (key[old] == '_' || key[old] == '\0')) {
+            memcpy(key, name, strlen(name));
+            memmove(key + strlen(name), key + old, length - old + 1);
+            return;
+        }
+    }
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+enum figure_unit figure_unit_of(const char *key)
+{
+    const struct figure *figure = figure_of_key(key);
+    if (figure != NULL) {
+        return figure->unit;
+    }
+    for (int unit = FIGURE_UNIT_ROWS_PER_S; unit < FIGURE_UNITS; unit++) {
+        if (ends_with(key, units[unit].suffix)) {
+            return (enum figure_unit)unit;
+        }
+    }
+    return FIGURE_UNIT_COUNT;
+}
+
+const char *figure_suffix(const char *key)
+{
+    const char *suffix = units[figure_unit_of(key)].suffix;
+    return ends_with(key, suffix) ? suffix : "";
+}
+
+const char *figure_unit(const char *key)
+{
+    return units[figure_unit_of(key)].behind;
+}

@@ -1,0 +1,720 @@
+/*
+ * The page: one file that fetches nothing, with its style, script and charts in it.
+ */
+#include <string.h>
+
+#include "base/mono.h"
+#include "base/units.h"
+#include "plan/options.h"
+#include "report/report.h"
+
+enum {
+    HALF_WIDTH_COLUMNS = 4, /* more need the whole width */
+    CAUSES_SHOWN = 20,
+    EVENTS_SHOWN = 60,
+};
+
+/* A text between two pieces of HTML; nothing where there is none. */
+static void add_between(struct buffer *html, const char *before, const char *text,
+                        const char *after)
+{
+    if (text != NULL && text[0] != '\0') {
+        buffer_add_format(html, "%s%s%s", before, REPORT_ESCAPED(text), after);
+    }
+}
+
+static void add_note(struct buffer *html, const char *text)
+{
+    add_between(html, "<p class=\"note\">", text, "</p>\n");
+}
+
+/* A table that is filled cell by cell. The names of its columns begin with what is in them: '#' a
+ * number, '*' the row's name, '+' a text that may be long, ' ' any other. */
+struct page_table {
+    struct buffer *html;
+    const char *const *columns; /* ends with NULL */
+    size_t at;
+};
+
+static struct page_table open_table(struct buffer *html, const char *heading,
+                                    const char *const *columns)
+{
+    buffer_add_format(
+        html, "<h3>%s</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>", heading);
+    for (const char *const *column = columns; *column != NULL; column++) {
+        buffer_add_format(html, "<th%s>%s</th>", **column == '#' ? " class=\"n\"" : "",
+                          *column + 1);
+    }
+    buffer_add_text(html, "</tr></thead><tbody>\n");
+    return (struct page_table){html, columns, 0};
+}
+
+/* `cell`: HTML. */
+static void add_html_cell(struct page_table *table, const char *cell)
+{
+    const char *column = table->columns[table->at];
+    const char *css = column[0] == '#' ? "n" : column[0] == '+' ? "words" : "";
+    buffer_add_text(table->html, table->at == 0 ? "<tr>" : "");
+    if (column[0] == '*') {
+        buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
+    } else {
+        buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>", css, column + 1,
+                          cell);
+    }
+    table->at++;
+    if (table->columns[table->at] == NULL) {
+        table->at = 0;
+        buffer_add_text(table->html, "</tr>\n");
+    }
+}
+
+static void add_cell(struct page_table *table, const char *text)
+{
+    add_html_cell(table, REPORT_ESCAPED(text));
+}
+
+static const char *format_whole(double value, char text[UNITS_TEXT_BYTES])
+{
+    return units_format_count(value > 0 && value < 1e18 ? (uint64_t)value : 0, text);
+}
+
+static void add_count_cell(struct page_table *table, double value)
+{
+    add_cell(table, format_whole(value, (char[UNITS_TEXT_BYTES]){0}));
+}
+
+/* Cells of a member of a list in run.json: its texts, and where a key begins with '#' its counts.
+ */
+static void add_json_cells(struct page_table *table, const json_t *entry, const char *const *keys)
+{
+    for (; *keys != NULL; keys++) {
+        if (**keys == '#') {
+            add_count_cell(table, json_number_value(json_object_get(entry, *keys + 1)));
+        } else {
+            add_cell(table, json_string_value(json_object_get(entry, *keys)));
+        }
+    }
+}
+
+static void close_table(struct page_table *table, const char *note)
+{
+    buffer_add_text(table->html, "</tbody></table>\n");
+    add_note(table->html, note);
+    buffer_add_text(table->html, "</div>\n");
+}
+
+static const char *text_of(const struct saved_run *run, const char *path)
+{
+    const char *text = json_string_value(saved_run_json(run, path));
+    return text == NULL ? "" : text;
+}
+
+/* The class of a verdict, and its mark. */
+static const char *const *looks_of(const char *verdict)
+{
+    static const char *const looks[][3] = {
+        {"VALID", "valid", "✓"}, {"DEGRADED", "degraded", "!"}, {"INVALID", "invalid", "✕"}};
+    size_t i = 0;
+    while (i < 2 && strcmp(looks[i][0], verdict) != 0) {
+        i++;
+    }
+    return looks[i] + 1;
+}
+
+/* The verdict in its colour. */
+static const char *format_chip(const struct saved_run *run, char chip[REPORT_ESCAPED_BYTES])
+{
+    const char *verdict = saved_run_text(run, "verdict");
+    snprintf(chip, REPORT_ESCAPED_BYTES, "<span class=\"chip %s\">%.100s</span>",
+             looks_of(verdict)[0], REPORT_ESCAPED(verdict));
+    return chip;
+}
+
+/* Charts, and how they are used, which the script shows where it runs. */
+static void add_charts(struct buffer *html, const struct report *report, struct chart_range range)
+{
+    if (range.count == 0) {
+        return;
+    }
+    buffer_add_text(html, "<p class=\"note hint\" hidden>Values: point at a chart, or go to it and "
+                          "use the arrow keys. Zoom: drag over a time, or press + and −. <button "
+                          "type=\"button\" disabled>Show the whole time (0)</button></p>\n"
+                          "<div class=\"charts\">\n");
+    for (size_t i = range.first; i < range.first + range.count; i++) {
+        svg_add_chart(html, &report->charts.entries[i], i + 1);
+    }
+    buffer_add_text(html, "</div>\n");
+}
+
+static const char *memory_words(const char *source)
+{
+    static const char *const words[][2] = {
+        {"pss", "private memory, shared memory once (PSS)"},
+        {"rss", "private memory, the largest shared part (RSS)"},
+        {"cgroup", "memory of its cgroup"},
+        {"self", "append with the database in it"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(source, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return source;
+}
+
+/* The sentence below one of the four figures: what it is made of. */
+static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
+{
+    char a[REPORT_WORDS_BYTES], b[REPORT_WORDS_BYTES], c[REPORT_WORDS_BYTES];
+    double value;
+    words[0] = '\0';
+    if (id == FIGURE_MAX_CPU_PERCENT) {
+        const double cpus = json_number_value(saved_run_json(run, "resources.cpus"));
+        const bool has_server = saved_run_figure(run, "server_cpu_percent_at_max", &value);
+        snprintf(words, bytes, "%s%.0f CPU%s: %s%s%sappend %s %%", cpus > 1 ? "all " : "", cpus,
+                 cpus > 1 ? "s" : "", has_server ? "server " : "",
+                 has_server ? report_value(run, "server_cpu_percent_at_max", a) : "",
+                 has_server ? " %, " : "", report_value(run, "client_cpu_percent_at_max", b));
+    } else if (id == FIGURE_MAX_MEMORY_MIB) {
+        const char *name = text_of(run, "resources.server_name");
+        const char *source = memory_words(saved_run_text(run, "memory_source"));
+        const bool are_both = name[0] != '\0' && source[0] != '\0';
+        snprintf(words, bytes, "%s%s%s", name, are_both ? ": " : "", source);
+        if (words[0] == '\0') {
+            snprintf(words, bytes, "%s", text_of(run, "resources.server_note"));
+        }
+    } else if (id == FIGURE_ELAPSED_S) {
+        const double unit_ns = (double)MONO_NS_PER_S;
+        snprintf(words, bytes, "connect %s, append %s, disconnect %s",
+                 report_format_time(saved_run_json(run, "times.connect_s"), unit_ns, a),
+                 report_format_time(saved_run_json(run, "times.append_s"), unit_ns, b),
+                 report_format_time(saved_run_json(run, "times.disconnect_s"), unit_ns, c));
+    } else {
+        const bool is_known = saved_run_figure(run, "append_rows_per_s", &value);
+        const double append_s = json_number_value(saved_run_json(run, "times.append_s"));
+        snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
+                 is_known ? report_value(run, "append_rows_per_s", a) : "",
+                 is_known ? " rows/s while appending" : "",
+                 append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
+    }
+}
+
+static void add_tiles(struct buffer *html, const struct saved_run *run)
+{
+    const struct figure *figure;
+    buffer_add_text(html, "<div class=\"tiles\">\n");
+    for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
+        char value[REPORT_WORDS_BYTES], words[300];
+        double number;
+        const bool is_known = saved_run_figure(run, figure->key, &number);
+        tile_words(run, figure - figure_table, words, sizeof words);
+        buffer_add_format(html,
+                          "<div class=\"tile\"><p>%s</p><p class=\"value\">%s<small>%s</small></p>"
+                          "<p>%s</p></div>\n",
+                          figure->label, report_value(run, figure->key, value),
+                          is_known ? figure_unit(figure->key) : "", REPORT_ESCAPED(words));
+    }
+    buffer_add_text(html, "</div>\n");
+}
+
+static void add_header(struct buffer *html, const struct saved_run *run, size_t number, int level)
+{
+    char words[REPORT_WORDS_BYTES], started[REPORT_WORDS_BYTES] = "";
+    const char *utc = saved_run_text(run, "started_utc"), *separator = "";
+    const char *verdict = saved_run_text(run, "verdict");
+    if (strlen(utc) > 19 && utc[10] == 'T') {
+        snprintf(started, sizeof started, "%.10s %.8s UTC", utc, utc + 11);
+    }
+    buffer_add_format(html,
+                      "<section id=\"run%zu\">\n<h%d>%s</h%d>\n<p class=\"sub\">%s</p>\n"
+                      "<p class=\"sub\">",
+                      number, level, REPORT_ESCAPED(report_title(run, words)), level,
+                      REPORT_ESCAPED(saved_run_text(run, "target")));
+    const char *const parts[] = {text_of(run, "server.version"), saved_run_text(run, "method"),
+                                 saved_run_text(run, "engine"), started};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        add_between(html, separator, parts[i], "");
+        separator = parts[i][0] != '\0' ? " · " : separator;
+    }
+    buffer_add_format(html,
+                      "</p>\n<div class=\"verdict %s\"><b>%s&nbsp;%s</b><span>%s</span></div>\n",
+                      looks_of(verdict)[0], looks_of(verdict)[1], REPORT_ESCAPED(verdict),
+                      REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
+}
+
+static void add_events(struct buffer *html, const struct report_run *run)
+{
+    static const char *const columns[] = {"*event", "#at", "+what", NULL};
+    const struct event_list *events = &run->events;
+    const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
+    if (events->count == 0 && note[0] == '\0') {
+        return;
+    }
+    struct page_table table = open_table(html, "Events", columns);
+    for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
+        char at[UNITS_TEXT_BYTES];
+        snprintf(at, sizeof at, "%.1f s", (double)events->entries[i].at_ns / (double)MONO_NS_PER_S);
+        add_count_cell(&table, (double)i + 1);
+        add_cell(&table, at);
+        add_cell(&table, events->entries[i].text);
+    }
+    if (events->count > EVENTS_SHOWN) {
+        buffer_add_format(html, "<tr><td colspan=\"3\">%zu more stand in events.csv</td></tr>\n",
+                          events->count - EVENTS_SHOWN);
+    }
+    close_table(&table, note);
+}
+
+/* The levels of a search, in the order in which they were tried. */
+static void add_levels(struct buffer *html, const struct csv_table *levels)
+{
+    static const char *const columns[][2] = {
+        {"sessions", "#sessions"},
+        {"outcome", "#outcome"},
+        {"reason", "#reason"},
+        {"rows_per_s", "#rows/s"},
+        {"append_p50_ms", "#append p50, ms"},
+        {"append_p99_ms", "#append p99, ms"},
+        {"connect_p99_ms", "#connect p99, ms"},
+        {"host_cpu_percent", "#CPU, %"},
+        {"server_memory_mib", "#server memory, MiB"},
+    };
+    enum {
+        COLUMNS = sizeof columns / sizeof columns[0]
+    };
+    const char *names[COLUMNS + 1] = {NULL};
+    for (size_t i = 0; i < COLUMNS; i++) {
+        names[i] = columns[i][1];
+    }
+    struct page_table table = open_table(html, "Levels", names);
+    for (size_t cell = 0; cell < levels->rows * COLUMNS; cell++) {
+        const size_t row = cell / COLUMNS;
+        const size_t column = csv_table_column(levels, columns[cell % COLUMNS][0]);
+        char text[REPORT_WORDS_BYTES];
+        double value;
+        add_cell(&table, csv_table_number(levels, row, column, &value)
+                             ? report_format(value, text)
+                             : csv_table_text(levels, row, column));
+    }
+    close_table(&table, NULL);
+}
+
+/* The counts of a group of figures that are known; of a ledger, which begins with its total, also a
+ * bar of its parts. Nothing where the total is not known. */
+static void add_group(struct buffer *html, const struct saved_run *run, const char *title,
+                      enum figure_group group)
+{
+    const struct figure *end = figure_table + FIGURES, *total = figure_table;
+    double all = 0, value;
+    while (total->group != group) {
+        total++;
+    }
+    const bool is_ledger = total->better == FIGURE_TOTAL;
+    if (is_ledger && !saved_run_figure(run, total->key, &all)) {
+        return;
+    }
+    buffer_add_format(html, "<div class=\"card\"><h4>%s</h4>\n%s", title,
+                      is_ledger ? "<div class=\"stack\">" : "");
+    for (const struct figure *figure = total; is_ledger && figure < end; figure++) {
+        if (figure->group == group && figure->key != NULL && figure->better != FIGURE_TOTAL &&
+            saved_run_figure(run, figure->key, &value) && value > 0 && all > 0) {
+            buffer_add_format(html, "<i class=\"%s\" style=\"width:%.4f%%\"></i>",
+                              figure->better == FIGURE_LOW    ? "lost"
+                              : figure->better == FIGURE_HIGH ? ""
+                                                              : "soft",
+                              100 * value / all);
+        }
+    }
+    buffer_add_format(html, "%s<table><tbody>\n", is_ledger ? "</div>\n" : "");
+    for (const struct figure *figure = total; figure < end; figure++) {
+        char text[UNITS_TEXT_BYTES];
+        if (figure->group == group && figure->key != NULL && figure->unit == FIGURE_UNIT_COUNT &&
+            saved_run_figure(run, figure->key, &value)) {
+            const bool is_bad = value > 0 && figure->better == FIGURE_LOW;
+            buffer_add_format(html,
+                              "<tr class=\"%s%s\"><th scope=\"row\">%s</th><td class=\"n\">%s</td>"
+                              "</tr>\n",
+                              is_ledger && figure->better != FIGURE_TOTAL ? "part" : "",
+                              is_bad                    ? " bad"
+                              : value == 0 && is_ledger ? " zero"
+                                                        : "",
+                              figure->label, format_whole(value, text));
+        }
+    }
+    buffer_add_text(html, "</tbody></table>\n");
+    if (group == FIGURE_GROUP_VERIFIED) {
+        add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_REASON));
+        add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_NOTE));
+    }
+    buffer_add_text(html, "</div>\n");
+}
+
+static void add_findings(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {
+        "*limit", " whose", "#sessions", "+what shows it", "+how it is raised", NULL};
+    static const char *const keys[] = {"name", "side", "#sessions", "evidence", "fix", NULL};
+    const json_t *findings = saved_run_json(run, "findings");
+    if (json_array_size(findings) > 0) {
+        struct page_table table = open_table(html, "Limits that were hit", columns);
+        for (size_t i = 0; i < json_array_size(findings); i++) {
+            add_json_cells(&table, json_array_get(findings, i), keys);
+        }
+        close_table(&table, NULL);
+    }
+}
+
+static void add_causes(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {"#times",         " while",        " kind",
+                                          "+what was said", "#first – last", NULL};
+    static const char *const keys[] = {"#count", "phase", "kind", "text", NULL};
+    const json_t *causes = saved_run_json(run, "causes");
+    double others = json_number_value(saved_run_json(run, "other_causes"));
+    char text[UNITS_TEXT_BYTES + 64];
+    if (json_array_size(causes) == 0 && others <= 0) {
+        return;
+    }
+    struct page_table table = open_table(html, "Errors", columns);
+    for (size_t i = 0; i < json_array_size(causes); i++) {
+        const json_t *cause = json_array_get(causes, i);
+        if (i >= CAUSES_SHOWN) {
+            others += json_number_value(json_object_get(cause, "count"));
+            continue;
+        }
+        add_json_cells(&table, cause, keys);
+        snprintf(text, sizeof text, "%.1f – %.1f s",
+                 json_number_value(json_object_get(cause, "first_s")),
+                 json_number_value(json_object_get(cause, "last_s")));
+        add_cell(&table, text);
+    }
+    snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
+    close_table(&table, others > 0 ? text : NULL);
+}
+
+static void add_latencies(struct buffer *html, const struct saved_run *run)
+{
+    const char *columns[FIGURE_POINTS + 3] = {"* "};
+    char names[FIGURE_POINTS][16], note[160], text[REPORT_WORDS_BYTES];
+    for (size_t i = 0; i < FIGURE_POINTS; i++) {
+        snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);
+        columns[i + 1] = names[i];
+    }
+    columns[FIGURE_POINTS + 1] = "#measured";
+    struct page_table table = open_table(html, "Latencies", columns);
+    const char *call;
+    json_t *latency;
+    json_object_foreach(json_object_get(run->json, "latencies"), call, latency)
+    {
+        const double count = json_number_value(json_object_get(latency, "count"));
+        for (size_t i = 0; i < FIGURE_POINTS + 2 && count > 0; i++) {
+            if (i == 0) {
+                add_cell(&table, call);
+            } else if (i > FIGURE_POINTS) {
+                add_count_cell(&table, count);
+            } else {
+                snprintf(note, sizeof note, "%s_ms", figure_points[i - 1].key);
+                add_cell(&table, report_format_time(json_object_get(latency, note),
+                                                    (double)MONO_NS_PER_MS, text));
+            }
+        }
+    }
+    double unanswered = 0;
+    figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
+    snprintf(note, sizeof note,
+             "response: %s without an answer count with the time that they had waited, a lower "
+             "bound",
+             format_whole(unanswered, (char[UNITS_TEXT_BYTES]){0}));
+    close_table(&table, unanswered > 0 ? note : NULL);
+}
+
+/* The members of a value of run.json as rows, and those of its objects: their names are what they
+ * are called, behind `before`. Lists and what is not known are left out. */
+static void add_json(struct buffer *html, const char *before, const char *key, json_t *value)
+{
+    char name[REPORT_WORDS_BYTES], number[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
+    const json_int_t whole = json_integer_value(value);
+    const bool is_count = json_is_integer(value) && whole >= 0;
+    snprintf(name, sizeof name, "%s%.*s", before, (int)(strlen(key) - strlen(figure_suffix(key))),
+             key);
+    for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
+        *at = strcmp(at, "_bytes") == 0 ? '\0' : ' ';
+    }
+    if (json_is_object(value)) {
+        const char *member;
+        json_t *entry;
+        const size_t length = strlen(name);
+        snprintf(name + length, sizeof name - length, "%s", length > 0 ? " " : "");
+        json_object_foreach(value, member, entry)
+        {
+            add_json(html, name, member, entry);
+        }
+    } else if (is_count && strcmp(key, "port") == 0) {
+        snprintf(text, sizeof text, "%d", (int)whole); /* a name, no number */
+    } else if (is_count && strstr(key, "_bytes") != NULL) {
+        units_format_bytes((uint64_t)whole, text);
+    } else if (is_count) {
+        units_format_count((uint64_t)whole, text);
+    } else if (json_is_number(value)) {
+        snprintf(text, sizeof text, "%s%s", report_format(json_number_value(value), number),
+                 figure_unit(key));
+    } else if (json_is_string(value) || json_is_boolean(value)) {
+        snprintf(text, sizeof text, "%s",
+                 json_is_string(value) ? json_string_value(value)
+                 : json_is_true(value) ? "yes"
+                                       : "no");
+    }
+    if (text[0] != '\0') {
+        buffer_add_format(html, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n",
+                          REPORT_ESCAPED(name), REPORT_ESCAPED(text));
+    }
+}
+
+/* All that run.json says of where and how the run was. */
+static void add_environment(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const sections[][3] = {
+        {"Machine of append", "environment", ""},
+        {NULL, "version", "append"},
+        {"Server", "server", "server"},
+        {NULL, "connection", ""},
+        {NULL, "table", "table"},
+        {"Resources", "resources", ""},
+        {"Settings and end", "plan", ""},
+        {NULL, "outcome", ""},
+    };
+    buffer_add_text(html, "<h3>Environment</h3>\n<div class=\"cards\">\n");
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        json_t *section = json_object_get(run->json, sections[i][1]);
+        if (sections[i][0] != NULL) {
+            buffer_add_format(html,
+                              "%s<div class=\"card\"><h4>%s</h4>\n<table class=\"pairs\"><tbody>\n",
+                              i > 0 ? "</tbody></table></div>\n" : "", sections[i][0]);
+        }
+        if (strcmp(sections[i][1], "plan") == 0) {
+            for (const struct option_entry *option = option_table; option->name != NULL; option++) {
+                if (option->label != NULL) {
+                    add_json(html, option->label, "", json_object_get(section, option->key));
+                }
+            }
+        } else {
+            add_json(html, sections[i][2], "", section);
+        }
+    }
+    buffer_add_text(html, "</tbody></table></div>\n</div>\n");
+    add_between(html, "<p class=\"note words\">Files: ", run->folder, "</p>\n");
+}
+
+/* A run's own section; folded where it is not the only one. */
+static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
+{
+    static const struct {
+        const char *title;
+        enum figure_group group;
+    } groups[] = {
+        {"Sessions", FIGURE_GROUP_SESSIONS},
+        {"Rows", FIGURE_GROUP_ROWS},
+        {"Batches", FIGURE_GROUP_BATCHES},
+        {"Verified", FIGURE_GROUP_VERIFIED},
+    };
+    const struct report_run *run = &report->runs[index];
+    if (!is_only) {
+        buffer_add_format(html, "<details class=\"run\"><summary><span>%s</span> %s</summary>\n",
+                          REPORT_ESCAPED(run->label),
+                          format_chip(&run->run, (char[REPORT_ESCAPED_BYTES]){0}));
+    }
+    add_header(html, &run->run, index + 1, is_only ? 1 : 2);
+    add_tiles(html, &run->run);
+    if (report->has_run_charts) {
+        buffer_add_text(html, "<h3>Charts</h3>\n");
+        add_charts(html, report, run->charts);
+    } else {
+        add_between(html, "<p class=\"note\">Its charts: append report ", run->run.folder,
+                    ", or --all for those of all runs here</p>\n");
+    }
+    add_note(html, buffer_text(&run->absent));
+    add_events(html, run);
+    if (run->run.is_search) {
+        add_levels(html, &run->run.levels);
+    }
+    buffer_add_text(html, "<h3>Ledgers</h3>\n<div class=\"cards\">\n");
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        add_group(html, &run->run, groups[i].title, groups[i].group);
+    }
+    buffer_add_text(html, "</div>\n");
+    add_findings(html, &run->run);
+    add_causes(html, &run->run);
+    add_latencies(html, &run->run);
+    add_environment(html, &run->run);
+    buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
+}
+
+/* All runs, a row each. */
+static void add_overview(struct buffer *html, const struct report *report)
+{
+    static const char *const columns[] = {"*run",        " database",        " verdict",
+                                          "#max CPU, %", "#max memory, MiB", "#elapsed, s",
+                                          "#rows/s",     "#append p99",      NULL};
+    if (report->overview.count > 0) {
+        buffer_add_text(html, "<h3>Beside each other</h3>\n");
+        add_charts(html, report, report->overview);
+    }
+    struct page_table table = open_table(html, "All runs", columns);
+    for (size_t i = 0; i < report->run_count; i++) {
+        const struct saved_run *run = &report->runs[i].run;
+        char text[REPORT_ESCAPED_BYTES];
+        snprintf(text, sizeof text, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
+                 REPORT_ESCAPED(report->runs[i].label));
+        add_html_cell(&table, text);
+        add_cell(&table, saved_run_text(run, "adapter"));
+        add_html_cell(&table, format_chip(run, text));
+        for (size_t f = 0; report_headline(f) != NULL; f++) {
+            add_cell(&table, report_value(run, report_headline(f)->key, text));
+        }
+        add_cell(&table, report_format_time(saved_run_json(run, "latencies.append.p99_ms"),
+                                            (double)MONO_NS_PER_MS, text));
+    }
+    close_table(&table, NULL);
+}
+
+/* Sessions down, rows across: the median of each cell, and from where to where its runs went. */
+static void add_sweep_table(struct buffer *html, const struct saved_sweep *sweep,
+                            const struct figure *figure)
+{
+    char text[REPORT_WORDS_BYTES], count[UNITS_TEXT_BYTES];
+    buffer_add_format(html,
+                      "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
+                      "<th>sessions</th>",
+                      figure->label, figure_unit(figure->key));
+    for (size_t records = 0; records < sweep->records_count; records++) {
+        buffer_add_format(html, "<th class=\"n\">%s rows</th>",
+                          report_format_count((double)sweep->records[records], text));
+    }
+    buffer_add_text(html, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < sweep->sessions_count; i++) {
+        buffer_add_format(html, "<tr><th scope=\"row\">%s</th>",
+                          units_format_count(sweep->sessions[i], count));
+        for (size_t records = 0; records < sweep->records_count; records++) {
+            struct spread spread = {0};
+            const bool is_known = saved_sweep_figure(sweep, i, records, figure->key, &spread);
+            buffer_add_format(html, "<td class=\"n\">%s",
+                              is_known ? report_format(spread.median, text) : "–");
+            if (spread.count > 1) {
+                buffer_add_format(html, "<small>%s – ", report_format(spread.lowest, text));
+                buffer_add_format(html, "%s</small>", report_format(spread.highest, text));
+            }
+            buffer_add_text(html, "</td>");
+        }
+        buffer_add_text(html, "</tr>\n");
+    }
+    buffer_add_text(html, "</tbody></table></div>\n");
+}
+
+static size_t count_runs(const struct saved_sweep *sweep, enum saved_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        count += sweep->runs[i].state == state ? 1 : 0;
+    }
+    return count;
+}
+
+static void add_failures(struct buffer *html, const struct saved_sweep *sweep)
+{
+    static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
+    if (count_runs(sweep, SAVED_FAILED) == 0) {
+        return;
+    }
+    struct page_table table = open_table(html, "Runs that failed", columns);
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        const struct saved_sweep_run *run = &sweep->runs[i];
+        if (run->state == SAVED_FAILED) {
+            add_cell(&table, run->name);
+            add_count_cell(&table, run->exit_code);
+            add_cell(&table, run->reason);
+        }
+    }
+    close_table(&table, NULL);
+}
+
+static void add_sweep(struct buffer *html, const struct report *report,
+                      const struct report_sweep *entry)
+{
+    const struct saved_sweep *sweep = &entry->sweep;
+    const size_t pending = count_runs(sweep, SAVED_PENDING);
+    buffer_add_text(html, report->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
+    add_between(html, "<p class=\"sub\">", sweep->folder, "</p>\n");
+    buffer_add_format(html, "<p class=\"sub\">%zu × %zu cells", sweep->sessions_count,
+                      sweep->records_count);
+    if (sweep->repeat > 1) {
+        buffer_add_format(html, ", each run %u times: the median, and the lowest and highest",
+                          sweep->repeat);
+    }
+    if (pending > 0) {
+        buffer_add_format(html, "; %zu of %zu runs have not ended yet", pending, sweep->run_count);
+    }
+    if (entry->left_out > 0) {
+        buffer_add_format(html, "; %u left no files that can be read", entry->left_out);
+    }
+    buffer_add_text(html, "</p>\n<h3>Against sessions</h3>\n");
+    add_charts(html, report, entry->charts);
+    buffer_add_format(html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
+                      sweep->records_count > HALF_WIDTH_COLUMNS ? " wide" : "");
+    for (size_t i = 0; report_headline(i) != NULL; i++) {
+        add_sweep_table(html, sweep, report_headline(i));
+    }
+    buffer_add_text(html, "</div>\n");
+    add_failures(html, sweep);
+}
+
+/* "200 sessions, 400,000 rows, postgresql" */
+static const char *format_title(const struct report *report, char title[REPORT_ESCAPED_BYTES])
+{
+    const struct saved_run *run = &report->runs[0].run;
+    char words[REPORT_WORDS_BYTES];
+    if (report->sweep_count == 1 && report->run_count > 0) {
+        snprintf(title, REPORT_ESCAPED_BYTES, "Sweep of %zu runs, %.100s", report->run_count,
+                 REPORT_ESCAPED(saved_run_text(run, "adapter")));
+    } else if (report->run_count == 1) {
+        snprintf(title, REPORT_ESCAPED_BYTES, "%s, %.100s", report_title(run, words),
+                 REPORT_ESCAPED(saved_run_text(run, "adapter")));
+    } else {
+        snprintf(title, REPORT_ESCAPED_BYTES, "%zu runs", report->run_count);
+    }
+    return title;
+}
+
+void page_add(struct buffer *html, const struct report *report)
+{
+    const bool is_single = report->run_count == 1 && report->sweep_count == 0;
+    char title[REPORT_ESCAPED_BYTES];
+    buffer_add_format(html,
+                      REPORT_PAGE_BEGIN
+                      "<head>\n<meta charset=\"utf-8\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                      "style-src 'unsafe-inline'; script-src '%s'\">\n<title>append: %s</title>\n"
+                      "<style>\n%s</style>\n</head>\n<body>\n<main>\n"
+                      "<p class=\"brand\">append report</p>\n",
+                      page_js_hash, format_title(report, title), page_css);
+    if (!is_single) {
+        buffer_add_format(html, "<h1>%s</h1>\n", title);
+        for (size_t i = 0; i < report->sweep_count; i++) {
+            add_sweep(html, report, &report->sweeps[i]);
+        }
+        add_overview(html, report);
+        buffer_add_text(html, "<h3>Each run</h3>\n");
+    }
+    for (size_t i = 0; i < report->run_count; i++) {
+        add_run(html, report, i, is_single);
+    }
+    if (report->beyond > 0) {
+        buffer_add_format(html, "<p class=\"note\">%zu more runs are not shown.</p>\n",
+                          report->beyond);
+    }
+    buffer_add_format(html,
+                      "<footer>Made by append " APPEND_VERSION
+                      ". Every figure stands in the files of the run as well.</footer>\n"
+                      "</main>\n<script>%s</script>\n</body>\n</html>\n",
+                      page_js);
+}

@@ -1,0 +1,275 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "report/events.h"
+
+static const char png_begin[] = "\x89PNG\r\n\x1a\n";
+
+static enum status no_memory(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the report");
+    return STATUS_REJECTED;
+}
+
+static enum status add_run(struct report *report, const char *folder, struct error *error)
+{
+    if (report->run_count == REPORT_RUNS_MAX) {
+        report->beyond++;
+        return STATUS_OK;
+    }
+    struct report_run *run = &report->runs[report->run_count];
+    struct error events_error;
+    if (saved_run_read(&run->run, folder, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    report->run_count++;
+    error_clear(&events_error);
+    if (events_read_saved(&run->events, &run->run, &events_error) != STATUS_OK) {
+        memcpy(run->events_error, events_error.text, sizeof run->events_error);
+    }
+    return STATUS_OK;
+}
+
+static enum status add_sweep(struct report *report, const char *folder, struct error *error)
+{
+    struct report_sweep *entry = &report->sweeps[report->sweep_count];
+    if (saved_sweep_read(&entry->sweep, folder, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    report->sweep_count++;
+    for (size_t i = 0; i < entry->sweep.run_count; i++) {
+        const struct saved_sweep_run *run = &entry->sweep.runs[i];
+        char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
+        struct error run_error; /* a failed run may have left nothing: the others are shown */
+        error_clear(&run_error);
+        saved_sweep_run_folder(&entry->sweep, run, path);
+        if (run->state != SAVED_PENDING && add_run(report, path, &run_error) != STATUS_OK) {
+            entry->left_out++;
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool are_labels_unique(const struct report *report)
+{
+    for (size_t i = 0; i < report->run_count; i++) {
+        for (size_t other = 0; other < i; other++) {
+            if (strcmp(report->runs[i].label, report->runs[other].label) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+enum {
+    BY_SIZE, /* 200 × 400k, 200 × 10 min */
+    BY_ADAPTER_AND_SIZE,
+    BY_FOLDER,
+    BY_NUMBER_AND_FOLDER,
+    LABEL_WAYS
+};
+
+static void label_run(struct report_run *run, size_t number, int way)
+{
+    char size[REPORT_WORDS_BYTES], text[2 * REPORT_LABEL_BYTES];
+    const char *slash = strrchr(run->run.folder, '/');
+    const char *folder = slash == NULL ? run->run.folder : slash + 1;
+    report_size(&run->run, size);
+    if (way == BY_ADAPTER_AND_SIZE) {
+        snprintf(text, sizeof text, "%.30s %s", saved_run_text(&run->run, "adapter"), size);
+    } else if (way == BY_NUMBER_AND_FOLDER) {
+        snprintf(text, sizeof text, "%zu %.100s", number, folder);
+    } else {
+        snprintf(text, sizeof text, "%.100s", way == BY_SIZE ? size : folder);
+    }
+    text_clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
+}
+
+/* The shortest way that tells all of them apart. */
+static void label_runs(struct report *report)
+{
+    bool is_unique = false;
+    for (int way = 0; way < LABEL_WAYS && !is_unique; way++) {
+        for (size_t i = 0; i < report->run_count; i++) {
+            label_run(&report->runs[i], i + 1, way);
+        }
+        is_unique = are_labels_unique(report);
+    }
+}
+
+enum status report_read(struct report *report, const char *const *folders, size_t count,
+                        bool with_runs, struct error *error)
+{
+    *report = (struct report){
+        .runs = calloc(REPORT_RUNS_MAX, sizeof *report->runs),
+        .sweeps = calloc(count, sizeof *report->sweeps),
+    };
+    enum status status =
+        report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        status = saved_sweep_is_there(folders[i]) ? add_sweep(report, folders[i], error)
+                                                  : add_run(report, folders[i], error);
+    }
+    if (status == STATUS_OK && report->run_count == 0) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no run of the sweep '%s' has ended yet",
+                  folders[0]);
+        status = STATUS_REJECTED;
+    }
+    if (status == STATUS_OK) {
+        report->has_run_charts = with_runs || (report->run_count == 1 && report->sweep_count == 0);
+        label_runs(report);
+        status = charts_make(report) ? STATUS_OK : no_memory(error);
+    }
+    if (status != STATUS_OK) {
+        report_free(report);
+    }
+    return status;
+}
+
+void report_free(struct report *report)
+{
+    for (size_t i = 0; i < report->run_count; i++) {
+        saved_run_free(&report->runs[i].run);
+        event_list_fini(&report->runs[i].events);
+        buffer_fini(&report->runs[i].absent);
+    }
+    for (size_t i = 0; i < report->sweep_count; i++) {
+        saved_sweep_free(&report->sweeps[i].sweep);
+    }
+    charts_free(&report->charts);
+    free(report->runs);
+    free(report->sweeps);
+    *report = (struct report){0};
+}
+
+static enum status refuse_path(struct error *error, const char *path)
+{
+    error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", path);
+    return STATUS_REJECTED;
+}
+
+/* A file that begins otherwise is somebody's. */
+static enum status check_old(const char *path, const char *begin, struct error *error)
+{
+    char bytes[128];
+    const size_t wanted = strlen(begin);
+    if (file_is_special(path)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s is a device or a pipe: give the name of a file with --out", path);
+        return STATUS_REJECTED;
+    }
+    FILE *file;
+    struct error unread;
+    error_clear(&unread);
+    if (file_open(path, &file, &unread) != STATUS_OK) {
+        const bool is_free = unread.native_code == ENOENT;
+        *error = is_free ? *error : unread;
+        return is_free ? STATUS_OK : STATUS_REJECTED;
+    }
+    const size_t length = fread(bytes, 1, wanted, file);
+    fclose(file);
+    if (length == wanted && memcmp(bytes, begin, wanted) == 0) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "%s is there and was not made by append report: give another name with --out", path);
+    return STATUS_REJECTED;
+}
+
+static enum status write_whole(const char *path, const char *begin, const struct buffer *content,
+                               struct error *error)
+{
+    if (check_old(path, begin, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    const int number = file_replace(AT_FDCWD, path, content, false);
+    if (number != 0) {
+        error_set(error, ERROR_SYSTEM, number, NULL, "%s cannot be written: %s", path,
+                  strerror(number));
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
+                              struct error *error)
+{
+    struct buffer page;
+    buffer_init(&page);
+    page_add(&page, report);
+    const enum status status = buffer_failed(&page)
+                                   ? no_memory(error)
+                                   : write_whole(path, REPORT_PAGE_BEGIN, &page, error);
+    *bytes = page.length;
+    buffer_fini(&page);
+    return status;
+}
+
+/* Number of the run whose chart it is; 0: it is of all of them. */
+static size_t run_of(const struct report *report, size_t chart)
+{
+    for (size_t i = 0; i < report->run_count; i++) {
+        const struct chart_range *range = &report->runs[i].charts;
+        if (chart >= range->first && chart < range->first + range->count) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static enum status write_picture(const struct chart *chart, const char *path, struct error *error)
+{
+    struct buffer png;
+    buffer_init(&png);
+    enum status status = plot_add_picture(&png, chart, error);
+    if (status == STATUS_OK &&
+        (png.length < strlen(png_begin) || memcmp(png.bytes, png_begin, strlen(png_begin)) != 0)) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
+        status = STATUS_REJECTED;
+    }
+    if (status == STATUS_OK) {
+        status = write_whole(path, png_begin, &png, error);
+    }
+    buffer_fini(&png);
+    return status;
+}
+
+enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
+                                  struct error *error)
+{
+    for (*count = 0; *count < report->charts.count; (*count)++) {
+        const struct chart *chart = &report->charts.entries[*count];
+        const size_t run = run_of(report, *count);
+        char path[REPORT_PATH_BYTES], number[32] = "";
+        if (run > 0 && report->run_count > 1) {
+            snprintf(number, sizeof number, "run%zu-", run);
+        }
+        if ((size_t)snprintf(path, sizeof path, "%s-%s%s.png", prefix, number, chart->name) >=
+            sizeof path) {
+            return refuse_path(error, prefix);
+        }
+        if (write_picture(chart, path, error) != STATUS_OK) {
+            return STATUS_REJECTED;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--;
+    }
+    return (size_t)snprintf(path, REPORT_PATH_BYTES, "%.*s/" REPORT_FILE, (int)length, folder) <
+                   REPORT_PATH_BYTES
+               ? STATUS_OK
+               : refuse_path(error, folder);
+}

@@ -1,0 +1,522 @@
+/*
+ * A chart as SVG: colours, fonts and the look of lines are the page's (page.css).
+ *
+ * The curves stand in a drawing of their own whose coordinates are the values (their logarithms
+ * where an axis is logarithmic), so that page.js finds each value in its path, and zooms by
+ * changing what part of it is seen.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mono.h"
+#include "base/units.h"
+#include "report/report.h"
+
+enum {
+    WIDTH = 460, /* of the drawing, in units of its own */
+    HEIGHT = 255,
+    TOP = 12,
+    TOP_WITH_MARKS = 24,
+    BOTTOM = 44,
+    RIGHT = 14,
+    CHARACTER = 8, /* the width of one in a label, at most */
+    BAR_HEIGHT = 26,
+    BAR_VALUE = 80, /* room for the value at a bar's end */
+    TICKS_MAX = 48,
+    TICKS_UP = 4, /* wanted */
+    TICKS_ACROSS = 5,
+    NINES_MAX = 9,
+    SESSIONS_LOG_RATIO = 12,
+};
+
+struct tick {
+    double at;
+    char label[REPORT_WORDS_BYTES];
+};
+
+struct axis {
+    double low, high;
+    bool is_log;
+    struct tick ticks[TICKS_MAX];
+    size_t count;
+};
+
+struct drawing {
+    struct buffer *html;
+    const struct chart *chart;
+    struct axis x, y;
+    double left, top, width, height; /* of the curves' part */
+};
+
+static void add_tick(struct axis *axis, double at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add_tick(struct axis *axis, double at, const char *format, ...)
+{
+    if (axis->count < TICKS_MAX) {
+        struct tick *tick = &axis->ticks[axis->count++];
+        va_list list;
+        tick->at = at;
+        va_start(list, format);
+        vsnprintf(tick->label, sizeof tick->label, format, list);
+        va_end(list);
+    }
+}
+
+/* A time in ms with the unit that gives it few digits. */
+static void add_ms_tick(struct axis *axis, double ms)
+{
+    static const struct {
+        double ms;
+        const char *name;
+    } units[] = {{1000, " s"}, {1, " ms"}, {1e-3, " us"}, {1e-6, " ns"}};
+    size_t i = 0;
+    while (i < 3 && ms < units[i].ms * 0.999) {
+        i++;
+    }
+    add_tick(axis, ms, "%.4g%s", ms / units[i].ms, ms > 0 ? units[i].name : "");
+}
+
+/* Steps of 1, 2 or 5 times a power of ten. */
+static double round_step(double rough)
+{
+    const double power = pow(10, floor(log10(rough)));
+    const double lead = rough / power;
+    return power * (lead < 1.5 ? 1 : lead < 3 ? 2 : lead < 7 ? 5 : 10);
+}
+
+/* From 0 to `high`. */
+static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
+{
+    const int decimals = (int)ceil(-log10(step) - 1e-9);
+    axis->high = high;
+    for (int i = 0; i * step <= high + step * 1e-6 && i < TICKS_MAX; i++) {
+        const double at = i * step;
+        if (is_ms) {
+            add_ms_tick(axis, at);
+        } else if (decimals > 0 || at < 1000) {
+            add_tick(axis, at, "%.*f", decimals < 0 ? 0 : decimals, at);
+        } else if (at < 1e15) {
+            add_tick(axis, at, "%s", UNITS_COUNT((uint64_t)llround(at)));
+        } else {
+            add_tick(axis, at, "%.3g", at);
+        }
+    }
+}
+
+/* Times in ms, the ticks at 1, 2 and 5 times the powers of ten, or at those alone, or at every
+ * second of them. */
+static void fit_log(struct axis *axis, double low, double high)
+{
+    static const double leads[] = {1, 2, 5};
+    const double low_power = pow(10, floor(log10(low))), high_power = pow(10, floor(log10(high)));
+    const double low_lead = low / low_power, high_lead = high / high_power;
+    axis->is_log = true;
+    axis->low = low_power * (low_lead >= 5 ? 5 : low_lead >= 2 ? 2 : 1);
+    axis->high = high_power * (high_lead <= 1 ? 1 : high_lead <= 2 ? 2 : high_lead <= 5 ? 5 : 10);
+    axis->high = axis->high > axis->low ? axis->high : axis->low * 10;
+    const double decades = log10(axis->high / axis->low);
+    const int first = (int)floor(log10(axis->low) + 1e-9);
+    for (int power = first; power <= first + (int)decades + 1; power += decades > 7 ? 2 : 1) {
+        for (size_t i = 0; i < (decades <= 2.5 ? 3 : 1); i++) {
+            const double at = leads[i] * pow(10, power);
+            if (at >= axis->low * (1 - 1e-9) && at <= axis->high * (1 + 1e-9)) {
+                add_ms_tick(axis, at);
+            }
+        }
+    }
+}
+
+/* Times as people read a clock: 12, 0.5 below five minutes, 7:30 and 1:05:00 beyond; page.js does
+ * the same where it zooms. */
+static void fit_time(struct axis *axis, double end_s)
+{
+    static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
+    size_t i = 0;
+    if (end_s < 300) {
+        fit_linear(axis, end_s, round_step(end_s / TICKS_ACROSS), false);
+        return;
+    }
+    while (i + 1 < sizeof steps / sizeof steps[0] && end_s / steps[i] > TICKS_ACROSS + 1) {
+        i++;
+    }
+    const int step = end_s / steps[i] <= TICKS_MAX ? steps[i] : (int)(end_s / TICKS_MAX) + 1;
+    axis->high = end_s;
+    for (int at = 0; at <= end_s; at += step) {
+        if (end_s < 3600) {
+            add_tick(axis, at, "%d:%02d", at / 60, at % 60);
+        } else {
+            add_tick(axis, at, "%d:%02d:%02d", at / 3600, at / 60 % 60, at % 60);
+        }
+    }
+}
+
+static void fit_percentile(struct axis *axis, double calls)
+{
+    axis->is_log = true;
+    axis->low = 1;
+    axis->high = calls;
+    add_tick(axis, 2, "50");
+    for (int nines = 1; pow(10, nines) <= calls * (1 + 1e-9) && nines <= NINES_MAX; nines++) {
+        add_tick(axis, pow(10, nines), "%.*f", nines > 2 ? nines - 2 : 0, 100 - pow(10, 2 - nines));
+    }
+}
+
+/* A tick at each number of sessions; labels that have no room are left out. */
+static void fit_sessions(struct axis *axis, const struct chart *chart)
+{
+    double last = 0;
+    for (bool is_found = true; is_found;) {
+        double next = INFINITY;
+        for (size_t i = 0; i < chart->series_count; i++) {
+            for (size_t j = 0; j < chart->series[i].count; j++) {
+                const double at = chart->series[i].points[j].from;
+                next = at > last && at < next ? at : next;
+            }
+        }
+        is_found = isfinite(next) && axis->count < TICKS_MAX;
+        if (is_found) {
+            add_tick(axis, next, "%s", report_format_count(next, (char[REPORT_WORDS_BYTES]){0}));
+            last = next;
+        }
+    }
+    const double low = axis->count > 0 ? axis->ticks[0].at : 1, high = last > 0 ? last : 1;
+    axis->is_log = high / low >= SESSIONS_LOG_RATIO;
+    axis->low = axis->is_log ? low * 0.9 : 0;
+    axis->high = axis->is_log ? high * 1.1 : high * 1.05;
+}
+
+/* From 0 to above the highest: a line is not to run along the border. */
+static void fit_values(struct axis *axis, const struct chart *chart)
+{
+    double low, high;
+    chart_span(chart, &low, &high);
+    const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
+    const double last = step * ceil(top / step - 1e-9);
+    if (chart->is_log && low <= high) {
+        fit_log(axis, low, high);
+    } else if (strcmp(chart->unit, "%") == 0 && chart->across == CHART_OVER_TIME) {
+        fit_linear(axis, 105, 20, false); /* a machine that is wholly busy is seen, too */
+    } else {
+        fit_linear(axis, last < top * 1.02 ? last + step / 2 : last, step,
+                   strcmp(chart->unit, "ms") == 0);
+    }
+}
+
+static double coordinate(const struct axis *axis, double value)
+{
+    return axis->is_log ? log10(fmax(value, 1e-9)) : value;
+}
+
+/* Where on the axis a value stands: 0 at its low end, 1 at its high one. */
+static double share(const struct axis *axis, double at)
+{
+    const double low = coordinate(axis, axis->low), high = coordinate(axis, axis->high);
+    return (coordinate(axis, at) - low) / (high - low);
+}
+
+static double x_of(const struct drawing *drawing, double at)
+{
+    return drawing->left + drawing->width * share(&drawing->x, at);
+}
+
+static double y_of(const struct drawing *drawing, double at)
+{
+    return drawing->top + drawing->height * (1 - share(&drawing->y, at));
+}
+
+/* Labels across that would stand on the one before are left out. */
+static bool has_room(double center, const char *label, double *end)
+{
+    const double half = (double)strlen(label) * CHARACTER / 2;
+    if (center - half < *end) {
+        return false;
+    }
+    *end = center + half + CHARACTER / 2.0;
+    return true;
+}
+
+static void add_axes(const struct drawing *drawing)
+{
+    struct buffer *html = drawing->html;
+    const double bottom = drawing->top + drawing->height, right = drawing->left + drawing->width;
+    double end = 0;
+    buffer_add_text(html, "<g class=\"y\">");
+    for (size_t i = 0; i < drawing->y.count; i++) {
+        const double y = y_of(drawing, drawing->y.ticks[i].at);
+        buffer_add_format(html, "<path d=\"M%g %.1fH%g\"/><text x=\"%g\" y=\"%.1f\">%s</text>",
+                          drawing->left, y, right, drawing->left - 7, y + 4.5,
+                          drawing->y.ticks[i].label);
+    }
+    buffer_add_text(html, "</g><g class=\"x\">");
+    for (size_t i = 0; i < drawing->x.count; i++) {
+        const struct tick *tick = &drawing->x.ticks[i];
+        const double x = x_of(drawing, tick->at);
+        buffer_add_format(html, "<path d=\"M%.1f %gV%g\"/>", x, drawing->top, bottom);
+        if (has_room(x, tick->label, &end)) {
+            buffer_add_format(html, "<text x=\"%.1f\" y=\"%g\">%s</text>", x, bottom + 17,
+                              tick->label);
+        }
+    }
+    buffer_add_format(html, "</g><path class=\"frame\" d=\"M%g %gV%gH%g\"/>", drawing->left,
+                      drawing->top, bottom, right);
+}
+
+/* What the axes are; the times of latencies have their units in their ticks. */
+static void add_labels(const struct drawing *drawing, int height)
+{
+    static const char *const across[] = {"time since the start", "share of calls, %",
+                                         "share of the sessions, %", "sessions"};
+    const struct chart *chart = drawing->chart;
+    const bool is_ms = strcmp(chart->unit, "ms") == 0;
+    const bool is_bars = chart->across == CHART_OVER_RUNS;
+    buffer_add_format(drawing->html, "<text class=\"label\" x=\"%g\" y=\"%d\">%s%s</text>",
+                      drawing->left + drawing->width / 2, height - 6,
+                      is_bars ? chart->label : across[chart->across],
+                      chart->across == CHART_OVER_TIME && chart->end < 300 ? ", s" : "");
+    if (is_bars) {
+        return;
+    }
+    buffer_add_format(
+        drawing->html,
+        "<text class=\"label\" transform=\"translate(13 %g) rotate(-90)\">%s%s</text>",
+        drawing->top + drawing->height / 2, is_ms ? "latency" : chart->label,
+        chart->is_log ? " (log scale)" : "");
+}
+
+static void add_marks(const struct drawing *drawing)
+{
+    const struct event_list *events = drawing->chart->events;
+    double end = 0;
+    for (size_t i = 0; events != NULL && i < events->count && i < CHART_MARKS_MAX; i++) {
+        char number[24];
+        const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
+        snprintf(number, sizeof number, "%zu", i + 1);
+        if (at_s <= drawing->chart->end && has_room(x_of(drawing, at_s), number, &end)) {
+            buffer_add_format(drawing->html,
+                              "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s</text>",
+                              at_s, x_of(drawing, at_s), drawing->top - 6, number);
+        }
+    }
+}
+
+static void add_mark_lines(const struct drawing *drawing)
+{
+    const struct event_list *events = drawing->chart->events;
+    const double low = coordinate(&drawing->y, drawing->y.low);
+    const double high = coordinate(&drawing->y, drawing->y.high);
+    const char *begin = "<path class=\"mark\" d=\"";
+    for (size_t i = 0; events != NULL && i < events->count && i < CHART_MARKS_MAX; i++) {
+        const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
+        if (at_s <= drawing->chart->end) {
+            buffer_add_format(drawing->html, "%sM%g %.6gV%.6g", begin, at_s, low, high);
+            begin = "";
+        }
+    }
+    buffer_add_text(drawing->html, begin[0] == '\0' ? "\"/>" : "");
+}
+
+/* M x y, H x for each level; what is filled begins and ends on the axis. */
+static void add_levels(const struct drawing *drawing, const struct chart_series *series)
+{
+    struct buffer *html = drawing->html;
+    const bool is_filled = drawing->chart->is_filled;
+    bool is_open = false;
+    double x = NAN, y = NAN;
+    for (size_t i = 0; i < series->count; i++) {
+        const struct chart_point *point = &series->points[i];
+        const double from = coordinate(&drawing->x, point->from);
+        if (is_open && (!isfinite(point->y) || fabs(from - x) > 1e-9 * fabs(x))) {
+            buffer_add_text(html, is_filled ? "V0" : "");
+            is_open = false;
+        }
+        if (!isfinite(point->y)) {
+            continue;
+        }
+        const double level = coordinate(&drawing->y, point->y);
+        if (!is_open) {
+            buffer_add_format(html, is_filled ? "M%.6g 0V%.6g" : "M%.6g %.6g", from, level);
+        } else if (level < y || level > y) {
+            buffer_add_format(html, "V%.6g", level);
+        }
+        x = coordinate(&drawing->x, point->to);
+        y = level;
+        is_open = true;
+        buffer_add_format(html, "H%.6g", x);
+    }
+    buffer_add_text(html, is_open && is_filled ? "V0" : "");
+}
+
+enum parts {
+    LINE,
+    DOTS,
+    SPREAD /* a bar at each point from its lowest to its highest */
+};
+
+static void add_points(const struct drawing *drawing, const struct chart_series *series,
+                       enum parts parts)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        const struct chart_point *point = &series->points[i];
+        const double x = coordinate(&drawing->x, point->from);
+        const double y = coordinate(&drawing->y, parts == SPREAD ? point->lowest : point->y);
+        buffer_add_format(drawing->html, "%c%.6g %.6g", parts == LINE && i > 0 ? 'L' : 'M', x, y);
+        if (parts == DOTS) {
+            buffer_add_text(drawing->html, "h0");
+        } else if (parts == SPREAD) {
+            buffer_add_format(drawing->html, "V%.6g", coordinate(&drawing->y, point->highest));
+        }
+    }
+}
+
+/* The curves in coordinates of their own, up and right. */
+static void add_curves(const struct drawing *drawing)
+{
+    struct buffer *html = drawing->html;
+    const struct chart *chart = drawing->chart;
+    const double low = coordinate(&drawing->x, drawing->x.low);
+    const double bottom = coordinate(&drawing->y, drawing->y.low);
+    const double top = coordinate(&drawing->y, drawing->y.high);
+    buffer_add_format(html,
+                      "<svg class=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" viewBox=\""
+                      "%.9g %.9g %.9g %.9g\" preserveAspectRatio=\"none\"><g transform=\"scale(1 "
+                      "-1)\">",
+                      drawing->left, drawing->top, drawing->width, drawing->height, low, -top,
+                      coordinate(&drawing->x, drawing->x.high) - low, top - bottom);
+    add_mark_lines(drawing);
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const struct chart_series *series = &chart->series[i];
+        const bool is_levels = chart->across != CHART_OVER_SESSIONS;
+        buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
+                          chart->is_filled ? "line area" : "line");
+        if (is_levels) {
+            add_levels(drawing, series);
+        } else {
+            add_points(drawing, series, LINE);
+            buffer_add_text(html, "\"/><path class=\"dots\" d=\"");
+            add_points(drawing, series, DOTS);
+            buffer_add_text(html, "\"/><path class=\"line\" d=\"");
+            add_points(drawing, series, SPREAD);
+        }
+        buffer_add_text(html, "\"/></g>");
+    }
+    buffer_add_text(html, "</g></svg>");
+}
+
+/* Bars to the right, a run's name and value each. */
+static void add_bars(const struct drawing *drawing)
+{
+    const struct chart_series *series = &drawing->chart->series[0];
+    for (size_t i = 0; i < (size_t)drawing->chart->end; i++) {
+        buffer_add_format(drawing->html, "<text class=\"name\" x=\"%g\" y=\"%g\">%s</text>",
+                          drawing->left - 7, drawing->top + BAR_HEIGHT * ((double)i + 0.5) + 4.5,
+                          REPORT_ESCAPED(drawing->chart->runs[i].label));
+    }
+    for (size_t i = 0; i < series->count; i++) {
+        char value[REPORT_WORDS_BYTES];
+        const double y = drawing->top + BAR_HEIGHT * series->points[i].from;
+        const double end = x_of(drawing, series->points[i].y);
+        buffer_add_format(drawing->html,
+                          "<rect x=\"%g\" y=\"%g\" width=\"%.1f\" height=\"%d\"/>"
+                          "<text class=\"value\" x=\"%.1f\" y=\"%g\">%s</text>",
+                          drawing->left, y + 4, end - drawing->left, BAR_HEIGHT - 8, end + 6,
+                          y + BAR_HEIGHT / 2.0 + 4.5, report_format(series->points[i].y, value));
+    }
+}
+
+/* What stands above the drawing, and the beginning of that, with words for those who do not see
+ * it: from where to where each line goes. */
+static void add_caption(const struct drawing *drawing, size_t number, int height)
+{
+    static const char *const across[] = {"time", "percentile", "share", "sessions", "runs"};
+    struct buffer *html = drawing->html;
+    const struct chart *chart = drawing->chart;
+    buffer_add_format(html,
+                      "<figure data-across=\"%s\" data-unit=\"%s\" data-log=\"%s%s\"><figcaption>"
+                      "<b id=\"c%zu\">%s</b><span class=\"legend\">",
+                      across[chart->across], chart->unit, drawing->x.is_log ? "x" : "",
+                      drawing->y.is_log ? "y" : "", number, REPORT_ESCAPED(chart->title));
+    for (size_t i = 0; i < chart->series_count && chart->series_count > 1; i++) {
+        buffer_add_format(html,
+                          "<button type=\"button\" class=\"key s%zu\" aria-pressed=\"true\" "
+                          "disabled>%s</button>",
+                          i + 1, REPORT_ESCAPED(chart->series[i].name));
+    }
+    buffer_add_text(html, "</span></figcaption>\n");
+    if (chart->merged > 1) {
+        buffer_add_format(html, "<p>%zu intervals each are drawn as one: %s.</p>\n", chart->merged,
+                          chart->is_mean ? "the mean" : "the highest of them");
+    }
+    if (chart->note[0] != '\0') {
+        buffer_add_format(html, "<p>%s</p>\n", REPORT_ESCAPED(chart->note));
+    }
+    buffer_add_format(html,
+                      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"c%zu\" "
+                      "aria-describedby=\"d%zu\"><desc id=\"d%zu\">",
+                      WIDTH, height, number, number, number);
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const struct chart_series *series = &chart->series[i];
+        char low_text[REPORT_WORDS_BYTES], high_text[REPORT_WORDS_BYTES];
+        double low = INFINITY, high = -INFINITY;
+        for (size_t j = 0; j < series->count; j++) {
+            low = fmin(low, series->points[j].y);
+            high = fmax(high, series->points[j].y);
+        }
+        buffer_add_format(html, "%s%s from %s to %s %s", i > 0 ? "; " : "",
+                          REPORT_ESCAPED(series->name), report_format(low, low_text),
+                          report_format(high, high_text), chart->unit);
+    }
+    buffer_add_text(html, "</desc>");
+}
+
+void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number)
+{
+    const bool is_bars = chart->across == CHART_OVER_RUNS;
+    struct drawing *drawing = calloc(1, sizeof *drawing);
+    if (drawing == NULL) {
+        html->has_failed = true;
+        return;
+    }
+    drawing->html = html;
+    drawing->chart = chart;
+    size_t names = 0; /* beside the axis, in bytes */
+    fit_values(is_bars ? &drawing->x : &drawing->y, chart);
+    for (size_t i = 0; i < (is_bars ? (size_t)chart->end : drawing->y.count); i++) {
+        const size_t length = strlen(is_bars ? chart->runs[i].label : drawing->y.ticks[i].label);
+        names = length > names ? length : names;
+    }
+    switch (chart->across) {
+    case CHART_OVER_TIME:
+        fit_time(&drawing->x, chart->end);
+        break;
+    case CHART_OVER_PERCENTILE:
+        fit_percentile(&drawing->x, chart->end);
+        break;
+    case CHART_OVER_SHARE:
+        fit_linear(&drawing->x, chart->end, 20, false);
+        break;
+    case CHART_OVER_SESSIONS:
+        fit_sessions(&drawing->x, chart);
+        break;
+    case CHART_OVER_RUNS:
+        break;
+    }
+    const int height = is_bars ? BAR_HEIGHT * (int)chart->end + TOP + BOTTOM : HEIGHT;
+    drawing->left = (is_bars ? 12 : 28) + CHARACTER * (double)names;
+    drawing->top = chart->events != NULL && chart->events->count > 0 ? TOP_WITH_MARKS : TOP;
+    drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
+    drawing->height = height - BOTTOM - drawing->top;
+    add_caption(drawing, number, height);
+    add_axes(drawing);
+    add_labels(drawing, height);
+    if (is_bars) {
+        add_bars(drawing);
+    } else {
+        add_curves(drawing);
+        add_marks(drawing);
+    }
+    buffer_add_text(html, "</svg></figure>\n");
+    free(drawing);
+}

@@ -1,0 +1,144 @@
+/* Numbers, times and texts of a run as people read them. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/report.h"
+
+#define UNKNOWN "–"
+#define COUNT_MAX 1e15 /* beyond, digits say nothing */
+
+const char *report_format(double value, char text[REPORT_WORDS_BYTES])
+{
+    if (fabs(value) >= COUNT_MAX) {
+        snprintf(text, REPORT_WORDS_BYTES, "%.3g", value);
+    } else if (value >= 1000) {
+        snprintf(text, REPORT_WORDS_BYTES, "%s", UNITS_COUNT((uint64_t)llround(value)));
+    } else if (value == 0 || fabs(value) >= 99.95) {
+        snprintf(text, REPORT_WORDS_BYTES, "%.0f", value);
+    } else {
+        snprintf(text, REPORT_WORDS_BYTES, fabs(value) >= 1 ? "%#.3g" : "%.3g", value);
+    }
+    return text;
+}
+
+const char *report_format_count(double value, char text[REPORT_WORDS_BYTES])
+{
+    static const char *const units[] = {"", "k", "M", "G"};
+    size_t unit = 0;
+    while (value >= 1000 && unit < 3) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(text, REPORT_WORDS_BYTES, "%.4g%s", value, units[unit]);
+    return text;
+}
+
+const char *report_format_time(const json_t *value, double unit_ns, char text[REPORT_WORDS_BYTES])
+{
+    const double ns = json_number_value(value) * unit_ns;
+    char number[UNITS_TEXT_BYTES] = UNKNOWN;
+    if (json_is_number(value) && ns >= 0 && ns < 9e18) {
+        units_format_ns((int64_t)llround(ns), number);
+    }
+    snprintf(text, REPORT_WORDS_BYTES, "%s", number);
+    return text;
+}
+
+const char *report_value(const struct saved_run *run, const char *column,
+                         char text[REPORT_WORDS_BYTES])
+{
+    double value;
+    if (!saved_run_figure(run, column, &value)) {
+        snprintf(text, REPORT_WORDS_BYTES, "%s", UNKNOWN);
+        return text;
+    }
+    return report_format(value, text);
+}
+
+/* Of a run that was not for a number of rows. */
+static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
+{
+    double records;
+    const json_t *duration = saved_run_json(run, "plan.duration_s");
+    const double seconds = json_number_value(duration);
+    if (saved_run_figure(run, "records", &records) || !json_is_number(duration) ||
+        !(seconds >= 0 && seconds < 1e9)) {
+        return false;
+    }
+    const uint64_t whole = (uint64_t)llround(seconds);
+    if (whole >= 60 && whole % 60 == 0) {
+        const bool is_hours = whole % 3600 == 0;
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " %s", whole / (is_hours ? 3600 : 60),
+                 is_hours ? "h" : "min");
+    } else if (whole >= 60) {
+        units_format_seconds(whole, text);
+    } else {
+        snprintf(text, UNITS_TEXT_BYTES, "%.3g s", seconds);
+    }
+    return true;
+}
+
+static const char *format_figure(const struct saved_run *run, const char *column,
+                                 char text[UNITS_TEXT_BYTES])
+{
+    double value = 0;
+    saved_run_figure(run, column, &value);
+    return units_format_count((uint64_t)(value > 0 && value < COUNT_MAX ? value : 0), text);
+}
+
+const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYTES])
+{
+    char sessions[UNITS_TEXT_BYTES], rest[UNITS_TEXT_BYTES];
+    if (run->is_search) {
+        const json_int_t held = json_integer_value(saved_run_json(run, "search.held"));
+        units_format_count((uint64_t)(held > 0 ? held : 0), sessions);
+    } else {
+        format_figure(run, "sessions", sessions);
+    }
+    const char *plural = strcmp(sessions, "1") == 0 ? "" : "s";
+    if (run->is_search) {
+        snprintf(text, REPORT_WORDS_BYTES, "find-max: %s session%s held", sessions, plural);
+    } else if (duration_of(run, rest)) {
+        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s for %.20s", sessions, plural, rest);
+    } else {
+        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s, %.20s rows", sessions, plural,
+                 format_figure(run, "records", rest));
+    }
+    return text;
+}
+
+const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTES])
+{
+    double sessions = 0, records = 0;
+    char left[REPORT_WORDS_BYTES], right[REPORT_WORDS_BYTES], duration[UNITS_TEXT_BYTES];
+    saved_run_figure(run, "sessions", &sessions);
+    saved_run_figure(run, "records", &records);
+    snprintf(text, REPORT_WORDS_BYTES, "%.20s × %.30s", report_format_count(sessions, left),
+             duration_of(run, duration) ? duration : report_format_count(records, right));
+    return text;
+}
+
+const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
+{
+    static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
+    char copy[REPORT_ESCAPED_BYTES / 4], clean[REPORT_ESCAPED_BYTES / 4];
+    size_t used = 0;
+    snprintf(copy, sizeof copy, "%s", text == NULL ? "" : text);
+    for (char *at = strpbrk(copy, "\t\r\n"); at != NULL; at = strpbrk(at, "\t\r\n")) {
+        *at = ' '; /* a query may have lines */
+    }
+    text_clean_line(clean, sizeof clean, copy, sizeof clean);
+    for (const char *at = clean; *at != '\0' && used + 8 < REPORT_ESCAPED_BYTES; at++) {
+        const char *piece = NULL;
+        for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+            piece = escapes[i][0] == *at ? escapes[i] + 1 : piece;
+        }
+        used += (size_t)snprintf(escaped + used, REPORT_ESCAPED_BYTES - used, "%.*s",
+                                 piece == NULL ? 1 : 6, piece == NULL ? at : piece);
+    }
+    escaped[used] = '\0';
+    return escaped;
+}

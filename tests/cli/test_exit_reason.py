@@ -1,0 +1,131 @@
+"""run.json and summary.csv say what the program ends with, whatever goes wrong and however late."""
+
+import csv
+import fcntl
+import json
+import os
+import signal
+import subprocess
+
+import harness
+
+F_SETPIPE_SZ = 1031
+
+
+class Told(harness.Case):
+    """What the files of a run or a search say of its end."""
+
+    def told(self, out, search=False):
+        """Exit code and reason in the two files; they are the same."""
+        outcome = json.loads((out / ("find-max.json" if search else "run.json")).read_text())["outcome"]
+        with open(out / "summary.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 1)
+        self.assertEqual(rows[0]["exit_code"], str(outcome["exit_code"]))
+        self.assertEqual(rows[0]["exit_reason"], outcome["exit_reason"] or "")
+        self.assertEqual([path.name for path in out.iterdir() if path.name.endswith(".part")], [])
+        return outcome["exit_code"], outcome["exit_reason"] or ""
+
+    def assert_told(self, out, ended, code, pattern, search=False):
+        self.assertEqual(ended.code, code, ended)
+        self.assertEqual(self.told(out, search), (code, ended.reason.removeprefix("append: ")))
+        self.assertRegex(ended.reason, pattern)
+
+
+class ExitReason(Told):
+    """Every way to end with something else than 0 when all rows are in; a full disk: test_disk."""
+
+    def run_to(self, stdout, *arguments):
+        out = self.out()
+        process = subprocess.run(
+            [harness.BINARY, *map(str, arguments), "--out", str(out)], stdin=subprocess.DEVNULL,
+            stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env=self.environment(), timeout=harness.GUARD_S)
+        return out, harness.Ended(process.returncode, "", process.stderr)
+
+    def test_nothing(self):
+        out = self.out()
+        self.append("2", "100", "null:", "--out", out)
+        self.assertEqual(self.told(out), (0, ""))
+
+    def test_standard_output_is_full(self):
+        for options in ((), ("--json",)):
+            with open("/dev/full", "w") as full:
+                out, ended = self.run_to(full, "2", "100", "null:", *options)
+            self.assert_told(out, ended, 3, "but standard output cannot be written: No space left")
+        with open("/dev/full", "w") as full:
+            out, ended = self.run_to(full, "find-max", "null:", "--max-sessions", 2, "--hold",
+                                     "0.2s")
+        self.assert_told(out, ended, 3, "standard output cannot be written: No space left", True)
+
+    def test_standard_output_is_full_and_more(self):
+        """What weighs most gives the code, and all is named."""
+        with open("/dev/full", "w") as full:
+            out, ended = self.run_to(full, "2", "100", "null:", "--expect", "elapsed>=1h",
+                                     "--junit", "/dev/full")
+        self.assert_told(out, ended, 5, r"^append: 1 of 1 expectations not met: .*; also standard "
+                         r"output cannot be .*; also '/dev/full' could not be written")
+
+    def test_the_page_cannot_be_made(self):
+        out = self.out()
+        page = out / "report.html"
+        process = self.start("2", "null:", "--duration", "10m", "--rate", "1000", "--report",
+                             "--sample-interval", "0.2", "--out", out)
+        self.wait_for_rows(process, out)
+        page.write_text("somebody's own")
+        process.send_signal(signal.SIGINT)
+        self.assert_told(out, self.end(process, 130), 130,
+                         "^append: interrupted: .*; also there is no report: .*report.html")
+        self.assertEqual(page.read_text(), "somebody's own")
+
+    def test_junit_cannot_be_written(self):
+        out = self.out()
+        ended = self.append("2", "100", "null:", "--junit", "/dev/full", "--out", out, code=3)
+        self.assert_told(out, ended, 3, "but '/dev/full' could not be written: No space left")
+
+    def test_an_expectation_is_missed(self):
+        out = self.out()
+        ended = self.append("2", "100", "null:", "--expect", "elapsed>=1h", "--out", out, code=5)
+        self.assert_told(out, ended, 5, "1 of 1 expectations not met")
+
+    def test_the_folder_is_gone(self):
+        out = self.out()
+        process = self.start("2", "null:", "--duration", "10m", "--rate", "1000", "--out", out,
+                             "--sample-interval", "0.2")
+        self.wait_for_rows(process, out)
+        moved = self.folder / "moved"
+        out.rename(moved)
+        process.send_signal(signal.SIGINT)
+        self.assert_told(moved, self.end(process, 130), 130, "; also files are short: the folder was "
+                         "removed or renamed")
+
+    if harness.SLOW == 1:  # ThreadSanitizer holds signals back while a call blocks
+        def test_a_late_signal(self):
+            """While the report waits for a reader: the run was whole, the program was interrupted."""
+            reader, writer = os.pipe()
+            self.addCleanup(os.close, reader)
+            fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+            os.set_blocking(writer, False)
+            os.write(writer, bytes(4096))
+            os.set_blocking(writer, True)
+            out = self.out()
+            process = subprocess.Popen(
+                [harness.BINARY, "2", "100", "null:", "-q", "--out", str(out)], stdout=writer,
+                stderr=subprocess.PIPE, text=True, env=self.environment())
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(process.kill)
+            os.close(writer)
+            # run.json is written first, summary.csv last: a head before the run, then a row, too
+            path = out / "summary.csv"
+            harness.wait_until(lambda: path.is_file() and path.read_bytes().count(b"\n") == 2,
+                               "the row of summary.csv")
+            self.assertEqual(self.told(out), (0, ""))
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=harness.GUARD_S), 130)
+            ended = harness.Ended(130, "", process.stderr.read())
+            self.assert_told(out, ended, 130, "^append: interrupted while the report was printed$")
+            self.check_run(out, 130)
+
+
+if __name__ == "__main__":
+    harness.main()

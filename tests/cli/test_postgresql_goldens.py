@@ -1,0 +1,13 @@
+"""What runs on PostgreSQL print and write is what tests/golden says."""
+
+import goldens
+import harness
+
+
+class Test(goldens.Goldens):
+    def test_postgresql(self):
+        self.check("postgresql")
+
+
+if __name__ == "__main__":
+    harness.main()

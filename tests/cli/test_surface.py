@@ -1,0 +1,33 @@
+"""What a user can rely on is what tests/surface.txt says: nothing goes, comes or changes unnoticed."""
+
+import difflib
+import os
+import subprocess
+
+import harness
+
+EXPECTED = harness.ROOT / "tests" / "surface.txt"
+SCRIPT = harness.ROOT / "scripts" / "surface.sh"
+
+
+class Surface(harness.Case):
+    def test_surface(self):
+        ended = subprocess.run([SCRIPT, harness.BINARY], capture_output=True, text=True,
+                               timeout=harness.GUARD_S, stdin=subprocess.DEVNULL, cwd=self.folder,
+                               env=self.environment())
+        if ended.returncode == 77:
+            self.skipTest(ended.stderr.strip())
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertGreater(len(ended.stdout.splitlines()), 1000)
+        expected = EXPECTED.read_text()
+        if ended.stdout != expected:
+            diff = difflib.unified_diff(expected.splitlines(), ended.stdout.splitlines(), "tests/surface.txt",
+                                        "this program", lineterm="", n=1)
+            binary = os.path.relpath(harness.BINARY, harness.ROOT)
+            self.fail("what a user relies on is not as it was:\n" + "\n".join(diff)
+                      + "\nIf that is meant, accept it in the folder of the sources with:\n"
+                      f"    scripts/surface.sh {binary} >tests/surface.txt")
+
+
+if __name__ == "__main__":
+    harness.main()

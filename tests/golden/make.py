@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""Goldens: what whole runs print and write, compared with the files beside this one.
+
+  tests/golden/make.py [--accept] [NAME…]     all when none is named
+
+A name stands for its scenario; `postgresql` and `mariadb` for all on that server, `serverless` for
+all others.
+
+Each scenario is a few commands of the program in a folder of its own; its golden, NAME.txt, has
+what they printed and every file they left. What differs from run to run is masked by its name, not
+by its look: times, rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys,
+columns, texts and verdicts stay. A loaded machine can change a verdict or a count, so a scenario
+that differs is made again, up to TRIES times, until it is as expected or differs alike twice.
+
+Environment: APPEND_BINARY (default build/append), APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB
+(URL of a server, see scripts/test.sh). --accept writes the goldens anew; those of a server or an
+adapter that is not there are left as they are, and named.
+"""
+
+import csv
+import difflib
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BINARY = os.environ.get("APPEND_BINARY", str(ROOT / "build" / "append"))
+TRIES = 5
+DIFF_LINES = 60
+SEEDED = ["--seed", "7"]
+LIST = "unique_id.sql"
+
+# NAME: commands; OUT is the folder of a run, URL the server's database. A name that begins with the
+# name of a server needs it; `needs` says which adapter must be there.
+SCENARIOS = {
+    "help": [["help"], *(["help", name] for name in
+                         ("check", "find-max", "report", "compare", "sweep", "help")), ["--version"]],
+    "usage": [
+        [], ["5"], ["5", "3", "null:"], ["x", "100", "null:"], ["1", "1", "null:", "extra"],
+        ["1", "1", "null:", "--nonsense"], ["1", "1", "null:", "--batch"], ["1", "1", "null:", "--batch", "0"],
+        ["1", "1", "null:", "--on-drop", "retry"], ["1", "1", "null:", "--expect", "nonsense>1"],
+        ["1", "1", "null:", "--expect", "throughput>1 m"], ["1", "1", "null:", "--values", "a=5..1"],
+        ["1", "1", "null:", "--verify", "rows"], ["1", "1", "null:", "--engine", "x"],
+        ["1", "1", "nonsense://x"], ["find-max", "null:", "--rate", "5"], ["sweep", "null:"],
+        ["report", "nowhere"], ["compare", "nowhere", "nowhere"], ["compare", "x"], ["check"], ["help", "nonsense"]],
+    "plan": [["4", "1000", target, *SEEDED, "--plan", *more] for target, more in (
+        ("null:", []), ("sqlite:x.db", ["--verify", "rows"]),
+        ("null:", ["--rate", "2k", "--duration", "3s", "--churn", "5", "--idle", "3"]),
+        ("postgresql://u@127.0.0.1:1/d", ["--timeout", "5s", "--on-drop", "reconnect:3"]),
+        ("mariadb://u@127.0.0.1:1/d", ["--read", "select 1", "--method", "insert"]))],
+    "null": [["4", "1M", "null:", "--batch", "1000", *SEEDED, "--out", "OUT"]],
+    "null_rate": [["2", "1000", "null:", "--rate", "5k", *SEEDED, "--mark", "0.1=a mark", "--out", "OUT",
+                   "--metrics-file", "metrics.prom", "--junit", "junit.xml",
+                   "--expect", "throughput>1, acknowledged==1000"]],
+    "null_duration": [["2", "null:", "--rate", "1k", "--duration", "450ms", "--churn", "1", "--idle", "2",
+                       *SEEDED, "--out", "OUT"]],
+    "null_expect": [["2", "1000", "null:", "--rate", "5k", *SEEDED, "--out", "OUT", "--junit", "junit.xml",
+                     "--expect", "throughput>=999G, lost==0, append_p99<=1h"]],
+    "sqlite": [["2", "1k", "sqlite:x.db", *SEEDED, "--out", "OUT"],
+               ["2", "1k", "sqlite:x.db", "--read", "none", "--data", "constant", *SEEDED]],
+    "sqlite_verify_rows": [["2", "1000", "sqlite:x.db", "--rate", "5k", "--verify", "rows", "--recreate",
+                            "--on-drop", "reconnect", *SEEDED, "--out", "OUT"]],
+    "sqlite_rejected": [["1", "40", "sqlite:x.db", "--table", "t", "--schema-file", LIST, "--values", "a=1..40",
+                         "--batch", "10", *SEEDED],
+                        ["2", "40", "sqlite:x.db", "--table", "t", "--values", "a=21..60", "--batch", "10",
+                         *SEEDED, "--rate", "200", "--out", "OUT", "--junit", "junit.xml"]],
+    "refused": [["2", "100", "mariadb://u@127.0.0.1:1/d", "--out", "OUT"],
+                ["2", "100", "postgresql://u@127.0.0.1:1/d", "--out", "OUT", "--json"],
+                ["2", "100", "sqlite:/nonexistent/x.db", "--out", "OUT", "--junit", "junit.xml"],
+                ["2", "100", "127.0.0.1:1"]],
+    "find_max": [["find-max", "null:", "--first", "2", "--max-sessions", "2", "--hold", "500ms", *SEEDED,
+                  "--out", "OUT"]],
+    "sweep": [["sweep", "--sessions", "1,2", "--records", "200,400", "null:", "--rate", "4k", *SEEDED,
+               "--out", "OUT"]],
+    "compare": [["2", "400", "null:", "--rate", "4k", *SEEDED, "--out", "before"],
+                ["4", "800", "null:", "--rate", "4k", *SEEDED, "--out", "after", "--idle", "1"],
+                ["compare", "before", "after", "--fail-if", "throughput<1000"]],
+    "page": [["2", "1000", "null:", "--rate", "5k", *SEEDED, "--out", "a"], ["report", "a"]],
+    "postgresql": [["4", "2k", "URL", "--rate", "8k", *SEEDED, "--out", "OUT"],
+                   ["2", "400", "URL", "--method", "insert", "--read", "none", *SEEDED]],
+    "postgresql_limit": [["8", "800", "URL", *SEEDED],
+                         ["8", "800", "URL", "--no-check", "--connect-concurrency", "1", *SEEDED, "--out", "OUT"]],
+    "mariadb": [["4", "2k", "URL", "--rate", "8k", *SEEDED, "--out", "OUT"],
+                ["2", "400", "URL", "--method", "insert", "--read", "none", *SEEDED]],
+}
+BUILT = ["postgresql", "mariadb", "machbase", "sqlite", "odbc"]
+ADAPTERS = {"help": BUILT, "usage": BUILT, "sqlite": ["sqlite"], "sqlite_verify_rows": ["sqlite"], "sqlite_rejected": ["sqlite"],
+            "plan": ["sqlite", "postgresql", "mariadb"], "refused": ["sqlite", "postgresql", "mariadb"]}
+SERVERS = ("postgresql", "mariadb")
+PRINTS_ONLY = ("compare", "page")  # their runs' folders are shown elsewhere
+VERBATIM = ("help", "usage", "plan")  # nothing is measured
+LOOSE = ("find_max",)  # how many rows there are depends on the time
+
+VARIES = re.compile(r"_(s|ms|ns|mib|bytes|utc|percent)(_at_max)?$|_per_s$|_us_per_row$|_bytes_per_session$|"
+                    r"^(slowest|fastest|longest_gap)_|^(busy_retries|batches_late|run_tag|low_ns_count|"
+                    r"version|append_version|server_processes|max_server_processes|server_threads|server_pid|"
+                    r"cpus|sessions_alive|sessions_without_progress|sessions_reading|working_folder|"
+                    r"out_folder)$")
+OF_THE_MACHINE = re.compile(r"^environment\.|^server\.session_limits\.\d+\.(allowed|used|note)$|"
+                            r"^expectations\.\d+\.value$")
+MAY_BE_UNKNOWN = re.compile("cpu_percent|cpu_s$|cpu_us_per_row$|gap|longest|rate_achieved|growth")
+LOOSE_KEYS = re.compile(r"^(rows|counters|latencies|histograms|batches)\.|^search\.levels\.\d+\.(rows|append)|"
+                        r"^search\.(max_rows|row_bytes)$")
+VERBATIM_MASKS = [(re.compile(pattern, re.M), mask) for pattern, mask in (
+    (r"(PostgreSQL|MariaDB|SQLite|libpq|Connector/C|unixODBC|^append) \d[\w.+~-]*", r"\1 #"),
+    (r"\(Debian [^)]*\)", "(#)"),
+    (r"loaded at run time: .*", "loaded at run time: #"),
+    (r"\d{4}-\d\d-\d\dT[\d:.]+Z?|\d{8}T\d+Z", "#"),
+)]
+TIME = r"(?:ns|us|ms|s|m|h|min|minutes|hours)\b"
+TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, mask in (
+    (r"^Maximum CPU .*", "Maximum CPU #"),  # a short run may have no sample
+    (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # by the width
+    (r"\b\d[\d,]*(\.\d+)? rows/s", "# rows/s"),
+    (r"\b\d[\d,]*(\.\d+)?(?:e-\d+)? " + TIME, "# time"),
+    (r"\b\d[\d,]*(\.\d+)? ([KMGT]iB|bytes)\b", "# size"),
+    (r"\b\d[\d,]*(\.\d+)? %", "# %"),
+    (r"\(session \d+\)", "(session #)"),
+    (r"fastest [\d,]+", "fastest #"),
+    (r"\bpid \d+", "pid #"),
+    (r"all \d+ CPUs", "all # CPUs"),
+    (r"^( ?[a-z]+)(?: # time){5} (\d+)$", r"\1 # \2"),
+    (r"about \S+ left", "about # left"),
+    (r"B/A is [\d.]+", "B/A is #"),
+    (r"other programs of this machine used .*", "other programs #"),
+    (r"; PSS of \d+ of \d+ processes read per sample, the others estimated", ""),  # when it takes long
+)]
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=150,
+                          stdin=subprocess.DEVNULL, **options)
+
+
+class Masker:
+    def __init__(self, name, replaced):
+        self.is_loose = name in LOOSE
+        self.is_verbatim = name in VERBATIM
+        self.replaced = replaced  # exact words: this folder, the server's port
+
+    def text(self, text):
+        """Paragraphs in which something is masked lose their layout, which follows the masked."""
+        parts = re.findall(r".*\n?(?:(?: {10}| {33})\S.*\n?)*", text)
+        return "\n".join(self.paragraph(part) for part in parts if part)
+
+    def paragraph(self, text):
+        masked = text = text.rstrip()
+        if not self.is_verbatim:
+            masked = re.sub(r"\s+", " ", text)
+        for word, mask in self.replaced:
+            masked = masked.replace(word, mask)
+        for pattern, mask in VERBATIM_MASKS if self.is_verbatim else TEXT_MASKS:
+            masked = pattern.sub(mask, masked)
+        if self.is_loose:
+            masked = re.sub(r"\b\d{1,3}(,\d{3})+\b", "#", masked)
+        return text if masked == re.sub(r"\s+", " ", text) else masked
+
+    def value(self, path, value):
+        name = path.split(".")
+        if value is None or value == "":
+            return "~" if any(MAY_BE_UNKNOWN.search(part) for part in name) else ""
+        if any(MAY_BE_UNKNOWN.search(part) for part in name):
+            return "~"
+        is_loose = self.is_loose and LOOSE_KEYS.search(path)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) or \
+            isinstance(value, str) and re.fullmatch(r"-?[\d.]+", value)
+        if OF_THE_MACHINE.search(path) or name[0] != "plan" and any(VARIES.search(part) for part in name) or \
+                name[-1] in ("run_tag", "out_folder") or is_loose and is_number and float(value) > 0:
+            return "#"
+        if isinstance(value, str):
+            return json.dumps(self.text(value), ensure_ascii=False)
+        if isinstance(value, int) and str(value) in dict(self.replaced):
+            return dict(self.replaced)[str(value)]
+        return json.dumps(value)
+
+    def json(self, value, path=""):
+        """A line a leaf. Buckets of a histogram are one."""
+        if value and isinstance(value, (dict, list)) and not path.endswith("low_ns_count"):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            return "\n".join(self.json(item, f"{path}.{key}" if path else str(key)) for key, item in inner)
+        return f"{path}: {self.value(path, value)}"
+
+    def cell(self, column, value):
+        if self.is_loose and re.search("rows|appends|batches|calls", column) and value not in ("", "0"):
+            return "#"
+        masked = self.value(column, value)
+        return json.loads(masked) if masked.startswith('"') else masked
+
+    def csv(self, name, text):
+        head, *rows = csv.reader(text.splitlines())
+        if name in ("elapsed.csv", "max_cpu.csv", "max_memory.csv", "throughput.csv"):
+            rows = [[row[0], *("~" for _ in row[1:])] for row in rows]
+        elif name in ("intervals.csv", "samples.csv"):
+            # How many there are depends on the time; what they add up to does not.
+            total = [self.total(column, [row[i] for row in rows]) for i, column in enumerate(head)]
+            return "\n".join(f"{column}: {value}" for column, value in zip(head, total))
+        else:
+            rows = [[self.cell(column, value) for column, value in zip(head, row)] for row in rows]
+            if name in ("summary.csv", "sweep.csv", "levels.csv"):
+                return "\n".join(f"{column}: {' | '.join(row[i] for row in rows)}"
+                                 for i, column in enumerate(head))
+        return "\n".join(",".join(row) for row in [head, *rows])
+
+    def total(self, column, values):
+        masked = self.cell(column, next((value for value in values if value), ""))
+        return str(sum(int(value) for value in values)) if re.fullmatch(r"\d+", masked) else masked
+
+    def hgrm(self, text):
+        head, *rows = text.splitlines()
+        varying = "Mean|StdDeviation|Max|Total count" if self.is_loose else "Mean|StdDeviation|Max"
+        end = [re.sub(rf"({varying}) += +[\d.]+", r"\1 = #", line) for line in rows if line.startswith("#")]
+        shape = {re.sub(r"\d+", "N", re.sub(r" +", " ", line)) for line in rows if not line.startswith("#")}
+        return "\n".join([head, *sorted(shape), *end])
+
+    def metrics(self, text):
+        lines = [line for line in text.splitlines() if "_bucket{" not in line]
+        varying = "append_(cpu|memory|elapsed|start|busy|.*_sum)"
+        return "\n".join(re.sub(r" [\d.]+$", " #", line) if re.match(varying, line)
+                         else re.sub(r'(version=")[^"]*', r"\1#", line) for line in lines)
+
+    def page(self, text):
+        """Its headings and the names in its tables."""
+        heads = re.findall(r"<(h[1-3]|th|summary)\b[^>]*>(.*?)</\1>", text, re.S)
+        return self.text("\n".join(f"{tag} {html.unescape(re.sub('<[^>]*>', '', inner))}"
+                                   for tag, inner in heads))
+
+    def file(self, path):
+        text = path.read_bytes().decode()
+        ends = " (CRLF)" if "\r\n" in text else ""
+        if path.suffix == ".csv":
+            masked = self.csv(path.name, text)
+        elif path.suffix == ".json":
+            masked = self.json(json.loads(text))
+        elif path.suffix == ".hgrm":
+            masked = self.hgrm(text)
+        elif path.suffix == ".prom":
+            masked = self.metrics(text)
+        elif path.suffix == ".html":
+            masked = self.page(text)
+        else:
+            masked = re.sub(r'time="[\d.]+"', 'time="#"', self.text(text))
+        return ends, masked
+
+
+def sections(name, folder, url):
+    """Makes a scenario: [(title, masked text)]."""
+    if url:
+        port, database = re.search(r":(\d+)/(\w+)$", url).groups()
+        masker = Masker(name, [(str(folder), "FOLDER"), (database, "DATABASE"), (port, "PORT")])
+    else:
+        masker = Masker(name, [(str(folder), "FOLDER")])
+    (folder / LIST).write_text("create table t (a integer unique, b integer);\n")
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(("PG", "MYSQL", "MARIADB", "APPEND", "MACHBASE", "COLUMNS"))}
+    made = []
+    for command in SCENARIOS[name]:
+        ended = run(BINARY, *(url if word == "URL" else word for word in command), cwd=folder,
+                    env=dict(env, LC_ALL="C", HOME=str(folder)))
+        printed = ended.stdout
+        if "--json" in command:
+            printed = masker.json(json.loads(printed))
+        else:
+            # A table of a sweep or a search: the size stays.
+            printed = re.sub(r"^( +\d+)((?: +(?:[\d,.]+|unknown))+)$", r"\1 # #", printed, flags=re.M)
+            if command[:1] == ["compare"]:
+                # Of the figures side by side those that are always there; the ratio is measured.
+                printed = re.sub(r"^CAUTION +other programs used.*\n(?: {10}\S.*\n)*", "", printed, flags=re.M)
+                printed = re.sub(r"^(?!Max)\S*(cpu|gap|connect_s|batches_late|busy_retries|suspended).*\n", "", printed,
+                                 flags=re.M)
+                printed = re.sub(r"^(.*(?:rows/s|ms|s|%|iB) +)(?:[\d.]+|inf)$", r"\1#", printed, flags=re.M)
+            printed = masker.text(printed)
+        made.append((f"append {' '.join(command)}".rstrip(),
+                     f"exit {ended.returncode}\n{printed}\n--- standard error\n{masker.text(ended.stderr)}"))
+    for path in sorted(folder.rglob("*")):
+        shown = str(path.relative_to(folder))
+        is_shown = path.suffix == ".html" or name not in PRINTS_ONLY
+        if not path.is_file() or not is_shown or re.search(rf"^{LIST}$|append-runs|x\.db", shown):
+            continue
+        ends, masked = masker.file(path)
+        # Of the runs of a sweep one is enough.
+        made.append((f"file {shown}{ends}", "" if re.search("/2x|x400/", shown) else masked))
+    return made
+
+
+def server_of(name):
+    return next((server for server in SERVERS if name.startswith(server)), None)
+
+
+class Database:
+    """A database of its own on a server, or none."""
+
+    def __init__(self, name):
+        self.server = server_of(name)
+        self.base = os.environ.get(f"APPEND_TEST_{self.server.upper()}") if self.server else None
+        self.name = f"cli_golden_{os.getpid():08d}_{time.monotonic_ns() % 10**9:09d}"
+        self.is_limited = name.endswith("_limit")
+
+    def sql(self, *statements):
+        user, host, port = re.fullmatch(r"\w+://(\w+)@([^:]+):(\d+)/\w+", self.base).groups()
+        if self.server == "postgresql":
+            command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", self.base]
+            for statement in statements:
+                command += ["-c", statement]
+        else:
+            command = ["mariadb", "--no-defaults", f"--host={host}", f"--port={port}", f"--user={user}",
+                       "--execute", ";".join(statements)]
+        ended = run(*command)
+        if ended.returncode:
+            sys.exit(f"{command[0]}: {ended.stderr}")
+
+    def __enter__(self):
+        if not self.server:
+            return None
+        self.sql(f"create database {self.name}")
+        if self.is_limited:
+            self.sql(f"alter database {self.name} connection limit 5")
+        return re.sub(r"/\w+$", "/" + self.name, self.base)
+
+    def __exit__(self, *_):
+        if self.server:
+            self.sql(f"drop database {self.name}" + (" with (force)" if self.server == "postgresql" else ""))
+
+
+def make(name):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="append-golden-"))
+    try:
+        with Database(name) as url:
+            return "".join(f"=== {title}\n{text}\n\n" for title, text in sections(name, folder, url))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def missing(name):
+    """Why this scenario cannot be made here, or None."""
+    server = server_of(name)
+    if server and not os.environ.get(f"APPEND_TEST_{server.upper()}"):
+        return f"APPEND_TEST_{server.upper()} names no server"
+    built = re.findall(r"^  (\w+) ", run(BINARY, "--version").stdout, re.M)
+    absent = [adapter for adapter in ADAPTERS.get(name, [server] if server else []) if adapter not in built]
+    return f"built without {', '.join(absent)}" if absent else None
+
+
+def compare(name):
+    """(None, made) when the program does what the golden says, else a diff of DIFF_LINES a file."""
+    golden = HERE / f"{name}.txt"
+    expected = golden.read_text() if golden.exists() else ""
+    made = None
+    for _ in range(TRIES):
+        before, made = made, make(name)
+        if made == expected:
+            return None, made
+        if made == before:
+            break
+    lines = []
+    was, now = ({part.split("\n")[0]: part.split("\n")[1:] for part in text.split("=== ")[1:]}
+                for text in (expected, made))
+    for title in dict.fromkeys([*was, *now]):
+        diff = list(difflib.unified_diff(was.get(title, []), now.get(title, []), f"golden: {name}, {title}",
+                                         "this program", lineterm="", n=2))
+        lines += diff[:DIFF_LINES]
+        if len(diff) > DIFF_LINES:
+            lines.append(f"… {len(diff) - DIFF_LINES} lines more")
+    return "\n".join(lines), made
+
+
+def main(words):
+    is_accepted = "--accept" in words
+    asked = [word for word in words if not word.startswith("-")]
+    names = [name for name in SCENARIOS if not asked or {name, server_of(name) or "serverless"} & set(asked)]
+    if not names:
+        sys.exit(f"no scenario is called {' or '.join(asked)}: there are {', '.join(SCENARIOS)}")
+    status = 0
+    for name in names:
+        if reason := missing(name):
+            print(f"{name}: left out, {reason}")
+            continue
+        diff, made = compare(name)
+        if diff and is_accepted:
+            (HERE / f"{name}.txt").write_text(made)
+            print(f"{name}: accepted")
+        elif diff:
+            print(diff)
+            status = 1
+    if status:
+        print("If that is meant, accept it with: APPEND_BINARY=BUILD/append tests/golden/make.py --accept")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

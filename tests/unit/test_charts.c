@@ -1,0 +1,339 @@
+/* The charts of a report: what their lines are made of, and what of them stands in the page. */
+#include "unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report.h"
+
+static void parse(struct csv_table *table, const char *text)
+{
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(csv_table_parse(table, "x.csv", strdup(text), &error), STATUS_OK);
+}
+
+/* A report of one run, as if read from its folder. */
+static void make_report(struct report *report, const char *intervals, const char *samples,
+                        const char *json)
+{
+    *report = (struct report){.run_count = 1, .has_run_charts = true};
+    report->runs = calloc(1, sizeof *report->runs);
+    assert_non_null(report->runs);
+    struct saved_run *run = &report->runs[0].run;
+    snprintf(run->folder, sizeof run->folder, "/nonexistent");
+    parse(&run->summary, "elapsed_s,adapter\n3.5,null\n");
+    figure_put_number(&run->figures, FIGURE_ELAPSED_S, true, 3.5);
+    figure_put_text(&run->figures, FIGURE_SERVER_NOTE, "it is elsewhere");
+    parse(&run->intervals, intervals);
+    parse(&run->samples, samples);
+    run->json = json_loads(json, 0, NULL);
+    assert_non_null(run->json);
+    assert_true(charts_make(report));
+}
+
+static const struct chart *find(const struct report *report, const char *name)
+{
+    for (size_t i = 0; i < report->charts.count; i++) {
+        if (strcmp(report->charts.entries[i].name, name) == 0) {
+            return &report->charts.entries[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *absent(const struct report *report)
+{
+    return buffer_text(&report->runs[0].absent);
+}
+
+/* Each row is a level from its start to its end; a row without a value is a gap. */
+static void test_levels(void **state)
+{
+    (void)state;
+    struct report report;
+    make_report(&report, "start_s,end_s,append_p50_ms,append_p99_ms\n0,1,5,\n1,2,,\n2,3.5,7,\n",
+                "start_s,end_s\n", "{}");
+    const struct chart *chart = find(&report, "append-latency");
+    assert_string_equal(chart->title, "Append latency each second");
+    assert_int_equal(chart->series_count, 1);
+    const struct chart_series *series = &chart->series[0];
+    assert_int_equal(series->count, 3);
+    assert_true(series->points[0].from == 0 && series->points[0].to == 1);
+    assert_true(series->points[0].y == 5);
+    assert_true(isnan(series->points[1].y));
+    assert_true(series->points[2].to == 3.5 && series->points[2].y == 7);
+    struct buffer html;
+    buffer_init(&html);
+    svg_add_chart(&html, chart, 1);
+    assert_non_null(strstr(buffer_text(&html), "d=\"M0 5H1M2 7H3.5\"")); /* the values themselves */
+    assert_non_null(strstr(buffer_text(&html), "viewBox=\"0 -8 3.5 8\""));
+    buffer_fini(&html);
+    report_free(&report);
+}
+
+/* A long run has more rows than a chart has room for: rates are the mean, latencies the worst. */
+static void test_merged(void **state)
+{
+    (void)state;
+    enum {
+        ROWS = 2 * CHART_LEVELS_MAX
+    };
+    struct buffer text;
+    buffer_init(&text);
+    buffer_add_text(&text, "start_s,end_s,rows_per_s,append_p50_ms\n");
+    for (int i = 0; i < ROWS; i++) {
+        const int value = i % 2 == 0 ? 10 : 30;
+        buffer_add_format(&text, "%d,%d,%d,%d\n", i, i + 1, value, value);
+    }
+    struct report report;
+    make_report(&report, buffer_text(&text), "start_s,end_s\n", "{}");
+    const struct chart_series *rows = &find(&report, "rows-per-second")->series[0];
+    assert_int_equal(rows->count, CHART_LEVELS_MAX);
+    assert_true(rows->points[0].y == 20);
+    assert_true(rows->points[CHART_LEVELS_MAX - 1].to == ROWS);
+    assert_int_equal(find(&report, "rows-per-second")->merged, 2);
+    assert_true(find(&report, "rows-per-second")->is_mean);
+    assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
+    report_free(&report);
+    buffer_fini(&text);
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    struct report report;
+    make_report(&report,
+                "start_s,end_s,rows_per_s,sessions_alive,sessions_without_progress,errors,"
+                "append_p50_ms,append_p99_ms,count_p50_ms,count_p99_ms\n"
+                "0,1,100,4,0,0,1,200,,\n1,2.5,300,4,2,0,2,90,,\n",
+                "start_s,end_s,server_cpu_percent,client_cpu_percent,host_cpu_percent,"
+                "server_memory_mib,client_memory_mib\n0,2.5,,7,80,20480,12\n",
+                "{\"histograms\": {\"append\": {\"overflow\": 0, \"max_ns\": 30000000,"
+                " \"low_ns_count\": [[1000000, 90], [20000000, 9], [30000000, 1]]},"
+                " \"count\": {\"low_ns_count\": []}},"
+                " \"resources\": {\"server_note\": \"it is elsewhere\"}}");
+
+    assert_int_equal(find(&report, "rows-per-second")->series_count, 1);
+    assert_true(find(&report, "append-latency")->is_log); /* 1 to 200 */
+    assert_null(find(&report, "count-latency"));
+    assert_int_equal(find(&report, "sessions")->series_count, 2);
+    assert_null(find(&report, "errors"));
+    assert_int_equal(find(&report, "cpu")->series_count, 2);
+    assert_non_null(strstr(find(&report, "cpu")->note, "it is elsewhere"));
+    assert_string_equal(find(&report, "memory")->unit, "GiB");
+    assert_true(find(&report, "memory")->series[0].points[0].y == 20);
+    assert_non_null(strstr(absent(&report), "no count ended"));
+    assert_non_null(strstr(absent(&report), "sessions.csv"));
+
+    const struct chart *percentiles = find(&report, "latency-by-percentile");
+    assert_int_equal(percentiles->series_count, 1);
+    const struct chart_series *series = &percentiles->series[0];
+    assert_int_equal(series->count, 3);
+    assert_true(series->points[0].from == 1);                              /* 0 % */
+    assert_true(fabs(series->points[0].to - 10) < 1e-9);                   /* 90 % took 1 ms */
+    assert_true(series->points[0].y >= 1 && series->points[0].y < 1.017);  /* a bucket's width */
+    assert_true(fabs(series->points[1].to - 100) < 1e-9);                  /* 99 % */
+    assert_true(series->points[2].to == 100 && series->points[2].y == 30); /* the exact maximum */
+    report_free(&report);
+}
+
+/* A run of which nothing is known: no chart is empty, all are said to be absent. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    struct report report;
+    make_report(&report, "start_s,end_s,rows_per_s,sessions_alive,append_p50_ms\n0,0,0,0,\n",
+                "start_s,end_s\n", "{}");
+    assert_int_equal(report.charts.count, 0);
+    static const char *const words[] = {
+        "rows over time", "append latency", "percentile", "of sessions",
+        "of CPU",         "memory",         "pace"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        assert_non_null(strstr(absent(&report), words[i]));
+    }
+    report_free(&report);
+}
+
+/* A run.json that somebody has changed. */
+static void test_bad_histograms(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[-1, 5]]}}}",
+        "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[4398046511104, 5]]}}}",
+        "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[3, -5]]}}}",
+        "{\"histograms\": {\"append\": {\"max_ns\": 5, \"low_ns_count\": [[\"x\"], 7, null]}}}",
+        "{\"histograms\": {\"append\": {\"low_ns_count\": [[3, 5]]}}}",
+        "{\"histograms\": {\"append\": 5}}",
+        "{\"histograms\": []}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct report report;
+        make_report(&report, "start_s,end_s\n", "start_s,end_s\n", bad[i]);
+        assert_int_equal(report.charts.count, 0);
+        report_free(&report);
+    }
+}
+
+/* A chart whose line goes from `from` to `to` across, at the height `y`. */
+static char *draw(struct chart *chart, double from, double to, double y)
+{
+    struct chart_point point = {from, to, y, y, y};
+    struct buffer html;
+    buffer_init(&html);
+    chart->series_count = 1;
+    chart->series[0].points = &point;
+    chart->series[0].count = 1;
+    svg_add_chart(&html, chart, 7);
+    assert_false(buffer_failed(&html));
+    return html.bytes;
+}
+
+/* The labels of the ticks of 'x' or 'y', apart by blanks. */
+static void assert_ticks(const char *html, char axis, const char *wanted)
+{
+    char begin[] = "<g class=\"?\">", labels[600] = "";
+    begin[10] = axis;
+    const char *at = strstr(html, begin);
+    assert_non_null(at);
+    const char *end = strstr(at, "</g>");
+    while ((at = strstr(at, "<text")) != NULL && at < end) {
+        at = strchr(at, '>') + 1;
+        const size_t used = strlen(labels);
+        snprintf(labels + used, sizeof labels - used, "%s%.*s", used == 0 ? "" : " ",
+                 (int)strcspn(at, "<"), at);
+    }
+    assert_string_equal(labels, wanted);
+}
+
+static void test_ticks_of_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *unit;
+        bool is_log;
+        double value;
+        const char *ticks;
+    } cases[] = {{"", false, 48956, "0 10,000 20,000 30,000 40,000 50,000"},
+                 {"", false, 0.7, "0.0 0.2 0.4 0.6 0.8"},
+                 {"", false, 200, "0 50 100 150 200"},
+                 {"", false, 1310000, "0 500,000 1,000,000 1,500,000"},
+                 {"", false, 3, "0 1 2 3"},
+                 {"", false, 0, "0.0 0.2 0.4 0.6 0.8 1.0"},
+                 {"%", false, 30, "0 20 40 60 80 100"},
+                 {"ms", false, 3000, "0 1 s 2 s 3 s"},
+                 {"ms", false, 0.0021, "0 500 ns 1 us 1.5 us 2 us 2.5 us"},
+                 {"ms", true, 7, "5 ms 10 ms"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct chart chart = {.unit = cases[i].unit, .label = "", .end = 10};
+        chart.is_log = cases[i].is_log;
+        char *html = draw(&chart, 0, 10, cases[i].value);
+        assert_ticks(html, 'y', cases[i].ticks);
+        free(html);
+    }
+}
+
+static void test_ticks_across(void **state)
+{
+    (void)state;
+    static const struct {
+        enum chart_across across;
+        double end;
+        const char *ticks;
+    } cases[] = {{CHART_OVER_TIME, 24.6, "0 5 10 15 20"},
+                 {CHART_OVER_TIME, 0.2, "0.00 0.05 0.10 0.15 0.20"},
+                 {CHART_OVER_TIME, 299, "0 50 100 150 200 250"},
+                 {CHART_OVER_TIME, 600, "0:00 2:00 4:00 6:00 8:00 10:00"},
+                 {CHART_OVER_TIME, 7200, "0:00:00 0:30:00 1:00:00 1:30:00 2:00:00"},
+                 {CHART_OVER_PERCENTILE, 4000, "50 90 99 99.9"},
+                 {CHART_OVER_PERCENTILE, 10, "50 90"},
+                 {CHART_OVER_SHARE, 100, "0 20 40 60 80 100"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct chart chart = {
+            .unit = "", .label = "", .across = cases[i].across, .end = cases[i].end};
+        char *html = draw(&chart, 1, 2, 5);
+        assert_ticks(html, 'x', cases[i].ticks);
+        free(html);
+    }
+}
+
+/* Texts of others are text in the drawing; marks behind the end are left out, and of numbers that
+ * would stand on each other all but the first. */
+static void test_drawing(void **state)
+{
+    (void)state;
+    struct event entries[] = {{.at_ns = 5000000000}, {.at_ns = 5010000000}, {.at_ns = 11000000000}};
+    const struct event_list events = {.entries = entries, .count = 3};
+    struct chart chart = {
+        .unit = "rows/s", .label = "rows/s", .end = 10, .events = &events, .is_filled = true};
+    snprintf(chart.title, sizeof chart.title, "<b>");
+    snprintf(chart.note, sizeof chart.note, "a & b");
+    snprintf(chart.series[0].name, sizeof chart.series[0].name, "'x'");
+    char *html = draw(&chart, 0, 10, 40);
+    assert_non_null(strstr(html, "<b id=\"c7\">&lt;b&gt;</b>"));
+    assert_non_null(strstr(html, "<p>a &amp; b</p>"));
+    assert_non_null(strstr(html, "<desc id=\"d7\">&#39;x&#39; from 40.0 to 40.0 rows/s</desc>"));
+    assert_non_null(strstr(html, "class=\"line area\" d=\"M0 0V40H10V0\""));
+    assert_non_null(strstr(html, "d=\"M5 0V45M5.01 0V45\""));
+    assert_non_null(strstr(html, "data-at=\"5\""));
+    assert_null(strstr(html, "data-at=\"5.01\""));
+    free(html);
+}
+
+/* A dot at each number of sessions, and a bar from the lowest to the highest of its runs. */
+static void test_spread(void **state)
+{
+    (void)state;
+    struct chart_point points[] = {{1, 1, 10, 10, 10}, {2, 2, 20, 15, 40}};
+    struct chart chart = {
+        .unit = "", .label = "", .across = CHART_OVER_SESSIONS, .series_count = 1};
+    chart.series[0].points = points;
+    chart.series[0].count = 2;
+    struct buffer html;
+    buffer_init(&html);
+    svg_add_chart(&html, &chart, 1);
+    assert_non_null(strstr(buffer_text(&html), "class=\"line\" d=\"M1 10L2 20\""));
+    assert_non_null(strstr(buffer_text(&html), "class=\"dots\" d=\"M1 10h0M2 20h0\""));
+    assert_non_null(strstr(buffer_text(&html), "d=\"M1 10V10M2 15V40\""));
+    assert_ticks(buffer_text(&html), 'y', "0 10 20 30 40");
+    buffer_fini(&html);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    assert_string_equal(REPORT_ESCAPED("<b a=\"1\" b='2'> & \x1b[31m \xff\n"),
+                        "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt; &amp; ?[31m ? ");
+    assert_string_equal(REPORT_ESCAPED(NULL), "");
+
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},        {0.003, "0.003"},     {1.5, "1.50"},
+                 {24.56, "24.6"}, {99.96, "100"},       {100, "100"},
+                 {999.6, "1000"}, {16286.46, "16,286"}, {1e9, "1,000,000,000"},
+                 {3e20, "3e+20"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[REPORT_WORDS_BYTES];
+        assert_string_equal(report_format(cases[i].value, text), cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_merged),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_bad_histograms),
+        cmocka_unit_test(test_ticks_of_values),
+        cmocka_unit_test(test_ticks_across),
+        cmocka_unit_test(test_drawing),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

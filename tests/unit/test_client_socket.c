@@ -1,0 +1,140 @@
+/* A connect of a client library that would wait for ever is ended in time, and other sockets are
+ * left alone. */
+#include "unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/client_socket.h"
+#include "base/mono.h"
+
+static bool yes(void)
+{
+    return true;
+}
+
+static bool no(void)
+{
+    return false;
+}
+
+/* A client's socket, connected to a listener that never says anything. */
+struct silence {
+    int listener;
+    int client;
+    bool is_waited_for;
+    struct client_socket socket;
+};
+
+/* What a client library does. */
+static enum status connect_to_silence(void *context, struct error *error)
+{
+    struct silence *silence = context;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    char byte;
+    silence->listener = socket(AF_INET, SOCK_STREAM, 0);
+    silence->client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(silence->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(silence->listener, 1), 0);
+    assert_int_equal(getsockname(silence->listener, (struct sockaddr *)&address, &length), 0);
+    assert_int_equal(connect(silence->client, (struct sockaddr *)&address, sizeof address), 0);
+    assert_true(client_socket_is_known(&silence->socket));
+    assert_false(client_socket_is_ended(&silence->socket));
+    if (silence->is_waited_for) {
+        assert_int_equal(recv(silence->client, &byte, 1, 0), 0);
+        error_set(error, ERROR_SERVER, 0, NULL, "what the library says");
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+static void leave(struct silence *silence)
+{
+    close(silence->client);
+    close(silence->listener);
+    assert_true(client_socket_is_ended(&silence->socket));
+}
+
+static enum error_kind end_of_connect(struct silence *silence, unsigned timeout_s,
+                                      bool (*is_cancelled)(void))
+{
+    const struct target target = {.connect_timeout_s = timeout_s, .is_cancelled = is_cancelled};
+    struct error error;
+    error_clear(&error);
+    assert_false(client_socket_is_known(&silence->socket));
+    assert_false(client_socket_is_ended(&silence->socket));
+    const enum status status =
+        client_socket_connect(&silence->socket, &target, connect_to_silence, silence, &error);
+    assert_int_equal(status, error.kind == ERROR_NONE ? STATUS_OK : STATUS_LOST);
+    return error.kind;
+}
+
+static void test_ends(void **state)
+{
+    struct silence passed = {.is_waited_for = true};
+    struct silence cancelled = {.is_waited_for = true};
+    struct silence kept = {0};
+    (void)state;
+    assert_int_equal(end_of_connect(&passed, 1, no), ERROR_TIMEOUT);
+    leave(&passed);
+    assert_int_equal(end_of_connect(&cancelled, 3600, yes), ERROR_CANCELLED);
+    leave(&cancelled);
+    assert_int_equal(end_of_connect(&kept, 3600, NULL), ERROR_NONE);
+    assert_false(client_socket_is_ended(&kept.socket));
+    leave(&kept);
+}
+
+/* The number of a descriptor that was closed belongs to another socket soon. */
+static void test_another_socket(void **state)
+{
+    struct silence first = {0};
+    struct silence second = {0};
+    char byte;
+    (void)state;
+    assert_int_equal(end_of_connect(&first, 3600, NULL), ERROR_NONE);
+    const int number = first.client;
+    leave(&first);
+    assert_int_equal(end_of_connect(&second, 3600, NULL), ERROR_NONE);
+    if (second.client != number) {
+        assert_int_equal(dup2(second.client, number), number);
+    }
+    client_socket_shut(&first.socket, SHUT_RDWR);
+    assert_true(recv(second.client, &byte, 1, MSG_DONTWAIT) < 0);
+    assert_false(client_socket_is_ended(&second.socket));
+    assert_false(client_socket_set_no_delay(&first.socket));
+    assert_true(client_socket_set_no_delay(&second.socket));
+    if (second.client != number) {
+        close(number);
+    }
+    leave(&second);
+}
+
+static void test_wait(void **state)
+{
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    const int64_t start_ns = mono_now_ns();
+    assert_int_equal(client_socket_wait(ends[0], POLLIN, start_ns + 300 * MONO_NS_PER_MS, no), 0);
+    assert_true(mono_now_ns() - start_ns >= 300 * MONO_NS_PER_MS);
+    assert_int_equal(client_socket_wait(ends[0], POLLIN, INT64_MAX, yes), CLIENT_SOCKET_CANCELLED);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(client_socket_wait(ends[0], POLLIN, 0, NULL), 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_another_socket),
+        cmocka_unit_test(test_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

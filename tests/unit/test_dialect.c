@@ -1,0 +1,263 @@
+/* What databases say: limits on sessions from the rows of a server that is not there, and the limit
+ * that an error names. */
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "adapters/dialect.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* The rows of the server: name and value, or the five columns of PostgreSQL's. */
+enum {
+    ROWS_MAX = 32,
+    CELLS_MAX = 5
+};
+
+static const char *rows[ROWS_MAX][CELLS_MAX];
+static size_t row_count;
+static size_t cell_count;
+static struct server_limits limits;
+
+/* Every statement returns all rows. */
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    (void)conn;
+    (void)statement;
+    (void)parameters;
+    (void)error;
+    for (size_t row = 0; row < row_count; row++) {
+        struct cell cells[CELLS_MAX];
+        for (size_t i = 0; i < cell_count; i++) {
+            const char *text = rows[row][i];
+            cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                     .is_null = text == NULL,
+                                     .as.text = {text, text != NULL ? (uint32_t)strlen(text) : 0}};
+        }
+        if (!answer->take(answer->context, cells, cell_count)) {
+            break;
+        }
+    }
+    return STATUS_OK;
+}
+
+static const struct adapter server = {.name = "server", .run = run};
+
+static void tell(const char *name, const char *value)
+{
+    rows[row_count][0] = name;
+    rows[row_count++][1] = value;
+}
+
+static void ask(const struct dialect *dialect, bool prepares)
+{
+    const struct dialect_asker asker = {.adapter = &server, .prepares = prepares};
+    struct error error;
+    error_clear(&error);
+    memset(&limits, 0, sizeof limits);
+    assert_int_equal(dialect->limits(&asker, &limits, &error), STATUS_OK);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    row_count = 0;
+    cell_count = 2;
+    tell("version", "10.11.6-MariaDB");
+    tell("max_connections", "151");
+    tell("Max_User_Connections", "0");
+    tell("thread_handling", "one-thread-per-connection");
+    tell("Threads_connected", "3");
+    tell("max_prepared_stmt_count", "16382");
+    tell("Prepared_stmt_count", "20");
+    tell("account_sessions", "2");
+    tell("account", "'u'@'%'");
+    tell("unheard_of", "7");
+    tell("max_connections", NULL);
+    tell(NULL, "1");
+    return 0;
+}
+
+static void test_plain_server(void **state)
+{
+    (void)state;
+    ask(&dialect_mysql, true);
+    assert_string_equal(limits.version, "MariaDB 10.11.6");
+    assert_int_equal(limits.count, 2);
+    assert_string_equal(limits.sessions[0].name, "max_connections");
+    assert_int_equal(limits.sessions[0].allowed, 151);
+    assert_int_equal(limits.sessions[0].used, 3);
+    assert_string_equal(limits.sessions[1].name, "max_prepared_stmt_count");
+    assert_int_equal(limits.sessions[1].allowed, 16382);
+    assert_int_equal(limits.sessions[1].used, 21); /* this session's own to come */
+    assert_int_equal(limits.tasks_per_session, 1);
+    assert_int_equal(limits.files_per_session, 1);
+}
+
+static void test_thread_pool(void **state)
+{
+    (void)state;
+    tell("thread_handling", "pool-of-threads");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.count, 1);
+    assert_int_equal(limits.tasks_per_session, 0);
+}
+
+/* SUPER held the right up to MariaDB 10.11. */
+static void test_administrators(void **state)
+{
+    (void)state;
+    tell("SUPER", "yes");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.sessions[0].allowed, 152);
+    tell("version", "11.4.2-MariaDB");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.sessions[0].allowed, 151);
+    tell("CONNECTION ADMIN", "yes");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.sessions[0].allowed, 152);
+}
+
+static void test_accounts(void **state)
+{
+    (void)state;
+    tell("max_user_connections", "9");
+    tell("max_user_connections_global", "9");
+    ask(&dialect_mysql, true);
+    assert_int_equal(limits.count, 3);
+    assert_int_equal(limits.sessions[1].allowed, 9);
+    assert_int_equal(limits.sessions[1].used, 2);
+    assert_string_equal(limits.sessions[1].note, "of every account, so of account 'u'@'%'");
+    tell("CONNECTION ADMIN", "yes");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.count, 1);
+    tell("max_user_connections", "-1");
+    ask(&dialect_mysql, false);
+    assert_int_equal(limits.count, 1);
+}
+
+static void test_no_more_than_there_is_room_for(void **state)
+{
+    static const char *const row[CELLS_MAX] = {"some_limit", "-5", "2", NULL, NULL};
+    (void)state;
+    cell_count = CELLS_MAX;
+    for (row_count = 0; row_count < 2 * (size_t)SESSION_LIMITS_MAX; row_count++) {
+        memcpy(rows[row_count], row, sizeof row);
+    }
+    ask(&dialect_postgresql, false);
+    assert_int_equal(limits.count, SESSION_LIMITS_MAX);
+    assert_int_equal(limits.sessions[0].allowed, 0);
+    assert_int_equal(limits.sessions[0].used, 2);
+    assert_string_equal(limits.sessions[0].note, "");
+}
+
+/* What a refused connect says is full; drivers give numbers of their own, and the server's words.
+ */
+static void test_what_is_full(void **state)
+{
+    static const struct {
+        const struct dialect *dialect;
+        int number;
+        const char *sqlstate;
+        const char *text;
+        const char *limit; /* NULL: none */
+    } cases[] = {
+        {&dialect_postgresql, 0, "53300", "sorry, too many clients already", "max_connections"},
+        {&dialect_postgresql, 0, "53300", "remaining connection slots are reserved",
+         "max_connections"},
+        {&dialect_postgresql, 0, "53300", "too many connections for role \"a\"", "rolconnlimit"},
+        {&dialect_postgresql, 0, "53300", "too many connections for database \"a\"",
+         "datconnlimit"},
+        {&dialect_postgresql, 101, "08001", "FATAL: sorry, too many clients already",
+         "max_connections"},
+        {&dialect_postgresql, 0, "53300", "zu viele Verbindungen", ""},
+        {&dialect_postgresql, 0, "53200", "out of memory", NULL},
+        {&dialect_postgresql, 0, "08P01", "no more connections allowed (max_client_conn)",
+         "max_client_conn"},
+        {&dialect_postgresql, 0, "", "could not fork new process for connection: x",
+         ERROR_LIMIT_TASKS},
+        {&dialect_postgresql, 0, "", "server sent an error response during SSL exchange",
+         ERROR_LIMIT_TASKS_LIKELY},
+        {&dialect_mysql, 1040, "08004", "Trop de connexions", "max_connections"},
+        {&dialect_mysql, 1203, "42000", "User a already has more", "max_user_connections"},
+        {&dialect_mysql, 1226, "42000", "has exceeded the 'max_user_connections' resource",
+         "max_user_connections"},
+        {&dialect_mysql, 1226, "42000", "a dépassé 'max_connections_per_hour'",
+         "max_connections_per_hour"},
+        {&dialect_mysql, 1226, "42000", "has exceeded something else", ""},
+        {&dialect_mysql, 0, "08S01", "Too many connections", "max_connections"},
+        {&dialect_mysql, 1135, "HY000", "Can't create a new thread", ERROR_LIMIT_TASKS},
+        {&dialect_mysql, 1041, "HY000", "Out of memory", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct dialect_failure failure = {.is_connecting = true,
+                                                .number = cases[i].number,
+                                                .sqlstate = cases[i].sqlstate,
+                                                .text = cases[i].text};
+        struct dialect_meaning meaning;
+        assert_true(cases[i].dialect->explain(&failure, &meaning));
+        assert_int_equal(meaning.status, STATUS_LOST);
+        assert_int_equal(meaning.kind, ERROR_LIMIT);
+        if (cases[i].limit == NULL) {
+            assert_null(meaning.limit);
+        } else {
+            assert_string_equal(meaning.limit, cases[i].limit);
+        }
+    }
+}
+
+/* What tells whether a call may be made again. */
+static void test_what_may_be_tried_again(void **state)
+{
+    static const struct {
+        const struct dialect *dialect;
+        int number;
+        const char *sqlstate;
+        enum status status;
+        enum error_kind kind;
+    } cases[] = {
+        {&dialect_postgresql, 0, "40P01", STATUS_REJECTED, ERROR_DEADLOCK},
+        {&dialect_postgresql, 0, "40001", STATUS_REJECTED, ERROR_SERIALIZATION},
+        {&dialect_postgresql, 0, "40003", STATUS_LOST, ERROR_CONNECTION},
+        {&dialect_postgresql, 0, "08007", STATUS_LOST, ERROR_CONNECTION},
+        {&dialect_postgresql, 0, "55P03", STATUS_REJECTED, ERROR_BUSY},
+        {&dialect_postgresql, 0, "23505", STATUS_REJECTED, ERROR_DUPLICATE},
+        {&dialect_postgresql, 0, "23502", STATUS_REJECTED, ERROR_DATA},
+        {&dialect_mysql, 1213, "40001", STATUS_REJECTED, ERROR_DEADLOCK},
+        {&dialect_mysql, 1020, "HY000", STATUS_REJECTED, ERROR_SERIALIZATION},
+        {&dialect_mysql, 9999, "40001", STATUS_REJECTED, ERROR_SERIALIZATION},
+        {&dialect_mysql, 9999, "40003", STATUS_LOST, ERROR_CONNECTION},
+        {&dialect_mysql, 1205, "HY000", STATUS_REJECTED, ERROR_BUSY},
+        {&dialect_mysql, 1062, "23000", STATUS_REJECTED, ERROR_DUPLICATE},
+        {&dialect_mysql, 1452, "23000", STATUS_REJECTED, ERROR_DATA},
+        {&dialect_sqlite, 5, "", STATUS_REJECTED, ERROR_BUSY},
+        {&dialect_sqlite, 517, "", STATUS_REJECTED, ERROR_SERIALIZATION},
+        {&dialect_sqlite, 2067, "", STATUS_REJECTED, ERROR_DUPLICATE},
+        {&dialect_sqlite, 1299, "", STATUS_REJECTED, ERROR_DATA}, /* CONSTRAINT_NOTNULL */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct dialect_failure failure = {
+            .number = cases[i].number, .sqlstate = cases[i].sqlstate, .text = "refused"};
+        struct dialect_meaning meaning;
+        assert_true(cases[i].dialect->explain(&failure, &meaning));
+        assert_int_equal(meaning.status, cases[i].status);
+        assert_int_equal(meaning.kind, cases[i].kind);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_plain_server, set_up),
+        cmocka_unit_test_setup(test_thread_pool, set_up),
+        cmocka_unit_test_setup(test_administrators, set_up),
+        cmocka_unit_test_setup(test_accounts, set_up),
+        cmocka_unit_test_setup(test_no_more_than_there_is_room_for, set_up),
+        cmocka_unit_test(test_what_is_full),
+        cmocka_unit_test(test_what_may_be_tried_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

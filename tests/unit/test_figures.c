@@ -1,0 +1,116 @@
+/* The table of figures: that its rows agree with themselves, and that all are walked. */
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "figures/figures.h"
+
+static bool has_end(const char *text, const char *end)
+{
+    return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+/* A key says its unit; no two figures share a key or a member of run.json. */
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FIGURES; i++) {
+        const struct figure *figure = &figure_table[i];
+        assert_true(figure->label[0] != '\0');
+        assert_true(figure->key != NULL || figure->path[0] != '\0');
+        if (figure->key == NULL) {
+            continue;
+        }
+        assert_ptr_equal(figure_of_key(figure->key), figure);
+        assert_true(strlen(figure->key) < FIGURE_KEY_BYTES);
+        assert_true(figure->alias == NULL || strlen(figure->alias) >= strlen(figure->key));
+        if (figure->unit != FIGURE_UNIT_PERCENT && figure->unit != FIGURE_UNIT_TEXT) {
+            static const char *const ends[] = {"_rows_per_s", "_ms", "_s", "_mib"};
+            bool says_unit = figure_suffix(figure->key)[0] != '\0';
+            for (size_t end = 0; end < sizeof ends / sizeof ends[0]; end++) {
+                if (has_end(figure->key, ends[end]) && !says_unit) {
+                    fail_msg("%s has not the unit that it ends in", figure->key);
+                }
+            }
+        }
+    }
+}
+
+static void test_members(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FIGURES; i++) {
+        for (size_t j = i + 1; j < FIGURES; j++) {
+            const char *path = figure_table[j].path;
+            assert_true(path[0] == '\0' || strcmp(figure_table[i].path, path) != 0);
+        }
+    }
+}
+
+/* All columns come, those of the operations before the idle sessions, with what they hold. */
+static void test_cells(void **state)
+{
+    (void)state;
+    static struct figure_set set;
+    set = (struct figure_set){.operations = operation_list_all()};
+    figure_put_number(&set, FIGURE_ELAPSED_S, true, 1.23456);
+    figure_put_count(&set, FIGURE_ROWS_LOST, false, 7);
+    figure_put_text(&set, FIGURE_NOTE, "a note");
+    set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.5}};
+    struct figure_cell cell;
+    size_t count = 0, columns = OPERATIONS * FIGURE_POINTS;
+    for (size_t i = 0; i < FIGURES; i++) {
+        columns += figure_table[i].key == NULL ? 0 : 1;
+    }
+    const char *before = "";
+    char last[FIGURE_KEY_BYTES];
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell); count++) {
+        char text[FIGURE_TEXT_BYTES];
+        const char *value = figure_format(cell.unit, &cell.value, text);
+        if (strcmp(cell.key, "elapsed_s") == 0) {
+            assert_string_equal(value, "1.235");
+        } else if (strcmp(cell.key, "note") == 0) {
+            assert_string_equal(value, "a note");
+        } else if (strcmp(cell.key, "append_p50_ms") == 0) {
+            assert_string_equal(value, "0.500000");
+            assert_string_equal(before, "rate_achieved_percent");
+        } else if (strcmp(cell.key, "idle_sessions") == 0) {
+            assert_string_equal(before, "recover_max_ms");
+        } else {
+            assert_false(strcmp(cell.key, "rows_lost") == 0 && value[0] != '\0');
+        }
+        snprintf(last, sizeof last, "%s", cell.key);
+        before = last;
+    }
+    assert_int_equal(count, columns);
+    double value;
+    assert_true(figure_get(&set, FIGURE_ELAPSED_S, &value) && value == 1.23456);
+    assert_false(figure_get(&set, FIGURE_ROWS_LOST, &value));
+    assert_false(figure_get(&set, FIGURE_NOTE, &value));
+    assert_string_equal(figure_text(&set, FIGURE_NOTE), "a note");
+    assert_string_equal(figure_text(&set, FIGURE_TARGET), "");
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    assert_int_equal(figure_unit_of("exit_code"), FIGURE_UNIT_ID);
+    assert_int_equal(figure_unit_of("append_p99_ms"), FIGURE_UNIT_MS);
+    assert_int_equal(figure_unit_of("pace_rows_per_s"), FIGURE_UNIT_ROWS_PER_S);
+    assert_string_equal(figure_unit("server_cpu_percent_at_max"), " %");
+    assert_string_equal(figure_suffix("server_cpu_percent_at_max"), "");
+    assert_string_equal(figure_unit("rows_lost"), "");
+    assert_int_equal(operation_list_all().count, OPERATIONS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_units),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

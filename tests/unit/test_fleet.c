@@ -1,0 +1,741 @@
+/* The fleet and its sessions: what each answer of an adapter does to the ledgers, what becomes of
+ * lost connections with --on-drop reconnect, and --churn. */
+#include "unit/unit.h"
+
+#include "load/session.h"
+#include "unit/scripted.h"
+
+static void test_all_well(void **state)
+{
+    (void)state;
+    script = (struct script){.status = STATUS_OK};
+    const struct plan plan = make_plan();
+    struct result *result = run(&plan);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->stop_reason, STOP_COMPLETED);
+    assert_int_equal(result->causes.count, 0);
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_CHECKS], 80);
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 0);
+    assert_int_equal(result->totals.histograms[OPERATION_APPEND].total, 80);
+    end(result);
+}
+
+/* Those that are done first stay connected until the others are. */
+static void test_sessions_leave_together(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.read_mode = READ_NONE;
+    script = (struct script){.status = STATUS_OK};
+    atomic_store(&watch.done, 0);
+    atomic_store(&watch.left_early, false);
+    watch.batches = ROWS_A_SESSION / BATCH;
+    struct result *result = run(&plan);
+    watch.batches = 0;
+    assert_int_equal(atomic_load(&watch.done), SESSIONS);
+    assert_false(atomic_load(&watch.left_early));
+    assert_rows(result, 0, 0, 0);
+    end(result);
+}
+
+static void test_refused_and_timed_out(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct script){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.refused, 1);
+    assert_int_equal(result->sessions.finished, SESSIONS - 1);
+    assert_rows(result, 0, 0, ROWS_A_SESSION);
+    assert_int_equal(result->causes.entries[0].phase, CAUSE_CONNECT);
+    end(result);
+
+    script.kind = ERROR_TIMEOUT;
+    result = run(&plan);
+    assert_int_equal(result->sessions.timed_out, 1);
+    end(result);
+
+    script.victim = -1;
+    script.kind = ERROR_UNREACHABLE;
+    result = run(&plan);
+    assert_int_equal(result->sessions.refused, SESSIONS);
+    assert_int_equal(result->stop_reason, STOP_NO_SESSION);
+    assert_rows(result, 0, 0, SESSIONS * ROWS_A_SESSION);
+    end(result);
+}
+
+static void test_server_that_answers_no_connect(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.connect_concurrency = 2;
+    script = (struct script){STEP_OPEN, STATUS_LOST, ERROR_TIMEOUT, -1, 1, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_in_range(result->sessions.timed_out, 4, 6);
+    assert_int_equal(result->sessions.timed_out + result->sessions.not_started, SESSIONS);
+    end(result);
+}
+
+/* At each step of the third batch: what was never handed over is not sent, the rest in doubt. */
+static void test_lost_connection(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    static const struct {
+        enum step step;
+        uint64_t in_doubt, not_sent;
+    } cases[] = {{STEP_APPEND_OPEN, 0, 800},
+                 {STEP_ROWS, 100, 700},
+                 {STEP_CLOSE, 100, 700},
+                 {STEP_COUNT, 0, 700}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        script = (struct script){cases[i].step, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+        struct result *result = run(&plan);
+        assert_int_equal(result->sessions.dropped, 1);
+        assert_int_equal(result->sessions.finished, SESSIONS - 1);
+        assert_rows(result, 0, cases[i].in_doubt, cases[i].not_sent);
+        assert_int_equal(result->causes.count, 1);
+        assert_string_equal(result->causes.entries[0].error.sqlstate, "XX000");
+        end(result);
+    }
+}
+
+static void test_rejected_batch(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct script){STEP_CLOSE, STATUS_REJECTED, ERROR_DATA, 5, 3, 1, 30, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 70, 0, 0);
+    end(result);
+}
+
+static void test_fatal_error(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct script){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_rows(result, 100, 0, 700);
+    end(result);
+}
+
+static void test_busy_is_tried_again(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct script){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, -1, 3, 2, 0, 0};
+    struct result *result = run(&plan);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_BUSY_RETRIES], 2 * SESSIONS);
+    assert_int_equal(result->causes.count, 0);
+    end(result);
+}
+
+static void test_stale_counts_are_anomalies(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.sessions = 1;
+    plan.records = ROWS_A_SESSION;
+    script = (struct script){.status = STATUS_OK, .count_offset = -150};
+    struct result *result = run(&plan);
+    /* the first count would be below zero and comes as a large number, then it goes backwards */
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 9);
+    assert_int_equal(result->totals.counters[RECORDER_FRESH_BACKWARD], 1);
+    assert_int_equal(result->worst_lag_rows, 150);
+    end(result);
+}
+
+static void test_failed_count_keeps_the_session(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct script){STEP_COUNT, STATUS_REJECTED, ERROR_SERVER, 1, 2, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_READS_FAILED], 1);
+    assert_int_equal(result->totals.counters[RECORDER_READS], 79);
+    end(result);
+}
+
+static void test_first_drop_stops_the_run(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.drop_policy = DROP_STOP;
+    plan.records = SESSIONS * UINT64_C(10000000);
+    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->sessions.stopped, SESSIONS - 1);
+    assert_int_equal(result->stop_reason, STOP_DROP);
+    end(result);
+}
+
+static void test_duration_ends_the_run(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = 0;
+    plan.duration_ns = 200 * MONO_NS_PER_MS;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->rows.planned, result->rows.acknowledged);
+    assert_true(result->rows.planned > 0);
+    end(result);
+}
+
+/* Rows for which there was no time were not due. */
+static void test_rows_or_a_duration(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = UINT64_C(1000000000000);
+    plan.duration_ns = 200 * MONO_NS_PER_MS;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->rows.planned, result->rows.acknowledged);
+    end(result);
+    plan = make_plan();
+    plan.duration_ns = 3600 * MONO_NS_PER_S;
+    result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_COMPLETED);
+    assert_rows(result, 0, 0, 0);
+    end(result);
+}
+
+static void test_rate_keeps_response_times(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.rate_rows_per_s = 100000;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, 80);
+    /* the last batch is due 79 / 1,000 s after the gate opened: a schedule, not a guess */
+    assert_true(result->append_ns >= 79 * MONO_NS_PER_MS);
+    end(result);
+}
+
+/* Shares that are no multiple of the batch keep to the rate, too. */
+static void test_rate_of_small_shares(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = SESSIONS * 10;
+    plan.rate_rows_per_s = 1000;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    /* 80 rows: the last batch is due at 70 ms, where a full batch a turn would be due at 700 */
+    assert_true(result->append_ns >= 70 * MONO_NS_PER_MS);
+    assert_int_equal(result->batches_late, 0);
+    assert_true(result->totals.histograms[OPERATION_RESPONSE].total == SESSIONS);
+    end(result);
+}
+
+/* 100 batches are due in 100 ms, whatever becomes of the session that is to send some of them. */
+static void test_batches_that_were_not_sent(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = 0;
+    plan.duration_ns = 100 * MONO_NS_PER_MS;
+    plan.rate_rows_per_s = 100000;
+    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 2, 1, 0, 0};
+    struct result *result = run(&plan);
+    const struct histogram *response = &result->totals.histograms[OPERATION_RESPONSE];
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->batches.due, 100);
+    assert_in_range(result->batches.not_sent, 10, 100);
+    assert_int_equal(response->total, 100);
+    assert_int_equal(result->totals.counters[RECORDER_RESPONSES_UNANSWERED],
+                     result->batches.not_sent + 1);
+    /* its third batch was due at 23 ms or before, and waits until the end */
+    assert_in_range(response->max_ns, 77 * MONO_NS_PER_MS, INT64_MAX);
+    end(result);
+
+    plan.drop_policy = DROP_STOP;
+    plan.duration_ns = 3600 * MONO_NS_PER_S;
+    result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DROP);
+    assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
+    /* what is due later is in no account: the victim's second batch is due at 8 to 15 ms */
+    assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
+    end(result);
+}
+
+/* As many as no loop could count one at a time, and shares that end with a small batch. */
+static void test_waits_of_many_batches(void **state)
+{
+    (void)state;
+    struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
+    assert_non_null(recorder);
+    assert_non_null(snapshot);
+    assert_true(recorder_snapshot_init(snapshot, OPERATIONS));
+    struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 5}};
+    struct session session = {.load = &load, .quota = UINT64_MAX};
+    const uint64_t n = 3000000000;
+    assert_int_equal(workload_count_unsent(&session, 5 + (int64_t)n, 5 + (int64_t)n), n);
+    recorder_take_snapshot(recorder, snapshot);
+    const struct histogram *response = &snapshot->histograms[OPERATION_RESPONSE];
+    assert_int_equal(response->total, n);
+    assert_int_equal(response->max_ns, n);
+    assert_in_range(histogram_quantile_ns(response, 0.5), n / 2 - 1, n / 2 + n / 128 + 1);
+    /* 1 + 2 + … + n, each bucket's half a step off at most */
+    assert_in_range(response->sum_ns, n / 2 * (n + 1) - n, n / 2 * (n + 1) + n);
+
+    plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
+    session.index = 1;
+    session.begun = 100;
+    session.quota = 420;
+    /* due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
+    const int64_t ms_ns = MONO_NS_PER_MS;
+    assert_int_equal(workload_count_unsent(&session, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
+    assert_int_equal(workload_count_unsent(&session, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
+    assert_int_equal(workload_count_unsent(&session, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
+    assert_int_equal(workload_count_unsent(&session, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
+    assert_int_equal(workload_count_unsent(&session, INT64_MAX, INT64_MAX), 4);
+    recorder_snapshot_fini(snapshot);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+/* A session that the end of the time finds waiting at the gate or for a busy database has done all
+ * that it was asked. */
+static void test_duration_on_a_busy_database(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.records = 0;
+    plan.duration_ns = 100 * MONO_NS_PER_MS;
+    script = (struct script){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 3, 1, 1000000, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->rows.planned, result->rows.acknowledged);
+    assert_int_equal(result->causes.count, 0);
+    assert_int_equal(result->totals.counters[RECORDER_APPENDS_FAILED], 0);
+    end(result);
+}
+
+static void test_batches_of_any_size(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 7, 255, 256, 257, 999, 1000, 5000};
+    script = (struct script){.status = STATUS_OK};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct plan plan = make_plan();
+        plan.batch_rows = sizes[i];
+        plan.read_every = 3;
+        struct result *result = run(&plan);
+        assert_rows(result, 0, 0, 0);
+        const uint64_t batches = (ROWS_A_SESSION + sizes[i] - 1) / sizes[i];
+        assert_int_equal(result->totals.counters[RECORDER_APPENDS], SESSIONS * batches);
+        assert_int_equal(result->totals.counters[RECORDER_READS], SESSIONS * (batches / 3));
+        end(result);
+    }
+}
+
+static struct plan make_reconnecting(void)
+{
+    struct plan plan = make_plan();
+    plan.drop_policy = DROP_RECONNECT;
+    plan.reconnect_tries = 3;
+    later.failing = 0;
+    later.status = STATUS_LOST;
+    later.kind = ERROR_UNREACHABLE;
+    later.takes_ns = 0;
+    return plan;
+}
+
+static struct script lose(enum step step, int victim, unsigned call)
+{
+    return (struct script){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
+}
+
+/* At each step of the third batch. Rows that were handed over stay in doubt; those of a batch that
+ * never were are sent when the session has a connection again. */
+static void test_lost_and_had_again(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    static const struct {
+        enum step step;
+        uint64_t in_doubt;
+        unsigned calls; /* rows are handed over in one call a batch */
+    } cases[] = {
+        {STEP_APPEND_OPEN, 0, 10}, {STEP_ROWS, 100, 9}, {STEP_CLOSE, 100, 9}, {STEP_COUNT, 0, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        script = lose(cases[i].step, 5, 3);
+        struct result *result = run(&plan);
+        const uint64_t *counters = result->totals.counters;
+        assert_int_equal(result->sessions.finished, SESSIONS);
+        assert_rows(result, 0, cases[i].in_doubt, 0);
+        assert_int_equal(counters[RECORDER_CONNECTIONS_LOST], 1);
+        assert_int_equal(counters[RECORDER_RECONNECTS], 1);
+        assert_int_equal(counters[RECORDER_RECONNECTS_FAILED], 0);
+        assert_int_equal(counters[RECORDER_SESSIONS_CONNECTED], SESSIONS);
+        assert_int_equal(counters[RECORDER_APPENDS], 7 * 10 + cases[i].calls);
+        assert_int_equal(result->totals.histograms[OPERATION_CONNECT].total, SESSIONS);
+        assert_int_equal(result->totals.histograms[OPERATION_RECONNECT].total, 1);
+        assert_int_equal(result->totals.histograms[OPERATION_RECOVER].total, 1);
+        assert_int_equal(result->causes.count, 1);
+        end(result);
+    }
+}
+
+static void test_tries_that_fail(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = lose(STEP_CLOSE, 5, 3);
+    later.failing = 2;
+    struct result *result = run(&plan);
+    const uint64_t *counters = result->totals.counters;
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 100, 0);
+    assert_int_equal(counters[RECORDER_RECONNECTS], 1);
+    assert_int_equal(counters[RECORDER_RECONNECTS_FAILED], 2);
+    assert_int_equal(result->causes.count, 2);
+    assert_int_equal(result->causes.entries[1].phase, CAUSE_RECONNECT);
+    assert_int_equal(result->causes.entries[1].count, 2);
+    /* a failed try is no connect time, but part of the time to recover */
+    assert_int_equal(result->totals.histograms[OPERATION_RECONNECT].total, 1);
+    end(result);
+}
+
+static void test_too_many_tries(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = lose(STEP_CLOSE, 5, 3);
+    later.failing = 100;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->sessions.finished, SESSIONS - 1);
+    assert_rows(result, 0, 100, 700);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS_FAILED], 3);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 0);
+    assert_int_equal(result->totals.histograms[OPERATION_RECOVER].total, 0);
+    end(result);
+}
+
+/* A password that is no longer right will not become right. */
+static void test_refused_for_good(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = lose(STEP_CLOSE, 5, 3);
+    later.failing = 100;
+    later.status = STATUS_FATAL;
+    later.kind = ERROR_AUTH;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS_FAILED], 1);
+    end(result);
+}
+
+static void test_a_fatal_error_is_no_loss(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = (struct script){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 0);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 0);
+    end(result);
+}
+
+/* Its batch is sent again on another connection, but for the rows that the server took. */
+static void test_a_server_that_is_read_only_for_a_time(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    const struct script refuse = {STEP_CLOSE, STATUS_FATAL, ERROR_READ_ONLY, 5, 3, 1, 0, 0};
+    script = refuse;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS], 1);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 0);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 0);
+    assert_int_equal(result->totals.histograms[OPERATION_RECONNECT].total, 1);
+    assert_int_equal(result->totals.histograms[OPERATION_RECOVER].total, 0);
+    assert_int_equal(result->causes.entries[0].count, 1);
+    end(result);
+
+    script.accepted = 30;
+    result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    end(result);
+
+    script = refuse;
+    script.victim = -1;
+    script.call = 1;
+    result = run(&plan);
+    assert_int_equal(result->sessions.dropped, SESSIONS);
+    assert_rows(result, 0, 0, SESSIONS * ROWS_A_SESSION);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS],
+                     SESSIONS * (1 + plan.reconnect_tries));
+    end(result);
+
+    plan.drop_policy = DROP_CONTINUE;
+    script = refuse;
+    result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_rows(result, 100, 0, 700);
+    assert_int_equal(result->totals.counters[RECORDER_REFUSALS], 0);
+    end(result);
+}
+
+/* A server that takes every connection and answers nothing: sessions must not try for ever. */
+static void test_connections_that_are_good_for_nothing(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = lose(STEP_APPEND_OPEN, -1, 1);
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.dropped, SESSIONS);
+    assert_rows(result, 0, 0, SESSIONS * ROWS_A_SESSION);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 4 * SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 3 * SESSIONS);
+    end(result);
+}
+
+/* Tries count anew after each batch that was answered: here every connection is good for one. */
+static void test_an_answer_makes_all_tries_good(void **state)
+{
+    (void)state;
+    const struct plan plan = make_reconnecting();
+    script = lose(STEP_APPEND_OPEN, -1, 2);
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 9 * SESSIONS);
+    end(result);
+}
+
+/* All lose their connections; no more of them connect at a time than allowed. */
+static void test_a_storm_is_bounded(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.connect_concurrency = 2;
+    script = lose(STEP_CLOSE, -1, 1);
+    plan.read_mode = READ_NONE;
+    plan.records = SESSIONS * BATCH;
+    later.takes_ns = 30 * MONO_NS_PER_MS;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], SESSIONS);
+    assert_int_equal(result->rows.in_doubt, SESSIONS * BATCH);
+    assert_in_range(atomic_load(&most_connects), 1, 2);
+    end(result);
+}
+
+static uint64_t count_causes(const struct result *result, enum cause_phase phase,
+                             enum error_kind kind)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < result->causes.count; i++) {
+        const struct cause *cause = &result->causes.entries[i];
+        count += cause->phase == phase && cause->error.kind == kind ? cause->count : 0;
+    }
+    return count;
+}
+
+/* With --timeout; what the server says to the next connects is its own word. */
+static void test_refused_after_a_cut(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.timeout_ns = MONO_NS_PER_S;
+    script = lose(STEP_CLOSE, 5, 3);
+    is_stuck = true;
+    later.failing = 2;
+    struct result *result = run(&plan);
+    is_stuck = false;
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_TIMEOUTS], 1);
+    assert_int_equal(count_causes(result, CAUSE_APPEND, ERROR_TIMEOUT), 1);
+    assert_int_equal(count_causes(result, CAUSE_RECONNECT, ERROR_UNREACHABLE), 2);
+    assert_int_equal(result->causes.count, 2);
+    end(result);
+}
+
+/* The answer and the cut come at the same moment: all rows are in, and the connection is gone. */
+static void test_cut_as_it_was_answered(void **state)
+{
+    (void)state;
+    static const struct {
+        enum step step;
+        unsigned call;
+        uint64_t lost;
+    } cases[] = {{STEP_CLOSE, 3, 1}, {STEP_CLOSE, 10, 0}, {STEP_COUNT, 10, 0}};
+    struct plan plan = make_reconnecting();
+    plan.drop_policy = DROP_CONTINUE;
+    plan.timeout_ns = MONO_NS_PER_S;
+    is_stuck = true;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        script = (struct script){cases[i].step, STATUS_OK, ERROR_NONE, 5, cases[i].call, 1, 0, 0};
+        struct result *result = run(&plan);
+        assert_int_equal(result->sessions.dropped, cases[i].lost);
+        assert_rows(result, 0, 0, cases[i].lost * 700);
+        assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], cases[i].lost);
+        assert_int_equal(count_causes(result,
+                                      cases[i].step == STEP_CLOSE ? CAUSE_APPEND : CAUSE_READ,
+                                      ERROR_TIMEOUT),
+                         1);
+        end(result);
+    }
+    is_stuck = false;
+}
+
+/* The end of the time comes while a session waits for its next try: it has not given up. */
+static void test_the_end_wakes_those_who_wait(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.records = 0;
+    plan.duration_ns = MONO_NS_PER_S; /* enough to lose the first batch */
+    plan.reconnect_tries = 1000000;   /* hours */
+    script = lose(STEP_CLOSE, 5, 1);
+    later.failing = 1000000;
+    struct result *result = run(&plan);
+    assert_int_equal(result->stop_reason, STOP_DURATION);
+    assert_int_equal(result->sessions.stopped, 1);
+    assert_int_equal(result->sessions.finished, SESSIONS - 1);
+    end(result);
+
+    script.victim = -1;
+    result = run(&plan);
+    assert_int_equal(result->sessions.stopped, SESSIONS);
+    result_judge(result, &(struct judge_context){.is_local = true});
+    assert_int_equal(result->verdict, VERDICT_DEGRADED);
+    assert_int_equal(result->exit_code, EXIT_CODE_SHORT);
+    end(result);
+}
+
+static void test_churn(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.drop_policy = DROP_CONTINUE;
+    plan.churn_batches = 3;
+    script = (struct script){.status = STATUS_OK};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_CHURNS], 3 * SESSIONS);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 0);
+    assert_int_equal(result->totals.histograms[OPERATION_CONNECT].total, SESSIONS);
+    assert_int_equal(result->totals.histograms[OPERATION_RECONNECT].total, 3 * SESSIONS);
+    assert_int_equal(result->totals.histograms[OPERATION_RECOVER].total, 0);
+    assert_int_equal(atomic_load(&opened), 4 * SESSIONS);
+    end(result);
+
+    plan.churn_batches = 10; /* a session has no more than ten batches */
+    result = run(&plan);
+    assert_int_equal(result->totals.counters[RECORDER_CHURNS], 0);
+    end(result);
+}
+
+static void test_churn_that_fails(void **state)
+{
+    (void)state;
+    struct plan plan = make_reconnecting();
+    plan.churn_batches = 5;
+    script = (struct script){.status = STATUS_OK};
+    later.failing = 1;
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.finished, SESSIONS);
+    assert_rows(result, 0, 0, 0);
+    assert_int_equal(result->totals.counters[RECORDER_CHURNS], SESSIONS - 1);
+    assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 1);
+    assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 1);
+    end(result);
+
+    plan.drop_policy = DROP_CONTINUE;
+    result = run(&plan);
+    assert_int_equal(result->sessions.dropped, 1);
+    assert_rows(result, 0, 0, 500);
+    end(result);
+}
+
+static void test_pauses(void **state)
+{
+    (void)state;
+    bool has_long = false;
+    bool has_short = false;
+    for (unsigned tries = 0; tries < 100; tries++) {
+        for (unsigned session = 0; session < 50; session++) {
+            const int64_t pause_ns = reconnect_pause_ns(7, session, tries, tries);
+            int64_t most_ns = RECONNECT_MOST_NS;
+            if (tries < 7) {
+                most_ns = RECONNECT_FIRST_NS << tries;
+            }
+            assert_in_range(pause_ns, 0, most_ns);
+            has_long = has_long || pause_ns > RECONNECT_MOST_NS * 9 / 10;
+            has_short = has_short || (tries > 10 && pause_ns < RECONNECT_MOST_NS / 10);
+            assert_int_equal(pause_ns, reconnect_pause_ns(7, session, tries, tries));
+        }
+    }
+    assert_true(has_long && has_short);
+    assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(7, 2, 9, 0));
+    assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(7, 1, 9, 1));
+    assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(8, 1, 9, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_well),
+        cmocka_unit_test(test_sessions_leave_together),
+        cmocka_unit_test(test_refused_and_timed_out),
+        cmocka_unit_test(test_server_that_answers_no_connect),
+        cmocka_unit_test(test_lost_connection),
+        cmocka_unit_test(test_rejected_batch),
+        cmocka_unit_test(test_fatal_error),
+        cmocka_unit_test(test_busy_is_tried_again),
+        cmocka_unit_test(test_stale_counts_are_anomalies),
+        cmocka_unit_test(test_failed_count_keeps_the_session),
+        cmocka_unit_test(test_first_drop_stops_the_run),
+        cmocka_unit_test(test_duration_ends_the_run),
+        cmocka_unit_test(test_rows_or_a_duration),
+        cmocka_unit_test(test_rate_keeps_response_times),
+        cmocka_unit_test(test_rate_of_small_shares),
+        cmocka_unit_test(test_batches_that_were_not_sent),
+        cmocka_unit_test(test_waits_of_many_batches),
+        cmocka_unit_test(test_duration_on_a_busy_database),
+        cmocka_unit_test(test_batches_of_any_size),
+        cmocka_unit_test(test_lost_and_had_again),
+        cmocka_unit_test(test_tries_that_fail),
+        cmocka_unit_test(test_too_many_tries),
+        cmocka_unit_test(test_refused_for_good),
+        cmocka_unit_test(test_a_fatal_error_is_no_loss),
+        cmocka_unit_test(test_a_server_that_is_read_only_for_a_time),
+        cmocka_unit_test(test_connections_that_are_good_for_nothing),
+        cmocka_unit_test(test_an_answer_makes_all_tries_good),
+        cmocka_unit_test(test_a_storm_is_bounded),
+        cmocka_unit_test(test_refused_after_a_cut),
+        cmocka_unit_test(test_cut_as_it_was_answered),
+        cmocka_unit_test(test_the_end_wakes_those_who_wait),
+        cmocka_unit_test(test_churn),
+        cmocka_unit_test(test_churn_that_fails),
+        cmocka_unit_test(test_pauses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

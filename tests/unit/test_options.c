@@ -1,0 +1,149 @@
+/* The table of options, and what its types take. */
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "base/mono.h"
+#include "plan/options.h"
+
+static const enum command commands[] = {COMMAND_RUN,    COMMAND_CHECK,   COMMAND_FIND_MAX,
+                                        COMMAND_REPORT, COMMAND_COMPARE, COMMAND_SWEEP};
+
+static const struct option_entry *entry_of(const char *name, enum command command)
+{
+    const struct option_entry *entry = option_table;
+    while (entry->name != NULL &&
+           (strcmp(entry->name, name) != 0 || !option_is_of(entry, command))) {
+        entry++;
+    }
+    assert_non_null(entry->name);
+    return entry;
+}
+
+static void test_a_command_has_an_option_once(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++) {
+        for (const struct option_entry *a = option_table; a->name != NULL; a++) {
+            for (const struct option_entry *b = a + 1; b->name != NULL; b++) {
+                if (!option_is_of(a, commands[c]) || !option_is_of(b, commands[c])) {
+                    continue;
+                }
+                assert_string_not_equal(a->name, b->name);
+                assert_true(a->letter == 0 || a->letter != b->letter);
+                assert_true(a->key == NULL || b->key == NULL || strcmp(a->key, b->key) != 0);
+            }
+        }
+    }
+}
+
+/* What runs are made with is in run.json, or two that differ in it look alike. */
+static void test_options_of_runs_are_recorded(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"adapter", "connect-timeout", "out", "plan", "version",
+                                         "help",    "password-file"};
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        bool is_other = false;
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+            is_other = is_other || strcmp(others[i], entry->name) == 0;
+        }
+        if ((entry->commands & COMMAND_RUN) != 0 && !is_other) {
+            assert_non_null(entry->key);
+        }
+        assert_true(strstr(entry->name, "password") == NULL || entry->key == NULL);
+    }
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error error;
+    error_clear(&error);
+    options_init(&plan, COMMAND_SWEEP);
+    const struct option_entry *entry = entry_of("sessions", COMMAND_SWEEP);
+    const struct sweep_list *list = &plan.sweep_sessions;
+    assert_int_equal(option_store(entry, &plan, "4000,2k,1", &error), STATUS_OK);
+    assert_int_equal(list->count, 3);
+    assert_int_equal(list->values[0], 4000);
+    assert_int_equal(list->values[1], 2000);
+    assert_int_equal(list->values[2], 1);
+    static const char *const wrong[] = {
+        "",        ",",         "1,",
+        "1,,2",    "1;2",       "0",
+        "-1",      "1, 2",      "1,1",
+        "1k,1000", "1-4",       "1.5",
+        "1000001", "1,1000001", "1,99999999999999999999999999999999999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        error_clear(&error);
+        if (option_store(entry, &plan, wrong[i], &error) == STATUS_OK) {
+            fail_msg("'%s' was taken for a list", wrong[i]);
+        }
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_non_null(strstr(error.text, "--sessions"));
+    }
+    char text[4 * SWEEP_LIST_MAX + 8] = "";
+    for (int i = 0; i <= SWEEP_LIST_MAX; i++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%d", i == 0 ? "" : ",", i + 1);
+    }
+    assert_int_equal(option_store(entry, &plan, text, &error), STATUS_REJECTED);
+    *strrchr(text, ',') = '\0';
+    assert_int_equal(option_store(entry, &plan, text, &error), STATUS_OK);
+    assert_int_equal(list->count, SWEEP_LIST_MAX);
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *wrong;
+    } cases[] = {
+        {"batch", "5k", "--batch '5x' is not a whole number from 1 to 1,000,000"},
+        {"timeout", "200ms", "--timeout '99ms' is not at least 100 ms"},
+        {"connect-timeout", "2", "--connect-timeout '0' is not a time above 0 and up to 86400 s"},
+        {"data", "constant", "--data 'random' is not varied or constant"},
+        {"on-drop", "reconnect:7", "--on-drop 'reconnect:0' is not continue, stop, reconnect or"},
+        {"stack-size", "64K", "--stack-size '2G' is not a size up to"},
+        {"engine", "x", "--engine '' is not allowed to be empty"},
+        {"min-sessions", "99%", "--min-sessions '101%' is not a number of sessions or a share"},
+        {"mark", "1.5=here", "--mark 'x=y' is not TIME=TEXT"},
+        {"metrics", "[::1]:9464", "--metrics 'x' is not PORT or HOST:PORT"},
+    };
+    struct plan plan;
+    options_init(&plan, COMMAND_RUN);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct option_entry *entry = entry_of(cases[i].name, COMMAND_RUN);
+        char wrong[40];
+        struct error error;
+        error_clear(&error);
+        const char *quote = strchr(cases[i].wrong, '\'') + 1;
+        snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(quote, "'"), quote);
+        assert_int_equal(option_store(entry, &plan, wrong, &error), STATUS_REJECTED);
+        assert_ptr_equal(strstr(error.text, cases[i].wrong), error.text);
+        assert_int_equal(option_store(entry, &plan, cases[i].value, &error), STATUS_OK);
+    }
+    assert_int_equal(plan.batch_rows, 5000);
+    assert_int_equal(plan.timeout_ns, 200 * MONO_NS_PER_MS);
+    assert_int_equal(plan.connect_timeout_ns, 2 * MONO_NS_PER_S);
+    assert_int_equal(plan.data_mode, DATA_CONSTANT);
+    assert_int_equal(plan.drop_policy, DROP_RECONNECT);
+    assert_int_equal(plan.reconnect_tries, 7);
+    assert_int_equal(plan.stack_bytes, 65536);
+    assert_string_equal(plan.engine, "x");
+    assert_int_equal(plan.min_percent, 99);
+    assert_int_equal(plan.mark_count, 1);
+    assert_string_equal(plan.metrics_host, "::1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_command_has_an_option_once),
+        cmocka_unit_test(test_options_of_runs_are_recorded),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
