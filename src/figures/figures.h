@@ -123,6 +123,7 @@ enum figure_better {
     F(MAX_CLIENT_MEMORY_BYTES, NULL, "resources.max_client_memory_bytes", \
       "append's memory", COUNT, RESOURCES, LOW) \
     F(CLIENT_CPU_S, "client_cpu_s", "resources.client_cpu_s", "append's CPU time", S, RESOURCES, LOW) \
+    F(SERVER_CPU_S, "server_cpu_s", "resources.server_cpu_s", "server's CPU time", S, RESOURCES, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources.suspended_s", "append stood still", S, RESOURCES, LOW) \
     \
     F(SESSIONS_REQUESTED, NULL, "sessions.requested", "requested", COUNT, RUN, TOTAL) \

@@ -108,6 +108,12 @@ static void put_percent(struct figure_set *set, enum figure_id id, double percen
     figure_put_number(set, id, percent >= 0, percent);
 }
 
+/* Its readings are some milliseconds late: of a shorter run they would be too much of it. */
+static bool has_server_cpu(const struct result *result)
+{
+    return result->resources.server_cpu_s >= 0 && result->append_ns >= MONO_NS_PER_S;
+}
+
 static void fill_resources(struct figure_set *set, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
@@ -138,6 +144,7 @@ static void fill_resources(struct figure_set *set, const struct result *result)
                       figures_mib(client_bytes));
     figure_put_count(set, FIGURE_MAX_CLIENT_MEMORY_BYTES, client_bytes > 0, client_bytes);
     figure_put_number(set, FIGURE_CLIENT_CPU_S, true, resources->client_cpu_s);
+    figure_put_number(set, FIGURE_SERVER_CPU_S, has_server_cpu(result), resources->server_cpu_s);
     figure_put_number(set, FIGURE_SUSPENDED_S, true, figures_seconds(resources->suspended_ns));
 }
 

@@ -136,6 +136,7 @@ static int set_up(void **state)
     result.resources.max_host_cpu_percent = 51.2;
     result.resources.max_server_cpu_percent = -1;
     result.resources.max_server_memory_bytes = -1;
+    result.resources.server_cpu_s = 12.3456;
     result.totals.counters[RECORDER_RECONNECTS] = 12;
     plan.idle_sessions = 7;
     result.fairness = (struct fairness){.sessions = 2,
@@ -311,6 +312,7 @@ static void test_summary(void **state)
         {"rows_lost", "300"},
         {"fresh_behind", "41"},
         {"appends", "100000"},
+        {"server_cpu_s", "12.346"},
         {"batches_late", ""},
         {"rate_achieved_percent", ""},
         {"response_p99_ms", ""},
