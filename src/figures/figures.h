@@ -124,6 +124,8 @@ enum figure_better {
       "append's memory", COUNT, RESOURCES, LOW) \
     F(CLIENT_CPU_S, "client_cpu_s", "resources.client_cpu_s", "append's CPU time", S, RESOURCES, LOW) \
     F(SERVER_CPU_S, "server_cpu_s", "resources.server_cpu_s", "server's CPU time", S, RESOURCES, LOW) \
+    F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources.server_cpu_us_per_row", \
+      "server's CPU time a row", US_PER_ROW, RESOURCES, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources.suspended_s", "append stood still", S, RESOURCES, LOW) \
     \
     F(SESSIONS_REQUESTED, NULL, "sessions.requested", "requested", COUNT, RUN, TOTAL) \

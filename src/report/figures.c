@@ -173,6 +173,9 @@ static void fill_ledgers(struct figure_set *set, const struct plan *plan,
     figure_put_count(set, FIGURE_BATCHES_DUE, has_rate, result->batches.due);
     figure_put_count(set, FIGURE_BATCHES_SENT, has_rate, result->batches.sent);
     figure_put_count(set, FIGURE_BATCHES_NOT_SENT, has_rate, result->batches.not_sent);
+    figure_put_number(set, FIGURE_SERVER_CPU_US_PER_ROW,
+                      has_server_cpu(result) && rows->acknowledged > 0,
+                      1e6 * result->resources.server_cpu_s / (double)rows->acknowledged);
     figure_put_number(set, FIGURE_RATE_ACHIEVED_PERCENT,
                       has_rate && result->rate_achieved_percent >= 0,
                       result->rate_achieved_percent);

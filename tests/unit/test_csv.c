@@ -313,6 +313,7 @@ static void test_summary(void **state)
         {"fresh_behind", "41"},
         {"appends", "100000"},
         {"server_cpu_s", "12.346"},
+        {"server_cpu_us_per_row", "0.823"},
         {"batches_late", ""},
         {"rate_achieved_percent", ""},
         {"response_p99_ms", ""},
