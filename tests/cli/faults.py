@@ -25,7 +25,8 @@ class Faults:
         out = self.out()
         process = self.start(sessions, rows, server.url, "--rate", rate // harness.SLOW, "--out",
                              out, *options)
-        self.wait_for_rows(process, out)
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == sessions,
+                               "all sessions at work")
         return process, out
 
     def check_rows(self, server, run):
@@ -136,7 +137,7 @@ class Faults:
             return process, out
 
         with self.subTest("the sessions connect again"):
-            process, out = begin("--on-drop", "reconnect", rows=16000)
+            process, out = begin("--on-drop", "reconnect", rows=40_000)
             link.cut()
             ended = self.end(process, None)
             run = self.check_run(out, ended.code)
@@ -158,7 +159,7 @@ class Faults:
             self.assertEqual(run.table("summary.csv")[0]["timeouts"], "8")
             self.assertRegex(run.verification["reason"], r"gave up waiting for the count: .+ \(--timeout\)$")
         with self.subTest("the rows that are read back do not come"):
-            process, out = begin("--verify", "rows", rows=16000)
+            process, out = begin("--verify", "rows", rows=40_000)
             link.swallowed = b"coalesce("
             ended = self.end(process, 1)
             reason = self.check_run(out, 1).json["row_verification"]["reason"]

@@ -264,8 +264,9 @@ class Case(unittest.TestCase):
         def has_row():
             if process.poll() is not None:
                 raise AssertionError(f"ended too early: {process.communicate()}")
-            lines = (pathlib.Path(out) / "intervals.csv").read_bytes().decode().split("\r\n")[:-1]
-            head = lines[0].split(",")
+            path = pathlib.Path(out) / "intervals.csv"
+            lines = path.read_bytes().decode().split("\r\n")[:-1] if path.is_file() else []
+            head = lines[0].split(",") if lines else []
             return any(claim(dict(zip(head, line.split(",")))) for line in lines[1:])
 
         wait_until(has_row, what)

@@ -1,6 +1,6 @@
 """A server that is killed and started again in the middle of a run, several times.
 
-APPEND_TEST_KILLS: how often (default 5). A kill comes when every session is connected and rows
+APPEND_TEST_KILLS: how often (default 3). A kill comes when every session is connected and rows
 are acknowledged again; the run is long enough for all of them.
 """
 
@@ -8,9 +8,9 @@ import os
 
 import harness
 
-KILLS = int(os.environ.get("APPEND_TEST_KILLS", "5"))
+KILLS = int(os.environ.get("APPEND_TEST_KILLS", "3"))
 SESSIONS = 500 // harness.SLOW
-SECONDS_A_KILL = 12 * harness.SLOW
+SECONDS_A_KILL = 18 * harness.SLOW
 
 
 class Restarts(harness.Case):

@@ -134,6 +134,8 @@ class Interrupt(harness.Case):
             lock = sqlite3.connect(database, isolation_level=None, timeout=harness.GUARD_S)
             self.addCleanup(lock.close)
             lock.execute("begin immediate")
+            self.wait_for_interval(process, out, lambda row: int(row["appends"]) == 0
+                                   and float(row["start_s"]) > 0, "the session waits")
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)  # what comes within 0.2 s is the same request
             process.send_signal(signal.SIGTERM)
