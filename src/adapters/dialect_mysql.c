@@ -10,8 +10,6 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* Error numbers that mean the same; those from 2000 to 2999 are the client library's. */
 struct number_meaning {
     struct dialect_meaning meaning;

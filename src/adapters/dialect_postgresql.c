@@ -5,8 +5,6 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 struct state_meaning {
     const char *sqlstate; /* five characters, or the beginning of a class */
     struct dialect_meaning meaning;

@@ -12,8 +12,6 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* https://sqlite.org/rescode.html: extended codes stand in front of the primary ones, which are
  * their lowest byte. */
 enum {

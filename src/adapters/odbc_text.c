@@ -232,8 +232,6 @@ enum {
     MYSQL_NUMBERS = 1000 /* where they begin: other drivers' are below */
 };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* What the records of one failed call say together. */
 struct diagnosis {
     char sqlstate[ERROR_SQLSTATE_BYTES];

@@ -25,8 +25,6 @@
 
 extern const struct adapter adapter_postgresql;
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* A session sends few different batch sizes: the full one and those at the end of an append.
  * Further sizes are sent unprepared. */
 enum {

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Entries of an array. */
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 struct buffer {
     char *bytes; /* always terminated once anything was added; owned */
     size_t length;

@@ -1,11 +1,9 @@
 #include "base/client_socket.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 
 enum {
     TICK_MS = 100
@@ -120,19 +119,6 @@ static void *watch_over(void *argument)
     return NULL;
 }
 
-static int start_thread(pthread_t *thread, struct attempt *attempt)
-{
-    const size_t least = (size_t)PTHREAD_STACK_MIN;
-    pthread_attr_t attributes;
-    int code = pthread_attr_init(&attributes);
-    if (code == 0) {
-        pthread_attr_setstacksize(&attributes, least > STACK_BYTES ? least : STACK_BYTES);
-        code = pthread_create(thread, &attributes, watch_over, attempt);
-        pthread_attr_destroy(&attributes);
-    }
-    return code;
-}
-
 enum status client_socket_connect(struct client_socket *socket, const struct target *target,
                                   enum status (*connect)(void *context, struct error *error),
                                   void *context, struct error *error)
@@ -145,7 +131,8 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     };
     struct error failure;
     pthread_t thread = 0;
-    const int code = attempt.wake < 0 ? errno : start_thread(&thread, &attempt);
+    const int code =
+        attempt.wake < 0 ? errno : thread_start(&thread, STACK_BYTES, watch_over, &attempt);
     if (code != 0) {
         if (attempt.wake >= 0) {
             close(attempt.wake);

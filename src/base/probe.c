@@ -72,14 +72,13 @@ static int connect_to_any(const struct addrinfo *addresses, int64_t until_ns)
 
 static enum status explain(int reason, const char *place, struct error *error)
 {
-    char text[128];
     if (reason == ETIMEDOUT) {
         error_set(error, ERROR_TIMEOUT, reason, NULL, "no answer from %s", place);
     } else if (reason == ECONNREFUSED || reason == ENOENT) {
         error_set(error, ERROR_UNREACHABLE, reason, NULL, "nothing listens on %s", place);
     } else {
         error_set(error, ERROR_UNREACHABLE, reason, NULL, "%s cannot be reached: %s", place,
-                  strerror_r(reason, text, sizeof text));
+                  strerror(reason));
     }
     return STATUS_LOST;
 }

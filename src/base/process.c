@@ -1,6 +1,7 @@
 #include "base/process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -105,6 +106,35 @@ enum status stack_prepare(struct error *error)
     pthread_setattr_default_np(&attributes);
     pthread_attr_destroy(&attributes);
     return STATUS_OK;
+}
+
+int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument)
+{
+    const size_t least = (size_t)PTHREAD_STACK_MIN;
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    int code = pthread_attr_init(&attributes);
+    if (code != 0) {
+        return code;
+    }
+    if (stack_bytes > 0) {
+        pthread_attr_setstacksize(&attributes, stack_bytes > least ? stack_bytes : least);
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    code = pthread_create(thread, &attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return code;
+}
+
+void thread_cond_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
 }
 
 void stack_give_back(void)

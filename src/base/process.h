@@ -10,7 +10,9 @@
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "append/error.h"
 
@@ -37,6 +39,13 @@ bool interrupt_close(void);
  * the limit of the shell (ulimit -s) is too small for them; to be called first. REJECTED: it may
  * not be raised. */
 enum status stack_prepare(struct error *error);
+
+/* Starts a thread in which no signal handler runs: signals are for the main thread. `stack_bytes`:
+ * 0 = as much as usual. Returns 0 or errno. */
+int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument);
+
+/* A condition whose timed waits go by mono_now_ns. */
+void thread_cond_init(pthread_cond_t *condition);
 
 /* Gives the memory of the stack that is not in use now back to the system. What a deep call, such
  * as connecting, has touched would else stay with the thread, and there are thousands of them. Only

@@ -6,6 +6,7 @@
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +43,18 @@ const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
 
 /* Writes whole seconds as 59s, 4m05s or 2h03m. */
 const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES]);
+
+/* `one` for 1, else `many`. */
+static inline const char *units_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* Numbers that this thread writes and reads have a decimal point from now on, whatever locale a
+ * client library has set for the program. Returns what uselocale restores. */
+static inline locale_t units_use_point(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* static, never to be freed */
+}
 
 #endif

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,14 +225,9 @@ static enum status write_folder(const char *folder, char path[REPORT_PATH_BYTES]
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error)
 {
     char path[REPORT_PATH_BYTES], clean[REPORT_PATH_BYTES];
-    /* a client library may have set the program's locale: numbers of files have a point */
-    const locale_t point = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    const locale_t before = uselocale(point);
+    const locale_t before = units_use_point();
     const enum status status = write_folder(folder, path, error);
     uselocale(before);
-    if (point != (locale_t)0) {
-        freelocale(point);
-    }
     if (!is_silent) {
         text_clean_line(clean, sizeof clean, status == STATUS_OK ? path : error->text,
                         sizeof clean);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "commands/command.h"
 #include "report/files.h"
 
@@ -48,11 +48,6 @@ static void keep_line(struct sweep *sweep, const char *text)
     notice_keep(&sweep->notice, line);
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* "run 2 of 6" is followed by this. */
 static void format_size(const struct sweep *sweep, const struct saved_sweep_run *run, char *text,
                         size_t size)
@@ -62,7 +57,8 @@ static void format_size(const struct sweep *sweep, const struct saved_sweep_run 
         snprintf(repeat, sizeof repeat, " (%u of %u)", run->repeat, sweep->results.repeat);
     }
     snprintf(text, size, "%s session%s x %s row%s%s", UNITS_COUNT(run->sessions),
-             plural(run->sessions), UNITS_COUNT(run->records), plural(run->records), repeat);
+             units_plural(run->sessions, "", "s"), UNITS_COUNT(run->records),
+             units_plural(run->records, "", "s"), repeat);
 }
 
 static const char *format_seconds(double seconds, char text[UNITS_TEXT_BYTES])
@@ -548,14 +544,9 @@ enum exit_code command_sweep(int argc, char **argv)
     }
     interrupt_install();
     notice_init(&sweep->notice, STDERR_FILENO);
-    /* a client library may set the program's locale: numbers of files have a point */
-    const locale_t point = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    const locale_t before = uselocale(point);
+    const locale_t before = units_use_point();
     code = sweep_all(sweep);
     uselocale(before);
-    if (point != (locale_t)0) {
-        freelocale(point);
-    }
     for (size_t i = 0; i < sweep->word_count; i++) {
         free(sweep->words[i]);
     }

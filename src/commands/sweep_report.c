@@ -309,8 +309,6 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, const char *state
 
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
-    char text[128];
-    const char *reason = strerror_r(number, text, sizeof text);
     if (number == EEXIST) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "output folder '%.130s' exists already: name another with --out, or resume its "
@@ -318,7 +316,8 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
                   path);
         return EXIT_CODE_USAGE;
     }
-    error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path, reason);
+    error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path,
+              strerror(number));
     return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 

@@ -748,7 +748,6 @@ static const struct row cgroup_rows[] = {
     {LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes", read_cgroup, REMEDY_CGROUP},
     {LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup, REMEDY_CGROUP},
 };
-#define COUNT_OF(rows) (sizeof(rows) / sizeof(rows)[0])
 
 static void fill_fix(struct limit *entry, enum remedy remedy, const struct place *place,
                      const struct need *need)

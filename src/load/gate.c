@@ -4,18 +4,15 @@
 #include <time.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 
 void gate_init(struct gate *gate)
 {
     *gate = (struct gate){.reason = STOP_COMPLETED};
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&gate->lock, NULL);
-    pthread_cond_init(&gate->opened, &monotonic);
-    pthread_cond_init(&gate->freed, &monotonic);
-    pthread_cond_init(&gate->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&gate->opened);
+    thread_cond_init(&gate->freed);
+    thread_cond_init(&gate->changed);
     atomic_init(&gate->state, GATE_READY);
     atomic_init(&gate->rests, false);
 }

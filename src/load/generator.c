@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "plan/columns.h"
@@ -889,12 +890,8 @@ enum status generator_create(struct generator **generator, const struct plan *pl
         free_columns(g);
         return status;
     }
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&g->lock, NULL);
-    pthread_cond_init(&g->returned, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&g->returned);
     *generator = g;
     return STATUS_OK;
 }

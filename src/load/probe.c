@@ -209,12 +209,8 @@ enum status probe_run(struct probe *probe, struct error *error)
     struct running running = {.probe = probe, .status = STATUS_FATAL, .limit_at_ns = INT64_MAX};
     error_clear(&running.error);
     atomic_store(&probe->has_answered, false);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&running.lock, NULL);
-    pthread_cond_init(&running.ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_cond_init(&running.ended);
     pthread_t thread;
     const int rc = pthread_create(&thread, NULL, probe_thread, &running);
     if (rc == 0) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 #include "measure/levels.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
@@ -530,33 +531,6 @@ static void *run_sampler(void *argument)
     }
 }
 
-static int init_wake(struct sampler *sampler)
-{
-    pthread_condattr_t attributes;
-    int failure = pthread_condattr_init(&attributes);
-    if (failure != 0) {
-        return failure;
-    }
-    failure = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (failure == 0) {
-        failure = pthread_cond_init(&sampler->wake, &attributes);
-    }
-    pthread_condattr_destroy(&attributes);
-    return failure;
-}
-
-/* Signals are for the main thread: a handler must not run here. */
-static int start_thread(struct sampler *sampler)
-{
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&sampler->thread, NULL, run_sampler, sampler);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failure;
-}
-
 struct sampler *sampler_start(const struct sampler_config *config, struct error *error)
 {
     struct sampler *sampler = calloc(1, sizeof(*sampler));
@@ -579,18 +553,14 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     if (!intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
         goto fini_readings;
     }
-    failure = init_wake(sampler);
-    if (failure != 0) {
-        goto fini_intervals;
-    }
+    thread_cond_init(&sampler->wake);
     pthread_mutex_init(&sampler->lock, NULL);
-    failure = start_thread(sampler);
+    failure = thread_start(&sampler->thread, 0, run_sampler, sampler);
     if (failure == 0) {
         return sampler;
     }
     pthread_mutex_destroy(&sampler->lock);
     pthread_cond_destroy(&sampler->wake);
-fini_intervals:
     intervals_fini(&sampler->intervals);
 fini_readings:
     fini_readings(sampler);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -14,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/json.h"
@@ -51,7 +51,6 @@ struct run_files {
     off_t whole_bytes[FILES]; /* up to here a file has whole rows */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     char shortage[1024];
-    locale_t locale; /* with a decimal point: client libraries may set the program's locale */
 };
 
 static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
@@ -65,15 +64,13 @@ static const char *name_of(const struct run_files *files, int file, char text[NA
 
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
-    char text[128];
-    const char *reason = strerror_r(number, text, sizeof text);
     if (number == EEXIST) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "output folder '%.160s' exists already: name another with --out", path);
         return EXIT_CODE_USAGE;
     }
     error_set(error, number == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, number, NULL,
-              "cannot %s output folder '%.140s': %s", what, path, reason);
+              "cannot %s output folder '%.140s': %s", what, path, strerror(number));
     return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
@@ -81,12 +78,12 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
  * make the file unreadable. Nothing more is written to it, so that it has no hole either. */
 static void mark_short(struct run_files *files, int file, int number)
 {
-    char text[128], name[NAME_MAX];
-    const char *reason = number == 0 ? "write failed" : strerror_r(number, text, sizeof text);
+    char name[NAME_MAX];
     pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
     snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s",
-             used > 0 ? "; " : "", name_of(files, file, name), reason);
+             used > 0 ? "; " : "", name_of(files, file, name),
+             number == 0 ? "write failed" : strerror(number));
     pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
@@ -242,7 +239,7 @@ static void put_line(const struct run_files *files, int file, const void *record
 static void add_row(struct run_files *files, int file, const void *record)
 {
     if (files->streams[file] != NULL) {
-        const locale_t before = uselocale(files->locale);
+        const locale_t before = units_use_point();
         put_line(files, file, record);
         settle(files, file, true);
         uselocale(before);
@@ -284,8 +281,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     made->operations = plan_operations(plan);
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
-    made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    int number = made->locale == (locale_t)0 ? ENOMEM : file_make_parents(path);
+    int number = file_make_parents(path);
     if (number == 0 && mkdir(path, 0777) != 0) {
         number = errno;
     }
@@ -374,7 +370,7 @@ static void close_files(struct run_files *files)
 
 void run_files_finish(struct run_files *files, const struct result *result)
 {
-    const locale_t before = uselocale(files->locale);
+    const locale_t before = units_use_point();
     give_room_back(files);
     write_sessions(files, result);
     for (int i = 0; i < (int)files->operations.count; i++) {
@@ -427,7 +423,7 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome)
 {
     static const int order[] = {FILE_RUN, FILE_SEARCH, FILE_SUMMARY};
-    const locale_t before = uselocale(files->locale);
+    const locale_t before = units_use_point();
     int number = 0;
     for (size_t i = 0; i < sizeof order / sizeof order[0] && number == 0; i++) {
         number = files->is_made[order[i]] ? replace(files, order[i], outcome) : 0;
@@ -471,9 +467,6 @@ void run_files_destroy(struct run_files *files, bool is_failed)
     give_room_back(files);
     if (files->folder >= 0) {
         close(files->folder);
-    }
-    if (files->locale != (locale_t)0) {
-        freelocale(files->locale);
     }
     pthread_mutex_destroy(&files->lock);
     free(files);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/file.h"
 #include "base/mono.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/figures.h"
 
 enum {
@@ -178,7 +178,6 @@ struct metrics {
     const struct plan *plan;
     struct metrics_state state;
     struct metrics_http *http; /* NULL: none */
-    locale_t locale; /* with a decimal point: client libraries may set the program's locale */
     char shortage[200];
 };
 
@@ -187,7 +186,7 @@ static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text;
     buffer_init(&text);
-    const locale_t before = uselocale(metrics->locale);
+    const locale_t before = units_use_point();
     metrics_text_add(&text, metrics->plan, &metrics->state, total);
     uselocale(before);
     int reason = buffer_failed(&text) ? ENOMEM : 0;
@@ -206,9 +205,8 @@ static void note(struct metrics *metrics, int reason)
     if (reason == 0) {
         metrics->shortage[0] = '\0';
     } else {
-        char text[128];
         snprintf(metrics->shortage, sizeof metrics->shortage, "--metrics-file: %s",
-                 strerror_r(reason, text, sizeof text));
+                 strerror(reason));
     }
 }
 
@@ -245,14 +243,8 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     made->plan = plan;
     made->state.is_running = true;
     made->state.started_wall_ns = mono_wall_ns();
-    made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     enum exit_code code = EXIT_CODE_OK;
-    if (made->locale == (locale_t)0) {
-        error_set(error, ERROR_MEMORY, errno, NULL, "no locale for the metrics: %s",
-                  strerror(errno));
-        code = EXIT_CODE_CLIENT_LIMIT;
-    }
-    if (code == EXIT_CODE_OK && plan->metrics_port > 0) {
+    if (plan->metrics_port > 0) {
         made->http = metrics_http_start(plan->metrics_host, plan->metrics_port, error);
         code = made->http == NULL ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
@@ -307,9 +299,6 @@ void metrics_end(struct metrics *metrics, bool is_failed)
     metrics_http_stop(metrics->http);
     if (is_failed && metrics->plan->metrics_file != NULL) {
         unlink(metrics->plan->metrics_file);
-    }
-    if (metrics->locale != (locale_t)0) {
-        freelocale(metrics->locale);
     }
     free(metrics);
 }

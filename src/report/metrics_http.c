@@ -212,22 +212,6 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     return STATUS_OK;
 }
 
-/* Signals are for the main thread. Returns errno. */
-static int start_thread(struct metrics_http *http)
-{
-    sigset_t all;
-    sigset_t before;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&http->thread, &attributes, serve, http);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failure;
-}
-
 static void release(struct metrics_http *http)
 {
     if (http->daemon != NULL) {
@@ -288,7 +272,7 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
         return NULL;
     }
     failure = failure == 0 ? start_daemon(http) : failure;
-    failure = failure == 0 ? start_thread(http) : failure;
+    failure = failure == 0 ? thread_start(&http->thread, STACK_BYTES, serve, http) : failure;
     if (failure != 0) {
         error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
                   strerror(failure));

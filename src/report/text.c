@@ -49,11 +49,6 @@ static void put_if(FILE *stream, const char *label, const char *words)
     }
 }
 
-static const char *plural(uint64_t count, const char *one, const char *many)
-{
-    return count == 1 ? one : many;
-}
-
 /* Rows per second; a slow rate keeps two decimals. */
 static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
 {
@@ -108,7 +103,7 @@ static void put_target(FILE *stream, const struct plan *plan, const struct resul
 static void put_run(FILE *stream, const struct plan *plan)
 {
     struct text text = {""};
-    add(&text, "%s session%s", UNITS_COUNT(plan->sessions), plural(plan->sessions, "", "s"));
+    add(&text, "%s session%s", UNITS_COUNT(plan->sessions), units_plural(plan->sessions, "", "s"));
     if (plan->idle_sessions > 0) {
         add(&text, " + %s idle", UNITS_COUNT(plan->idle_sessions));
     }
@@ -358,15 +353,15 @@ static void put_sessions(FILE *stream, const struct result *result)
         put(stream, "Freshness", &text);
     }
     if (lost > 0) {
-        add(&text, "%s connection%s, %s reconnected", UNITS_COUNT(lost), plural(lost, "", "s"),
-            UNITS_COUNT(counters[RECORDER_RECONNECTS]));
+        add(&text, "%s connection%s, %s reconnected", UNITS_COUNT(lost),
+            units_plural(lost, "", "s"), UNITS_COUNT(counters[RECORDER_RECONNECTS]));
         if (counters[RECORDER_TIMEOUTS] > 0) {
             add(&text, ", %s calls cut by --timeout", UNITS_COUNT(counters[RECORDER_TIMEOUTS]));
         }
     }
     if (refusals > 0) {
         add(&text, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
-            UNITS_COUNT(refusals), plural(refusals, "", "es"));
+            UNITS_COUNT(refusals), units_plural(refusals, "", "es"));
     }
     if (failed > 0 && text.bytes[0] != '\0') {
         add(&text, ", %s tries failed", UNITS_COUNT(failed));
@@ -376,7 +371,7 @@ static void put_sessions(FILE *stream, const struct result *result)
     }
     if (churns > 0) {
         add(&text, "%s connection%s closed and reopened by --churn", UNITS_COUNT(churns),
-            plural(churns, "", "s"));
+            units_plural(churns, "", "s"));
         put(stream, "Churn", &text);
     }
     const struct fairness *fairness = &result->fairness;
@@ -472,7 +467,8 @@ static void put_findings(FILE *stream, const struct findings *findings)
         struct text text = {""};
         add(&text, "%s (%s), %s%s %s: %s", finding->name, limit_side_name(finding->side),
             is_delay ? "delayed " : "", UNITS_COUNT(number),
-            is_delay ? plural(number, "try", "tries") : plural(number, "session", "sessions"),
+            is_delay ? units_plural(number, "try", "tries")
+                     : units_plural(number, "session", "sessions"),
             finding->evidence);
         put(stream, "Limit", &text);
         if (finding->fix[0] != '\0') {
@@ -559,7 +555,7 @@ static void put_cpu(FILE *stream, const struct result *result)
     }
     char value[UNITS_TEXT_BYTES];
     snprintf(value, sizeof value, "%.1f %%", resources->max_host_cpu_percent);
-    add(&detail, "all %u CPU%s", resources->cpus, plural(resources->cpus, "", "s"));
+    add(&detail, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
     if (result->connection.is_embedded) {
         if (client >= 0) {
             add(&detail, "; append with the database %.1f %%", client);
@@ -667,25 +663,25 @@ static void add_failure(struct text *text, const struct level *level)
         break;
     case LEVEL_REFUSED:
         add(text, "%s %s refused", UNITS_COUNT(level->ledger.refused),
-            plural(level->ledger.refused, "session was", "sessions were"));
+            units_plural(level->ledger.refused, "session was", "sessions were"));
         break;
     case LEVEL_TIMED_OUT:
         add(text, "%s %s no answer to the connect in time", UNITS_COUNT(level->ledger.timed_out),
-            plural(level->ledger.timed_out, "session got", "sessions got"));
+            units_plural(level->ledger.timed_out, "session got", "sessions got"));
         break;
     case LEVEL_DROPPED:
         add(text, "%s %s dropped", UNITS_COUNT(level->ledger.dropped),
-            plural(level->ledger.dropped, "session was", "sessions were"));
+            units_plural(level->ledger.dropped, "session was", "sessions were"));
         break;
     case LEVEL_APPEND_FAILED:
         add(text, "%s %s refused", UNITS_COUNT(level->failed),
-            plural(level->failed, "append or read was", "appends or reads were"));
+            units_plural(level->failed, "append or read was", "appends or reads were"));
         break;
     case LEVEL_STAYED:
         add(text, "sessions of the level before did not disconnect");
         break;
     }
-    add(text, ", %s %s up", UNITS_COUNT(level->up), plural(level->up, "was", "were"));
+    add(text, ", %s %s up", UNITS_COUNT(level->up), units_plural(level->up, "was", "were"));
 }
 
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES])
@@ -754,7 +750,7 @@ static void put_answer(FILE *stream, const struct search *search, const struct f
     if (search->held > 0) {
         add(&text, "%s%s %s, each appending all the time; levels of %s%.3g s",
             search->failed == 0 ? "at least " : "", UNITS_COUNT(search->held),
-            plural(search->held, "session", "sessions"), is_shortened ? "up to " : "",
+            units_plural(search->held, "session", "sessions"), is_shortened ? "up to " : "",
             figures_seconds(search->hold_ns));
     } else {
         add(&text, "no level");
@@ -790,7 +786,7 @@ static void put_knee(FILE *stream, const struct search *search)
     }
     struct text text = {""};
     add(&text, "%s %s: %s rows/s", UNITS_COUNT(knee->sessions),
-        plural(knee->sessions, "session", "sessions"), ROUNDED(knee->rows_per_s));
+        units_plural(knee->sessions, "session", "sessions"), ROUNDED(knee->rows_per_s));
     if (knee->lowest_rows_per_s >= 0) {
         add(&text, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
             ROUNDED(knee->highest_rows_per_s));
