@@ -1,5 +1,5 @@
 /*
- * Machbase through its client library.
+ * Machbase through its client library, which is loaded at run time.
  *
  * Appends: SQLAppendOpen, SQLAppendDataV2 a row, SQLAppendClose. The library collects rows into
  * packets. The server answers only for rows that it refuses, and counts at the end; what was sent
@@ -9,6 +9,8 @@
 #include "adapters/machbase.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <netdb.h>
@@ -17,14 +19,85 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
-#include "adapters/machbase_library.h"
 #include "base/ask.h"
-#include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/sql_script.h"
 #include "base/text.h"
 #include "base/url.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* The library relies on these sizes and offsets. */
+_Static_assert(sizeof(void *) == 8 && sizeof(long) == 8, "the library is for 64-bit Linux");
+_Static_assert(sizeof(struct tm) == 56, "struct tm as the library has it");
+_Static_assert(sizeof(union machbase_value) == 80 && _Alignof(union machbase_value) == 8,
+               "a value");
+_Static_assert(sizeof(struct machbase_address) == 32 &&
+                   offsetof(struct machbase_address, bytes) == 1 &&
+                   offsetof(struct machbase_address, text) == 24,
+               "an address");
+_Static_assert(sizeof(struct machbase_variable) == 16 &&
+                   offsetof(struct machbase_variable, data) == 8,
+               "a variable value");
+_Static_assert(offsetof(struct machbase_time, parts) == 8 &&
+                   offsetof(struct machbase_time, text) == 64 &&
+                   offsetof(struct machbase_time, format) == 72,
+               "a time");
+
+/* Of an environment, a connection, a statement. */
+typedef void *handle;
+
+/* Told of a row that the server refuses, by the call that reads the server's answer. */
+typedef void (*on_error_function)(handle statement, int code, void *message, long length, void *row,
+                                  long row_length);
+
+/* The library's functions, by their names in it. Texts are writable there, and not written to. Of a
+ * result 16 bits are defined, not the rest of the register. */
+#define FUNCTIONS(FUNCTION)                                                                        \
+    FUNCTION(SQLAllocEnv, handle *environment)                                                     \
+    FUNCTION(SQLAllocConnect, handle environment, handle *connection)                              \
+    FUNCTION(SQLAllocStmt, handle connection, handle *statement)                                   \
+    FUNCTION(SQLFreeStmt, handle statement, unsigned short how)                                    \
+    FUNCTION(SQLFreeConnect, handle connection)                                                    \
+    FUNCTION(SQLFreeEnv, handle environment)                                                       \
+    FUNCTION(SQLDriverConnect, handle connection, void *window, const char *text, short length,    \
+             char *completed, short size, short *completed_length, unsigned short prompt)          \
+    FUNCTION(SQLDisconnect, handle connection)                                                     \
+    FUNCTION(SQLError, handle environment, handle connection, handle statement, char *state,       \
+             int *code, char *message, short size, short *length)                                  \
+    FUNCTION(SQLPrepare, handle statement, const char *sql, int length)                            \
+    FUNCTION(SQLExecute, handle statement)                                                         \
+    FUNCTION(SQLExecDirect, handle statement, const char *sql, int length)                         \
+    FUNCTION(SQLNumResultCols, handle statement, short *columns)                                   \
+    FUNCTION(SQLDescribeCol, handle statement, unsigned short column, char *name, short size,      \
+             short *length, short *type, unsigned long *column_size, short *digits,                \
+             short *nullable)                                                                      \
+    FUNCTION(SQLBindCol, handle statement, unsigned short column, short type, void *buffer,        \
+             long size, long *indicator)                                                           \
+    FUNCTION(SQLFetch, handle statement)                                                           \
+    FUNCTION(SQLAppendOpen, handle statement, const char *table, int check_every)                  \
+    FUNCTION(SQLAppendDataV2, handle statement, union machbase_value *row)                         \
+    FUNCTION(SQLAppendClose, handle statement, long *successes, long *failures)                    \
+    FUNCTION(SQLAppendSetErrorCallback, handle statement, on_error_function on_error)
+
+struct functions {
+#define FUNCTION_POINTER(name, ...) short (*name)(__VA_ARGS__);
+    FUNCTIONS(FUNCTION_POINTER)
+};
+
+/* Results and arguments of the library's. */
+enum {
+    DONE = 0,
+    DONE_WITH_INFO = 1,
+    END_OF_ROWS = 100,
+    TERMINATED = -3, /* the length of a text */
+    DROP = 1,        /* frees a statement */
+    NO_PROMPT = 0,
+    AS_TEXT = 1,    /* how a column is wanted */
+    NULL_DATA = -1, /* indicator of a column */
+};
 
 /* The server's numbers of errors, and one of the library's own. */
 enum {
@@ -36,17 +109,23 @@ enum {
 };
 
 enum {
-    STATE_BYTES = 16,
-    MESSAGE_BYTES = 512,
+    PATH_BYTES = 512,
     CELL_BYTES = 256,
     CHECK_EVERY = 100, /* rows after which the library looks whether the server has refused some */
-    NO_COLUMN = UINT16_MAX,
     HELLO_BYTES = 9,
+    VARIABLE_BYTES_MAX = 64 * 1024 * 1024, /* the library cuts what is longer */
+};
+
+/* Read-only, shared by all threads. */
+struct adapter_library {
+    struct functions call;
+    void *handle;
+    char path[PATH_BYTES]; /* of the file, as it was found */
 };
 
 /* The open append. */
 struct append {
-    machbase_handle statement; /* NULL: none is open */
+    handle statement; /* NULL: none is open */
     const struct table *table;
     uint64_t rows;        /* handed over */
     uint64_t sent;        /* of these, taken by the library */
@@ -55,17 +134,18 @@ struct append {
 };
 
 struct adapter_conn {
-    const struct machbase_functions *call;
+    const struct functions *call;
     const struct adapter_library *library;
-    machbase_handle environment;
-    machbase_handle connection;
+    handle environment;
+    handle connection;
     bool is_connected;
     bool has_no_delay; /* TCP_NODELAY is set */
     struct client_socket socket;
     struct append append;
     size_t slot_count;           /* columns of a row as the server has them */
     union machbase_value *slots; /* owned: one row */
-    uint16_t *columns;           /* owned: for each slot its column of the table, NO_COLUMN: none */
+    uint16_t *columns;           /* owned: for each slot its column of the table, or their number */
+    const char *text;            /* the connection string, while it connects */
     char host[256];
     uint16_t port;
     char user[128];
@@ -89,10 +169,299 @@ static enum status memory_error(struct error *error)
     return STATUS_FATAL;
 }
 
-static enum status take_query(struct machbase_place *place, const char *query, struct error *error)
+/* Of a server's installation, and of the vendor's Python package. */
+static const char *const file_names[] = {
+    "libmachbasecli_dll.so",
+#if defined(__aarch64__)
+    "libmachbaseAPI_arm64.so",
+#else
+    "libmachbaseAPI_x64.so",
+#endif
+};
+
+static mode_t kind_of(const char *path)
 {
+    struct stat about;
+    return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
+}
+
+/* The first of the names that is in a folder. */
+static bool find_in(const char *folder, const char *below, char path[PATH_BYTES])
+{
+    for (size_t i = 0; i < COUNT_OF(file_names); i++) {
+        const int length = snprintf(path, PATH_BYTES, "%s%s/%s", folder, below, file_names[i]);
+        if (length > 0 && length < PATH_BYTES && kind_of(path) == S_IFREG) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Loads `path`, or where it is NULL the first of the names that is in the loader's path
+ * (LD_LIBRARY_PATH, ldconfig). It stays mapped: threads that used it may still have something of it
+ * to run when they end. NULL: *error says why not, unless there is none of the names. */
+static void *load_path(char found[PATH_BYTES], const char *path, struct error *error)
+{
+    for (size_t i = 0; i < (path != NULL ? 1 : COUNT_OF(file_names)); i++) {
+        const char *name = path != NULL ? path : file_names[i];
+        void *loaded = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (loaded != NULL) {
+            memmove(found, name, strlen(name) + 1);
+            return loaded;
+        }
+        const char *why = dlerror();
+        why = why != NULL ? why : name;
+        /* of a bare name that is not there it says this name first, of all else another one */
+        if (path != NULL || strncmp(why, name, strlen(name)) != 0) {
+            error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s", why);
+        }
+    }
+    return NULL;
+}
+
+static void *load(const char *given, char path[PATH_BYTES], struct error *error)
+{
+    const char *home = getenv("MACHBASE_HOME");
+    if (given != NULL && kind_of(given) == S_IFDIR) {
+        if (find_in(given, "", path)) {
+            return load_path(path, path, error);
+        }
+        error_set(error, ERROR_USAGE, 0, NULL, "--client-lib %s: neither %s nor %s is there", given,
+                  file_names[0], file_names[1]);
+        return NULL;
+    }
+    if (given != NULL) {
+        const bool has_folder =
+            strchr(given, '/') != NULL; /* else the loader would search for it */
+        const int length = snprintf(path, PATH_BYTES, "%s%s", has_folder ? "" : "./", given);
+        if (length < PATH_BYTES && kind_of(given) == S_IFREG) {
+            return load_path(path, path, error);
+        }
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--client-lib %s: no such file; give %s, or the folder that it is in", given,
+                  file_names[0]);
+        return NULL;
+    }
+    if (home != NULL && home[0] != '\0' && find_in(home, "/lib", path)) {
+        return load_path(path, path, error);
+    }
+    struct error reason;
+    error_clear(&reason);
+    void *loaded = load_path(path, NULL, &reason);
+    if (loaded == NULL && !error_is_set(&reason)) {
+        error_set(&reason, ERROR_USAGE, 0, NULL,
+                  "Machbase's client library is not found: neither %s nor %s is in "
+                  "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
+                  file_names[0], file_names[1]);
+    }
+    if (loaded == NULL) {
+        *error = reason;
+    }
+    return loaded;
+}
+
+static void stop(struct adapter_library *library)
+{
+    if (library != NULL && library->handle != NULL) {
+        dlclose(library->handle);
+    }
+    free(library);
+}
+
+static enum status start(const char *client_lib, struct adapter_library **library,
+                         struct error *error)
+{
+    static const struct {
+        const char *name;
+        size_t offset; /* of its pointer in struct functions */
+    } symbols[] = {
+#define FUNCTION_SYMBOL(name, ...) {#name, offsetof(struct functions, name)},
+        FUNCTIONS(FUNCTION_SYMBOL)};
+    *library = NULL;
+    struct adapter_library *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return memory_error(error);
+    }
+    made->handle = load(client_lib, made->path, error);
+    for (size_t i = 0; made->handle != NULL && i < COUNT_OF(symbols); i++) {
+        void *address = dlsym(made->handle, symbols[i].name);
+        if (address == NULL) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "%s is not Machbase's client library, or an old one: it has no %s",
+                      made->path, symbols[i].name);
+            stop(made);
+            return STATUS_FATAL;
+        }
+        memcpy((char *)&made->call + symbols[i].offset, &address, sizeof address);
+    }
+    if (made->handle == NULL) {
+        stop(made);
+        return STATUS_FATAL;
+    }
+    *library = made;
+    return STATUS_OK;
+}
+
+static void client_version(char *text, size_t size)
+{
+    struct error error;
+    struct adapter_library *library = NULL;
+    error_clear(&error);
+    const bool is_loaded = start(NULL, &library, &error) == STATUS_OK;
+    snprintf(text, size, "client library loaded at run time: %s",
+             is_loaded ? library->path : "none found (--client-lib)");
+    stop(library);
+}
+
+void machbase_set_type(struct column *column, int type, unsigned long size)
+{
+    /* numbers without a sign are decimals that fit */
+    static const struct {
+        int type;
+        enum column_type column;
+        uint8_t precision;
+        const char *name;
+        bool has_size;
+    } types[] = {
+        {MACHBASE_INT16, COLUMN_INT16, 0, "short", false},
+        {MACHBASE_INT32, COLUMN_INT32, 0, "integer", false},
+        {MACHBASE_INT64, COLUMN_INT64, 0, "long", false},
+        {MACHBASE_UINT16, COLUMN_DECIMAL, 4, "ushort", false},
+        {MACHBASE_UINT32, COLUMN_DECIMAL, 9, "uinteger", false},
+        {MACHBASE_UINT64, COLUMN_DECIMAL, 18, "ulong", false},
+        {MACHBASE_FLOAT, COLUMN_FLOAT32, 0, "float", false},
+        {MACHBASE_REAL, COLUMN_FLOAT32, 0, "float", false},
+        {MACHBASE_DOUBLE, COLUMN_FLOAT64, 0, "double", false},
+        {MACHBASE_VARCHAR, COLUMN_TEXT, 0, "varchar", true},
+        {MACHBASE_DATETIME, COLUMN_TIMESTAMP, 0, "datetime", false},
+        {MACHBASE_TEXT, COLUMN_TEXT, 0, "text", true},
+        {MACHBASE_JSON, COLUMN_JSON, 0, "json", true},
+        {MACHBASE_BINARY, COLUMN_BYTES, 0, "binary", true},
+        {MACHBASE_IP4, COLUMN_IP4, 0, "ipv4", false},
+        {MACHBASE_IP6, COLUMN_IP6, 0, "ipv6", false},
+    };
+    column->type = COLUMN_UNSUPPORTED;
+    column->native_type = (uint32_t)type;
+    snprintf(column->type_name, sizeof column->type_name, "type %d", type);
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        if (types[i].type != type) {
+            continue;
+        }
+        column->type = types[i].column;
+        column->precision = types[i].precision;
+        snprintf(column->type_name, sizeof column->type_name, "%s", types[i].name);
+        if (types[i].has_size) {
+            column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+            /* The library cuts what is longer than the size, and of some types writes beyond it: a
+             * column that has none cannot be written. */
+            column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
+        }
+        if (type == MACHBASE_VARCHAR || (types[i].has_size && size == 0)) {
+            snprintf(column->type_name, sizeof column->type_name, "%s(%lu)", types[i].name, size);
+        }
+    }
+}
+
+/* The library is little-endian, so these are right for narrower values, too. Of addresses and all
+ * that has a length, NULL is 0. */
+void machbase_encode_null(const struct column *column, union machbase_value *value)
+{
+    static const union machbase_value nulls[COLUMN_TYPE_COUNT] = {
+        [COLUMN_INT16] = {.uint64 = (uint64_t)INT16_MAX + 1},
+        [COLUMN_INT32] = {.uint64 = (uint64_t)INT32_MAX + 1},
+        [COLUMN_INT64] = {.uint64 = (uint64_t)INT64_MAX + 1},
+        [COLUMN_DECIMAL] = {.uint64 = UINT64_MAX},
+        [COLUMN_FLOAT32] = {.float32 = FLT_MAX},
+        [COLUMN_FLOAT64] = {.float64 = DBL_MAX},
+        [COLUMN_TIMESTAMP] = {.time.ns = -1},
+    };
+    *value = nulls[column->type];
+}
+
+bool machbase_encode(const struct column *column, union column_values values, size_t row,
+                     union machbase_value *value)
+{
+    switch (column->type) {
+    case COLUMN_INT16:
+        value->int16 = values.int16[row];
+        return true;
+    case COLUMN_INT32:
+        value->int32 = values.int32[row];
+        return true;
+    case COLUMN_INT64:
+        value->int64 = values.int64[row];
+        return true;
+    case COLUMN_DECIMAL:
+        value->int64 = values.int64[row];
+        return value->int64 >= 0 &&
+               value->int64 <= (column->native_type == MACHBASE_UINT16   ? UINT16_MAX
+                                : column->native_type == MACHBASE_UINT32 ? UINT32_MAX
+                                                                         : INT64_MAX);
+    case COLUMN_FLOAT32:
+        value->float32 = values.float32[row];
+        return true;
+    case COLUMN_FLOAT64:
+        value->float64 = values.float64[row];
+        return true;
+    case COLUMN_TIMESTAMP:
+        value->time.ns = values.int64[row];
+        return value->time.ns < -4 || value->time.ns > -2; /* no code of the library */
+    case COLUMN_IP4:
+        value->address.length = 4;
+        memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);
+        return true;
+    case COLUMN_IP6:
+        value->address.length = 6;
+        memcpy(value->address.bytes, values.ip6[row], sizeof values.ip6[row]);
+        return true;
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        /* what would be cut is not sent; a column's size is one of bytes */
+        value->variable.length = values.text[row].length;
+        value->variable.data = values.text[row].bytes;
+        return value->variable.length <= column->size &&
+               value->variable.length <= VARIABLE_BYTES_MAX;
+    default:
+        machbase_encode_null(column, value);
+        return false;
+    }
+}
+
+/* The library splits its text at these, quotes or not. */
+static bool is_plain(const char *value)
+{
+    return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
+}
+
+enum status machbase_place_read(struct machbase_place *place, const struct target *target,
+                                struct error *error)
+{
+    const char *default_text = getenv("MACHBASE_PORT_NO"); /* the library's own default */
+    const unsigned long number = default_text != NULL ? strtoul(default_text, NULL, 10) : 0;
+    const uint16_t default_port =
+        number > 0 && number <= UINT16_MAX ? (uint16_t)number : adapter_machbase.default_port;
+    const char *query = target->query;
     struct url_parameter parameter;
     bool is_good = true;
+    *place = (struct machbase_place){
+        .host = target->host != NULL ? target->host : "127.0.0.1",
+        .port = target->port != 0 ? target->port : default_port,
+        .user = target->user != NULL ? target->user : "SYS",
+        .password = target->password != NULL ? target->password : "MANAGER",
+    };
+    if (target->schema != NULL || target->database != NULL) {
+        return refuse(error, "machbase has one database, and takes neither its name nor a schema: "
+                             "write machbase://user@host:port");
+    }
+    if (place->host[0] == '/') {
+        return refuse(error, "machbase is reached by TCP: give a host and a port");
+    }
+    if (target->host == NULL && target->url != NULL && strchr(target->url, ',') != NULL &&
+        strchr(target->url, '?') == NULL) {
+        return refuse(error, "machbase takes one host, and others as "
+                             "?alternative_servers=HOST:PORT,HOST:PORT");
+    }
     while (url_query_next(&query, &parameter, &is_good)) {
         if (!is_good) {
             return refuse(error, "a URL parameter is too long or badly encoded");
@@ -109,47 +478,6 @@ static enum status take_query(struct machbase_place *place, const char *query, s
                       parameter.key, parameter.value);
             return STATUS_FATAL;
         }
-    }
-    return STATUS_OK;
-}
-
-/* The library splits its text at these, quotes or not. */
-static bool is_plain(const char *value)
-{
-    return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
-}
-
-/* The library's own default. */
-static uint16_t port_by_default(void)
-{
-    const char *text = getenv("MACHBASE_PORT_NO");
-    const unsigned long number = text != NULL ? strtoul(text, NULL, 10) : 0;
-    return number > 0 && number <= UINT16_MAX ? (uint16_t)number : adapter_machbase.default_port;
-}
-
-enum status machbase_place_read(struct machbase_place *place, const struct target *target,
-                                struct error *error)
-{
-    *place = (struct machbase_place){
-        .host = target->host != NULL ? target->host : "127.0.0.1",
-        .port = target->port != 0 ? target->port : port_by_default(),
-        .user = target->user != NULL ? target->user : "SYS",
-        .password = target->password != NULL ? target->password : "MANAGER",
-    };
-    if (target->schema != NULL || target->database != NULL) {
-        return refuse(error, "machbase has one database, and takes neither its name nor a schema: "
-                             "write machbase://user@host:port");
-    }
-    if (place->host[0] == '/') {
-        return refuse(error, "machbase is reached by TCP: give a host and a port");
-    }
-    if (target->host == NULL && target->url != NULL && strchr(target->url, ',') != NULL &&
-        strchr(target->url, '?') == NULL) {
-        return refuse(error, "machbase takes one host, and others as "
-                             "?alternative_servers=HOST:PORT,HOST:PORT");
-    }
-    if (take_query(place, target->query, error) != STATUS_OK) {
-        return STATUS_FATAL;
     }
     if (!is_plain(place->user) || !is_plain(place->password)) {
         return refuse(error, "Machbase's client library takes no user and no password that is "
@@ -174,28 +502,29 @@ void machbase_string_build(struct buffer *text, const struct machbase_place *pla
     }
 }
 
+static bool succeeded(short result)
+{
+    return result == DONE || result == DONE_WITH_INFO;
+}
+
 struct record {
-    char state[STATE_BYTES];
+    char state[16];
     int code;
-    char message[MESSAGE_BYTES];
+    char message[512];
 };
 
 /* The library gives the same record again and again, so it is asked once. */
-static void read_record(struct adapter_conn *conn, machbase_handle statement, struct record *record)
+static void read_record(struct adapter_conn *conn, handle statement, struct record *record)
 {
-    unsigned char state[STATE_BYTES] = "";
-    unsigned char message[MESSAGE_BYTES] = "";
     short length = 0;
     *record = (struct record){.code = 0};
-    const machbase_result result =
-        conn->call->SQLError(conn->environment, conn->connection, statement, state, &record->code,
-                             message, MESSAGE_BYTES, &length);
-    if (!machbase_succeeded(result)) {
+    if (!succeeded(conn->call->SQLError(conn->environment, conn->connection, statement,
+                                        record->state, &record->code, record->message,
+                                        sizeof record->message, &length))) {
         *record = (struct record){.message = "the client library gives no reason"};
-        return;
     }
-    memcpy(record->state, state, sizeof state - 1);
-    memcpy(record->message, message, sizeof message - 1);
+    record->state[sizeof record->state - 1] = '\0';
+    record->message[sizeof record->message - 1] = '\0';
 }
 
 static enum status report(struct error *error, enum status status, enum error_kind kind,
@@ -205,21 +534,11 @@ static enum status report(struct error *error, enum status status, enum error_ki
     return status;
 }
 
-static bool is_about_room(const char *message)
-{
-    static const char *const words[] = {"too many", "exceed", "maximum number of sessions",
-                                        "session limit", "max_session"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcasestr(message, words[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Records why a connect failed. */
 static enum status connect_error(struct adapter_conn *conn, struct error *error)
 {
+    static const char *const words_for_full[] = {"too many", "exceed", "maximum number of sessions",
+                                                 "session limit", "max_session"};
     struct record record;
     read_record(conn, NULL, &record);
     if (record.code == NO_USER || record.code == WRONG_PASSWORD) {
@@ -228,10 +547,12 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     if (strcmp(record.state, "01S00") == 0) {
         return report(error, STATUS_FATAL, ERROR_USAGE, &record);
     }
-    if (is_about_room(record.message)) {
-        report(error, STATUS_LOST, ERROR_LIMIT, &record);
-        error->limit = limit_name;
-        return STATUS_LOST;
+    for (size_t i = 0; i < COUNT_OF(words_for_full); i++) {
+        if (strcasestr(record.message, words_for_full[i]) != NULL) {
+            report(error, STATUS_LOST, ERROR_LIMIT, &record);
+            error->limit = limit_name;
+            return STATUS_LOST;
+        }
     }
     if (record.state[0] == '\0' && record.code != 0) {
         return report(error, STATUS_LOST, ERROR_SERVER, &record); /* the server's own words */
@@ -242,12 +563,15 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     return STATUS_LOST;
 }
 
-/* Records why a call failed; `statement` NULL: one on the connection. A statement after which
- * nothing is heard of the server gets many different records. */
-static enum status call_error(struct adapter_conn *conn, machbase_handle statement,
-                              struct error *error)
+/* What a call came to; `statement` NULL: one on the connection. A statement after which nothing is
+ * heard of the server gets many different records. */
+static enum status check(struct adapter_conn *conn, handle statement, short result,
+                         struct error *error)
 {
     struct record record;
+    if (succeeded(result)) {
+        return STATUS_OK;
+    }
     read_record(conn, statement, &record);
     if (strncmp(record.state, "08", 2) == 0 || record.code == LINK_LOST ||
         client_socket_is_ended(&conn->socket)) {
@@ -278,21 +602,14 @@ static enum status resolve(const char *host, char address[INET_ADDRSTRLEN], stru
     return STATUS_OK;
 }
 
-struct connecting {
-    struct adapter_conn *conn;
-    const char *text;
-};
-
 /* The library's own time limit covers but the first packet of TCP: a server that is silent after it
  * is waited for without an end. */
 static enum status connect_by(void *context, struct error *error)
 {
-    const struct connecting *connecting = context;
-    struct adapter_conn *const conn = connecting->conn;
+    struct adapter_conn *const conn = context;
     short length = 0;
-    conn->is_connected = machbase_succeeded(
-        conn->call->SQLDriverConnect(conn->connection, NULL, machbase_text(connecting->text),
-                                     MACHBASE_NTS, NULL, 0, &length, MACHBASE_NO_PROMPT));
+    conn->is_connected = succeeded(conn->call->SQLDriverConnect(
+        conn->connection, NULL, conn->text, TERMINATED, NULL, 0, &length, NO_PROMPT));
     return conn->is_connected ? STATUS_OK : connect_error(conn, error);
 }
 
@@ -309,8 +626,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     if (status != STATUS_OK) {
         return status;
     }
-    if (!machbase_succeeded(conn->call->SQLAllocEnv(&conn->environment)) ||
-        !machbase_succeeded(conn->call->SQLAllocConnect(conn->environment, &conn->connection))) {
+    if (!succeeded(conn->call->SQLAllocEnv(&conn->environment)) ||
+        !succeeded(conn->call->SQLAllocConnect(conn->environment, &conn->connection))) {
         return memory_error(error);
     }
     snprintf(conn->host, sizeof conn->host, "%s", place.host);
@@ -318,16 +635,16 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     conn->port = place.port;
     buffer_init(&text);
     machbase_string_build(&text, &place, address, target->connect_timeout_s);
-    struct connecting connecting = {conn, buffer_text(&text)};
+    conn->text = buffer_text(&text);
     status = buffer_failed(&text)
                  ? memory_error(error)
-                 : client_socket_connect(&conn->socket, target, connect_by, &connecting, error);
+                 : client_socket_connect(&conn->socket, target, connect_by, conn, error);
     buffer_fini(&text);
     conn->has_no_delay = !place.has_delay && client_socket_set_no_delay(&conn->socket);
     return status;
 }
 
-static void machbase_close(struct adapter_conn *conn)
+static void close_connection(struct adapter_conn *conn)
 {
     if (conn == NULL) {
         return;
@@ -335,7 +652,7 @@ static void machbase_close(struct adapter_conn *conn)
     if (conn->append.statement != NULL) {
         /* rows that are still on this side stay there */
         client_socket_shut(&conn->socket, SHUT_RDWR);
-        conn->call->SQLFreeStmt(conn->append.statement, MACHBASE_DROP);
+        conn->call->SQLFreeStmt(conn->append.statement, DROP);
     }
     client_socket_shut(&conn->socket, SHUT_RD); /* the library waits for an answer to good-bye */
     if (conn->is_connected) {
@@ -352,13 +669,12 @@ static void machbase_close(struct adapter_conn *conn)
     free(conn);
 }
 
-static enum status machbase_open(const struct target *target, struct adapter_conn **conn,
-                                 struct error *error)
+static enum status open_connection(const struct target *target, struct adapter_conn **conn,
+                                   struct error *error)
 {
     *conn = NULL;
     if (target->library == NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL, "Machbase's client library was not loaded");
-        return STATUS_FATAL;
+        return refuse(error, "Machbase's client library was not loaded");
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -368,19 +684,19 @@ static enum status machbase_open(const struct target *target, struct adapter_con
     made->call = &target->library->call;
     const enum status status = connect_to(made, target, error);
     if (status != STATUS_OK) {
-        machbase_close(made);
+        close_connection(made);
         return status;
     }
     *conn = made;
     return STATUS_OK;
 }
 
-static void machbase_interrupt(struct adapter_conn *conn)
+static void interrupt_connection(struct adapter_conn *conn)
 {
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-static void machbase_inspect(struct adapter_conn *conn, struct connection_info *info)
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     snprintf(info->host, sizeof info->host, "%s", conn->host);
     info->port = conn->port;
@@ -393,67 +709,50 @@ static void machbase_inspect(struct adapter_conn *conn, struct connection_info *
 /* One column of the current row. */
 struct bound {
     char text[CELL_BYTES];
-    long length; /* or MACHBASE_NULL_DATA */
+    long length; /* or NULL_DATA */
 };
 
-static enum status make_statement(struct adapter_conn *conn, machbase_handle *statement,
-                                  struct error *error)
+static enum status make_statement(struct adapter_conn *conn, handle *statement, struct error *error)
 {
     *statement = NULL;
-    if (machbase_succeeded(conn->call->SQLAllocStmt(conn->connection, statement))) {
-        return STATUS_OK;
+    const short result = conn->call->SQLAllocStmt(conn->connection, statement);
+    if (!succeeded(result)) {
+        *statement = NULL;
     }
-    *statement = NULL;
-    return call_error(conn, NULL, error);
+    return check(conn, NULL, result, error);
 }
 
-static enum status bind_columns(struct adapter_conn *conn, machbase_handle statement,
-                                struct bound *bound, size_t columns, struct error *error)
-{
-    for (size_t i = 0; i < columns; i++) {
-        if (!machbase_succeeded(conn->call->SQLBindCol(statement, (unsigned short)(i + 1),
-                                                       MACHBASE_C_CHAR, bound[i].text, CELL_BYTES,
-                                                       &bound[i].length))) {
-            return call_error(conn, statement, error);
-        }
-    }
-    return STATUS_OK;
-}
-
-static bool take_row(const struct bound *bound, struct cell *cells, size_t columns,
-                     const struct answer *answer)
-{
-    for (size_t i = 0; i < columns; i++) {
-        cells[i] =
-            (struct cell){.type = COLUMN_TEXT,
-                          .is_null = bound[i].length == MACHBASE_NULL_DATA,
-                          .as.text = {bound[i].text, (uint32_t)strnlen(bound[i].text, CELL_BYTES)}};
-    }
-    return answer->take(answer->context, cells, columns);
-}
-
-static enum status read_rows(struct adapter_conn *conn, machbase_handle statement, size_t columns,
+static enum status read_rows(struct adapter_conn *conn, handle statement, size_t columns,
                              struct answer *answer, struct error *error)
 {
     struct bound *const bound = calloc(columns, sizeof *bound);
     struct cell *const cells = calloc(columns, sizeof *cells);
     bool is_wanted = true;
-    enum status status = STATUS_OK;
-    if (bound == NULL || cells == NULL) {
-        status = memory_error(error);
-    } else if (answer->take != NULL) {
-        status = bind_columns(conn, statement, bound, columns, error);
+    enum status status = bound == NULL || cells == NULL ? memory_error(error) : STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && answer->take != NULL && i < columns; i++) {
+        status = check(conn, statement,
+                       conn->call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT,
+                                              bound[i].text, CELL_BYTES, &bound[i].length),
+                       error);
     }
     while (status == STATUS_OK && is_wanted) {
-        const machbase_result result = conn->call->SQLFetch(statement);
-        if (result == MACHBASE_NO_DATA) {
+        const short result = conn->call->SQLFetch(statement);
+        if (result == END_OF_ROWS) {
             break;
         }
-        if (machbase_succeeded(result)) {
-            answer->rows++;
-            is_wanted = answer->take == NULL || take_row(bound, cells, columns, answer);
-        } else {
-            status = call_error(conn, statement, error);
+        status = check(conn, statement, result, error);
+        if (status != STATUS_OK) {
+            break;
+        }
+        answer->rows++;
+        if (answer->take != NULL) {
+            for (size_t i = 0; i < columns; i++) {
+                const uint32_t length = (uint32_t)strnlen(bound[i].text, CELL_BYTES);
+                cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                         .is_null = bound[i].length == NULL_DATA,
+                                         .as.text = {bound[i].text, length}};
+            }
+            is_wanted = answer->take(answer->context, cells, columns);
         }
     }
     free(bound);
@@ -465,25 +764,26 @@ static enum status read_rows(struct adapter_conn *conn, machbase_handle statemen
 static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
                            struct error *error)
 {
-    machbase_handle statement = NULL;
+    const struct functions *call = conn->call;
+    handle statement = NULL;
     short columns = 0;
-    unsigned char *const text = machbase_text(sql);
     enum status status = make_statement(conn, &statement, error);
     if (status != STATUS_OK) {
         return status;
     }
-    const bool is_run =
-        answer == NULL
-            ? machbase_succeeded(conn->call->SQLExecDirect(statement, text, MACHBASE_NTS))
-            : machbase_succeeded(conn->call->SQLPrepare(statement, text, MACHBASE_NTS)) &&
-                  machbase_succeeded(conn->call->SQLExecute(statement)) &&
-                  machbase_succeeded(conn->call->SQLNumResultCols(statement, &columns));
-    if (!is_run) {
-        status = call_error(conn, statement, error);
-    } else if (columns > 0) {
+    short result = answer == NULL ? call->SQLExecDirect(statement, sql, TERMINATED)
+                                  : call->SQLPrepare(statement, sql, TERMINATED);
+    if (answer != NULL && succeeded(result)) {
+        result = call->SQLExecute(statement);
+    }
+    if (answer != NULL && succeeded(result)) {
+        result = call->SQLNumResultCols(statement, &columns);
+    }
+    status = check(conn, statement, result, error);
+    if (status == STATUS_OK && columns > 0) {
         status = read_rows(conn, statement, (size_t)columns, answer, error);
     }
-    conn->call->SQLFreeStmt(statement, MACHBASE_DROP);
+    call->SQLFreeStmt(statement, DROP);
     return status;
 }
 
@@ -506,8 +806,7 @@ static enum status drop_table(struct adapter_conn *conn, const char *table, stru
     struct error reason;
     error_clear(&reason);
     buffer_init(&drop);
-    buffer_add_text(&drop, "drop table ");
-    buffer_add_text(&drop, table);
+    buffer_add_format(&drop, "drop table %s", table);
     enum status status = buffer_failed(&drop) ? memory_error(&reason)
                                               : run_one(conn, buffer_text(&drop), NULL, &reason);
     buffer_fini(&drop);
@@ -538,14 +837,13 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
     return status;
 }
 
-static enum status machbase_execute(struct adapter_conn *conn, const char *sql, struct error *error)
+static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     return run_script(conn, sql, NULL, error);
 }
 
-static enum status machbase_run(struct adapter_conn *conn, const struct statement *statement,
-                                const struct batch *parameters, struct answer *answer,
-                                struct error *error)
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
 {
     (void)parameters;
     answer->rows = 0;
@@ -562,136 +860,108 @@ static void note_failure(struct append *append, const struct error *failure)
     }
 }
 
-static int shown_length(const void *text, long length)
+static int shown_length(const void *text, long length, long most)
 {
-    enum {
-        SHOWN_MAX = 150
-    };
-    const long most = length < SHOWN_MAX ? length : SHOWN_MAX;
+    most = length < most ? length : most;
     return text == NULL || most < 0 ? 0 : (int)strnlen(text, (size_t)most);
 }
 
-static void on_error(machbase_handle statement, int code, void *message, long length, void *row,
+static void on_error(handle statement, int code, void *message, long length, void *row,
                      long row_length)
 {
     struct error failure;
-    const int bytes = shown_length(row, row_length);
-    const int words = shown_length(message, length);
+    const int bytes = shown_length(row, row_length, 60);
+    const int words = shown_length(message, length, 150);
     if (watched == NULL || watched->statement != statement) {
         return;
     }
     error_clear(&failure);
     error_set(&failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", words > 0 ? words : INT_MAX,
               words > 0 ? (const char *)message : "refused without a reason",
-              bytes > 0 ? "; row: " : "", bytes < 60 ? bytes : 60,
-              row != NULL ? (const char *)row : "");
+              bytes > 0 ? "; row: " : "", bytes, row != NULL ? (const char *)row : "");
     note_failure(watched, &failure);
 }
 
 static enum status begin_append(struct adapter_conn *conn, const char *table_name,
-                                machbase_handle *statement, struct error *error)
+                                handle *statement, struct error *error)
 {
     enum status status = make_statement(conn, statement, error);
     if (status != STATUS_OK) {
         return status;
     }
-    if (machbase_succeeded(
-            conn->call->SQLAppendOpen(*statement, machbase_text(table_name), CHECK_EVERY))) {
+    status = check(conn, *statement, conn->call->SQLAppendOpen(*statement, table_name, CHECK_EVERY),
+                   error);
+    if (status == STATUS_OK) {
         conn->call->SQLAppendSetErrorCallback(*statement, on_error); /* opening forgets it */
         return STATUS_OK;
     }
-    status = call_error(conn, *statement, error);
-    conn->call->SQLFreeStmt(*statement, MACHBASE_DROP);
+    conn->call->SQLFreeStmt(*statement, DROP);
     *statement = NULL;
     return status;
 }
 
-/* Makes room for rows of so many columns. */
-static enum status resize(struct adapter_conn *conn, size_t count, struct error *error)
+static enum status describe_column(struct adapter_conn *conn, handle statement, size_t index,
+                                   struct column *column, struct error *error)
 {
-    if (count == conn->slot_count) {
-        return STATUS_OK;
-    }
-    free(conn->slots);
-    free(conn->columns);
-    conn->slots = calloc(count, sizeof *conn->slots);
-    conn->columns = calloc(count, sizeof *conn->columns);
-    conn->slot_count = conn->slots != NULL && conn->columns != NULL ? count : 0;
-    return conn->slot_count == count ? STATUS_OK : memory_error(error);
-}
-
-/* The table's column of this name; most often it is at `guess`. */
-static size_t find_column(const struct table *table, const char *name, size_t guess)
-{
-    if (guess < table->column_count && strcasecmp(table->columns[guess].name, name) == 0) {
-        return guess;
-    }
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (strcasecmp(table->columns[i].name, name) == 0) {
-            return i;
-        }
-    }
-    return NO_COLUMN;
-}
-
-static enum status has_changed(const struct table *table, struct error *error)
-{
-    error_set(error, ERROR_NOT_FOUND, 0, NULL,
-              "table '%.100s' is not what it was: a column is gone or has another type",
-              table->name);
-    return STATUS_FATAL;
-}
-
-static enum status describe_column(struct adapter_conn *conn, machbase_handle statement,
-                                   size_t index, struct column *column, struct error *error)
-{
-    unsigned char name[ROW_NAME_BYTES] = "";
+    char name[ROW_NAME_BYTES] = "";
     short length = 0;
     short type = 0;
     unsigned long size = 0;
     short digits = 0;
     short nullable = 0;
-    const machbase_result result =
-        conn->call->SQLDescribeCol(statement, (unsigned short)(index + 1), name, sizeof name,
-                                   &length, &type, &size, &digits, &nullable);
-    if (!machbase_succeeded(result)) {
-        return call_error(conn, statement, error);
+    const enum status status =
+        check(conn, statement,
+              conn->call->SQLDescribeCol(statement, (unsigned short)(index + 1), name, sizeof name,
+                                         &length, &type, &size, &digits, &nullable),
+              error);
+    if (status == STATUS_OK) {
+        *column = (struct column){.is_nullable = true}; /* the library does not say */
+        memcpy(column->name, name, sizeof name - 1);
+        machbase_set_type(column, type, size);
     }
-    *column = (struct column){.is_nullable = true}; /* the library does not say */
-    memcpy(column->name, name, sizeof name - 1);
-    machbase_set_type(column, type, size);
-    return STATUS_OK;
+    return status;
 }
 
 /* Which column goes where: a row has as many places as the server says now, and a column that was
  * added since the table was described is NULL. */
-static enum status map_columns(struct adapter_conn *conn, machbase_handle statement,
+static enum status map_columns(struct adapter_conn *conn, handle statement,
                                const struct table *table, struct error *error)
 {
     short count = 0;
     size_t found = 0;
-    if (!machbase_succeeded(conn->call->SQLNumResultCols(statement, &count))) {
-        return call_error(conn, statement, error);
+    enum status status =
+        check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
+    const size_t slots = count < 2 ? 0 : (size_t)count - 1;
+    if (status == STATUS_OK && slots > 0 && slots != conn->slot_count) {
+        free(conn->slots);
+        free(conn->columns);
+        conn->slots = calloc(slots, sizeof *conn->slots);
+        conn->columns = calloc(slots, sizeof *conn->columns);
+        conn->slot_count = conn->slots != NULL && conn->columns != NULL ? slots : 0;
+        status = conn->slot_count > 0 ? STATUS_OK : memory_error(error);
     }
-    if (count < 2) {
-        return has_changed(table, error);
-    }
-    enum status status = resize(conn, (size_t)count - 1, error);
-    for (size_t i = 0; status == STATUS_OK && i < conn->slot_count; i++) {
+    for (size_t i = 0; status == STATUS_OK && i < slots; i++) {
         struct column column;
         status = describe_column(conn, statement, i + 1, &column, error);
         if (status != STATUS_OK) {
-            break;
+            return status;
         }
-        const size_t place = find_column(table, column.name, i);
-        conn->columns[i] = (uint16_t)place;
+        conn->columns[i] = (uint16_t)table->column_count;
         machbase_encode_null(&column, &conn->slots[i]);
-        if (place != NO_COLUMN) {
-            found += table->columns[place].native_type == column.native_type ? 1 : 0;
+        for (size_t tried = 0; tried < table->column_count; tried++) {
+            const size_t place = (i + tried) % table->column_count; /* most often it is the same */
+            if (strcasecmp(table->columns[place].name, column.name) == 0) {
+                conn->columns[i] = (uint16_t)place;
+                found += table->columns[place].native_type == column.native_type ? 1 : 0;
+                break;
+            }
         }
     }
-    if (status == STATUS_OK && found < table->column_count) {
-        status = has_changed(table, error);
+    if (status == STATUS_OK && (slots == 0 || found < table->column_count)) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "table '%.100s' is not what it was: a column is gone or has another type",
+                  table->name);
+        return STATUS_FATAL;
     }
     return status;
 }
@@ -699,7 +969,7 @@ static enum status map_columns(struct adapter_conn *conn, machbase_handle statem
 /* Ends the append without asking the server about it. */
 static void abandon(struct adapter_conn *conn)
 {
-    conn->call->SQLFreeStmt(conn->append.statement, MACHBASE_DROP);
+    conn->call->SQLFreeStmt(conn->append.statement, DROP);
     conn->append.statement = NULL;
 }
 
@@ -712,8 +982,8 @@ static enum status lose(struct adapter_conn *conn)
     return STATUS_LOST;
 }
 
-static enum status machbase_append_open(struct adapter_conn *conn, const struct table *table,
-                                        struct error *error)
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
 {
     struct append *append = &conn->append;
     memset(append, 0, sizeof *append);
@@ -735,25 +1005,13 @@ static enum status machbase_append_open(struct adapter_conn *conn, const struct 
     return status;
 }
 
-/* A value that cannot be sent as it is. */
-static void refuse_value(struct append *append, const struct column *column)
-{
-    struct error failure;
-    error_clear(&failure);
-    error_set(&failure, ERROR_DATA, 0, NULL,
-              "column %.60s %.60s cannot hold the value: it is too long, below 0, or a code of the "
-              "client library; the row was not sent",
-              column->name, column->type_name);
-    note_failure(append, &failure);
-}
-
-/* Sets every place of the row. */
+/* Sets every place of the row. False: it has a value that cannot be sent as it is. */
 static bool encode_row(struct adapter_conn *conn, const struct batch *batch, size_t row)
 {
     const struct table *table = conn->append.table;
     for (size_t i = 0; i < conn->slot_count; i++) {
         const size_t place = conn->columns[i];
-        if (place == NO_COLUMN) {
+        if (place == table->column_count) {
             continue;
         }
         const struct column *column = &table->columns[place];
@@ -761,7 +1019,13 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
         if (data->is_null != NULL && data->is_null[row] != 0) {
             machbase_encode_null(column, &conn->slots[i]);
         } else if (!machbase_encode(column, data->values, row, &conn->slots[i])) {
-            refuse_value(&conn->append, column);
+            struct error failure;
+            error_clear(&failure);
+            error_set(&failure, ERROR_DATA, 0, NULL,
+                      "column %.60s %.60s cannot hold the value: it is too long, below 0, or a "
+                      "code of the client library; the row was not sent",
+                      column->name, column->type_name);
+            note_failure(&conn->append, &failure);
             return false;
         }
     }
@@ -771,17 +1035,16 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
 static enum status send_row(struct adapter_conn *conn, struct error *error)
 {
     struct append *append = &conn->append;
-    const machbase_result result = conn->call->SQLAppendDataV2(append->statement, conn->slots);
-    if (result == MACHBASE_OK) {
-        append->sent++;
+    const short result = conn->call->SQLAppendDataV2(append->statement, conn->slots);
+    append->sent += succeeded(result) ? 1 : 0;
+    if (result == DONE) {
         return STATUS_OK;
     }
     struct error failure;
     error_clear(&failure);
-    if (result == MACHBASE_OK_WITH_INFO) {
-        append->sent++;
+    if (result == DONE_WITH_INFO) {
         error_set(&failure, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
-    } else if (call_error(conn, append->statement, &failure) == STATUS_LOST) {
+    } else if (check(conn, append->statement, result, &failure) == STATUS_LOST) {
         *error = failure;
         return STATUS_LOST;
     }
@@ -789,8 +1052,8 @@ static enum status send_row(struct adapter_conn *conn, struct error *error)
     return STATUS_OK;
 }
 
-static enum status machbase_append_rows(struct adapter_conn *conn, const struct batch *batch,
-                                        struct error *error)
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
 {
     enum status status = STATUS_OK;
     watched = &conn->append;
@@ -804,57 +1067,29 @@ static enum status machbase_append_rows(struct adapter_conn *conn, const struct 
     return status == STATUS_OK ? STATUS_OK : lose(conn);
 }
 
-/* What the server's counts say, which add up to what was sent. */
-static enum status settle(const struct append *append, uint64_t successes, uint64_t failures,
-                          struct error *error)
-{
-    const struct error *first = &append->failure;
-    if (error_is_set(first)) {
-        const uint64_t refused =
-            append->rows - (successes < append->rows ? successes : append->rows);
-        char others[60] = "";
-        if (append->other_codes > 0) {
-            snprintf(others, sizeof others, ", %" PRIu64 " for other reasons", append->other_codes);
-        }
-        error_set(error, first->kind, first->native_code, first->sqlstate,
-                  "%.150s (%" PRIu64 " of %" PRIu64 " rows refused%s)", first->text, refused,
-                  append->rows, others);
-        return STATUS_REJECTED;
-    }
-    if (failures > 0) {
-        error_set(error, ERROR_DATA, 0, NULL,
-                  "the server refused %" PRIu64 " of %" PRIu64 " rows and gave no reason", failures,
-                  append->sent);
-        return STATUS_REJECTED;
-    }
-    return STATUS_OK;
-}
-
-static enum status machbase_append_close(struct adapter_conn *conn, uint64_t *accepted,
-                                         struct error *error)
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     struct append *append = &conn->append;
+    const struct error *first = &append->failure;
     long successes = -1; /* left alone when there is no answer */
     long failures = -1;
     *accepted = 0;
     watched = append;
-    const machbase_result result =
-        conn->call->SQLAppendClose(append->statement, &successes, &failures);
+    const short result = conn->call->SQLAppendClose(append->statement, &successes, &failures);
     watched = NULL;
-    if (!machbase_succeeded(result) || successes < 0 || failures < 0) {
+    if (!succeeded(result) || successes < 0 || failures < 0) {
         struct error reason;
         error_clear(&reason);
-        if (!machbase_succeeded(result)) {
-            call_error(conn, append->statement, &reason);
-        }
+        check(conn, append->statement, result, &reason);
         error_set(error, ERROR_CONNECTION, reason.native_code,
                   reason.sqlstate[0] != '\0' ? reason.sqlstate : "08S01",
                   "no counts at the end of an append: %.150s",
                   reason.text[0] != '\0' ? reason.text : "the client library gives no reason");
         return lose(conn);
     }
-    *accepted = (uint64_t)successes < append->sent ? (uint64_t)successes : append->sent;
-    if ((uint64_t)successes + (uint64_t)failures != append->sent) {
+    const uint64_t kept = (uint64_t)successes;
+    *accepted = kept < append->sent ? kept : append->sent;
+    if (kept + (uint64_t)failures != append->sent) {
         error_set(error, ERROR_SERVER, 0, NULL,
                   "the server counted %ld rows kept and %ld refused of an append of %" PRIu64
                   ": what became of the others is not known",
@@ -862,18 +1097,32 @@ static enum status machbase_append_close(struct adapter_conn *conn, uint64_t *ac
         return lose(conn);
     }
     abandon(conn);
-    return settle(append, (uint64_t)successes, (uint64_t)failures, error);
+    if (error_is_set(first)) {
+        char others[60] = "";
+        if (append->other_codes > 0) {
+            snprintf(others, sizeof others, ", %" PRIu64 " for other reasons", append->other_codes);
+        }
+        error_set(error, first->kind, first->native_code, first->sqlstate,
+                  "%.150s (%" PRIu64 " of %" PRIu64 " rows refused%s)", first->text,
+                  append->rows - *accepted, append->rows, others);
+        return STATUS_REJECTED;
+    }
+    if (failures > 0) {
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "the server refused %ld of %" PRIu64 " rows and gave no reason", failures,
+                  append->sent);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
 }
 
-static enum status add_columns(struct adapter_conn *conn, machbase_handle statement,
-                               struct table *table, struct error *error)
+/* Adds all columns but the first: the time of arrival, which the server or the library fills. */
+static enum status add_columns(struct adapter_conn *conn, handle statement, struct table *table,
+                               struct error *error)
 {
     short count = 0;
-    if (!machbase_succeeded(conn->call->SQLNumResultCols(statement, &count))) {
-        return call_error(conn, statement, error);
-    }
-    enum status status = STATUS_OK;
-    /* the first is the time of arrival, which the server or the library fills */
+    enum status status =
+        check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
     for (short i = 1; status == STATUS_OK && i < count; i++) {
         struct column column;
         status = describe_column(conn, statement, (size_t)i, &column, error);
@@ -884,36 +1133,26 @@ static enum status add_columns(struct adapter_conn *conn, machbase_handle statem
     return status;
 }
 
-/* Names are not quoted, and a name that is none could be read as something else. */
-static bool is_name(const char *name)
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error)
 {
+    /* names are not quoted, and one with other characters could be read as something else */
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
-    return name[0] != '\0' && strspn(name, letters) == strlen(name);
-}
-
-static enum status no_table(const char *name, struct error *error)
-{
-    error_set(error, ERROR_NOT_FOUND, NO_SUCH_TABLE, NULL, "table '%.100s' does not exist", name);
-    return STATUS_REJECTED;
-}
-
-static enum status machbase_describe(struct adapter_conn *conn, const char *table_name,
-                                     struct table *table, struct error *error)
-{
-    machbase_handle statement = NULL;
+    const bool is_name = table_name[0] != '\0' && strspn(table_name, letters) == strlen(table_name);
+    handle statement = NULL;
     struct error reason;
     long successes = 0;
     long failures = 0;
-    if (!is_name(table_name)) {
-        return no_table(table_name, error);
-    }
     error_clear(&reason);
-    enum status status = begin_append(conn, table_name, &statement, &reason);
+    enum status status =
+        is_name ? begin_append(conn, table_name, &statement, &reason) : STATUS_FATAL;
+    if (!is_name || (status == STATUS_FATAL && reason.kind == ERROR_NOT_FOUND)) {
+        error_set(error, ERROR_NOT_FOUND, NO_SUCH_TABLE, NULL, "table '%.100s' does not exist",
+                  table_name);
+        return STATUS_REJECTED;
+    }
     if (status != STATUS_OK) {
-        if (status == STATUS_FATAL && reason.kind == ERROR_NOT_FOUND) {
-            return no_table(table_name, error);
-        }
         *error = reason;
         return status;
     }
@@ -921,66 +1160,53 @@ static enum status machbase_describe(struct adapter_conn *conn, const char *tabl
     if (status == STATUS_OK) {
         status = add_columns(conn, statement, table, error);
     }
-    const machbase_result result = conn->call->SQLAppendClose(statement, &successes, &failures);
-    if (status == STATUS_OK && !machbase_succeeded(result)) {
-        status = call_error(conn, statement, error);
+    const short result = conn->call->SQLAppendClose(statement, &successes, &failures);
+    if (status == STATUS_OK) {
+        status = check(conn, statement, result, error);
     }
-    conn->call->SQLFreeStmt(statement, MACHBASE_DROP);
+    conn->call->SQLFreeStmt(statement, DROP);
     if (status != STATUS_OK) {
         table_fini(table);
     }
     return status;
 }
 
-static const char version_sql[] = "select binary_signature from v$version";
-static const char allowed_sql[] = "select value from v$property where name = 'MAX_SESSION_COUNT'";
-static const char used_sql[] = "select count(*) from v$session where closed = 0";
-
-struct text {
-    char *text;
-    size_t size;
+enum {
+    FACT_BYTES = 60
 };
 
 static bool take_text(void *context, const struct cell *cells, size_t count)
 {
-    const struct text *text = context;
     if (count > 0) {
-        ask_text(&cells[0], text->text, text->size);
+        ask_text(&cells[0], context, FACT_BYTES);
     }
     return false;
 }
 
-/* An answer that is no answer leaves "". */
-static bool is_lost_by_asking(struct adapter_conn *conn, const char *sql, struct text text,
-                              struct error *error)
+static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error)
 {
-    struct answer answer = {.take = take_text, .context = &text};
-    struct error reason;
-    error_clear(&reason);
-    if (run_one(conn, sql, &answer, &reason) != STATUS_LOST) {
-        return false;
-    }
-    *error = reason;
-    return true;
-}
-
-static enum status machbase_server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                          struct error *error)
-{
-    char version[60] = "";
-    char allowed[32] = "";
-    char used[32] = "";
+    static const char *const questions[] = {
+        "select binary_signature from v$version",
+        "select value from v$property where name = 'MAX_SESSION_COUNT'",
+        "select count(*) from v$session where closed = 0",
+    };
+    char facts[COUNT_OF(questions)][FACT_BYTES] = {""}; /* an answer that is none leaves "" */
     int64_t most = 0;
     int64_t now = 0;
     memset(limits, 0, sizeof *limits);
-    if (is_lost_by_asking(conn, version_sql, (struct text){version, sizeof version}, error) ||
-        is_lost_by_asking(conn, allowed_sql, (struct text){allowed, sizeof allowed}, error) ||
-        is_lost_by_asking(conn, used_sql, (struct text){used, sizeof used}, error)) {
-        return STATUS_LOST;
+    for (size_t i = 0; i < COUNT_OF(questions); i++) {
+        struct answer answer = {.take = take_text, .context = facts[i]};
+        struct error reason;
+        error_clear(&reason);
+        if (run_one(conn, questions[i], &answer, &reason) == STATUS_LOST) {
+            *error = reason;
+            return STATUS_LOST;
+        }
     }
-    snprintf(limits->version, sizeof limits->version, "Machbase %s", version);
-    if (text_parse_integer(allowed, strlen(allowed), &most) && most > 0 &&
-        text_parse_integer(used, strlen(used), &now) && now >= 0) {
+    snprintf(limits->version, sizeof limits->version, "Machbase %s", facts[0]);
+    if (text_parse_integer(facts[1], strlen(facts[1]), &most) && most > 0 &&
+        text_parse_integer(facts[2], strlen(facts[2]), &now) && now >= 0) {
         struct session_limit *limit = &limits->sessions[limits->count++];
         snprintf(limit->name, sizeof limit->name, "%s", limit_name);
         limit->allowed = (uint64_t)most;
@@ -1000,8 +1226,8 @@ enum probe_answer machbase_judge(const unsigned char *bytes, size_t length)
     return length < HELLO_BYTES ? PROBE_MORE : PROBE_YES;
 }
 
-static enum status machbase_recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                                      struct error *error)
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
 {
     static const struct probe probe = {.protocol = "Machbase's",
                                        .socket_name = "",
@@ -1019,19 +1245,19 @@ const struct adapter adapter_machbase = {
     .identifier_quote = '\0', /* quoted, a name keeps its case, and tables have upper-case names */
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 2, /* a socket, and while the library waits at it, its epoll instance */
-    .start = machbase_load,
-    .stop = machbase_unload,
-    .client_version = machbase_library_text,
-    .recognise = machbase_recognise,
-    .open = machbase_open,
-    .close = machbase_close,
-    .interrupt = machbase_interrupt,
-    .inspect = machbase_inspect,
-    .execute = machbase_execute,
-    .describe = machbase_describe,
-    .append_open = machbase_append_open,
-    .append_rows = machbase_append_rows,
-    .append_close = machbase_append_close,
-    .run = machbase_run,
-    .server_limits = machbase_server_limits,
+    .start = start,
+    .stop = stop,
+    .client_version = client_version,
+    .recognise = recognise,
+    .open = open_connection,
+    .close = close_connection,
+    .interrupt = interrupt_connection,
+    .inspect = inspect,
+    .execute = execute,
+    .describe = describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .run = run,
+    .server_limits = server_limits,
 };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "adapters/machbase.h"
-#include "adapters/machbase_library.h"
 
 static void test_targets(void **state)
 {
