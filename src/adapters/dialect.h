@@ -61,30 +61,13 @@ extern const struct dialect dialect_postgresql;
 extern const struct dialect dialect_mysql; /* MariaDB, MySQL and their kin */
 extern const struct dialect dialect_sqlite;
 
-/* PostgreSQL: type numbers of the catalogue that are fixed for ever (pg_type.dat), which are
- * column.native_type. */
+/* PostgreSQL: column.native_type is the number of the type in the catalogue, fixed for ever
+ * (pg_type.dat). Those that matter beyond their enum column_type: */
 enum postgresql_type {
-    POSTGRESQL_BOOL = 16,
-    POSTGRESQL_BYTEA = 17,
     POSTGRESQL_NAME = 19,
-    POSTGRESQL_INT8 = 20,
-    POSTGRESQL_INT2 = 21,
-    POSTGRESQL_INT4 = 23,
-    POSTGRESQL_TEXT = 25,
     POSTGRESQL_JSON = 114,
     POSTGRESQL_CIDR = 650,
-    POSTGRESQL_FLOAT4 = 700,
-    POSTGRESQL_FLOAT8 = 701,
-    POSTGRESQL_INET = 869,
-    POSTGRESQL_BPCHAR = 1042,
-    POSTGRESQL_VARCHAR = 1043,
-    POSTGRESQL_DATE = 1082,
-    POSTGRESQL_TIME = 1083,
-    POSTGRESQL_TIMESTAMP = 1114,
-    POSTGRESQL_TIMESTAMPTZ = 1184,
     POSTGRESQL_TIMETZ = 1266,
-    POSTGRESQL_NUMERIC = 1700,
-    POSTGRESQL_UUID = 2950,
     POSTGRESQL_JSONB = 3802,
 };
 
@@ -100,15 +83,22 @@ enum mysql_type {
  * server only speaks its protocol. */
 bool dialect_postgresql_is_foreign(const struct error *failure);
 
-/* Records why a question to PostgreSQL's catalogue failed; `what` follows "asked". */
-enum status dialect_postgresql_foreign(enum status status, const struct error *failure,
-                                       const char *what, struct error *error);
+/* What a question to PostgreSQL's catalogue came to: where a foreign server refused it, *error says
+ * so, and what was asked; `what` follows "asked". */
+enum status dialect_postgresql_foreign(enum status status, const char *what, struct error *error);
 
 /* The rows of a query for columns. */
 struct dialect_columns {
     size_t fields;                                                 /* cells of a row */
     void (*read)(struct column *column, const struct cell *cells); /* into a zeroed column */
 };
+
+/* The first cells of such a row, where a query has them in this order: name, declared type, is
+ * required, has a default, is generated, is unique. */
+enum {
+    DIALECT_COMMON_FIELDS = 6
+};
+void dialect_read_common(struct column *column, const struct cell *cells);
 
 /* The type of a name that databases declare columns by ("varchar", "json text"), lower case;
  * COLUMN_UNSUPPORTED: a name that is not known. */
@@ -125,5 +115,20 @@ enum status dialect_read_columns(const struct dialect_asker *asker, const char *
 /* Adds a limit; NULL when there is no room for one more. */
 struct session_limit *dialect_add_limit(struct server_limits *limits, const char *name,
                                         int64_t allowed, int64_t used);
+
+/*
+ * What adapters share.
+ */
+
+/* Records a failure that means this; returns its status. */
+enum status dialect_record(const struct dialect_meaning *meaning,
+                           const struct dialect_failure *failure, const char *text,
+                           struct error *error);
+
+/* Records that this program has no memory: FATAL. */
+enum status dialect_memory_error(struct error *error);
+
+/* What the user's SQL, which came to `status`, comes to because it leaves a transaction open. */
+enum status dialect_refuse_transaction(enum status status, struct error *error);
 
 #endif

@@ -41,6 +41,7 @@ static const struct state_meaning connect_meanings[] = {
     {"42", {STATUS_FATAL, ERROR_USAGE, NULL}},
     {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
     {"55000", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* database accepts no connections */
+    {.sqlstate = NULL},
 };
 
 static const struct state_meaning call_meanings[] = {
@@ -63,27 +64,24 @@ static const struct state_meaning call_meanings[] = {
     {"25006", {STATUS_FATAL, ERROR_READ_ONLY, NULL}},
     {"0A", {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}},
     {"53300", {STATUS_REJECTED, ERROR_LIMIT, ""}},
+    {.sqlstate = NULL},
 };
 
 static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
-    const struct state_meaning *meanings =
-        failure->is_connecting ? connect_meanings : call_meanings;
-    const size_t count =
-        failure->is_connecting ? COUNT_OF(connect_meanings) : COUNT_OF(call_meanings);
+    const struct state_meaning *at = failure->is_connecting ? connect_meanings : call_meanings;
     for (size_t i = 0; failure->is_connecting && i < COUNT_OF(full); i++) {
         if (strstr(failure->text, full[i].words) != NULL) {
             *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_LIMIT, full[i].limit};
             return true;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(meanings[i].sqlstate, failure->sqlstate, strlen(meanings[i].sqlstate)) == 0) {
-            *meaning = meanings[i].meaning;
-            return true;
-        }
+    while (at->sqlstate != NULL &&
+           strncmp(at->sqlstate, failure->sqlstate, strlen(at->sqlstate)) != 0) {
+        at++;
     }
-    return false;
+    *meaning = at->sqlstate != NULL ? at->meaning : *meaning;
+    return at->sqlstate != NULL;
 }
 
 /* Detail and context name single rows, and are not in the text. What can be done is which right is
@@ -108,17 +106,17 @@ bool dialect_postgresql_is_foreign(const struct error *failure)
            (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0);
 }
 
-enum status dialect_postgresql_foreign(enum status status, const struct error *failure,
-                                       const char *what, struct error *error)
+enum status dialect_postgresql_foreign(enum status status, const char *what, struct error *error)
 {
-    if (status == STATUS_LOST || !dialect_postgresql_is_foreign(failure)) {
-        *error = *failure;
+    if (status == STATUS_OK || status == STATUS_LOST || !dialect_postgresql_is_foreign(error)) {
         return status;
     }
-    error_set(error, ERROR_UNSUPPORTED, 0, failure->sqlstate,
+    const struct error said = *error;
+    error_clear(error);
+    error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
               "this server speaks PostgreSQL's protocol, but does not know its catalogue: asked %s "
               "it said \"%.100s\"",
-              what, failure->text);
+              what, said.text);
     return STATUS_FATAL;
 }
 
@@ -139,11 +137,12 @@ static const char columns_sql[] =
     "  d.is_required or t.typnotnull, d.has_default or t.typdefault is not null"
     " from resolved d join pg_catalog.pg_type t on t.oid = d.type where t.typtype = 'd'"
     ")"
-    " select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), d.type::pg_catalog.int8,"
-    "  d.modifier, d.is_required::int, d.has_default::int,"
+    " select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),"
+    "  d.is_required::int, d.has_default::int,"
     "  (a.attidentity = 'a' or a.attgenerated <> '')::int,"
     "  exists (select from pg_catalog.pg_index i where i.indrelid = a.attrelid and i.indisunique"
-    "   and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int"
+    "   and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int,"
+    "  d.type::pg_catalog.int8, d.modifier"
     " from resolved d"
     " join pg_catalog.pg_type t on t.oid = d.type and t.typtype <> 'd'"
     " join pg_catalog.pg_attribute a on a.attnum = d.number"
@@ -157,50 +156,39 @@ static const char place_sql[] =
     " from (select) x left join pg_catalog.pg_class"
     " on oid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))";
 
-enum field {
-    FIELD_NAME,
-    FIELD_TYPE_NAME,
-    FIELD_TYPE,
+enum {
+    FIELD_TYPE = DIALECT_COMMON_FIELDS,
     FIELD_MODIFIER,
-    FIELD_IS_REQUIRED,
-    FIELD_HAS_DEFAULT,
-    FIELD_IS_GENERATED,
-    FIELD_IS_UNIQUE,
     FIELD_COUNT,
 };
 
 static enum column_type type_of(uint32_t native_type)
 {
     static const struct {
-        uint32_t oid;
         enum column_type type;
+        uint32_t numbers[4];
     } types[] = {
-        {POSTGRESQL_BOOL, COLUMN_BOOL},
-        {POSTGRESQL_BYTEA, COLUMN_BYTES},
-        {POSTGRESQL_NAME, COLUMN_TEXT},
-        {POSTGRESQL_INT8, COLUMN_INT64},
-        {POSTGRESQL_INT2, COLUMN_INT16},
-        {POSTGRESQL_INT4, COLUMN_INT32},
-        {POSTGRESQL_TEXT, COLUMN_TEXT},
-        {POSTGRESQL_JSON, COLUMN_JSON},
-        {POSTGRESQL_CIDR, COLUMN_IP4},
-        {POSTGRESQL_FLOAT4, COLUMN_FLOAT32},
-        {POSTGRESQL_FLOAT8, COLUMN_FLOAT64},
-        {POSTGRESQL_INET, COLUMN_IP4},
-        {POSTGRESQL_BPCHAR, COLUMN_TEXT},
-        {POSTGRESQL_VARCHAR, COLUMN_TEXT},
-        {POSTGRESQL_DATE, COLUMN_DATE},
-        {POSTGRESQL_TIME, COLUMN_TIME},
-        {POSTGRESQL_TIMESTAMP, COLUMN_TIMESTAMP},
-        {POSTGRESQL_TIMESTAMPTZ, COLUMN_TIMESTAMP},
-        {POSTGRESQL_TIMETZ, COLUMN_TIME},
-        {POSTGRESQL_NUMERIC, COLUMN_DECIMAL},
-        {POSTGRESQL_UUID, COLUMN_UUID},
-        {POSTGRESQL_JSONB, COLUMN_JSON},
+        {COLUMN_BOOL, {16}},
+        {COLUMN_INT16, {21}},
+        {COLUMN_INT32, {23}},
+        {COLUMN_INT64, {20}},
+        {COLUMN_FLOAT32, {700}},
+        {COLUMN_FLOAT64, {701}},
+        {COLUMN_DECIMAL, {1700}},
+        {COLUMN_TEXT, {POSTGRESQL_NAME, 25, 1042, 1043}}, /* text, bpchar, varchar */
+        {COLUMN_BYTES, {17}},
+        {COLUMN_JSON, {POSTGRESQL_JSON, POSTGRESQL_JSONB}},
+        {COLUMN_DATE, {1082}},
+        {COLUMN_TIME, {1083, POSTGRESQL_TIMETZ}},
+        {COLUMN_TIMESTAMP, {1114, 1184}}, /* without a time zone, with one */
+        {COLUMN_UUID, {2950}},
+        {COLUMN_IP4, {POSTGRESQL_CIDR, 869}}, /* inet */
     };
     for (size_t i = 0; i < COUNT_OF(types); i++) {
-        if (types[i].oid == native_type) {
-            return types[i].type;
+        for (size_t j = 0; j < COUNT_OF(types[i].numbers); j++) {
+            if (types[i].numbers[j] == native_type && native_type != 0) {
+                return types[i].type;
+            }
         }
     }
     return COLUMN_UNSUPPORTED;
@@ -231,8 +219,11 @@ static void set_decimal(struct column *column, int modifier)
     column->scale = (uint8_t)scale;
 }
 
-static void set_type(struct column *column, int modifier)
+static void read_column(struct column *column, const struct cell *cells)
 {
+    const int modifier = (int)ask_number(&cells[FIELD_MODIFIER]);
+    dialect_read_common(column, cells);
+    column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
         column->type = COLUMN_IP6; /* inet holds both kinds: the name is all there is to go by */
@@ -246,33 +237,22 @@ static void set_type(struct column *column, int modifier)
     }
 }
 
-static void read_column(struct column *column, const struct cell *cells)
-{
-    ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
-    ask_text(&cells[FIELD_TYPE_NAME], column->type_name, sizeof column->type_name);
-    column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
-    column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
-    column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0;
-    column->is_generated = ask_number(&cells[FIELD_IS_GENERATED]) != 0;
-    column->is_unique = ask_number(&cells[FIELD_IS_UNIQUE]) != 0;
-    set_type(column, (int)ask_number(&cells[FIELD_MODIFIER]));
-}
-
-struct place {
-    bool has_schema;
-    char kind[2]; /* of relation; "" = there is none */
-    bool may_select;
-    bool may_insert;
+/* The first letters of the four columns of place_sql; '\0': NULL, there is no such relation. */
+enum place {
+    PLACE_HAS_SCHEMA,
+    PLACE_KIND,
+    PLACE_MAY_SELECT,
+    PLACE_MAY_INSERT,
+    PLACE_FIELDS
 };
 
 static bool take_place(void *context, const struct cell *cells, size_t count)
 {
-    struct place *place = context;
-    if (count == 4) {
-        place->has_schema = ask_number(&cells[0]) != 0;
-        ask_text(&cells[1], place->kind, sizeof place->kind);
-        place->may_select = ask_number(&cells[2]) != 0;
-        place->may_insert = ask_number(&cells[3]) != 0;
+    char *place = context;
+    for (size_t i = 0; count == PLACE_FIELDS && i < count; i++) {
+        char letter[2];
+        ask_text(&cells[i], letter, sizeof letter);
+        place[i] = letter[0];
     }
     return false;
 }
@@ -280,38 +260,38 @@ static bool take_place(void *context, const struct cell *cells, size_t count)
 static enum status check_place(const struct dialect_asker *asker, const char *table_name,
                                struct error *error)
 {
-    struct place place = {0};
-    struct answer answer = {.take = take_place, .context = &place};
-    struct error failure;
-    error_clear(&failure);
-    const enum status status =
-        ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, &failure);
+    char place[PLACE_FIELDS] = "";
+    struct answer answer = {.take = take_place, .context = place};
+    enum status status =
+        ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, error);
+    status = dialect_postgresql_foreign(status, "what the table is", error);
     if (status != STATUS_OK) {
-        return dialect_postgresql_foreign(status, &failure, "what the table is", error);
+        return status;
     }
-    if (asker->schema != NULL && !place.has_schema) {
+    const char kind = place[PLACE_KIND];
+    if (asker->schema != NULL && place[PLACE_HAS_SCHEMA] != '1') {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "schema '%s' does not exist, or this user may not use it", asker->schema);
         return STATUS_FATAL;
     }
-    if (place.kind[0] == '\0') {
+    if (kind == '\0') {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
         return STATUS_REJECTED;
     }
-    if (strchr("rpf", place.kind[0]) == NULL) {
+    if (strchr("rpf", kind) == NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is %s: rows go to tables",
                   table_name,
-                  place.kind[0] == 'v'   ? "a view"
-                  : place.kind[0] == 'm' ? "a materialized view"
-                                         : "no table");
+                  kind == 'v'   ? "a view"
+                  : kind == 'm' ? "a materialized view"
+                                : "no table");
         return STATUS_FATAL;
     }
-    if (!place.may_select || !place.may_insert) {
-        const char *right = place.may_select ? "INSERT" : "SELECT";
+    const bool may_select = place[PLACE_MAY_SELECT] == '1';
+    if (!may_select || place[PLACE_MAY_INSERT] != '1') {
         error_set(error, ERROR_AUTH, 0, "42501",
                   "permission denied to %s table \"%.60s\": GRANT %s ON \"%.60s\" TO \"%.60s\"",
-                  place.may_select ? "insert into" : "count the rows of", table_name, right,
-                  table_name, asker->user);
+                  may_select ? "insert into" : "count the rows of", table_name,
+                  may_select ? "INSERT" : "SELECT", table_name, asker->user);
         return STATUS_FATAL;
     }
     return STATUS_OK;
@@ -321,18 +301,14 @@ static enum status describe(const struct dialect_asker *asker, const char *table
                             struct table *table, struct error *error)
 {
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
-    struct error failure;
     enum status status = table_init(table, table_name, error);
     if (status == STATUS_OK) {
         status = check_place(asker, table_name, error);
     }
     if (status == STATUS_OK) {
-        error_clear(&failure);
-        status = dialect_read_columns(asker, columns_sql, &columns, table, &failure);
-        if (status != STATUS_OK) {
-            status =
-                dialect_postgresql_foreign(status, &failure, "for the columns of the table", error);
-        }
+        status = dialect_postgresql_foreign(
+            dialect_read_columns(asker, columns_sql, &columns, table, error),
+            "for the columns of the table", error);
     }
     if (status != STATUS_OK) {
         table_fini(table);
@@ -388,13 +364,12 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
     return limit != NULL;
 }
 
-/* The process that listens hands the socket to the new one and closes its own. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    limits->files_per_session = 0;
+    limits->files_per_session = 0; /* the process that listens closes its own, once handed over */
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 

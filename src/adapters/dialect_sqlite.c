@@ -13,53 +13,47 @@
 #include "base/ask.h"
 
 /* https://sqlite.org/rescode.html: extended codes stand in front of the primary ones, which are
- * their lowest byte. */
-enum {
-    CONSTRAINT = 19
-};
-
+ * their lowest byte. Drivers give the primary code only, and ERROR (1) is everything else: there
+ * the text tells. */
 static const struct {
-    int code;
-    struct dialect_meaning meaning;
+    int code; /* 0: any */
+    const char *words;
+    enum status status;
+    enum error_kind kind;
 } meanings[] = {
-    {517, {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}}, /* BUSY_SNAPSHOT */
-    {1555, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_PRIMARYKEY */
-    {2067, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_UNIQUE */
-    {2579, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},    /* CONSTRAINT_ROWID */
-    {3, {STATUS_FATAL, ERROR_AUTH, NULL}},               /* PERM */
-    {5, {STATUS_REJECTED, ERROR_BUSY, NULL}},            /* BUSY */
-    {6, {STATUS_REJECTED, ERROR_BUSY, NULL}},            /* LOCKED */
-    {7, {STATUS_FATAL, ERROR_MEMORY, NULL}},             /* NOMEM */
-    {8, {STATUS_FATAL, ERROR_AUTH, NULL}},               /* READONLY */
-    {9, {STATUS_LOST, ERROR_CONNECTION, NULL}},          /* INTERRUPT */
-    {10, {STATUS_REJECTED, ERROR_SERVER, NULL}},         /* IOERR */
-    {11, {STATUS_FATAL, ERROR_SERVER, NULL}},            /* CORRUPT */
-    {13, {STATUS_REJECTED, ERROR_SERVER, NULL}},         /* FULL */
-    {14, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},         /* CANTOPEN */
-    {18, {STATUS_REJECTED, ERROR_DATA, NULL}},           /* TOOBIG */
-    {CONSTRAINT, {STATUS_REJECTED, ERROR_DATA, NULL}},
-    {20, {STATUS_REJECTED, ERROR_DATA, NULL}},     /* MISMATCH */
-    {23, {STATUS_FATAL, ERROR_AUTH, NULL}},        /* AUTH */
-    {26, {STATUS_FATAL, ERROR_UNSUPPORTED, NULL}}, /* NOTADB */
+    {19, "UNIQUE constraint failed", STATUS_REJECTED, ERROR_DUPLICATE},
+    {517, "", STATUS_REJECTED, ERROR_SERIALIZATION}, /* BUSY_SNAPSHOT */
+    {1555, "", STATUS_REJECTED, ERROR_DUPLICATE},    /* CONSTRAINT_PRIMARYKEY */
+    {2067, "", STATUS_REJECTED, ERROR_DUPLICATE},    /* CONSTRAINT_UNIQUE */
+    {2579, "", STATUS_REJECTED, ERROR_DUPLICATE},    /* CONSTRAINT_ROWID */
+    {3, "", STATUS_FATAL, ERROR_AUTH},               /* PERM */
+    {5, "", STATUS_REJECTED, ERROR_BUSY},            /* BUSY */
+    {6, "", STATUS_REJECTED, ERROR_BUSY},            /* LOCKED */
+    {7, "", STATUS_FATAL, ERROR_MEMORY},             /* NOMEM */
+    {8, "", STATUS_FATAL, ERROR_AUTH},               /* READONLY */
+    {9, "", STATUS_LOST, ERROR_CONNECTION},          /* INTERRUPT */
+    {10, "", STATUS_REJECTED, ERROR_SERVER},         /* IOERR */
+    {11, "", STATUS_FATAL, ERROR_SERVER},            /* CORRUPT */
+    {13, "", STATUS_REJECTED, ERROR_SERVER},         /* FULL */
+    {14, "", STATUS_FATAL, ERROR_NOT_FOUND},         /* CANTOPEN */
+    {18, "", STATUS_REJECTED, ERROR_DATA},           /* TOOBIG */
+    {19, "", STATUS_REJECTED, ERROR_DATA},           /* CONSTRAINT */
+    {20, "", STATUS_REJECTED, ERROR_DATA},           /* MISMATCH */
+    {23, "", STATUS_FATAL, ERROR_AUTH},              /* AUTH */
+    {26, "", STATUS_FATAL, ERROR_UNSUPPORTED},       /* NOTADB */
+    {0, "no such ", STATUS_FATAL, ERROR_NOT_FOUND},
+    {0, " has no column named ", STATUS_FATAL, ERROR_NOT_FOUND},
 };
 
-/* Drivers give the primary code only, and ERROR (1) is everything else: there the text tells. */
 static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
-    if (failure->number == CONSTRAINT && strstr(failure->text, "UNIQUE constraint failed")) {
-        *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_DUPLICATE, NULL};
-        return true;
-    }
     for (size_t i = 0; i < COUNT_OF(meanings); i++) {
-        if (meanings[i].code == failure->number || meanings[i].code == (failure->number & 0xff)) {
-            *meaning = meanings[i].meaning;
+        const int code = meanings[i].code;
+        if ((code == 0 || code == failure->number || code == (failure->number & 0xff)) &&
+            strstr(failure->text, meanings[i].words) != NULL) {
+            *meaning = (struct dialect_meaning){meanings[i].status, meanings[i].kind, NULL};
             return true;
         }
-    }
-    if (strstr(failure->text, "no such ") != NULL ||
-        strstr(failure->text, " has no column named ") != NULL) {
-        *meaning = (struct dialect_meaning){STATUS_FATAL, ERROR_NOT_FOUND, NULL};
-        return true;
     }
     return false;
 }
@@ -106,26 +100,6 @@ enum column_type dialect_type_of(const char *name)
     return COLUMN_UNSUPPORTED;
 }
 
-/* https://sqlite.org/datatype3.html, 3.1: the rules in their order. */
-static enum column_type type_by_affinity(const char *name)
-{
-    if (strstr(name, "int") != NULL) {
-        return COLUMN_INT64;
-    }
-    if (strstr(name, "char") != NULL || strstr(name, "clob") != NULL ||
-        strstr(name, "text") != NULL || name[0] == '\0') {
-        return COLUMN_TEXT;
-    }
-    if (strstr(name, "blob") != NULL) {
-        return COLUMN_BYTES;
-    }
-    if (strstr(name, "real") != NULL || strstr(name, "floa") != NULL ||
-        strstr(name, "doub") != NULL) {
-        return COLUMN_FLOAT64;
-    }
-    return COLUMN_DECIMAL;
-}
-
 int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2])
 {
     const char *bracket = strchr(declared, '(');
@@ -149,18 +123,42 @@ int dialect_split_type(const char *declared, char *name, size_t size, unsigned l
     return count;
 }
 
-static void set_type(struct column *column)
+/* The arguments of a virtual table (hidden = 1) are no columns. */
+static const char columns_sql[] =
+    "select name, type, \"notnull\" or pk > 0, dflt_value is not null, hidden > 1,"
+    " exists (select 1 from pragma_index_list(t.n) l join pragma_index_info(l.name) i"
+    "  where l.\"unique\" = 1 and l.partial = 0 group by l.name having count(*) = 1 and "
+    "max(i.name) = c.name),"
+    " pk > 0 and (select count(*) from pragma_table_xinfo(t.n) where pk > 0) = 1,"
+    " (select wr from pragma_table_list where schema = 'main' and name = t.n collate nocase)"
+    " from (select ? as n) t join pragma_table_xinfo(t.n) c"
+    " where hidden <> 1"
+    " and exists (select 1 from sqlite_schema where type = 'table' and name = t.n collate nocase)"
+    " order by cid";
+
+enum {
+    FIELD_IS_ONLY_KEY = DIALECT_COMMON_FIELDS,
+    FIELD_HAS_NO_ROWID,
+    FIELD_COUNT,
+    PRECISION_MAX = 18
+};
+
+static void read_column(struct column *column, const struct cell *cells)
 {
-    enum {
-        PRECISION_MAX = 18
-    };
+    /* https://sqlite.org/datatype3.html, 3.1: the rules in their order */
+    static const struct {
+        const char *part;
+        enum column_type type;
+    } affinities[] = {{"int", COLUMN_INT64},    {"char", COLUMN_TEXT},    {"clob", COLUMN_TEXT},
+                      {"text", COLUMN_TEXT},    {"blob", COLUMN_BYTES},   {"real", COLUMN_FLOAT64},
+                      {"floa", COLUMN_FLOAT64}, {"doub", COLUMN_FLOAT64}, {"", COLUMN_DECIMAL}};
     char name[ROW_TYPE_NAME_BYTES];
     unsigned long numbers[2] = {0, 0};
+    dialect_read_common(column, cells);
     const int count = dialect_split_type(column->type_name, name, sizeof name, numbers);
-
-    column->type = dialect_type_of(name);
-    if (column->type == COLUMN_UNSUPPORTED) {
-        column->type = type_by_affinity(name);
+    column->type = name[0] == '\0' ? COLUMN_TEXT : dialect_type_of(name);
+    for (size_t i = 0; column->type == COLUMN_UNSUPPORTED; i++) {
+        column->type = strstr(name, affinities[i].part) ? affinities[i].type : COLUMN_UNSUPPORTED;
     }
     if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES) {
         column->size = count > 0 && numbers[0] <= UINT32_MAX ? (uint32_t)numbers[0] : 0;
@@ -168,46 +166,11 @@ static void set_type(struct column *column)
         column->precision = (uint8_t)(numbers[0] < PRECISION_MAX ? numbers[0] : PRECISION_MAX);
         column->scale = (uint8_t)(numbers[1] < PRECISION_MAX ? numbers[1] : PRECISION_MAX);
     }
-}
-
-/* The arguments of a virtual table (hidden = 1) are no columns. */
-static const char columns_sql[] =
-    "select name, type, \"notnull\" or pk > 0, dflt_value is not null, hidden > 1,"
-    " pk > 0 and (select count(*) from pragma_table_xinfo(t.n) where pk > 0) = 1,"
-    " exists (select 1 from pragma_index_list(t.n) l join pragma_index_info(l.name) i"
-    "  where l.\"unique\" = 1 and l.partial = 0 group by l.name having count(*) = 1 and "
-    "max(i.name) = c.name),"
-    " (select wr from pragma_table_list where schema = 'main' and name = t.n collate nocase)"
-    " from (select ? as n) t join pragma_table_xinfo(t.n) c"
-    " where hidden <> 1"
-    " and exists (select 1 from sqlite_schema where type = 'table' and name = t.n collate nocase)"
-    " order by cid";
-
-enum field {
-    FIELD_NAME,
-    FIELD_TYPE,
-    FIELD_IS_REQUIRED,
-    FIELD_HAS_DEFAULT,
-    FIELD_IS_GENERATED,
-    FIELD_IS_ONLY_KEY,
-    FIELD_IS_UNIQUE,
-    FIELD_HAS_NO_ROWID,
-    FIELD_COUNT,
-};
-
-static void read_column(struct column *column, const struct cell *cells)
-{
     const bool is_only_key = ask_number(&cells[FIELD_IS_ONLY_KEY]) != 0;
-    ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
-    ask_text(&cells[FIELD_TYPE], column->type_name, sizeof column->type_name);
-    set_type(column);
-    column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
-    column->is_generated = ask_number(&cells[FIELD_IS_GENERATED]) != 0;
-    column->is_unique = is_only_key || ask_number(&cells[FIELD_IS_UNIQUE]) != 0;
+    column->is_unique |= is_only_key;
     /* an alias of the rowid is assigned by SQLite */
-    column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0 ||
-                          (is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
-                           strcasecmp(column->type_name, "integer") == 0);
+    column->has_default |= is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
+                           strcasecmp(column->type_name, "integer") == 0;
 }
 
 static enum status describe(const struct dialect_asker *asker, const char *table_name,
@@ -229,6 +192,16 @@ static enum status describe(const struct dialect_asker *asker, const char *table
 }
 
 /* What all dialects share. */
+
+void dialect_read_common(struct column *column, const struct cell *cells)
+{
+    ask_text(&cells[0], column->name, sizeof column->name);
+    ask_text(&cells[1], column->type_name, sizeof column->type_name);
+    column->is_nullable = ask_number(&cells[2]) == 0;
+    column->has_default = ask_number(&cells[3]) != 0;
+    column->is_generated = ask_number(&cells[4]) != 0;
+    column->is_unique = ask_number(&cells[5]) != 0;
+}
 
 struct reading {
     const struct dialect_columns *columns;
@@ -253,8 +226,7 @@ enum status dialect_read_columns(const struct dialect_asker *asker, const char *
                                  const struct dialect_columns *columns, struct table *table,
                                  struct error *error)
 {
-    struct reading reading = {
-        .columns = columns, .table = table, .status = STATUS_OK, .error = error};
+    struct reading reading = {columns, table, STATUS_OK, error};
     struct answer answer = {.take = take_column, .context = &reading};
     const enum status status =
         ask_rows(asker->adapter, asker->conn, sql, table->name, &answer, error);
@@ -268,11 +240,35 @@ struct session_limit *dialect_add_limit(struct server_limits *limits, const char
         return NULL;
     }
     struct session_limit *limit = &limits->sessions[limits->count++];
-    memset(limit, 0, sizeof *limit);
+    *limit = (struct session_limit){.allowed = allowed > 0 ? (uint64_t)allowed : 0,
+                                    .used = used > 0 ? (uint64_t)used : 0};
     snprintf(limit->name, sizeof limit->name, "%s", name);
-    limit->allowed = allowed > 0 ? (uint64_t)allowed : 0;
-    limit->used = used > 0 ? (uint64_t)used : 0;
     return limit;
+}
+
+enum status dialect_record(const struct dialect_meaning *meaning,
+                           const struct dialect_failure *failure, const char *text,
+                           struct error *error)
+{
+    if (error_set(error, meaning->kind, failure->number, failure->sqlstate, "%s", text)) {
+        error->limit = meaning->limit;
+    }
+    return meaning->status;
+}
+
+enum status dialect_memory_error(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
+    return STATUS_FATAL;
+}
+
+enum status dialect_refuse_transaction(enum status status, struct error *error)
+{
+    if (status != STATUS_OK) {
+        return status;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
+    return STATUS_FATAL;
 }
 
 const struct dialect dialect_sqlite = {

@@ -59,12 +59,6 @@ struct adapter_conn {
     struct postgresql_inserts inserts;
 };
 
-static enum status memory_error(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-    return STATUS_FATAL;
-}
-
 /* Finds `:  53300: ` in a verbose message: severities are translated, the layout is not. */
 static const char *find_sqlstate(const char *message)
 {
@@ -82,85 +76,64 @@ static const char *find_sqlstate(const char *message)
     return found;
 }
 
-/* Records a failure as the dialect explains it; `otherwise` where it does not. */
-static enum status record(const struct dialect_failure *failure,
-                          const struct dialect_meaning *otherwise, const char *text,
-                          struct error *error)
-{
-    struct dialect_meaning meaning = *otherwise;
-    dialect_postgresql.explain(failure, &meaning);
-    if (error_set(error, meaning.kind, failure->number, failure->sqlstate, "%s", text)) {
-        error->limit = meaning.limit;
-    }
-    return meaning.status;
-}
-
-/* The message of a server: `SEVERITY:  53300: text`, of which the number goes elsewhere. */
-static enum status report_refusal(const char *message, const char *found, struct error *error)
-{
-    static const struct dialect_meaning otherwise = {STATUS_LOST, ERROR_SERVER, NULL};
-    char sqlstate[ERROR_SQLSTATE_BYTES] = "";
-    char text[ERROR_TEXT_BYTES];
-    const char *severity = found - 3;
-    while (severity > message && severity[-1] != ' ' && severity[-1] != '\n') {
-        severity--;
-    }
-    memcpy(sqlstate, found, 5);
-    snprintf(text, sizeof text, "%.*s  %.*s", (int)(found - 2 - severity), severity,
-             (int)strcspn(found + 7, "\n"), found + 7);
-    const struct dialect_failure failure = {
-        .is_connecting = true, .sqlstate = sqlstate, .text = text};
-    return record(&failure, &otherwise, text, error);
-}
-
-static bool contains_any(const char *message, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (strstr(message, *words) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What this machine lacks for one more socket, as libpq words it: it keeps errno to itself. */
-static int find_own_shortage(const char *line)
-{
-    static const struct {
-        const char *words;
-        int number;
-    } shortages[] = {
-        {"Too many open files in system", ENFILE},          {"Too many open files", EMFILE},
-        {"Cannot assign requested address", EADDRNOTAVAIL}, {"No buffer space available", ENOBUFS},
-        {"Resource temporarily unavailable", EAGAIN}, /* a Unix socket whose backlog is full */
-    };
-    for (size_t i = 0; i < COUNT_OF(shortages); i++) {
-        if (strstr(line, shortages[i].words) != NULL) {
-            return shortages[i].number;
-        }
-    }
-    return 0;
-}
+/* What the words of a failed connect mean that neither a number nor the dialect explains. libpq
+ * keeps errno to itself. */
+static const struct {
+    enum {
+        ALWAYS,
+        ONCE_REACHED, /* the server, or its port */
+        UNREACHED,
+    } when;
+    const char *words;
+    enum status status;
+    enum error_kind kind;
+    int number; /* errno */
+} connect_words[] = {
+    {ALWAYS, "timed out", STATUS_LOST, ERROR_TIMEOUT, 0},
+    {ALWAYS, "timeout expired", STATUS_LOST, ERROR_TIMEOUT, 0},
+    {ALWAYS, "invalid response to SSL", STATUS_FATAL, ERROR_UNSUPPORTED, 0},
+    {ALWAYS, "expected authentication", STATUS_FATAL, ERROR_UNSUPPORTED, 0},
+    {ONCE_REACHED, "SSL SYSCALL error", STATUS_LOST, ERROR_CONNECTION, 0},
+    {ONCE_REACHED, "closed unexpectedly", STATUS_LOST, ERROR_CONNECTION, 0},
+    {ONCE_REACHED, "authentication", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "SCRAM", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "SSL", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "certificate", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "GSS", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "channel binding", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "password", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "protocol", STATUS_FATAL, ERROR_AUTH, 0},
+    {ONCE_REACHED, "", STATUS_LOST, ERROR_CONNECTION, 0},
+    {UNREACHED, "Too many open files in system", STATUS_LOST, ERROR_SYSTEM, ENFILE},
+    {UNREACHED, "Too many open files", STATUS_LOST, ERROR_SYSTEM, EMFILE},
+    {UNREACHED, "Cannot assign requested address", STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL},
+    {UNREACHED, "No buffer space available", STATUS_LOST, ERROR_SYSTEM, ENOBUFS},
+    /* of a Unix socket whose backlog is full */
+    {UNREACHED, "Resource temporarily unavailable", STATUS_LOST, ERROR_SYSTEM, EAGAIN},
+    {UNREACHED, "", STATUS_LOST, ERROR_UNREACHABLE, 0},
+};
 
 /* Records why a connection attempt failed; PQERRORS_VERBOSE must have been set. */
 static enum status connect_error(PGconn *connection, bool was_reached, struct error *error)
 {
-    static const char *const credentials[] = {"authentication", "SCRAM",    "SSL",
-                                              "certificate",    "GSS",      "channel binding",
-                                              "password",       "protocol", NULL};
-    static const char *const silence[] = {"timed out", "timeout expired", NULL};
-    static const char *const foreign[] = {"invalid response to SSL", "expected authentication",
-                                          NULL};
-    static const char *const broken[] = {"SSL SYSCALL error", "closed unexpectedly", NULL};
     static const char start[] = "connection to server ";
     const char *message = PQerrorMessage(connection);
     const char *found = find_sqlstate(message);
-    enum error_kind kind = was_reached ? ERROR_CONNECTION : ERROR_UNREACHABLE;
-    enum status status = STATUS_LOST;
-    int number = 0;
-
+    char sqlstate[ERROR_SQLSTATE_BYTES] = "";
+    char text[ERROR_TEXT_BYTES];
+    struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
+    struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
     if (found != NULL) {
-        return report_refusal(message, found, error);
+        /* the server's: `SEVERITY:  53300: text`, of which the number goes elsewhere */
+        const char *severity = found - 3;
+        while (severity > message && severity[-1] != ' ' && severity[-1] != '\n') {
+            severity--;
+        }
+        memcpy(sqlstate, found, 5);
+        snprintf(text, sizeof text, "%.*s  %.*s", (int)(found - 2 - severity), severity,
+                 (int)strcspn(found + 7, "\n"), found + 7);
+        dialect_postgresql.explain(&failure, &meaning);
+        return dialect_record(&meaning, &failure, text, error);
     }
     /* One paragraph for each address that was tried: the last one tells how it ended. */
     const char *line = message;
@@ -168,46 +141,26 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         line = at;
     }
     if (strstr(line, "out of memory") != NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
-    const struct dialect_failure failure = {.is_connecting = true, .sqlstate = "", .text = line};
-    struct dialect_meaning meaning = {.limit = NULL};
-    if (dialect_postgresql.explain(&failure, &meaning)) {
-        kind = meaning.kind;
-    } else if (contains_any(line, silence)) {
-        kind = ERROR_TIMEOUT;
-    } else if (contains_any(line, foreign)) {
-        kind = ERROR_UNSUPPORTED;
-        status = STATUS_FATAL;
-    } else if (PQconnectionNeedsPassword(connection)) {
+    if (PQconnectionNeedsPassword(connection)) {
         error_set(error, ERROR_AUTH, 0, NULL,
                   "the server asks user \"%.80s\" for a password: give it in a file "
                   "(--password-file FILE), in APPEND_PASSWORD, or as libpq has it (~/.pgpass, "
                   "PGPASSWORD)",
                   PQuser(connection));
         return STATUS_FATAL;
-    } else if (was_reached && !contains_any(line, broken) && contains_any(line, credentials)) {
-        kind = ERROR_AUTH;
-        status = STATUS_FATAL;
-    } else if (!was_reached && (number = find_own_shortage(line)) != 0) {
-        kind = ERROR_SYSTEM;
     }
-    if (error_set(error, kind, number, NULL, "%.*s", (int)strcspn(line, "\n"), line)) {
-        error->limit = meaning.limit;
+    failure.text = line;
+    bool is_known = dialect_postgresql.explain(&failure, &meaning);
+    for (size_t i = 0; !is_known; i++) {
+        is_known = connect_words[i].when != (was_reached ? UNREACHED : ONCE_REACHED) &&
+                   strstr(line, connect_words[i].words) != NULL;
+        meaning = (struct dialect_meaning){connect_words[i].status, connect_words[i].kind, NULL};
+        failure.number = connect_words[i].number;
     }
-    return status;
-}
-
-/* The connection is gone. What the server said when it hung up is worth more than the broken
- * pipe that followed; it may have come as a notice between two commands. */
-static enum status report_lost(struct adapter_conn *conn, const char *sqlstate, const char *text,
-                               struct error *error)
-{
-    if (sqlstate == NULL && conn->last_sqlstate[0] != '\0') {
-        sqlstate = conn->last_sqlstate;
-    }
-    error_set(error, ERROR_CONNECTION, 0, sqlstate, "%.*s", (int)strcspn(text, "\n"), text);
-    return STATUS_LOST;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\n"), line);
+    return dialect_record(&meaning, &failure, text, error);
 }
 
 /* Records a failed result, or (result NULL) the connection's own message. */
@@ -217,40 +170,31 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY);
     const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    const char *text = result != NULL ? PQresultErrorMessage(result) : "";
-
-    if (text[0] == '\0') {
-        text = PQerrorMessage(conn->connection);
-    }
-    if (sqlstate == NULL || primary == NULL) {
-        if (PQstatus(conn->connection) == CONNECTION_BAD) {
-            return report_lost(conn, sqlstate, text, error);
-        }
-        error_set(error, ERROR_SERVER, 0, sqlstate, "%.*s", (int)strcspn(text, "\n"), text);
-        return STATUS_REJECTED;
-    }
-
     const char *level = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-    const bool is_end = level != NULL && strcmp(level, "ERROR") != 0;
-    const bool is_lost = is_end || PQstatus(conn->connection) == CONNECTION_BAD;
-    const struct dialect_failure failure = {.sqlstate = sqlstate, .text = primary};
+    const char *text = result != NULL ? PQresultErrorMessage(result) : "";
+    bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
     char words[ERROR_TEXT_BYTES];
     char line[ERROR_TEXT_BYTES + 48];
-    dialect_postgresql.write_text(&failure, PQuser(conn->connection), words, sizeof words);
-    snprintf(line, sizeof line, "%.40s:  %s", severity != NULL ? severity : "ERROR", words);
-    if (is_lost) {
-        error_set(error, ERROR_CONNECTION, 0, sqlstate, "%s", line);
-        return STATUS_LOST;
+    struct dialect_failure failure = {.sqlstate = sqlstate, .text = primary};
+    struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
+    if (sqlstate != NULL && primary != NULL) {
+        is_lost = is_lost || (level != NULL && strcmp(level, "ERROR") != 0);
+        dialect_postgresql.write_text(&failure, PQuser(conn->connection), words, sizeof words);
+        snprintf(line, sizeof line, "%.40s:  %s", severity != NULL ? severity : "ERROR", words);
+        dialect_postgresql.explain(&failure, &meaning);
+    } else {
+        text = text[0] == '\0' ? PQerrorMessage(conn->connection) : text;
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+        if (is_lost && sqlstate == NULL && conn->last_sqlstate[0] != '\0') {
+            /* What the server said when it hung up is worth more than the broken pipe that
+             * followed; it may have come as a notice between two commands. */
+            failure.sqlstate = conn->last_sqlstate;
+        }
     }
-    static const struct dialect_meaning otherwise = {STATUS_REJECTED, ERROR_SERVER, NULL};
-    return record(&failure, &otherwise, line, error);
-}
-
-static bool is_failure(const PGresult *result)
-{
-    const ExecStatusType status = PQresultStatus(result);
-    return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE ||
-           status == PGRES_NONFATAL_ERROR || status == PGRES_PIPELINE_ABORTED;
+    if (is_lost) {
+        meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
+    }
+    return dialect_record(&meaning, &failure, line, error);
 }
 
 /* Reads what is left of the current command. `was_sent` is what PQsend... returned. On OK the last
@@ -264,7 +208,9 @@ static enum status finish(struct adapter_conn *conn, int was_sent, PGresult **ke
 
     while ((result = PQgetResult(conn->connection)) != NULL) {
         const ExecStatusType kind = PQresultStatus(result);
-        if (is_failure(result) && status == STATUS_OK) {
+        const bool has_failed = kind == PGRES_FATAL_ERROR || kind == PGRES_BAD_RESPONSE ||
+                                kind == PGRES_NONFATAL_ERROR || kind == PGRES_PIPELINE_ABORTED;
+        if (has_failed && status == STATUS_OK) {
             status = result_error(conn, result, error);
         }
         PQclear(last);
@@ -278,14 +224,11 @@ static enum status finish(struct adapter_conn *conn, int was_sent, PGresult **ke
             }
         }
     }
-    if (PQstatus(conn->connection) == CONNECTION_BAD) {
-        if (status == STATUS_OK) {
-            result_error(conn, NULL, error);
-        }
-        status = STATUS_LOST;
-    } else if (!was_sent && status == STATUS_OK) {
+    const bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
+    if (status == STATUS_OK && (is_lost || !was_sent)) {
         status = result_error(conn, NULL, error);
     }
+    status = is_lost ? STATUS_LOST : status;
     if (status == STATUS_OK && kept != NULL) {
         *kept = last;
     } else {
@@ -303,50 +246,32 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     if (state != PQTRANS_INTRANS && state != PQTRANS_INERROR) {
         return status;
     }
-    if (status == STATUS_OK) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
-        status = STATUS_FATAL;
-    }
+    status = dialect_refuse_transaction(status, error);
     const enum status undone = finish(conn, PQsendQuery(conn->connection, "rollback"), NULL, error);
     return undone == STATUS_LOST ? STATUS_LOST : status;
 }
 
-enum {
-    CONNECT_PARAMETERS_MAX = 24,
-    USER_TIMEOUT_MS = 10000
-};
-
-/* The arguments of PQconnectStartParams. Of repeated keywords the last one wins. */
-struct connect_parameters {
-    size_t count;
-    const char *keywords[CONNECT_PARAMETERS_MAX];
-    const char *values[CONNECT_PARAMETERS_MAX];
-    char port[8];
-    char user_timeout[16];
-    struct buffer options;
-};
-
-static void add_keyword(struct connect_parameters *parameters, const char *keyword,
-                        const char *value)
+/* The server's options: those that would be in force without ours, of the URL or else PGOPTIONS,
+ * and the search path. */
+static void write_options(struct buffer *options, const struct target *target)
 {
-    if (value != NULL && parameters->count + 1 < CONNECT_PARAMETERS_MAX) {
-        parameters->keywords[parameters->count] = keyword;
-        parameters->values[parameters->count] = value;
-        parameters->count++;
-        parameters->keywords[parameters->count] = NULL;
-        parameters->values[parameters->count] = NULL;
+    const char *given = getenv("PGOPTIONS");
+    PQconninfoOption *parsed = target->url != NULL ? PQconninfoParse(target->url, NULL) : NULL;
+    for (PQconninfoOption *option = parsed; option != NULL && option->keyword != NULL; option++) {
+        if (strcmp(option->keyword, "options") == 0 && option->val != NULL) {
+            given = option->val;
+        }
     }
-}
+    buffer_add_text(options, given != NULL ? given : "");
+    PQconninfoFree(parsed);
 
-/* A server option: blanks and backslashes are escaped, for the server splits at blanks. */
-static void add_search_path(struct buffer *options, const char *schema)
-{
     struct buffer quoted;
     buffer_init(&quoted);
-    buffer_add_identifier(&quoted, schema, '"');
+    buffer_add_identifier(&quoted, target->schema, '"');
     options->has_failed = options->has_failed || buffer_failed(&quoted);
     buffer_add_text(options, options->length > 0 ? " -c search_path=" : "-c search_path=");
     for (const char *at = buffer_text(&quoted); *at != '\0'; at++) {
+        /* blanks and backslashes are escaped, for the server splits at blanks */
         if (*at == ' ' || *at == '\\' || (*at >= '\t' && *at <= '\r')) {
             buffer_add(options, "\\", 1);
         }
@@ -355,73 +280,54 @@ static void add_search_path(struct buffer *options, const char *schema)
     buffer_fini(&quoted);
 }
 
-/* The options that would be in force without ours: those of the URL, or else PGOPTIONS. */
-static void add_given_options(struct buffer *options, const char *url)
+/* In front of the URL what it may change, behind it what it may not. Of repeated keywords the last
+ * one wins, those without a value are passed over. NULL: no memory. */
+static PGconn *start_connect(const struct target *target)
 {
-    const char *given = getenv("PGOPTIONS");
-    PQconninfoOption *parsed = url != NULL ? PQconninfoParse(url, NULL) : NULL;
-    for (PQconninfoOption *option = parsed; option != NULL && option->keyword != NULL; option++) {
-        if (strcmp(option->keyword, "options") == 0 && option->val != NULL) {
-            given = option->val;
-        }
-    }
-    if (given != NULL) {
-        buffer_add_text(options, given);
-    }
-    PQconninfoFree(parsed);
-}
-
-/* In front of the URL what it may change, behind it what it may not. */
-static void fill_parameters(struct connect_parameters *parameters, const struct target *target)
-{
-    parameters->count = 0;
-    buffer_init(&parameters->options);
-    add_keyword(parameters, "fallback_application_name", "append");
-    add_keyword(parameters, "keepalives", "1");
-    add_keyword(parameters, "keepalives_idle", "5");
-    add_keyword(parameters, "keepalives_interval", "2");
-    add_keyword(parameters, "keepalives_count", "3");
-    snprintf(parameters->user_timeout, sizeof parameters->user_timeout, "%u",
+    enum {
+        USER_TIMEOUT_MS = 10000
+    };
+    char user_timeout[16];
+    char port[8];
+    struct buffer options;
+    snprintf(user_timeout, sizeof user_timeout, "%u",
              target->answer_timeout_ms > 0 ? target->answer_timeout_ms : USER_TIMEOUT_MS);
-    add_keyword(parameters, "tcp_user_timeout", parameters->user_timeout);
-    if (getenv("PGGSSENCMODE") == NULL) {
-        /* Asking for Kerberos costs a round trip and a library's memory in each session. */
-        add_keyword(parameters, "gssencmode", "disable");
-    }
-    add_keyword(parameters, "dbname", target->url);
-    add_keyword(parameters, "host", target->host);
-    if (target->port != 0) {
-        snprintf(parameters->port, sizeof parameters->port, "%u", (unsigned)target->port);
-        add_keyword(parameters, "port", parameters->port);
-    }
-    add_keyword(parameters, "user", target->user);
-    add_keyword(parameters, "password", target->password);
-    add_keyword(parameters, "dbname", target->database);
-    add_keyword(parameters, "client_encoding", "UTF8");
+    snprintf(port, sizeof port, "%u", (unsigned)target->port);
+    buffer_init(&options);
     if (target->schema != NULL) {
-        add_given_options(&parameters->options, target->url);
-        add_search_path(&parameters->options, target->schema);
-        add_keyword(parameters, "options", buffer_text(&parameters->options));
+        write_options(&options, target);
     }
-}
-
-static const char *text_or(const char *text, const char *otherwise)
-{
-    return text != NULL && text[0] != '\0' ? text : otherwise;
-}
-
-static enum status wait_error(int ready, const PGconn *connection, unsigned timeout_s,
-                              struct error *error)
-{
-    if (ready == 0) {
-        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
-                  text_or(PQhost(connection), "the server"), PQport(connection), timeout_s);
-    } else if (ready == CLIENT_SOCKET_CANCELLED) {
-        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
-    } else {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
+    const struct {
+        const char *keyword;
+        const char *value;
+    } parameters[] = {
+        {"fallback_application_name", "append"},
+        {"keepalives", "1"},
+        {"keepalives_idle", "5"},
+        {"keepalives_interval", "2"},
+        {"keepalives_count", "3"},
+        {"tcp_user_timeout", user_timeout},
+        /* Asking for Kerberos costs a round trip and a library's memory in each session. */
+        {"gssencmode", getenv("PGGSSENCMODE") == NULL ? "disable" : NULL},
+        {"dbname", target->url},
+        {"host", target->host},
+        {"port", target->port != 0 ? port : NULL},
+        {"user", target->user},
+        {"password", target->password},
+        {"dbname", target->database},
+        {"client_encoding", "UTF8"},
+        {"options", target->schema != NULL ? buffer_text(&options) : NULL},
+    };
+    const char *keywords[COUNT_OF(parameters) + 1] = {NULL};
+    const char *values[COUNT_OF(parameters) + 1] = {NULL};
+    for (size_t i = 0; i < COUNT_OF(parameters); i++) {
+        keywords[i] = parameters[i].keyword;
+        values[i] = parameters[i].value;
     }
-    return STATUS_LOST;
+    PGconn *const connection =
+        buffer_failed(&options) ? NULL : PQconnectStartParams(keywords, values, 1);
+    buffer_fini(&options);
+    return connection;
 }
 
 static enum status connect_in_time(PGconn *connection, const struct target *target,
@@ -441,8 +347,18 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
         const short events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         const int ready =
             client_socket_wait(PQsocket(connection), events, until_ns, target->is_cancelled);
+        if (ready == 0) {
+            const char *host = PQhost(connection);
+            error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%s\", port %s, within %u s",
+                      host != NULL && host[0] != '\0' ? host : "the server", PQport(connection),
+                      timeout_s);
+        } else if (ready == CLIENT_SOCKET_CANCELLED) {
+            error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+        } else if (ready < 0) {
+            error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
+        }
         if (ready <= 0) {
-            return wait_error(ready, connection, timeout_s, error);
+            return STATUS_LOST;
         }
         step = PQconnectPoll(connection);
     }
@@ -458,7 +374,7 @@ static enum status start_error(PGconn *connection, struct error *error)
         return connect_error(connection, false, error);
     }
     if (strncmp(message, "out of memory", 13) == 0) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     error_set(error, ERROR_USAGE, 0, NULL, "%.*s", (int)strcspn(message, "\n"), message);
     return STATUS_FATAL;
@@ -501,25 +417,19 @@ static void close_connection(struct adapter_conn *conn)
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
-    struct connect_parameters parameters;
-    enum status status = STATUS_OK;
-
+    enum status status;
     *conn = NULL;
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     made->schema = target->schema;
     made->is_method_given = target->method != NULL;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
 
-    fill_parameters(&parameters, target);
-    if (!buffer_failed(&parameters.options)) {
-        made->connection = PQconnectStartParams(parameters.keywords, parameters.values, 1);
-    }
-    buffer_fini(&parameters.options);
+    made->connection = start_connect(target);
     if (made->connection == NULL) {
-        status = memory_error(error);
+        status = dialect_memory_error(error);
     } else if (PQstatus(made->connection) == CONNECTION_BAD) {
         status = start_error(made->connection, error);
     } else {
@@ -638,11 +548,19 @@ static void add_copied_value(struct piece *piece, const struct column *column,
     piece->used += 4 + length;
 }
 
-static void add_copy(struct buffer *sql, const struct table *table)
+static enum status build_copy(struct adapter_conn *conn, const struct table *table,
+                              struct error *error)
 {
-    buffer_add_text(sql, "copy ");
-    ask_write_target(sql, table, '"');
-    buffer_add_text(sql, " from stdin (format binary)");
+    struct buffer sql;
+    buffer_init(&sql);
+    buffer_add_text(&sql, "copy ");
+    ask_write_target(&sql, table, '"');
+    buffer_add_text(&sql, " from stdin (format binary)");
+    free(conn->copy_sql);
+    conn->copy_sql = buffer_failed(&sql) ? NULL : strdup(buffer_text(&sql));
+    conn->copy_table = conn->copy_sql != NULL ? table : NULL;
+    buffer_fini(&sql);
+    return conn->copy_sql != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
 /* Finds out, without locks and triggers, whether the server knows the statement:
@@ -650,19 +568,15 @@ static void add_copy(struct buffer *sql, const struct table *table)
 static enum status probe_copy(struct adapter_conn *conn, const struct table *table,
                               struct error *error)
 {
-    struct buffer sql;
     struct error failure;
-
-    buffer_init(&sql);
-    add_copy(&sql, table);
-    if (buffer_failed(&sql)) {
-        buffer_fini(&sql);
-        return memory_error(error);
+    enum status status = build_copy(conn, table, error);
+    conn->copy_table = NULL; /* the caller may move the table */
+    if (status != STATUS_OK) {
+        return status;
     }
     error_clear(&failure);
-    const int was_sent = PQsendPrepare(conn->connection, "", buffer_text(&sql), 0, NULL);
-    enum status status = finish(conn, was_sent, NULL, &failure);
-    buffer_fini(&sql);
+    const int was_sent = PQsendPrepare(conn->connection, "", conn->copy_sql, 0, NULL);
+    status = finish(conn, was_sent, NULL, &failure);
     conn->has_no_copy =
         status != STATUS_OK && status != STATUS_LOST && dialect_postgresql_is_foreign(&failure);
     if (conn->has_no_copy && conn->is_method_given) {
@@ -676,24 +590,6 @@ static enum status probe_copy(struct adapter_conn *conn, const struct table *tab
         *error = failure;
         return status;
     }
-    return STATUS_OK;
-}
-
-static enum status build_copy(struct adapter_conn *conn, const struct table *table,
-                              struct error *error)
-{
-    struct buffer sql;
-
-    buffer_init(&sql);
-    add_copy(&sql, table);
-    free(conn->copy_sql);
-    conn->copy_table = NULL;
-    conn->copy_sql = buffer_failed(&sql) ? NULL : strdup(buffer_text(&sql));
-    buffer_fini(&sql);
-    if (conn->copy_sql == NULL) {
-        return memory_error(error);
-    }
-    conn->copy_table = table;
     return STATUS_OK;
 }
 
@@ -743,19 +639,24 @@ static enum status copy_open(struct adapter_conn *conn, const struct table *tabl
     return status != STATUS_OK && rest != STATUS_LOST ? status : rest;
 }
 
+static size_t written_columns(const struct table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->column_count; i++) {
+        count += !table->columns[i].is_generated;
+    }
+    return count;
+}
+
 static enum status copy_rows(struct adapter_conn *conn, const struct batch *batch,
                              struct error *error)
 {
     const struct table *table = batch->table;
-    struct piece piece;
-    uint16_t written = 0;
-
+    const uint16_t written = (uint16_t)written_columns(table);
+    struct piece piece; /* not cleared, for it is large */
     piece.connection = conn->connection;
     piece.has_failed = false;
     piece.used = 0;
-    for (size_t i = 0; i < table->column_count; i++) {
-        written = (uint16_t)(written + !table->columns[i].is_generated);
-    }
     for (size_t row = 0; row < batch->row_count && !piece.has_failed; row++) {
         piece.used += postgresql_put16(piece_room(&piece), written);
         for (size_t i = 0; i < table->column_count; i++) {
@@ -770,7 +671,7 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
         return STATUS_OK;
     }
     if (PQstatus(conn->connection) == CONNECTION_OK) {
-        memory_error(error); /* libpq has no other reason to refuse a piece */
+        dialect_memory_error(error); /* libpq has no other reason to refuse a piece */
     }
     const enum status status = copy_close(conn, &(uint64_t){0}, error);
     return status == STATUS_LOST ? STATUS_LOST : STATUS_FATAL;
@@ -794,90 +695,6 @@ struct parameters {
     int *formats;
     unsigned char *fixed; /* POSTGRESQL_FIXED_MAX bytes for each */
 };
-
-static size_t written_columns(const struct table *table)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < table->column_count; i++) {
-        count += !table->columns[i].is_generated;
-    }
-    return count;
-}
-
-/* The server casts json to jsonb by itself, and json needs no byte in front of the text. */
-static Oid parameter_type(const struct column *column)
-{
-    return column->native_type == POSTGRESQL_JSONB ? POSTGRESQL_JSON : column->native_type;
-}
-
-static void build_insert(struct buffer *sql, const struct table *table, size_t rows)
-{
-    buffer_add_text(sql, "insert into ");
-    const size_t columns = ask_write_target(sql, table, '"');
-    buffer_add_text(sql, " values ");
-    for (size_t parameter = 0; parameter < rows * columns; parameter++) {
-        const char *before = parameter % columns > 0 ? "," : parameter > 0 ? "),(" : "(";
-        buffer_add_format(sql, "%s$%zu", before, parameter + 1);
-    }
-    buffer_add_text(sql, ")");
-}
-
-static void statement_name(const struct postgresql_inserts *inserts, size_t rows, char *name)
-{
-    snprintf(name, NAME_BYTES, "append_%u_%zu", inserts->generation, rows);
-}
-
-static bool is_prepared(const struct postgresql_inserts *inserts, size_t rows)
-{
-    for (unsigned i = 0; i < inserts->sent_count; i++) {
-        if (inserts->rows[i] == rows) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Sends PARSE for a new number of rows, or the whole as an unnamed statement when there are
- * prepared ones enough. */
-static int send_new(struct adapter_conn *conn, const struct table *table, size_t rows,
-                    const struct parameters *parameters)
-{
-    struct postgresql_inserts *inserts = &conn->inserts;
-    Oid *types = malloc((size_t)parameters->count * sizeof *types);
-    char name[NAME_BYTES];
-    struct buffer sql;
-    int was_sent = 0;
-    size_t at = 0;
-
-    buffer_init(&sql);
-    build_insert(&sql, table, rows);
-    if (types == NULL || buffer_failed(&sql)) {
-        goto out;
-    }
-    for (size_t row = 0; row < rows; row++) {
-        for (size_t i = 0; i < table->column_count; i++) {
-            if (!table->columns[i].is_generated) {
-                types[at++] = parameter_type(&table->columns[i]);
-            }
-        }
-    }
-    if (!table->is_pooled && inserts->sent_count < POSTGRESQL_PREPARED_MAX) {
-        statement_name(inserts, rows, name);
-        was_sent =
-            PQsendPrepare(conn->connection, name, buffer_text(&sql), parameters->count, types) &&
-            PQsendQueryPrepared(conn->connection, name, parameters->count, parameters->values,
-                                parameters->lengths, parameters->formats, 1);
-        inserts->rows[inserts->sent_count++] = (uint16_t)rows;
-    } else {
-        was_sent =
-            PQsendQueryParams(conn->connection, buffer_text(&sql), parameters->count, types,
-                              parameters->values, parameters->lengths, parameters->formats, 1);
-    }
-out:
-    buffer_fini(&sql);
-    free(types);
-    return was_sent;
-}
 
 static bool parameters_init(struct parameters *parameters, size_t count)
 {
@@ -920,47 +737,78 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->values[at] = (const char *)out;
 }
 
-static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_t first,
-                     size_t rows, struct parameters *parameters)
+/* PostgreSQL calls its parameters $1, $2, ... */
+static void number_parameters(struct buffer *sql, const char *text)
 {
+    const char *mark = sql_script_find_parameter(text);
+    for (unsigned number = 1; *mark != '\0'; number++) {
+        buffer_add_format(sql, "%.*s$%u", (int)(mark - text), text, number);
+        text = mark + 1;
+        mark = sql_script_find_parameter(text);
+    }
+    buffer_add_text(sql, text);
+}
+
+/* Sends one INSERT of rows of a batch: by the statement that is prepared for so many; one that is
+ * to be prepared; or, when there are enough of them, unnamed. */
+static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_t first,
+                     size_t rows, struct parameters *with)
+{
+    struct postgresql_inserts *inserts = &conn->inserts;
     const struct table *table = batch->table;
     char name[NAME_BYTES];
+    unsigned at = 0;
+    int was_sent = 0;
 
-    parameters->count = 0;
+    with->count = 0;
     for (size_t row = first; row < first + rows; row++) {
         for (size_t i = 0; i < table->column_count; i++) {
             if (!table->columns[i].is_generated) {
-                add_parameter(parameters, &table->columns[i], &batch->columns[i], row);
+                add_parameter(with, &table->columns[i], &batch->columns[i], row);
             }
         }
     }
-    if (!is_prepared(&conn->inserts, rows)) {
-        return send_new(conn, table, rows, parameters);
+    snprintf(name, sizeof name, "append_%u_%zu", inserts->generation, rows);
+    while (at < inserts->sent_count && inserts->rows[at] != rows) {
+        at++;
     }
-    statement_name(&conn->inserts, rows, name);
-    return PQsendQueryPrepared(conn->connection, name, parameters->count, parameters->values,
-                               parameters->lengths, parameters->formats, 1);
-}
+    if (at < inserts->sent_count) {
+        return PQsendQueryPrepared(conn->connection, name, with->count, with->values, with->lengths,
+                                   with->formats, 1);
+    }
 
-/* Notes one result of a pipeline; a statement was prepared when its answer carries no tag. */
-static enum status take_inserted(struct adapter_conn *conn, PGresult *result, uint64_t *rows,
-                                 struct error *error)
-{
-    struct postgresql_inserts *inserts = &conn->inserts;
-    switch (PQresultStatus(result)) {
-    case PGRES_COMMAND_OK:
-        if (PQcmdStatus(result)[0] == '\0') {
-            inserts->prepared_count++;
-        } else {
-            *rows += strtoull(PQcmdTuples(result), NULL, 10);
-        }
-        return STATUS_OK;
-    case PGRES_PIPELINE_SYNC:
-    case PGRES_PIPELINE_ABORTED:
-        return STATUS_OK; /* the statement before it says why */
-    default:
-        return result_error(conn, result, error);
+    Oid *types = malloc((size_t)with->count * sizeof *types);
+    struct buffer text;
+    struct buffer sql;
+    buffer_init(&text);
+    buffer_init(&sql);
+    ask_write_insert(&text, table, '"', rows);
+    number_parameters(&sql, buffer_text(&text));
+    if (types == NULL || buffer_failed(&text) || buffer_failed(&sql)) {
+        goto out;
     }
+    for (size_t count = 0, i = 0; count < (size_t)with->count; i++) {
+        const struct column *column = &table->columns[i % table->column_count];
+        if (!column->is_generated) {
+            /* the server casts json to jsonb, and json needs no byte in front of the text */
+            types[count++] =
+                column->native_type == POSTGRESQL_JSONB ? POSTGRESQL_JSON : column->native_type;
+        }
+    }
+    if (!table->is_pooled && inserts->sent_count < POSTGRESQL_PREPARED_MAX) {
+        was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), with->count, types) &&
+                   PQsendQueryPrepared(conn->connection, name, with->count, with->values,
+                                       with->lengths, with->formats, 1);
+        inserts->rows[inserts->sent_count++] = (uint16_t)rows;
+    } else {
+        was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with->count, types,
+                                     with->values, with->lengths, with->formats, 1);
+    }
+out:
+    buffer_fini(&text);
+    buffer_fini(&sql);
+    free(types);
+    return was_sent;
 }
 
 static enum status insert_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
@@ -968,38 +816,41 @@ static enum status insert_close(struct adapter_conn *conn, uint64_t *accepted, s
     enum status status = STATUS_OK;
     uint64_t rows = 0;
     bool is_synced = false;
-    unsigned silent = 0;
 
     if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
         /* Without memory for the end of the pipeline nothing but leaving ends it. */
         interrupt_connection(conn);
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     /* A NULL ends each statement's results; two in a row mean that nothing more will come. */
-    while (!is_synced && silent < 2) {
+    for (unsigned silent = 0; !is_synced && silent < 2;) {
         PGresult *result = PQgetResult(conn->connection);
         if (result == NULL) {
             silent++;
             continue;
         }
-        silent = 0;
-        is_synced = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
-        const enum status one = take_inserted(conn, result, &rows, error);
-        status = status == STATUS_OK ? one : status;
+        const ExecStatusType kind = PQresultStatus(result);
+        is_synced = kind == PGRES_PIPELINE_SYNC;
+        if (kind == PGRES_COMMAND_OK && PQcmdStatus(result)[0] == '\0') {
+            conn->inserts.prepared_count++; /* whose answer carries no tag */
+        } else if (kind == PGRES_COMMAND_OK) {
+            rows += strtoull(PQcmdTuples(result), NULL, 10);
+        } else if (!is_synced && kind != PGRES_PIPELINE_ABORTED) {
+            /* of those that are aborted the statement before them says why */
+            const enum status one = result_error(conn, result, error);
+            status = status == STATUS_OK ? one : status;
+        }
         PQclear(result);
+        silent = 0;
     }
     conn->inserts.sent_count = conn->inserts.prepared_count;
-    if (PQstatus(conn->connection) == CONNECTION_BAD) {
-        if (status == STATUS_OK) {
-            result_error(conn, NULL, error);
-        }
-        return STATUS_LOST;
-    }
-    if (!PQexitPipelineMode(conn->connection) && status == STATUS_OK) {
+    const bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
+    const bool has_left = !is_lost && PQexitPipelineMode(conn->connection);
+    if (status == STATUS_OK && !has_left) {
         status = result_error(conn, NULL, error);
     }
     *accepted = status == STATUS_OK ? rows : 0;
-    return status;
+    return is_lost ? STATUS_LOST : status;
 }
 
 static enum status insert_open(struct adapter_conn *conn, const struct table *table,
@@ -1047,7 +898,7 @@ static enum status insert_rows(struct adapter_conn *conn, const struct batch *ba
     }
     /* A pipeline that is half sent can only be undone by leaving. */
     interrupt_connection(conn);
-    return memory_error(error);
+    return dialect_memory_error(error);
 }
 
 /* Statements that are not appends, and their rows. */
@@ -1060,38 +911,23 @@ struct reading {
     bool is_over; /* nothing more is wanted */
 };
 
-/* PostgreSQL calls its parameters $1, $2, ... */
-static void number_parameters(struct buffer *sql, const char *text)
-{
-    for (unsigned number = 1;; number++) {
-        const char *mark = sql_script_find_parameter(text);
-        buffer_add(sql, text, (size_t)(mark - text));
-        if (*mark == '\0') {
-            return;
-        }
-        buffer_add_format(sql, "$%u", number);
-        text = mark + 1;
-    }
-}
-
-/* Sends a statement with its parameters. The first run of a connection may be its only one, so it
- * is sent in one round trip, unprepared; the second one prepares it for all further ones. */
+/* Sends a prepared statement. The first run of a connection may be its only one, so it is sent in
+ * one round trip, unprepared; the second one prepares it for all further ones. */
 static enum status send_extended(struct adapter_conn *conn, const struct statement *statement,
-                                 const struct batch *batch, int *was_sent, struct error *error)
+                                 const struct batch *batch, struct buffer *sql, int *was_sent,
+                                 struct error *error)
 {
     const bool is_again = statement->is_prepared && conn->run_last == statement;
     struct parameters with = {0};
-    struct buffer sql;
     char name[32];
     enum status status = STATUS_OK;
 
-    buffer_init(&sql);
     if (!is_again || !conn->is_run_prepared) {
-        number_parameters(&sql, statement->sql);
+        number_parameters(sql, statement->sql);
     }
-    if (buffer_failed(&sql) ||
+    if (buffer_failed(sql) ||
         (batch != NULL && !parameters_init(&with, batch->table->column_count))) {
-        status = memory_error(error);
+        status = dialect_memory_error(error);
         goto out;
     }
     for (size_t i = 0; batch != NULL && i < batch->table->column_count; i++) {
@@ -1102,64 +938,54 @@ static enum status send_extended(struct adapter_conn *conn, const struct stateme
             conn->run_last = statement;
             conn->is_run_prepared = false;
         }
-        *was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with.count, NULL,
+        *was_sent = PQsendQueryParams(conn->connection, buffer_text(sql), with.count, NULL,
                                       with.values, with.lengths, with.formats, 0);
         goto out;
     }
+    conn->run_generation += !conn->is_run_prepared;
+    snprintf(name, sizeof name, "run_%u", conn->run_generation);
     if (!conn->is_run_prepared) {
-        snprintf(name, sizeof name, "run_%u", ++conn->run_generation);
-        const int prepare = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
+        const int prepare = PQsendPrepare(conn->connection, name, buffer_text(sql), 0, NULL);
         status = finish(conn, prepare, NULL, error);
         conn->is_run_prepared = status == STATUS_OK;
     }
     if (conn->is_run_prepared) {
-        snprintf(name, sizeof name, "run_%u", conn->run_generation);
         *was_sent = PQsendQueryPrepared(conn->connection, name, with.count, with.values,
                                         with.lengths, with.formats, 0);
     }
 out:
     parameters_fini(&with);
-    buffer_fini(&sql);
     return status;
 }
 
-/* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode does,
- * which makes a result of each row. How long it takes is up to the server, either way. */
-static enum status send_copy(struct adapter_conn *conn, const char *query, int *was_sent,
-                             struct error *error)
-{
-    struct buffer sql;
-    enum status status = STATUS_OK;
-    buffer_init(&sql);
-    buffer_add_text(&sql, "copy (");
-    buffer_add_text(&sql, query);
-    buffer_add_text(&sql, ") to stdout");
-    if (buffer_failed(&sql)) {
-        status = memory_error(error);
-    } else {
-        *was_sent = PQsendQuery(conn->connection, buffer_text(&sql));
-    }
-    buffer_fini(&sql);
-    return status;
-}
-
-/* Row by row, unless it is prepared: a large result must not be held in thousands of sessions at
- * once. */
 static enum status send_statement(struct adapter_conn *conn, const struct statement *statement,
                                   const struct batch *parameters, int *was_sent,
                                   struct error *error)
 {
+    enum status status = STATUS_OK;
+    struct buffer sql;
+    buffer_init(&sql);
     if (statement->is_prepared || parameters != NULL) {
-        return send_extended(conn, statement, parameters, was_sent, error);
+        status = send_extended(conn, statement, parameters, &sql, was_sent, error);
+    } else if (statement->reads_numbers) {
+        /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
+         * does, which makes a result of each row. How long it takes is up to the server, either
+         * way. */
+        buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
+        if (buffer_failed(&sql)) {
+            status = dialect_memory_error(error);
+        } else {
+            *was_sent = PQsendQuery(conn->connection, buffer_text(&sql));
+        }
+    } else {
+        /* row by row: a large result must not be held in thousands of sessions at once */
+        *was_sent = PQsendQuery(conn->connection, statement->sql);
+        if (*was_sent) {
+            PQsetSingleRowMode(conn->connection);
+        }
     }
-    if (statement->reads_numbers) {
-        return send_copy(conn, statement->sql, was_sent, error);
-    }
-    *was_sent = PQsendQuery(conn->connection, statement->sql);
-    if (*was_sent) {
-        PQsetSingleRowMode(conn->connection);
-    }
-    return STATUS_OK;
+    buffer_fini(&sql);
+    return status;
 }
 
 static enum status make_cells(struct reading *reading, int columns, struct error *error)
@@ -1170,89 +996,58 @@ static enum status make_cells(struct reading *reading, int columns, struct error
     free(reading->cells);
     reading->columns = (size_t)columns;
     reading->cells = calloc(reading->columns, sizeof *reading->cells);
-    return reading->cells != NULL ? STATUS_OK : memory_error(error);
-}
-
-static void take_cells(struct reading *reading)
-{
-    struct answer *const answer = reading->answer;
-    reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
+    return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
 static enum status take_rows(struct reading *reading, const PGresult *result, struct error *error)
 {
+    struct answer *const answer = reading->answer;
     const int rows = PQntuples(result);
     const enum status status = make_cells(reading, PQnfields(result), error);
-    reading->answer->rows += (uint64_t)rows;
-    for (int row = 0; status == STATUS_OK && row < rows; row++) {
-        if (reading->answer->take == NULL || reading->is_over) {
-            break;
-        }
+    answer->rows += (uint64_t)rows;
+    if (status != STATUS_OK || answer->take == NULL) {
+        return status;
+    }
+    for (int row = 0; row < rows && !reading->is_over; row++) {
         for (int i = 0; i < (int)reading->columns; i++) {
             reading->cells[i] = (struct cell){
                 .type = COLUMN_TEXT,
                 .is_null = PQgetisnull(result, row, i) != 0,
                 .as.text = {PQgetvalue(result, row, i), (uint32_t)PQgetlength(result, row, i)}};
         }
-        take_cells(reading);
+        reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
     }
     return status;
 }
 
-/* One line of COPY: values between tabs, \N for NULL. Numbers have nothing that needs an escape. */
-static void take_line(struct reading *reading, const char *line, size_t length)
-{
-    const bool has_break = length > 0 && line[length - 1] == '\n';
-    const char *const end = line + length - (has_break ? 1 : 0);
-    const char *at = line;
-    for (size_t i = 0; i < reading->columns; i++) {
-        const char *tab = memchr(at, '\t', (size_t)(end - at));
-        const char *stop = tab != NULL ? tab : end;
-        const size_t bytes = (size_t)(stop - at);
-        reading->cells[i] = (struct cell){.type = COLUMN_TEXT,
-                                          .is_null = bytes == 2 && memcmp(at, "\\N", 2) == 0,
-                                          .as.text = {at, (uint32_t)bytes}};
-        at = tab != NULL ? tab + 1 : end;
-    }
-    take_cells(reading);
-}
-
-/* Reads all rows of the COPY that has begun; those behind the last one wanted are passed over. */
+/* Reads all rows of the COPY that has begun; those behind the last one wanted are passed over. One
+ * line: values between tabs, \N for NULL. Numbers have nothing that needs an escape. */
 static enum status take_lines(struct adapter_conn *conn, struct reading *reading,
                               const PGresult *result, struct error *error)
 {
+    struct answer *const answer = reading->answer;
     const enum status status = make_cells(reading, PQnfields(result), error);
     char *line = NULL;
     int length;
+    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
     while ((length = PQgetCopyData(conn->connection, &line, 0)) > 0) {
-        reading->answer->rows++;
-        if (status == STATUS_OK && reading->answer->take != NULL && !reading->is_over) {
-            take_line(reading, line, (size_t)length);
+        const char *const end = line + length - (line[length - 1] == '\n');
+        const char *at = line;
+        answer->rows++;
+        for (size_t i = 0; i < reading->columns && !reading->is_over; i++) {
+            const char *tab = memchr(at, '\t', (size_t)(end - at));
+            const size_t bytes = (size_t)((tab != NULL ? tab : end) - at);
+            reading->cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                              .is_null = bytes == 2 && memcmp(at, "\\N", 2) == 0,
+                                              .as.text = {at, (uint32_t)bytes}};
+            at = tab != NULL ? tab + 1 : end;
         }
+        reading->is_over =
+            reading->is_over || !answer->take(answer->context, reading->cells, reading->columns);
         PQfreemem(line);
     }
     /* what libpq says later is about the socket, which it has closed */
     return length < -1 ? result_error(conn, NULL, error) : status;
-}
-
-static enum status take_result(struct adapter_conn *conn, struct reading *reading,
-                               const PGresult *result, struct error *error)
-{
-    switch (PQresultStatus(result)) {
-    case PGRES_SINGLE_TUPLE:
-    case PGRES_TUPLES_OK:
-        return take_rows(reading, result, error);
-    case PGRES_COPY_OUT:
-        return take_lines(conn, reading, result, error);
-    case PGRES_COPY_IN:
-        PQputCopyEnd(conn->connection, "a query has no rows to send");
-        return STATUS_OK;
-    case PGRES_FATAL_ERROR:
-    case PGRES_BAD_RESPONSE:
-        return result_error(conn, result, error);
-    default:
-        return STATUS_OK;
-    }
 }
 
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
@@ -1268,7 +1063,16 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         return status;
     }
     while (status == STATUS_OK && (result = PQgetResult(conn->connection)) != NULL) {
-        status = take_result(conn, &reading, result, error);
+        const ExecStatusType kind = PQresultStatus(result);
+        if (kind == PGRES_SINGLE_TUPLE || kind == PGRES_TUPLES_OK) {
+            status = take_rows(&reading, result, error);
+        } else if (kind == PGRES_COPY_OUT) {
+            status = take_lines(conn, &reading, result, error);
+        } else if (kind == PGRES_COPY_IN) {
+            PQputCopyEnd(conn->connection, "a query has no rows to send");
+        } else if (kind == PGRES_FATAL_ERROR || kind == PGRES_BAD_RESPONSE) {
+            status = result_error(conn, result, error);
+        }
         PQclear(result);
     }
     free(reading.cells);
@@ -1330,16 +1134,11 @@ static enum status find_pooler(struct adapter_conn *conn, struct error *error)
 {
     int64_t backend = 0;
     struct answer answer = {.take = ask_take_number, .context = &backend};
-    struct error failure;
-    error_clear(&failure);
-    const enum status status = ask_rows(
-        &adapter_postgresql, conn, "select pg_catalog.pg_backend_pid()", NULL, &answer, &failure);
-    if (status != STATUS_OK) {
-        return dialect_postgresql_foreign(status, &failure, "for the number of its session", error);
-    }
+    const enum status status = ask_rows(&adapter_postgresql, conn,
+                                        "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
     const int told = PQbackendPID(conn->connection);
     conn->is_pooled = backend > 0 && told != 0 && told != backend;
-    return STATUS_OK;
+    return dialect_postgresql_foreign(status, "for the number of its session", error);
 }
 
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
@@ -1362,18 +1161,22 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
     return status;
 }
 
+static const char *text_of(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                  struct error *error)
 {
     const struct dialect_asker asker = asker_of(conn);
-    const char *version = PQparameterStatus(conn->connection, "server_version");
     memset(limits, 0, sizeof *limits);
     enum status status = find_pooler(conn, error);
     if (status == STATUS_OK) {
         status = dialect_postgresql.limits(&asker, limits, error);
     }
     snprintf(limits->version, sizeof limits->version, "PostgreSQL %s",
-             version != NULL ? version : "");
+             text_of(PQparameterStatus(conn->connection, "server_version")));
     if (conn->is_pooled) {
         /* its sessions are the pooler's own, few of which serve many clients */
         limits->count = 0;
@@ -1384,20 +1187,14 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     return status;
 }
 
-static void copy_text(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%s", from == NULL ? "" : from);
-}
-
 static const char *const methods[] = {"copy", "insert", NULL};
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
-    const char *port = PQport(conn->connection);
-    copy_text(info->host, sizeof info->host, PQhost(conn->connection));
-    copy_text(info->user, sizeof info->user, PQuser(conn->connection));
-    copy_text(info->database, sizeof info->database, PQdb(conn->connection));
-    info->port = (uint16_t)strtoul(port == NULL ? "0" : port, NULL, 10);
+    snprintf(info->host, sizeof info->host, "%s", text_of(PQhost(conn->connection)));
+    snprintf(info->user, sizeof info->user, "%s", text_of(PQuser(conn->connection)));
+    snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
+    info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);
     info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
     snprintf(info->note, sizeof info->note, "%s%s%s",
              conn->is_pooled ? "a pooler stands in front of the server: statements are not prepared"

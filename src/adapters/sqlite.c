@@ -36,15 +36,21 @@ struct adapter_conn {
     uint64_t inserted_rows; /* of the open append */
 };
 
-/* Records what the last call on `database` came to, which is not SQLITE_OK. */
-static enum status call_error(sqlite3 *database, int code, struct error *error)
+/* Records what the last call on `database` came to, if it is not SQLITE_OK; `path` is added to the
+ * text, or NULL. */
+static enum status call_result(sqlite3 *database, int code, const char *path, struct error *error)
 {
-    const char *text = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
-    const struct dialect_failure failure = {.number = code, .sqlstate = "", .text = text};
+    if (code == SQLITE_OK) {
+        return STATUS_OK;
+    }
+    char text[ERROR_TEXT_BYTES];
+    const char *words = database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+    const struct dialect_failure failure = {.number = code, .sqlstate = "", .text = words};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     dialect_sqlite.explain(&failure, &meaning);
-    error_set(error, meaning.kind, code, NULL, "%s", text);
-    return meaning.status;
+    snprintf(text, sizeof text, "%s%s%.160s", words, path != NULL ? ": " : "",
+             path != NULL ? path : "");
+    return dialect_record(&meaning, &failure, text, error);
 }
 
 /* Memory statistics would take a global lock for each allocation of each session. */
@@ -55,8 +61,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
     (void)library;
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    const int code = sqlite3_initialize();
-    return code == SQLITE_OK ? STATUS_OK : call_error(NULL, code, error);
+    return call_result(NULL, sqlite3_initialize(), NULL, error);
 }
 
 static void stop(struct adapter_library *library)
@@ -84,7 +89,7 @@ static void close_connection(struct adapter_conn *conn)
 static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     const int code = sqlite3_exec(conn->database, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
+    return call_result(conn->database, code, NULL, error);
 }
 
 /* Rolls back a transaction that the user's SQL, which came to `status`, left open: no append could
@@ -95,12 +100,8 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     if (sqlite3_get_autocommit(conn->database)) {
         return status;
     }
-    if (status == STATUS_OK) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
-        status = STATUS_FATAL;
-    }
     sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
-    return status;
+    return dialect_refuse_transaction(status, error);
 }
 
 static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struct error *error)
@@ -108,34 +109,25 @@ static enum status execute_ddl(struct adapter_conn *conn, const char *sql, struc
     return end_transaction(conn, execute(conn, sql, error), error);
 }
 
-/* Leaves in *is_wal whether the pragma's answer is "wal". */
-static int run_journal_pragma(sqlite3 *database, const char *sql, bool *is_wal)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    *is_wal = false;
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-    }
-    if (code == SQLITE_ROW) {
-        const unsigned char *mode = sqlite3_column_text(statement, 0);
-        *is_wal = mode != NULL && strcmp((const char *)mode, "wal") == 0;
-    }
-    sqlite3_finalize(statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
 /* Asking first takes no lock that a writer holds; only the very first session changes the mode. One
  * that meets it changing finds it changed. */
 static enum status use_wal(sqlite3 *database, const char *path, struct error *error)
 {
+    static const char *const pragmas[] = {"pragma journal_mode", "pragma journal_mode = wal",
+                                          "pragma journal_mode"};
     bool is_wal = false;
-    int code = run_journal_pragma(database, "pragma journal_mode", &is_wal);
-    if (code == SQLITE_OK && !is_wal) {
-        code = run_journal_pragma(database, "pragma journal_mode = wal", &is_wal);
-        if (code == SQLITE_BUSY) {
-            code = run_journal_pragma(database, "pragma journal_mode", &is_wal);
-            code = code == SQLITE_OK && !is_wal ? SQLITE_BUSY : code;
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < 3 && !is_wal && code == (i < 2 ? SQLITE_OK : SQLITE_BUSY); i++) {
+        sqlite3_stmt *statement = NULL;
+        code = sqlite3_prepare_v2(database, pragmas[i], -1, &statement, NULL);
+        code = code == SQLITE_OK ? sqlite3_step(statement) : code;
+        if (code == SQLITE_ROW) {
+            const unsigned char *mode = sqlite3_column_text(statement, 0);
+            is_wal = mode != NULL && strcmp((const char *)mode, "wal") == 0;
+        }
+        sqlite3_finalize(statement);
+        if (code == SQLITE_ROW || code == SQLITE_DONE) {
+            code = i < 2 || is_wal ? SQLITE_OK : SQLITE_BUSY;
         }
     }
     if (code == SQLITE_OK && !is_wal) {
@@ -143,13 +135,7 @@ static enum status use_wal(sqlite3 *database, const char *path, struct error *er
                   path);
         return STATUS_FATAL;
     }
-    if (code == SQLITE_OK) {
-        return STATUS_OK;
-    }
-    struct error reason;
-    error_clear(&reason);
-    const enum status status = call_error(database, code, &reason);
-    error_set(error, reason.kind, code, NULL, "%s: %.160s", reason.text, path);
+    const enum status status = call_result(database, code, path, error);
     return status == STATUS_REJECTED ? STATUS_LOST : status;
 }
 
@@ -157,8 +143,6 @@ static enum status open_connection(const struct target *target, struct adapter_c
                                    struct error *error)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    enum status status;
-
     *conn = NULL;
     if (target->path == NULL || target->path[0] == '\0') {
         error_set(error, ERROR_USAGE, 0, NULL, "no path of a database file was given");
@@ -166,22 +150,17 @@ static enum status open_connection(const struct target *target, struct adapter_c
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-        return STATUS_FATAL;
+        return dialect_memory_error(error);
     }
     const int code = sqlite3_open_v2(target->path, &made->database, flags, NULL);
-    if (code == SQLITE_OK) {
+    enum status status = call_result(made->database, code, target->path, error);
+    if (status == STATUS_OK) {
         sqlite3_extended_result_codes(made->database, 1);
         sqlite3_busy_timeout(made->database, BUSY_TIMEOUT_MS);
         status = use_wal(made->database, target->path, error);
-        if (status == STATUS_OK) {
-            status = execute(made, cache_sql, error);
-        }
-    } else {
-        struct error reason;
-        error_clear(&reason);
-        status = call_error(made->database, code, &reason);
-        error_set(error, reason.kind, code, NULL, "%s: %.160s", reason.text, target->path);
+    }
+    if (status == STATUS_OK) {
+        status = execute(made, cache_sql, error);
     }
     if (status != STATUS_OK) {
         close_connection(made);
@@ -196,19 +175,13 @@ static void interrupt_connection(struct adapter_conn *conn)
     sqlite3_interrupt(conn->database);
 }
 
-static int bind_text(sqlite3_stmt *statement, int parameter, const struct text_value *text)
-{
-    return sqlite3_bind_text(statement, parameter, text->length > 0 ? text->bytes : "",
-                             (int)text->length, SQLITE_STATIC);
-}
-
 /* Binds one value to a parameter; returns SQLite's code. Text and bytes are borrowed until the
  * statement is bound anew. Times and addresses are text. */
 static int bind_value(sqlite3_stmt *statement, int parameter, const struct column *column,
                       const struct column_data *data, size_t row)
 {
     const union column_values values = data->values;
-    char text[VALUE_TEXT_BYTES];
+    char written[VALUE_TEXT_BYTES];
 
     if (data->is_null != NULL && data->is_null[row]) {
         return sqlite3_bind_null(statement, parameter);
@@ -227,17 +200,20 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
     case COLUMN_FLOAT64:
         return sqlite3_bind_double(statement, parameter, values.float64[row]);
     case COLUMN_BYTES:
-        return sqlite3_bind_blob(statement, parameter,
-                                 values.text[row].length > 0 ? values.text[row].bytes : "",
-                                 (int)values.text[row].length, SQLITE_STATIC);
     case COLUMN_TEXT:
-    case COLUMN_JSON:
-        return bind_text(statement, parameter, &values.text[row]);
+    case COLUMN_JSON: {
+        const struct text_value *text = &values.text[row];
+        const char *bytes = text->length > 0 ? text->bytes : "";
+        return column->type == COLUMN_BYTES ? sqlite3_bind_blob(statement, parameter, bytes,
+                                                                (int)text->length, SQLITE_STATIC)
+                                            : sqlite3_bind_text(statement, parameter, bytes,
+                                                                (int)text->length, SQLITE_STATIC);
+    }
     default:
         /* decimals too: the column's affinity makes of them what it can hold without loss */
-        return sqlite3_bind_text(statement, parameter, text,
-                                 (int)value_text_write(text, column, values, row, FRACTION_DIGITS),
-                                 SQLITE_TRANSIENT);
+        return sqlite3_bind_text(
+            statement, parameter, written,
+            (int)value_text_write(written, column, values, row, FRACTION_DIGITS), SQLITE_TRANSIENT);
     }
 }
 
@@ -263,24 +239,7 @@ static enum status prepare(struct adapter_conn *conn, const char *sql, sqlite3_s
     *statement = NULL;
     const int code =
         sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
-}
-
-static enum status prepare_insert(struct adapter_conn *conn, const struct table *table,
-                                  struct error *error)
-{
-    struct buffer sql;
-    buffer_init(&sql);
-    ask_write_insert(&sql, table, '"', 1);
-    enum status status = STATUS_FATAL;
-    if (buffer_failed(&sql)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-    } else {
-        status = prepare(conn, buffer_text(&sql), &conn->insert, error);
-    }
-    conn->insert_table = status == STATUS_OK ? table : NULL;
-    buffer_fini(&sql);
-    return status;
+    return call_result(conn->database, code, NULL, error);
 }
 
 /* Undoes the open append, if SQLite has not done so itself. The error is recorded before. */
@@ -299,7 +258,14 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                struct error *error)
 {
     if (conn->insert_table != table) {
-        const enum status status = prepare_insert(conn, table, error);
+        struct buffer sql;
+        buffer_init(&sql);
+        ask_write_insert(&sql, table, '"', 1);
+        const enum status status = buffer_failed(&sql)
+                                       ? dialect_memory_error(error)
+                                       : prepare(conn, buffer_text(&sql), &conn->insert, error);
+        conn->insert_table = status == STATUS_OK ? table : NULL;
+        buffer_fini(&sql);
         if (status != STATUS_OK) {
             return status;
         }
@@ -318,7 +284,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             code = sqlite3_reset(conn->insert);
         }
         if (code != SQLITE_OK) {
-            const enum status status = call_error(conn->database, code, error);
+            const enum status status = call_result(conn->database, code, NULL, error);
             roll_back(conn);
             return status;
         }
@@ -339,32 +305,30 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-static struct cell read_cell(sqlite3_stmt *statement, int column)
-{
-    const int type = sqlite3_column_type(statement, column);
-    struct cell cell = {.type = COLUMN_TEXT, .is_null = type == SQLITE_NULL};
-    if (type == SQLITE_INTEGER) {
-        cell.type = COLUMN_INT64;
-        cell.as.int64 = sqlite3_column_int64(statement, column);
-    } else {
-        cell.as.text.bytes = (const char *)sqlite3_column_text(statement, column);
-        cell.as.text.length = (uint32_t)sqlite3_column_bytes(statement, column);
-    }
-    return cell;
-}
-
 /* Runs a prepared statement as far as its rows are wanted; returns SQLite's code. */
-static int step(sqlite3_stmt *statement, struct answer *answer)
+static int step(sqlite3_stmt *statement, const struct batch *parameters, struct answer *answer)
 {
     const int columns = sqlite3_column_count(statement);
+    int code = parameters != NULL ? bind_row(statement, parameters, 0) : SQLITE_OK;
+    if (code != SQLITE_OK) {
+        return code;
+    }
     struct cell *const cells =
         answer->take != NULL ? calloc((size_t)columns + 1, sizeof *cells) : NULL;
     bool is_wanted = true;
-    int code = answer->take != NULL && cells == NULL ? SQLITE_NOMEM : SQLITE_ROW;
+    code = answer->take != NULL && cells == NULL ? SQLITE_NOMEM : SQLITE_ROW;
     while (code == SQLITE_ROW && is_wanted && (code = sqlite3_step(statement)) == SQLITE_ROW) {
         answer->rows++;
         for (int i = 0; i < columns && cells != NULL; i++) {
-            cells[i] = read_cell(statement, i);
+            const int type = sqlite3_column_type(statement, i);
+            cells[i] = (struct cell){.type = COLUMN_TEXT, .is_null = type == SQLITE_NULL};
+            if (type == SQLITE_INTEGER) {
+                cells[i].type = COLUMN_INT64;
+                cells[i].as.int64 = sqlite3_column_int64(statement, i);
+            } else {
+                cells[i].as.text.bytes = (const char *)sqlite3_column_text(statement, i);
+                cells[i].as.text.length = (uint32_t)sqlite3_column_bytes(statement, i);
+            }
         }
         is_wanted = answer->take == NULL || answer->take(answer->context, cells, (size_t)columns);
     }
@@ -383,11 +347,7 @@ static enum status run_prepared(struct adapter_conn *conn, const struct statemen
             return status;
         }
     }
-    int code = parameters != NULL ? bind_row(conn->prepared, parameters, 0) : SQLITE_OK;
-    if (code == SQLITE_OK) {
-        code = step(conn->prepared, answer);
-    }
-    return code == SQLITE_OK ? STATUS_OK : call_error(conn->database, code, error);
+    return call_result(conn->database, step(conn->prepared, parameters, answer), NULL, error);
 }
 
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
@@ -403,15 +363,10 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     while (status == STATUS_OK && *sql != '\0') {
         sqlite3_stmt *made = NULL;
         int code = sqlite3_prepare_v2(conn->database, sql, -1, &made, &sql);
-        if (code == SQLITE_OK && made != NULL && parameters != NULL) {
-            code = bind_row(made, parameters, 0);
-        }
         if (code == SQLITE_OK && made != NULL) {
-            code = step(made, answer);
+            code = step(made, parameters, answer);
         }
-        if (code != SQLITE_OK) {
-            status = call_error(conn->database, code, error);
-        }
+        status = call_result(conn->database, code, NULL, error);
         sqlite3_finalize(made);
     }
     return end_transaction(conn, status, error);
