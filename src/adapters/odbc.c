@@ -1,108 +1,1195 @@
 /*
  * Any database through ODBC: one prepared INSERT, executed with arrays of parameters.
  *
- * append_open costs nothing; the transaction begins with the first rows, and append_close ends it.
+ * Every connection has an environment of its own: one for all would be a writable static, and
+ * unixODBC loads a driver once whatever their number. Autocommit is always off: what begins with
+ * the first statement is ended by end_work, so nothing of an append is kept unless all of it is.
+ * append_open costs nothing; the transaction begins with the first rows.
  */
 #include "adapters/odbc.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <odbcinst.h>
+#include <sql.h>
+#include <sqlext.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "adapters/dialect.h"
+#include "base/ask.h"
+#include "base/client_socket.h"
+#include "base/sql_script.h"
+#include "base/value_text.h"
+
 enum {
-    SYNCHRONOUS_FULL = 2
+    PREPARED_MAX = 4, /* a session sends few different batch sizes */
+    VALUE_BYTES = 1024,
+    ANSWER_BYTES = 32,
+    COMPLETED_BYTES = 2048,
+    ALIGNMENT = 16,
+    LONG_CHARACTERS = 4000, /* longer texts are of the LONG types, by custom of most databases */
+    FRACTION_DIGITS = 6,
+    SYNCHRONOUS_FULL = 2, /* SQLite's */
+    MYSQL_NUMBERS = 1000, /* where they begin: other drivers' are below */
+
+    /* Some servers take no more parameters in one statement (2,100), and each costs the driver
+     * memory as long as the statement lives. */
+    PARAMETERS_MAX = 2000,
+
+    /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1
+     * each statement, 2 each connection, 3 everything of every driver at that level. Without an
+     * entry it is 0 since version 2.3.10, and 3 before. */
+    THREADING_SERIAL = 3,
 };
 
-/* What stands before the next note. */
-static const char *separator(const struct buffer *note)
+enum method {
+    METHOD_ARRAY,  /* one INSERT of one row, executed with an array of parameters */
+    METHOD_INSERT, /* one INSERT of many rows, each value a parameter */
+    METHOD_ROW,    /* one INSERT of one row, executed for each */
+};
+
+static const char *const methods[] = {"array", "insert", "row", NULL};
+
+/* What struct column.native_type holds. */
+enum {
+    DIGITS_MASK = 15, /* digits behind the second */
+
+    /* Dates and timestamps are sent as text: SQLite's driver would cut them to milliseconds, and
+     * MariaDB's (3.1) loses 40 bytes of memory for each in an array. */
+    TIMES_AS_TEXT = 16,
+
+    AS_BYTES = 32, /* addresses and UUIDs are sent as their bytes, and not as text */
+};
+
+struct insert {
+    SQLHSTMT statement;        /* NULL: not prepared */
+    const struct table *table; /* for which it was prepared */
+    size_t rows;               /* in its VALUES */
+};
+
+struct adapter_conn {
+    SQLHENV environment;
+    SQLHDBC connection;
+    bool is_connected;
+    bool is_append_open;
+    atomic_bool is_interrupted;
+    struct client_socket socket;
+    enum method method;
+    const struct dialect *dialect; /* of the database, where it is known */
+    char database_name[32];        /* lower case, where it is not */
+    char driver[80];
+    char user[64];
+    char quote;
+    uint16_t port;
+    char *host;                    /* owned; may be NULL */
+    struct buffer note;            /* what there is to say about the connection */
+    const char *schema;            /* that the target names, or NULL; borrowed from it */
+    const struct table *append_to; /* of the open append */
+    struct error put_off;          /* why the open append failed, when some of its rows stay */
+    bool has_rows;                 /* the open append was handed some */
+    uint64_t inserted_rows;        /* in the open append */
+    struct insert inserts[PREPARED_MAX];
+    unsigned next_insert; /* the one to be replaced */
+};
+
+/* An attribute's number as ODBC passes it: in the bits of a pointer. */
+static SQLPOINTER number_argument(uintptr_t number)
 {
-    return note->length > 0 ? "; " : "";
+    const union {
+        uintptr_t number;
+        SQLPOINTER argument;
+    } value = {number};
+    return value.argument;
 }
 
-static bool says(const char *text, const char *key)
+/* For arguments that ODBC declares writable and does not write to. */
+static void *borrow(const void *bytes)
 {
-    const char *const keys[] = {key, NULL};
-    char value[16];
-    return odbc_string_find(text, keys, value, sizeof value) && value[0] != '\0';
+    const union {
+        const void *bytes;
+        void *argument;
+    } borrowed = {bytes};
+    return borrowed.argument;
 }
 
-/* The driver's own default, synchronous NORMAL, does not sync the log at a commit. As the adapter
- * for SQLite has it, unless the connection string wants it otherwise. */
-static enum status set_up_sqlite(struct adapter_conn *conn, const char *text, struct buffer *note,
-                                 struct error *error)
-{
-    const bool is_journal_given = says(text, "JournalMode");
-    char synchronous[ODBC_ANSWER_BYTES] = "";
-    char journal[ODBC_ANSWER_BYTES] = "";
-    enum status status = STATUS_OK;
+/* What this machine lacks for one more socket, as libpq and Connector/C word it. */
+static const struct {
+    const char *words;
+    int number; /* errno */
+} own_shortages[] = {
+    {"Too many open files in system", ENFILE},
+    {"Too many open files", EMFILE},
+    {"TCP/IP socket (24)", EMFILE},
+    {"Cannot assign requested address", EADDRNOTAVAIL},
+    {" (99)", EADDRNOTAVAIL},
+};
 
-    if (!says(text, "SyncPragma")) {
-        status = odbc_run(conn, "pragma synchronous = full", NULL, NULL, NULL, error);
+/* All that SQLite's driver says when a file cannot be opened. */
+static const char sqlite_failure[] = "[SQLite]connect failed";
+
+/* Drivers put most of what happens while connecting under one SQLSTATE, and only the text tells. */
+static const struct {
+    const char *words;
+    enum status status;
+    enum error_kind kind;
+} connect_words[] = {
+    {"too many", STATUS_LOST, ERROR_LIMIT},
+    {"Too many", STATUS_LOST, ERROR_LIMIT},
+    {"starting up", STATUS_LOST, ERROR_SERVER},
+    {"shutting down", STATUS_LOST, ERROR_SERVER},
+    {"timeout expired", STATUS_LOST, ERROR_TIMEOUT},
+    {"timed out", STATUS_LOST, ERROR_TIMEOUT},
+    {"system error: 110", STATUS_LOST, ERROR_TIMEOUT}, /* ETIMEDOUT, as MariaDB's driver has it */
+    {" (110)", STATUS_LOST, ERROR_TIMEOUT},
+    {"refused", STATUS_LOST, ERROR_UNREACHABLE},
+    {"translate host name", STATUS_LOST, ERROR_UNREACHABLE},
+    {"Can't connect", STATUS_LOST, ERROR_UNREACHABLE},
+    {"No such file or directory", STATUS_LOST, ERROR_UNREACHABLE},
+    {"authentication failed", STATUS_FATAL, ERROR_AUTH},
+    {"no password supplied", STATUS_FATAL, ERROR_AUTH},
+    {"pg_hba.conf", STATUS_FATAL, ERROR_AUTH},
+    {"permission denied", STATUS_FATAL, ERROR_AUTH},
+    {"role \"", STATUS_FATAL, ERROR_AUTH},
+    {"database \"", STATUS_FATAL, ERROR_NOT_FOUND},
+    {sqlite_failure, STATUS_FATAL, ERROR_NOT_FOUND},
+};
+
+/* SQLSTATEs of ODBC's own; those of the standard mean what they mean to PostgreSQL. */
+static const struct {
+    const char *sqlstate; /* five characters, or the beginning of a class */
+    enum status status;   /* of a call; nothing is REJECTED by a connect, which is LOST then */
+    enum error_kind kind;
+} state_meanings[] = {
+    {"01S00", STATUS_FATAL, ERROR_USAGE}, /* invalid connection string attribute */
+    {"08", STATUS_LOST, ERROR_CONNECTION},    {"57P", STATUS_LOST, ERROR_CONNECTION},
+    {"HYT", STATUS_REJECTED, ERROR_TIMEOUT},  {"42S02", STATUS_FATAL, ERROR_NOT_FOUND},
+    {"42S22", STATUS_FATAL, ERROR_NOT_FOUND}, {"IM0", STATUS_FATAL, ERROR_USAGE},
+    {"45", STATUS_REJECTED, ERROR_DATA},      {"HYC00", STATUS_FATAL, ERROR_UNSUPPORTED},
+    {"HY001", STATUS_FATAL, ERROR_MEMORY},
+};
+
+/* What the records of one failed call say together. */
+struct diagnosis {
+    char sqlstate[ERROR_SQLSTATE_BYTES];
+    SQLINTEGER native;
+    char text[SQL_MAX_MESSAGE_LENGTH + 1];
+    unsigned refused_rows; /* that have an error record of their own */
+};
+
+static enum status memory_error(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
+    return STATUS_FATAL;
+}
+
+/* Only the number of several rows is asked for: of a single one drivers may have none. The first
+ * error counts; a warning (the driver manager gives the reason for IM003 as one) is taken
+ * where there is nothing else. */
+static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
+                                             struct diagnosis *diagnosis)
+{
+    SQLLEN last_row = SQL_NO_ROW_NUMBER;
+    SQLINTEGER records = 0;
+    bool has_error = false;
+    memset(diagnosis, 0, sizeof *diagnosis);
+    SQLGetDiagField(type, handle, 0, SQL_DIAG_NUMBER, &records, 0, NULL);
+    for (SQLSMALLINT record = 1;; record++) {
+        char state[SQL_SQLSTATE_SIZE + 1] = "";
+        char text[SQL_MAX_MESSAGE_LENGTH + 1] = "";
+        SQLINTEGER native = 0;
+        SQLSMALLINT length = 0;
+        SQLLEN row = SQL_NO_ROW_NUMBER;
+        if (!SQL_SUCCEEDED(SQLGetDiagRec(type, handle, record, (SQLCHAR *)state, &native,
+                                         (SQLCHAR *)text, sizeof text, &length))) {
+            break;
+        }
+        const bool is_error = strncmp(state, "01", 2) != 0 && strncmp(state, "00", 2) != 0;
+        if (type == SQL_HANDLE_STMT && is_error && records > 1 &&
+            SQL_SUCCEEDED(
+                SQLGetDiagField(type, handle, record, SQL_DIAG_ROW_NUMBER, &row, 0, NULL)) &&
+            row > 0 && row != last_row) {
+            diagnosis->refused_rows++;
+            last_row = row;
+        }
+        if (record == 1 || (is_error && !has_error)) {
+            snprintf(diagnosis->sqlstate, sizeof diagnosis->sqlstate, "%s", state);
+            snprintf(diagnosis->text, sizeof diagnosis->text, "%s", text);
+            diagnosis->native = native;
+        }
+        has_error = has_error || is_error;
     }
+    return (struct dialect_failure){.is_connecting = type == SQL_HANDLE_DBC,
+                                    .number = (int)diagnosis->native,
+                                    .sqlstate = diagnosis->sqlstate,
+                                    .text = diagnosis->text};
+}
+
+/* Leaves the first line, without the names of driver and manager in front and without what was
+ * being done behind it. */
+static const char *strip(char *text)
+{
+    while (*text == '[' && strchr(text, ']') != NULL) {
+        text = strchr(text, ']') + 1;
+    }
+    size_t length = strcspn(text, "\r\n");
+    while (length > 0 && strchr("; ", text[length - 1]) != NULL) {
+        length--;
+    }
+    text[length] = '\0';
+    return length > 0 ? text : "the driver gives no reason";
+}
+
+/* What is left when neither a database's number nor its words say more. */
+static struct dialect_meaning explain_state(const struct dialect_failure *failure)
+{
+    struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
+    for (size_t i = 0; i < COUNT_OF(state_meanings); i++) {
+        const char *const state = state_meanings[i].sqlstate;
+        if (strncmp(state, failure->sqlstate, strlen(state)) == 0) {
+            return (struct dialect_meaning){state_meanings[i].status, state_meanings[i].kind, NULL};
+        }
+    }
+    dialect_postgresql.explain(failure, &meaning);
+    return meaning;
+}
+
+/* Records why a connection attempt failed. */
+static enum status connect_error(SQLHDBC connection, struct error *error)
+{
+    struct diagnosis diagnosis;
+    const struct dialect_failure failure = read_diagnosis(SQL_HANDLE_DBC, connection, &diagnosis);
+    if (strcmp(failure.sqlstate, "IM002") == 0) {
+        error_set(error, ERROR_USAGE, 0, failure.sqlstate,
+                  "no such data source and no driver given: odbcinst -q -s and odbcinst -q -d list "
+                  "what there is; or give Driver={NAME};Server=...");
+        return STATUS_FATAL;
+    }
+    if (strncmp(failure.sqlstate, "IM00", 4) == 0 ||
+        strstr(failure.text, "Can't open lib") != NULL) {
+        error_set(error, ERROR_USAGE, 0, failure.sqlstate,
+                  "%.150s: odbcinst -q -d lists the drivers that are registered",
+                  strip(diagnosis.text));
+        return STATUS_FATAL;
+    }
+    for (size_t i = 0; i < COUNT_OF(own_shortages); i++) {
+        if (strstr(failure.text, own_shortages[i].words) != NULL) {
+            error_set(error, ERROR_SYSTEM, own_shortages[i].number, failure.sqlstate, "%.*s",
+                      (int)strcspn(failure.text, "\r\n"), failure.text);
+            return STATUS_LOST;
+        }
+    }
+    /* before a connection is open nobody knows whose number and words these are */
+    struct dialect_meaning meaning = {0};
+    const bool is_mysql = failure.number >= MYSQL_NUMBERS;
+    const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
+    const bool is_explained = dialect->explain(&failure, &meaning);
+    if (!is_explained || meaning.kind != ERROR_LIMIT) {
+        size_t i = 0;
+        while (i < COUNT_OF(connect_words) &&
+               strstr(failure.text, connect_words[i].words) == NULL) {
+            i++;
+        }
+        if (i < COUNT_OF(connect_words)) {
+            meaning =
+                (struct dialect_meaning){connect_words[i].status, connect_words[i].kind, NULL};
+        } else if (!is_mysql || !is_explained) {
+            meaning = explain_state(&failure);
+        }
+    }
+    const char *const text =
+        strstr(failure.text, sqlite_failure) != NULL
+            ? "SQLite's driver cannot open the database: its folder must exist and be writable"
+            : strip(diagnosis.text);
+    if (error_set(error, meaning.kind, failure.number, failure.sqlstate, "%s", text)) {
+        error->limit = meaning.limit;
+    }
+    return meaning.status == STATUS_REJECTED ? STATUS_LOST : meaning.status;
+}
+
+/* Records why a call on `statement`, or on the connection when it is NULL, failed. */
+static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, struct error *error)
+{
+    struct diagnosis diagnosis;
+    char text[ERROR_TEXT_BYTES], rows[48] = "";
+    SQLUINTEGER dead = SQL_CD_FALSE;
+    struct dialect_failure failure =
+        statement != NULL ? read_diagnosis(SQL_HANDLE_STMT, statement, &diagnosis)
+                          : read_diagnosis(SQL_HANDLE_DBC, conn->connection, &diagnosis);
+    failure.is_connecting = false;
+    static const struct dialect_meaning is_lost = {STATUS_LOST, ERROR_CONNECTION, NULL};
+    struct dialect_meaning meaning = is_lost;
+    if (!atomic_load(&conn->is_interrupted)) {
+        if (conn->dialect == NULL || !conn->dialect->explain(&failure, &meaning)) {
+            meaning = explain_state(&failure);
+        }
+        /* drivers report a broken connection under any SQLSTATE; this they answer by themselves */
+        if (meaning.status != STATUS_LOST &&
+            SQL_SUCCEEDED(
+                SQLGetConnectAttr(conn->connection, SQL_ATTR_CONNECTION_DEAD, &dead, 0, NULL)) &&
+            dead == SQL_CD_TRUE) {
+            meaning = is_lost;
+        }
+    }
+    failure.text = strip(diagnosis.text);
+    if (conn->dialect != NULL) {
+        conn->dialect->write_text(&failure, conn->user, text, sizeof text);
+    } else {
+        snprintf(text, sizeof text, "%s", failure.text);
+    }
+    if (diagnosis.refused_rows > 1) {
+        snprintf(rows, sizeof rows, "%u rows refused, the first: ", diagnosis.refused_rows);
+    }
+    if (error_set(error, meaning.kind, failure.number, failure.sqlstate, "%s%s", rows, text)) {
+        error->limit = meaning.limit;
+    }
+    return meaning.status;
+}
+
+/* A column's values as ODBC reads them: an array, with an array of lengths beside it where there
+ * are texts or NULLs. Numbers stay where the batch has them. */
+struct parameter {
+    const struct column *column;
+    const struct column_data *data;
+    SQLSMALLINT c_type;
+    SQLSMALLINT sql_type;
+    SQLULEN size;
+    SQLSMALLINT digits;
+    size_t width; /* from one value to the next */
+    bool is_copied;
+    bool has_lengths; /* else no row is NULL, and the type says the length */
+    char *values;     /* of row 0 */
+    SQLLEN *lengths;  /* of row 0 */
+};
+
+struct parameters {
+    size_t count;
+    struct parameter *list; /* owned: only columns that are written */
+    char *memory;           /* owned: what had to be copied */
+};
+
+/* The SQL types that the values have, whatever the column's own: that conversion is the server's,
+ * as it is for a program. Types that are not here are sent as text or bytes. */
+static const struct {
+    SQLSMALLINT c_type;
+    SQLSMALLINT sql_type;
+    SQLULEN size;
+    size_t width;
+} fixed_types[COLUMN_TYPE_COUNT] = {
+    [COLUMN_BOOL] = {SQL_C_BIT, SQL_BIT, 1, 1},
+    [COLUMN_INT16] = {SQL_C_SSHORT, SQL_SMALLINT, 5, sizeof(int16_t)},
+    [COLUMN_INT32] = {SQL_C_SLONG, SQL_INTEGER, 10, sizeof(int32_t)},
+    [COLUMN_INT64] = {SQL_C_SBIGINT, SQL_BIGINT, 19, sizeof(int64_t)},
+    [COLUMN_FLOAT32] = {SQL_C_FLOAT, SQL_REAL, 7, sizeof(float)},
+    [COLUMN_FLOAT64] = {SQL_C_DOUBLE, SQL_DOUBLE, 15, sizeof(double)},
+    [COLUMN_DATE] = {SQL_C_TYPE_DATE, SQL_TYPE_DATE, 10, sizeof(SQL_DATE_STRUCT)},
+    [COLUMN_TIMESTAMP] = {SQL_C_TYPE_TIMESTAMP, SQL_TYPE_TIMESTAMP, 19,
+                          sizeof(SQL_TIMESTAMP_STRUCT)},
+};
+
+static bool is_text(const struct column *column)
+{
+    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+           column->type == COLUMN_JSON;
+}
+
+static struct parameter make_parameter(const struct column *column, const struct column_data *data,
+                                       size_t rows)
+{
+    struct parameter made = {.column = column, .data = data};
+    const bool is_time = column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP;
+    if (fixed_types[column->type].width > 0 &&
+        !(is_time && (column->native_type & TIMES_AS_TEXT) != 0)) {
+        made.c_type = fixed_types[column->type].c_type;
+        made.sql_type = fixed_types[column->type].sql_type;
+        made.size = fixed_types[column->type].size;
+        made.width = fixed_types[column->type].width;
+        made.is_copied = is_time;
+        made.digits =
+            column->type == COLUMN_TIMESTAMP ? (SQLSMALLINT)(column->native_type & DIGITS_MASK) : 0;
+        made.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
+    } else if ((column->native_type & AS_BYTES) != 0) {
+        made.c_type = SQL_C_BINARY;
+        made.sql_type = SQL_BINARY;
+        made.width = column->type == COLUMN_IP4 ? 4 : 16;
+        made.size = made.width;
+    } else {
+        made.width = is_text(column) ? 1 : VALUE_TEXT_BYTES;
+        for (size_t row = 0; is_text(column) && row < rows; row++) {
+            const size_t length = data->values.text[row].length;
+            made.width = length > made.width ? length : made.width;
+        }
+        const bool is_long = made.width > LONG_CHARACTERS;
+        const bool is_bytes = column->type == COLUMN_BYTES;
+        made.is_copied = true;
+        made.size = made.width;
+        made.c_type = is_bytes ? SQL_C_BINARY : SQL_C_CHAR;
+        made.sql_type = is_bytes ? (is_long ? SQL_LONGVARBINARY : SQL_VARBINARY)
+                                 : (is_long ? SQL_LONGVARCHAR : SQL_VARCHAR);
+        if (column->type == COLUMN_DECIMAL) {
+            made.sql_type = SQL_DECIMAL;
+            made.size = column->precision > 0 ? column->precision : 38;
+            made.digits = column->scale;
+        }
+    }
+    made.has_lengths =
+        made.c_type == SQL_C_CHAR || made.c_type == SQL_C_BINARY || data->is_null != NULL;
+    return made;
+}
+
+static void copy_value(struct parameter *parameter, size_t row)
+{
+    static const uint32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+                                     10000,      1000,      100,      10,      1};
+    const unsigned digits = parameter->column->native_type & DIGITS_MASK;
+    const union column_values values = parameter->data->values;
+    char *to = parameter->values + row * parameter->width;
+    if (parameter->c_type == SQL_C_TYPE_DATE || parameter->c_type == SQL_C_TYPE_TIMESTAMP) {
+        struct civil_time time;
+        civil_time_of(parameter->column, values, row, &time);
+        const SQL_TIMESTAMP_STRUCT when = {
+            .year = (SQLSMALLINT)time.year,
+            .month = (SQLUSMALLINT)time.month,
+            .day = (SQLUSMALLINT)time.day,
+            .hour = (SQLUSMALLINT)time.hour,
+            .minute = (SQLUSMALLINT)time.minute,
+            .second = (SQLUSMALLINT)time.second,
+            /* what lies behind the digits that the column keeps is cut off: drivers may refuse it,
+             * and servers may round it into the next second */
+            .fraction = time.nanosecond - time.nanosecond % units[digits],
+        };
+        const SQL_DATE_STRUCT date = {.year = when.year, .month = when.month, .day = when.day};
+        const bool is_date = parameter->c_type == SQL_C_TYPE_DATE;
+        memcpy(to, is_date ? (const void *)&date : &when, parameter->width);
+    } else if (is_text(parameter->column)) {
+        const struct text_value *text = &values.text[row];
+        if (text->length > 0) {
+            memcpy(to, text->bytes, text->length);
+        }
+        parameter->lengths[row] = (SQLLEN)text->length;
+    } else {
+        parameter->lengths[row] =
+            (SQLLEN)value_text_write(to, parameter->column, values, row, digits);
+    }
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static void parameters_fini(struct parameters *parameters)
+{
+    free(parameters->list);
+    free(parameters->memory);
+}
+
+/* Lays out the columns of a batch, which they borrow. Whatever the result: parameters_fini. */
+static enum status parameters_init(struct parameters *parameters, const struct batch *batch,
+                                   struct error *error)
+{
+    const struct table *table = batch->table;
+    const size_t rows = batch->row_count;
+    size_t bytes = ALIGNMENT;
+    *parameters =
+        (struct parameters){.list = calloc(table->column_count + 1, sizeof *parameters->list)};
+    for (size_t i = 0; parameters->list != NULL && i < table->column_count; i++) {
+        if (!table->columns[i].is_generated) {
+            const struct parameter made =
+                make_parameter(&table->columns[i], &batch->columns[i], rows);
+            bytes += made.has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
+            bytes += made.is_copied ? aligned(made.width * rows) : 0;
+            parameters->list[parameters->count++] = made;
+        }
+    }
+    parameters->memory = malloc(bytes);
+    if (parameters->list == NULL || parameters->memory == NULL) {
+        return memory_error(error);
+    }
+    char *at = parameters->memory;
+    for (struct parameter *p = parameters->list; p < parameters->list + parameters->count; p++) {
+        const uint8_t *is_null = p->data->is_null;
+        p->lengths = p->has_lengths ? (SQLLEN *)(void *)at : NULL;
+        at += p->has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
+        p->values = p->is_copied ? at : borrow(p->data->values.any);
+        at += p->is_copied ? aligned(p->width * rows) : 0;
+        for (size_t row = 0; row < rows && (p->has_lengths || p->is_copied); row++) {
+            if (p->has_lengths) {
+                p->lengths[row] =
+                    is_null != NULL && is_null[row] ? SQL_NULL_DATA : (SQLLEN)p->width;
+            }
+            if (p->is_copied && (is_null == NULL || !is_null[row])) {
+                copy_value(p, row);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Binds row `row` of every column to the parameters that begin with `first`, counted from 1. */
+static bool parameters_bind(const struct parameters *parameters, SQLHSTMT statement, size_t first,
+                            size_t row)
+{
+    SQLRETURN result = SQL_SUCCESS;
+    for (size_t i = 0; i < parameters->count && SQL_SUCCEEDED(result); i++) {
+        const struct parameter *bound = &parameters->list[i];
+        result = SQLBindParameter(statement, (SQLUSMALLINT)(first + i), SQL_PARAM_INPUT,
+                                  bound->c_type, bound->sql_type, bound->size, bound->digits,
+                                  bound->values + row * bound->width, (SQLLEN)bound->width,
+                                  bound->has_lengths ? bound->lengths + row : NULL);
+    }
+    return SQL_SUCCEEDED(result);
+}
+
+/* Ends what was begun: `status` OK commits, anything else rolls back. Returns what it comes to. */
+static enum status end_work(struct adapter_conn *conn, enum status status, struct error *error)
+{
     if (status == STATUS_OK) {
-        status = odbc_ask(conn, "pragma synchronous", synchronous, error);
+        if (SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_COMMIT))) {
+            return STATUS_OK;
+        }
+        status = call_error(conn, NULL, error);
     }
-    if (status == STATUS_OK) {
-        status =
-            odbc_ask(conn, is_journal_given ? "pragma journal_mode" : "pragma journal_mode = wal",
-                     journal, error);
-    }
-    if (status == STATUS_OK && strtol(synchronous, NULL, 10) < SYNCHRONOUS_FULL) {
-        buffer_add_format(note, "%scommits are not always synced (SyncPragma)", separator(note));
-    }
-    if (status == STATUS_OK && strcasecmp(journal, "wal") != 0) {
-        buffer_add_format(note, "%sthe journal mode is %s, not wal", separator(note), journal);
+    if (status != STATUS_LOST &&
+        !SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {
+        struct error second;
+        error_clear(&second);
+        if (call_error(conn, NULL, &second) == STATUS_LOST) {
+            error_set(error, second.kind, second.native_code, second.sqlstate, "%s", second.text);
+            return STATUS_LOST;
+        }
     }
     return status;
 }
 
-/* Times are sent without a zone and mean UTC. */
-static enum status set_up_postgresql(struct adapter_conn *conn, struct error *error)
+/* Reads a column of the current row as text, cut to `size`; false: it is NULL. */
+static bool get_text(SQLHSTMT statement, unsigned column, char *text, size_t size)
+{
+    SQLLEN length = SQL_NULL_DATA;
+    text[0] = '\0';
+    return SQL_SUCCEEDED(SQLGetData(statement, (SQLUSMALLINT)column, SQL_C_CHAR, text, (SQLLEN)size,
+                                    &length)) &&
+           length != SQL_NULL_DATA;
+}
+
+/* Reads a column of the current row as a number; 0 for NULL. */
+static int64_t get_number(SQLHSTMT statement, unsigned column)
+{
+    SQLBIGINT number = 0;
+    SQLLEN length = SQL_NULL_DATA;
+    const SQLRETURN result =
+        SQLGetData(statement, (SQLUSMALLINT)column, SQL_C_SBIGINT, &number, 0, &length);
+    return SQL_SUCCEEDED(result) && length != SQL_NULL_DATA ? (int64_t)number : 0;
+}
+
+/* One row of a result; `statement` stands on it. False ends the reading. */
+typedef bool (*take_row)(SQLHSTMT statement, void *context);
+
+/* Takes every row of every result of a statement that was executed and came to `result`. No data:
+ * no row was changed. */
+static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
+                             take_row take, void *context, struct error *error)
+{
+    while (SQL_SUCCEEDED(result)) {
+        SQLSMALLINT columns = 0;
+        bool is_wanted = take != NULL;
+        SQLNumResultCols(statement, &columns);
+        while (columns > 0) {
+            result = SQLFetch(statement);
+            if (!SQL_SUCCEEDED(result)) {
+                break;
+            }
+            is_wanted = is_wanted && take(statement, context);
+        }
+        if (result == SQL_ERROR) {
+            break;
+        }
+        result = SQLMoreResults(statement);
+    }
+    return result == SQL_NO_DATA ? STATUS_OK : call_error(conn, statement, error);
+}
+
+static enum status open_statement(struct adapter_conn *conn, SQLHSTMT *statement,
+                                  struct error *error)
+{
+    if (SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, statement))) {
+        return STATUS_OK;
+    }
+    *statement = NULL;
+    return call_error(conn, NULL, error);
+}
+
+/* Runs one statement, with a row for its parameters (or NULL), and takes its rows one by one;
+ * `take` may be NULL. Nothing is ended. */
+static enum status run_one(struct adapter_conn *conn, const char *sql,
+                           const struct batch *parameters, take_row take, void *context,
+                           struct error *error)
+{
+    struct parameters bound = {0};
+    SQLHSTMT statement;
+    enum status status = open_statement(conn, &statement, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (parameters != NULL) {
+        status = parameters_init(&bound, parameters, error);
+    }
+    if (status == STATUS_OK && !parameters_bind(&bound, statement, 1, 0)) {
+        status = call_error(conn, statement, error);
+    }
+    if (status == STATUS_OK) {
+        status = take_rows(conn, statement, SQLExecDirect(statement, borrow(sql), SQL_NTS), take,
+                           context, error);
+    }
+    SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    parameters_fini(&bound);
+    return status;
+}
+
+/* Runs the statement that was written, and ends the buffer. */
+static enum status run_written(struct adapter_conn *conn, struct buffer *sql, struct error *error)
+{
+    const enum status status = buffer_failed(sql)
+                                   ? memory_error(error)
+                                   : run_one(conn, buffer_text(sql), NULL, NULL, NULL, error);
+    buffer_fini(sql);
+    return status;
+}
+
+static bool take_value(SQLHSTMT statement, void *context)
+{
+    get_text(statement, 1, context, ANSWER_BYTES);
+    return false;
+}
+
+/* Runs a query and reads the first column of its first row as text; "" = there is none. */
+static enum status run_ask(struct adapter_conn *conn, const char *sql, char text[ANSWER_BYTES],
+                           struct error *error)
+{
+    text[0] = '\0';
+    return run_one(conn, sql, NULL, take_value, text, error);
+}
+
+/* Where the rows of a statement go. */
+struct reading {
+    struct answer *answer;
+    struct cell *cells; /* of one row, VALUE_BYTES of text for each behind them; owned */
+    size_t columns;
+    bool is_over; /* nothing more is wanted */
+    bool has_no_memory;
+};
+
+/* As text, because drivers make a number of anything. */
+static bool take_cells(SQLHSTMT statement, void *context)
+{
+    struct reading *reading = context;
+    struct answer *answer = reading->answer;
+    SQLSMALLINT columns = 0;
+    answer->rows++;
+    if (answer->take == NULL) {
+        return true;
+    }
+    SQLNumResultCols(statement, &columns);
+    if ((size_t)columns != reading->columns) {
+        free(reading->cells);
+        reading->columns = (size_t)columns;
+        reading->cells = calloc(reading->columns, sizeof *reading->cells + VALUE_BYTES);
+    }
+    reading->has_no_memory = reading->cells == NULL;
+    for (unsigned i = 0; !reading->has_no_memory && i < reading->columns; i++) {
+        char *text = (char *)(reading->cells + columns) + (size_t)i * VALUE_BYTES;
+        struct cell *cell = &reading->cells[i];
+        cell->type = COLUMN_TEXT;
+        cell->is_null = !get_text(statement, i + 1, text, VALUE_BYTES);
+        cell->as.text = (struct text_value){text, (uint32_t)strnlen(text, VALUE_BYTES)};
+    }
+    reading->is_over =
+        reading->has_no_memory || !answer->take(answer->context, reading->cells, reading->columns);
+    return !reading->is_over;
+}
+
+/* Runs a script of the user's. Statements that begin or end a transaction are not sent: without
+ * autocommit one begins by itself, and ODBC has a call that ends it. */
+static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
+                              struct error *error)
+{
+    struct sql_script script;
+    enum status status = STATUS_OK;
+    bool is_begun = false;
+    sql_script_init(&script, sql);
+    while (status == STATUS_OK && sql_script_next(&script)) {
+        if (buffer_failed(&script.statement)) {
+            status = memory_error(error);
+        } else if (script.kind == SQL_SCRIPT_OTHER) {
+            status =
+                run_one(conn, buffer_text(&script.statement), NULL, take_cells, reading, error);
+        } else {
+            is_begun = script.kind == SQL_SCRIPT_BEGIN;
+        }
+        if (script.kind == SQL_SCRIPT_COMMIT) {
+            status = end_work(conn, status, error);
+        } else if (script.kind == SQL_SCRIPT_ROLLBACK) {
+            end_work(conn, STATUS_REJECTED, NULL);
+        }
+    }
+    sql_script_fini(&script);
+    if (status == STATUS_OK && is_begun) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
+        status = STATUS_FATAL;
+    }
+    return end_work(conn, status, error);
+}
+
+static enum status odbc_execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    struct answer answer = {.take = NULL};
+    return run_script(conn, sql, &(struct reading){.answer = &answer}, error);
+}
+
+/* Unprepared: drivers prepare in a round trip of its own, and count(*) costs nothing to parse. */
+static enum status odbc_run(struct adapter_conn *conn, const struct statement *statement,
+                            const struct batch *parameters, struct answer *answer,
+                            struct error *error)
+{
+    struct reading reading = {.answer = answer};
+    enum status status;
+    answer->rows = 0;
+    if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
+        /* most drivers hold a whole result on this side: PostgreSQL's is asked for a cursor's rows
+         * instead, some thousand at a time; a cursor ends with its transaction */
+        struct buffer sql;
+        uint64_t before;
+        buffer_init(&sql);
+        buffer_add_format(&sql, "declare append_numbers no scroll cursor for %s", statement->sql);
+        status = run_written(conn, &sql, error);
+        do {
+            before = answer->rows;
+            if (status == STATUS_OK) {
+                status = run_one(conn, "fetch 10000 from append_numbers", NULL, take_cells,
+                                 &reading, error);
+            }
+        } while (status == STATUS_OK && !reading.is_over && answer->rows > before);
+        status = end_work(conn, status, error);
+    } else if (statement->reads_numbers || statement->is_prepared || parameters != NULL) {
+        status = run_one(conn, statement->sql, parameters, take_cells, &reading, error);
+        status = end_work(conn, status, error);
+    } else {
+        status = run_script(conn, statement->sql, &reading, error);
+    }
+    free(reading.cells);
+    return status == STATUS_OK && reading.has_no_memory ? memory_error(error) : status;
+}
+
+/* Of a type whose name says nothing. */
+static const struct {
+    enum column_type type;
+    int numbers[7]; /* ends with 0 */
+} sql_types[] = {
+    {COLUMN_BOOL, {SQL_BIT, SQL_TINYINT}},
+    {COLUMN_INT16, {SQL_SMALLINT}},
+    {COLUMN_INT32, {SQL_INTEGER}},
+    {COLUMN_INT64, {SQL_BIGINT}},
+    {COLUMN_FLOAT32, {SQL_REAL}},
+    {COLUMN_FLOAT64, {SQL_FLOAT, SQL_DOUBLE}},
+    {COLUMN_DECIMAL, {SQL_DECIMAL, SQL_NUMERIC}},
+    {COLUMN_TEXT,
+     {SQL_CHAR, SQL_VARCHAR, SQL_LONGVARCHAR, SQL_WCHAR, SQL_WVARCHAR, SQL_WLONGVARCHAR}},
+    {COLUMN_BYTES, {SQL_BINARY, SQL_VARBINARY, SQL_LONGVARBINARY}},
+    {COLUMN_DATE, {SQL_TYPE_DATE, SQL_DATE}},
+    {COLUMN_TIME, {SQL_TYPE_TIME, SQL_TIME}},
+    {COLUMN_TIMESTAMP, {SQL_TYPE_TIMESTAMP, SQL_TIMESTAMP}},
+    {COLUMN_UUID, {SQL_GUID}},
+};
+
+struct description {
+    struct table *table;
+    enum status status;
+    struct error *error;
+    char schema[ROW_NAME_BYTES]; /* the first one that has the table; "" = there are none */
+    char index[ROW_NAME_BYTES];  /* that is being read */
+    size_t index_columns;        /* of it, so far */
+    struct column *index_first;
+};
+
+static int64_t clamp(int64_t value, int64_t most)
+{
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+/* Columns of SQLColumns: ODBC's numbers. Some drivers give the values of a row in this order only.
+ */
+static bool take_column(SQLHSTMT statement, void *context)
+{
+    enum {
+        SIZE_MAX_KNOWN = 1 << 20 /* beyond it a length is the type's own, and no limit */
+    };
+    struct description *description = context;
+    struct table *table = description->table;
+    struct column column = {0};
+    char schema[ROW_NAME_BYTES], name[ROW_NAME_BYTES], type[ROW_TYPE_NAME_BYTES], text[VALUE_BYTES];
+    unsigned long numbers[2] = {0, 0}; /* the type's name may carry them: decimal(10,2) */
+    get_text(statement, 2, schema, sizeof schema);
+    get_text(statement, 3, name, sizeof name);
+    get_text(statement, 4, column.name, sizeof column.name);
+    const int sql_type = (int)get_number(statement, 5);
+    get_text(statement, 6, column.type_name, sizeof column.type_name);
+    int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: not known */
+    /* behind the point or the second; -1: not known */
+    int64_t digits = get_text(statement, 9, text, sizeof text) ? strtol(text, NULL, 10) : -1;
+    column.is_nullable = get_number(statement, 11) != SQL_NO_NULLS;
+    column.has_default =
+        get_text(statement, 13, text, sizeof text) && strcasecmp(text, "null") != 0;
+    if (strcasecmp(name, table->name) != 0) {
+        return true; /* the driver took a character of the name for a wildcard */
+    }
+    if (table->column_count == 0) {
+        snprintf(description->schema, sizeof description->schema, "%s", schema);
+    } else if (strcmp(schema, description->schema) != 0) {
+        return true;
+    }
+    const int count = dialect_split_type(column.type_name, type, sizeof type, numbers);
+    column.type = dialect_type_of(type);
+    for (size_t i = 0; i < COUNT_OF(sql_types) && column.type == COLUMN_UNSUPPORTED; i++) {
+        for (const int *number = sql_types[i].numbers; *number != 0; number++) {
+            column.type = *number == sql_type ? sql_types[i].type : column.type;
+        }
+    }
+    size = size > 0 || count < 1 ? size : (int64_t)numbers[0];
+    if (column.type == COLUMN_DECIMAL && size > 0) {
+        digits = digits < 0 && count > 1 ? (int64_t)numbers[1] : digits;
+        column.precision = (uint8_t)clamp(size, UINT8_MAX);
+        column.scale = (uint8_t)clamp(digits, UINT8_MAX);
+    } else if ((column.type == COLUMN_TEXT || column.type == COLUMN_BYTES) &&
+               size < SIZE_MAX_KNOWN) {
+        column.size = (uint32_t)clamp(size, SIZE_MAX_KNOWN);
+    }
+    column.native_type = (uint32_t)clamp(digits < 0 ? FRACTION_DIGITS : digits, FRACTION_DIGITS);
+    description->status = table_add_column(table, &column, description->error);
+    return description->status == STATUS_OK;
+}
+
+/* An index of one column over all rows makes that column unique. */
+static void end_index(struct description *description)
+{
+    if (description->index_columns == 1 && description->index_first != NULL) {
+        description->index_first->is_unique = true;
+    }
+    description->index_columns = 0;
+    description->index_first = NULL;
+}
+
+/* Columns of SQLStatistics. */
+static bool take_index(SQLHSTMT statement, void *context)
+{
+    struct description *description = context;
+    const struct table *table = description->table;
+    char index[ROW_NAME_BYTES], name[ROW_NAME_BYTES], text[VALUE_BYTES];
+    get_text(statement, 6, index, sizeof index);
+    if (get_number(statement, 7) == SQL_TABLE_STAT) {
+        return true;
+    }
+    get_text(statement, 9, name, sizeof name);
+    if (strcmp(index, description->index) != 0) {
+        end_index(description);
+        snprintf(description->index, sizeof description->index, "%s", index);
+    }
+    /* with a condition it is over some rows only */
+    const bool is_partial = get_text(statement, 13, text, sizeof text) && text[0] != '\0';
+    description->index_first = NULL;
+    for (size_t i = 0; i < table->column_count && !is_partial; i++) {
+        if (strcmp(table->columns[i].name, name) == 0) {
+            description->index_first = &table->columns[i];
+        }
+    }
+    description->index_columns++;
+    return true;
+}
+
+/* By ODBC's own functions, for a database that is not known. */
+static enum status describe_by_catalogue(struct adapter_conn *conn, const char *table_name,
+                                         struct table *table, struct error *error)
+{
+    struct description description = {.table = table, .status = STATUS_OK, .error = error};
+    SQLCHAR pattern[2 * ROW_NAME_BYTES], escape[8] = "";
+    SQLSMALLINT length = 0;
+    SQLHSTMT statement;
+    enum status status = table_init(table, table_name, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = open_statement(conn, &statement, error);
+    if (status == STATUS_OK) {
+        /* the table's name as a search pattern that finds nothing else */
+        SQLCHAR *to = pattern;
+        SQLGetInfo(conn->connection, SQL_SEARCH_PATTERN_ESCAPE, escape, sizeof escape, &length);
+        for (const char *at = table->name; *at != '\0'; at++) {
+            const SQLCHAR c = (SQLCHAR)*at;
+            if (escape[0] != '\0' && (c == '_' || c == '%' || c == escape[0])) {
+                *to++ = escape[0];
+            }
+            *to++ = c;
+        }
+        *to = '\0';
+        status = take_rows(conn, statement,
+                           SQLColumns(statement, NULL, 0, NULL, 0, pattern, SQL_NTS, NULL, 0),
+                           take_column, &description, error);
+        if (status == STATUS_OK && table->column_count > 0) {
+            SQLCHAR *schema = description.schema[0] != '\0' ? (SQLCHAR *)description.schema : NULL;
+            SQLFreeStmt(statement, SQL_CLOSE);
+            status =
+                take_rows(conn, statement,
+                          SQLStatistics(statement, NULL, 0, schema, SQL_NTS, (SQLCHAR *)table->name,
+                                        SQL_NTS, SQL_INDEX_UNIQUE, SQL_QUICK),
+                          take_index, &description, error);
+            end_index(&description);
+        }
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    }
+    status = status == STATUS_OK ? description.status : status;
+    if (status == STATUS_OK && table->column_count == 0) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        status = STATUS_REJECTED;
+    }
+    status = end_work(conn, status, error);
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+/* The INSERT is prepared on the server. */
+static struct dialect_asker make_asker(struct adapter_conn *conn)
+{
+    return (struct dialect_asker){.adapter = &adapter_odbc,
+                                  .conn = conn,
+                                  .schema = conn->schema,
+                                  .user = conn->user,
+                                  .prepares = true,
+                                  .has_prepared = conn->inserts[0].statement != NULL};
+}
+
+static enum status odbc_describe(struct adapter_conn *conn, const char *table_name,
+                                 struct table *table, struct error *error)
+{
+    const struct dialect_asker asker = make_asker(conn);
+    if (conn->dialect == NULL) {
+        return describe_by_catalogue(conn, table_name, table, error);
+    }
+    const enum status status = conn->dialect->describe(&asker, table_name, table, error);
+    for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
+        struct column *column = &table->columns[i];
+        char name[ROW_TYPE_NAME_BYTES];
+        /* MariaDB's times have no digits behind the second where the type's name says none */
+        unsigned long digits[2] = {conn->dialect == &dialect_mysql ? 0 : FRACTION_DIGITS, 0};
+        const bool is_time = column->type == COLUMN_TIME || column->type == COLUMN_TIMESTAMP;
+        const bool is_bytes = (column->type == COLUMN_IP4 || column->type == COLUMN_IP6 ||
+                               column->type == COLUMN_UUID) &&
+                              strstr(column->type_name, "binary") != NULL;
+        dialect_split_type(column->type_name, name, sizeof name, digits);
+        column->native_type = is_time ? (uint32_t)clamp((int64_t)digits[0], FRACTION_DIGITS) : 0;
+        column->native_type |= conn->dialect != &dialect_postgresql ? TIMES_AS_TEXT : 0;
+        column->native_type |= is_bytes ? AS_BYTES : 0;
+    }
+    return status;
+}
+
+static void forget_inserts(struct adapter_conn *conn)
+{
+    for (size_t i = 0; i < PREPARED_MAX; i++) {
+        if (conn->inserts[i].statement != NULL) {
+            SQLFreeHandle(SQL_HANDLE_STMT, conn->inserts[i].statement);
+            conn->inserts[i].statement = NULL;
+        }
+    }
+}
+
+/* The statement for so many rows of the table, prepared when there is none yet. */
+static enum status find_insert(struct adapter_conn *conn, const struct table *table, size_t rows,
+                               SQLHSTMT *statement, struct error *error)
 {
     struct buffer sql;
-    enum status status = STATUS_OK;
-
-    buffer_init(&sql);
-    buffer_add_text(&sql, "set time zone 'UTC'");
-    if (conn->schema != NULL) {
-        buffer_add_text(&sql, "; set search_path = ");
-        buffer_add_identifier(&sql, conn->schema, '"');
+    for (size_t i = 0; i < PREPARED_MAX; i++) {
+        const struct insert *insert = &conn->inserts[i];
+        if (insert->statement != NULL && insert->table == table && insert->rows == rows) {
+            *statement = insert->statement;
+            return STATUS_OK;
+        }
     }
-    status = buffer_failed(&sql) ? odbc_memory_error(error)
-                                 : odbc_execute(conn, buffer_text(&sql), error);
+    struct insert *insert = &conn->inserts[conn->next_insert++ % PREPARED_MAX];
+    if (insert->statement != NULL) {
+        SQLFreeHandle(SQL_HANDLE_STMT, insert->statement);
+    }
+    *insert = (struct insert){.table = table, .rows = rows};
+    enum status status = open_statement(conn, &insert->statement, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    *statement = insert->statement;
+    buffer_init(&sql);
+    ask_write_insert(&sql, table, conn->quote, rows);
+    if (buffer_failed(&sql)) {
+        status = memory_error(error);
+    } else if (!SQL_SUCCEEDED(SQLPrepare(*statement, (SQLCHAR *)sql.bytes, SQL_NTS))) {
+        status = call_error(conn, *statement, error);
+    }
     buffer_fini(&sql);
     return status;
 }
 
-static enum status set_up(struct adapter_conn *conn, const char *text, struct buffer *note,
-                          struct error *error)
+/* Parameters are bound for one call and the memory behind them is freed after it, so a waiting
+ * session holds none. */
+static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
+                               const struct parameters *parameters, size_t first, size_t rows,
+                               struct error *error)
 {
-    if (conn->schema != NULL && conn->dialect != &dialect_postgresql) {
+    const bool is_array = conn->method == METHOD_ARRAY;
+    SQLUSMALLINT states[ROW_BATCH_MAX];
+    SQLULEN processed = 0;
+    uint64_t inserted = 0;
+    bool is_bound = true, is_counted = false;
+    if (is_array) {
+        SQLSetStmtAttr(statement, SQL_ATTR_PARAM_BIND_TYPE, SQL_PARAM_BIND_BY_COLUMN, 0);
+        SQLSetStmtAttr(statement, SQL_ATTR_PARAM_STATUS_PTR, states, 0);
+        is_bound = SQL_SUCCEEDED(
+            SQLSetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE, number_argument(rows), 0));
+    }
+    for (size_t row = 0; row < (is_array ? 1 : rows) && is_bound; row++) {
+        is_bound = parameters_bind(parameters, statement, 1 + row * parameters->count, first + row);
+    }
+    if (!is_bound) {
+        return call_error(conn, statement, error);
+    }
+    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, &processed, 0);
+    SQLRETURN result = SQLExecute(statement);
+    if (result == SQL_NO_DATA) { /* every row was left out */
+        processed = rows;
+        is_counted = true;
+    }
+    /* the row counts of every result that an array left; some drivers have none */
+    while (SQL_SUCCEEDED(result)) {
+        SQLLEN count = -1;
+        if (SQL_SUCCEEDED(SQLRowCount(statement, &count)) && count >= 0) {
+            inserted += (uint64_t)count;
+            is_counted = true;
+        }
+        result = SQLMoreResults(statement);
+    }
+    enum status status = result == SQL_NO_DATA ? STATUS_OK : call_error(conn, statement, error);
+    SQLSetStmtAttr(statement, SQL_ATTR_PARAMS_PROCESSED_PTR, NULL, 0);
+    if (is_array) {
+        SQLSetStmtAttr(statement, SQL_ATTR_PARAM_STATUS_PTR, NULL, 0);
+    }
+    if (status == STATUS_OK && is_array && rows > 1 && processed < rows) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "ODBC takes a schema for PostgreSQL only: name the database instead");
-        return STATUS_FATAL;
+                  "the driver took an array of rows and executed only some: --method row");
+        status = STATUS_FATAL;
     }
-    if (conn->dialect == &dialect_postgresql) {
-        return set_up_postgresql(conn, error);
-    }
-    if (conn->dialect == &dialect_mysql) {
-        return odbc_execute(conn, "set time_zone = '+00:00'", error);
-    }
-    return conn->dialect == &dialect_sqlite ? set_up_sqlite(conn, text, note, error) : STATUS_OK;
+    conn->inserted_rows += status != STATUS_OK ? 0 : is_counted ? inserted : rows;
+    return status;
 }
 
-/* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1 each
- * statement, 2 each connection, 3 everything of every driver at that level. Without an entry it is
- * 0 since version 2.3.10, and 3 before. */
-enum {
-    THREADING_SERIAL = 3,
-    PROBED_ROWS = 2,
-    VERSION_BYTES = 24
-};
+/* Undoes the append, whose error is recorded. A statement that failed is not used again: what it
+ * was prepared for may have changed. */
+static enum status give_up(struct adapter_conn *conn, enum status status, struct error *error)
+{
+    conn->is_append_open = false;
+    forget_inserts(conn);
+    return end_work(conn, status, error);
+}
+
+static enum status odbc_append_open(struct adapter_conn *conn, const struct table *table,
+                                    struct error *error)
+{
+    (void)error;
+    conn->append_to = table;
+    conn->inserted_rows = 0;
+    conn->has_rows = false;
+    conn->is_append_open = true;
+    error_clear(&conn->put_off);
+    return STATUS_OK;
+}
+
+static enum status odbc_append_rows(struct adapter_conn *conn, const struct batch *batch,
+                                    struct error *error)
+{
+    struct parameters parameters;
+    conn->has_rows = true;
+    if (error_is_set(&conn->put_off)) {
+        return STATUS_OK;
+    }
+    enum status status = parameters_init(&parameters, batch, error);
+    const size_t columns = parameters.count;
+    if (status == STATUS_OK && columns == 0) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
+                  batch->table->name);
+        status = STATUS_FATAL;
+    }
+    const bool is_list = conn->method == METHOD_INSERT && columns > 0 && columns < PARAMETERS_MAX;
+    const size_t most = conn->method == METHOD_ARRAY ? ROW_BATCH_MAX
+                        : is_list                    ? PARAMETERS_MAX / columns
+                                                     : 1;
+    for (size_t first = 0; first < batch->row_count && status == STATUS_OK; first += most) {
+        const size_t left = batch->row_count - first;
+        const size_t rows = left < most ? left : most;
+        SQLHSTMT statement = NULL;
+        status = find_insert(conn, batch->table, conn->method == METHOD_ARRAY ? 1 : rows,
+                             &statement, error);
+        if (status == STATUS_OK) {
+            status = insert_rows(conn, statement, &parameters, first, rows, error);
+        }
+    }
+    parameters_fini(&parameters);
+    if (status == STATUS_REJECTED && batch->table->keeps_failed_rows) {
+        /* Rows that stay are to be reported, which append_close alone can do: it gets the error,
+         * and what is still to come of the append is not sent. Of the statement that just failed
+         * those stay before the failing one, whose number MariaDB tells since version 10.7. */
+        char failed[ANSWER_BYTES] = "";
+        if (conn->dialect == &dialect_mysql &&
+            run_one(conn, "get diagnostics condition 1 @append_row = row_number", NULL, NULL, NULL,
+                    NULL) == STATUS_OK) {
+            run_ask(conn, "select @append_row", failed, NULL);
+        }
+        const uint64_t row = strtoull(failed, NULL, 10);
+        conn->inserted_rows += row > 0 ? row - 1 : 0;
+        conn->put_off = *error;
+        error_clear(error);
+        return STATUS_OK;
+    }
+    return status == STATUS_OK ? STATUS_OK : give_up(conn, status, error);
+}
+
+static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accepted,
+                                     struct error *error)
+{
+    enum status status = STATUS_OK;
+    *accepted = 0;
+    conn->is_append_open = false;
+    if (error_is_set(&conn->put_off)) {
+        *error = conn->put_off;
+        *accepted = conn->inserted_rows;
+        return give_up(conn, STATUS_REJECTED, error);
+    }
+    if (!conn->has_rows) {
+        /* nothing was sent, and nobody would notice that the server is gone */
+        struct buffer sql;
+        buffer_init(&sql);
+        buffer_add_text(&sql, "select 1 from ");
+        buffer_add_identifier(&sql, conn->append_to->name, conn->quote);
+        buffer_add_text(&sql, " where 1 = 0");
+        status = run_written(conn, &sql, error);
+    }
+    status = end_work(conn, status, error);
+    if (status != STATUS_OK) {
+        forget_inserts(conn);
+        return status;
+    }
+    *accepted = conn->inserted_rows;
+    return STATUS_OK;
+}
 
 static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, size_t size)
 {
@@ -115,12 +1202,14 @@ static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, 
     text[size - 1] = '\0';
 }
 
-static const char *method_name(enum odbc_method method)
+/* What stands before the next note. */
+static const char *separator(const struct adapter_conn *conn)
 {
-    return method == ODBC_ARRAY ? "array" : method == ODBC_INSERT ? "insert" : "row";
+    return conn->note.length > 0 ? "; " : "";
 }
 
-static void learn_dialect(struct adapter_conn *conn)
+/* Dialect and address, by the completed connection string or the data source that it names. */
+static void learn_database(struct adapter_conn *conn, const char *text)
 {
     static const struct {
         const char *dbms;
@@ -129,10 +1218,12 @@ static void learn_dialect(struct adapter_conn *conn)
                  {"MariaDB", &dialect_mysql},
                  {"MySQL", &dialect_mysql},
                  {"SQLite", &dialect_sqlite}};
-    char quote[8];
-
+    static const char *const keys[][4] = {{"Server", "Servername", "Host", NULL},
+                                          {"Port", NULL, NULL, NULL}};
+    static const char *const name_keys[] = {"DSN", NULL};
+    char quote[8], name[128], values[2][256];
     get_info(conn, SQL_DBMS_NAME, conn->database_name, sizeof conn->database_name);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (strcasecmp(conn->database_name, known[i].dbms) == 0) {
             conn->dialect = known[i].dialect;
         }
@@ -140,20 +1231,10 @@ static void learn_dialect(struct adapter_conn *conn)
     for (char *at = conn->database_name; *at != '\0'; at++) {
         *at = (char)tolower((unsigned char)*at);
     }
+    get_info(conn, SQL_DRIVER_NAME, conn->driver, sizeof conn->driver);
     get_info(conn, SQL_USER_NAME, conn->user, sizeof conn->user);
     get_info(conn, SQL_IDENTIFIER_QUOTE_CHAR, quote, sizeof quote);
     conn->quote = quote[0] == '`' ? '`' : '"';
-}
-
-/* Port and host of the completed connection string, or of the data source that it names. */
-static void learn_address(struct adapter_conn *conn, const char *text)
-{
-    static const char *const keys[][4] = {{"Server", "Servername", "Host", NULL},
-                                          {"Port", NULL, NULL, NULL}};
-    static const char *const name_keys[] = {"DSN", NULL};
-    char name[128];
-    char values[2][256];
-
     odbc_string_find(text, name_keys, name, sizeof name);
     for (size_t i = 0; i < 2; i++) {
         bool is_found = odbc_string_find(text, keys[i], values[i], sizeof values[i]);
@@ -169,230 +1250,110 @@ static void learn_address(struct adapter_conn *conn, const char *text)
     }
 }
 
-/* What a driver says about arrays of parameters. */
-enum arrays {
-    ARRAYS_NONE,
-    ARRAYS_EXPANDED, /* each row becomes a statement, with a row count of its own */
-    ARRAYS_WHOLE,    /* the server gets all rows with one statement, and counts them together */
-};
-
-/* Some drivers refuse an array, some put 1 in its place. One that does neither and has no answer to
- * how it counts (SQLite's) loops over it by itself, and sends binaries with the first one's length.
- */
-static enum arrays ask_arrays(struct adapter_conn *conn)
+/* Some drivers refuse an array of parameters, some put 1 in its place. One that does neither and
+ * has no answer to how it counts (SQLite's) loops over it by itself, and sends binaries with the
+ * first one's length. Of the others some make a statement of each row, with a row count of its own
+ * (a batch); else the server gets all rows with one statement, and counts them together. */
+static enum status choose_method(struct adapter_conn *conn, const struct target *target,
+                                 struct error *error)
 {
+    enum {
+        PROBED_ROWS = 2
+    };
+    const bool has_row_lists = conn->dialect != NULL; /* not every database's SQL has them */
     SQLHSTMT statement = NULL;
     SQLULEN rows = 0;
     SQLUINTEGER counts = 0;
-    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, &statement))) {
-        return ARRAYS_NONE;
+    bool is_taken = SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_STMT, conn->connection, &statement));
+    if (is_taken) {
+        is_taken =
+            SQL_SUCCEEDED(SQLSetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE,
+                                         number_argument(PROBED_ROWS), 0)) &&
+            SQL_SUCCEEDED(SQLGetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE, &rows, 0, NULL)) &&
+            rows == PROBED_ROWS &&
+            SQL_SUCCEEDED(SQLGetInfo(conn->connection, SQL_PARAM_ARRAY_ROW_COUNTS, &counts,
+                                     sizeof counts, NULL));
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
     }
-    const bool is_taken =
-        SQL_SUCCEEDED(
-            SQLSetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE, odbc_number(PROBED_ROWS), 0)) &&
-        SQL_SUCCEEDED(SQLGetStmtAttr(statement, SQL_ATTR_PARAMSET_SIZE, &rows, 0, NULL)) &&
-        rows == PROBED_ROWS &&
-        SQL_SUCCEEDED(
-            SQLGetInfo(conn->connection, SQL_PARAM_ARRAY_ROW_COUNTS, &counts, sizeof counts, NULL));
-    SQLFreeHandle(SQL_HANDLE_STMT, statement);
-    if (!is_taken) {
-        return ARRAYS_NONE;
+    const bool has_whole = is_taken && counts == SQL_PARC_NO_BATCH;
+    const bool has_arrays = has_whole || (is_taken && counts == SQL_PARC_BATCH);
+    for (size_t i = 0; target->method != NULL && methods[i] != NULL; i++) {
+        conn->method = strcmp(target->method, methods[i]) == 0 ? (enum method)i : conn->method;
     }
-    return counts == SQL_PARC_NO_BATCH ? ARRAYS_WHOLE
-           : counts == SQL_PARC_BATCH  ? ARRAYS_EXPANDED
-                                       : ARRAYS_NONE;
-}
-
-static enum status choose_method(struct adapter_conn *conn, const struct target *target,
-                                 struct buffer *note, struct error *error)
-{
-    const bool has_row_lists = conn->dialect != NULL; /* not every database's SQL has them */
-    const enum arrays arrays = ask_arrays(conn);
-    char driver[80];
-
-    get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
-    for (enum odbc_method method = ODBC_ARRAY; method <= ODBC_ROW; method++) {
-        if (target->method != NULL && strcmp(target->method, method_name(method)) == 0) {
-            conn->method = method;
-        }
-    }
-    if (target->method != NULL && conn->method == ODBC_ARRAY && arrays == ARRAYS_NONE) {
+    if (target->method != NULL && conn->method == METHOD_ARRAY && !has_arrays) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "driver %s has no parameter arrays: --method %s", driver,
+                  "driver %s has no parameter arrays: --method %s", conn->driver,
                   has_row_lists ? "insert" : "row");
         return STATUS_FATAL;
     }
-    if (target->method != NULL || arrays == ARRAYS_WHOLE) {
-        return STATUS_OK;
+    if (target->method == NULL && !has_whole) {
+        conn->method = has_row_lists ? METHOD_INSERT : has_arrays ? METHOD_ARRAY : METHOD_ROW;
+        buffer_add_format(&conn->note, "%s%s %s%s", separator(conn), conn->driver,
+                          has_arrays ? "makes a statement of each row of an array"
+                                     : "has no parameter arrays",
+                          conn->method == METHOD_INSERT ? ": multi-row INSERT instead"
+                          : conn->method == METHOD_ROW  ? ": each row is a statement"
+                                                        : "");
     }
-    if (has_row_lists) {
-        conn->method = ODBC_INSERT;
-    } else if (arrays == ARRAYS_NONE) {
-        conn->method = ODBC_ROW;
-    }
-    buffer_add_format(note, "%s%s %s%s", separator(note), driver,
-                      arrays == ARRAYS_NONE ? "has no parameter arrays"
-                                            : "makes a statement of each row of an array",
-                      conn->method == ODBC_INSERT ? ": multi-row INSERT instead"
-                      : conn->method == ODBC_ROW  ? ": each row is a statement"
-                                                  : "");
     return STATUS_OK;
 }
 
-static void note_threading(struct adapter_conn *conn, struct buffer *note)
+static bool says(const char *text, const char *key)
 {
-    char driver[80];
-    SQLUSMALLINT level = 0;
-    if (SQL_SUCCEEDED(
-            SQLGetInfo(conn->connection, SQL_ATTR_DRIVER_THREADING, &level, sizeof level, NULL)) &&
-        level >= THREADING_SERIAL) {
-        get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
-        buffer_add_format(
-            note,
-            "%s%s is registered with Threading=%u: its calls queue behind each other in "
-            "the driver manager (Threading=0 in odbcinst.ini ends that)",
-            separator(note), driver, (unsigned)level);
-    }
+    const char *const keys[] = {key, NULL};
+    char value[16];
+    return odbc_string_find(text, keys, value, sizeof value) && value[0] != '\0';
 }
 
-/* A driver that carries a connect of its own hides its socket. Neither is there one in SQLite's,
- * but nothing there waits for a server. */
-static void note_socket(const struct adapter_conn *conn, struct buffer *note)
+static enum status set_up(struct adapter_conn *conn, const char *text, struct error *error)
 {
-    if (!client_socket_is_known(&conn->socket) && conn->dialect != &dialect_sqlite) {
-        buffer_add_format(note, "%sa blocked call cannot be interrupted: press Ctrl-C twice",
-                          separator(note));
+    enum status status = STATUS_OK;
+    if (conn->schema != NULL && conn->dialect != &dialect_postgresql) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "ODBC takes a schema for PostgreSQL only: name the database instead");
+        return STATUS_FATAL;
     }
-}
-
-static enum status learn(struct adapter_conn *conn, const struct target *target, const char *text,
-                         struct error *error)
-{
-    struct buffer note;
-    learn_dialect(conn);
-    learn_address(conn, text);
-    buffer_init(&note);
-    note_threading(conn, &note);
-    enum status status = choose_method(conn, target, &note, error);
-    if (status == STATUS_OK) {
-        status = set_up(conn, text, &note, error);
+    /* times are sent without a zone and mean UTC */
+    if (conn->dialect == &dialect_mysql) {
+        return odbc_execute(conn, "set time_zone = '+00:00'", error);
     }
-    note_socket(conn, &note);
-    if (status == STATUS_OK && buffer_failed(&note)) {
-        status = odbc_memory_error(error);
-    }
-    if (status == STATUS_OK && note.length > 0) {
-        conn->note = strdup(buffer_text(&note));
-        status = conn->note != NULL ? STATUS_OK : odbc_memory_error(error);
-    }
-    buffer_fini(&note);
-    return status;
-}
-
-/* SQLite's driver is the database: there is no server to measure, and its CPU is this program's. */
-static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
-{
-    if (conn->host != NULL) {
-        snprintf(info->host, sizeof info->host, "%s", conn->host);
-    }
-    info->port = conn->port;
-    snprintf(info->user, sizeof info->user, "%s", conn->user);
-    get_info(conn, SQL_DATABASE_NAME, info->database, sizeof info->database);
-    info->is_embedded = conn->dialect == &dialect_sqlite;
-    snprintf(info->dialect, sizeof info->dialect, "%s",
-             conn->dialect != NULL ? conn->dialect->name : conn->database_name);
-    info->identifier_quote = conn->quote;
-    info->method = method_name(conn->method);
-    snprintf(info->note, sizeof info->note, "%s", conn->note != NULL ? conn->note : "");
-}
-
-/* ODBC's form is ##.##.####, and drivers fill each part up with zeros: 10.11.000019. */
-static void tidy_version(char *version)
-{
-    char *to = version;
-    for (const char *at = version; *at != '\0'; at++) {
-        const bool is_first = at == version || !isalnum((unsigned char)at[-1]);
-        while (is_first && at[0] == '0' && isdigit((unsigned char)at[1])) {
-            at++;
-        }
-        *to++ = *at;
-    }
-    *to = '\0';
-}
-
-/* psqlODBC cuts the number of the server (150020 for 15.20) into three parts, as it was right
- * before version 10: 15.0.20. */
-static void join_version(char *version)
-{
-    unsigned long parts[3];
-    char *at = version;
-    for (size_t i = 0; i < 3; i++) {
-        parts[i] = strtoul(at, &at, 10);
-        if (*at != (i < 2 ? '.' : '\0')) {
-            return;
-        }
-        at++;
-    }
-    if (parts[0] >= 10) {
-        snprintf(version, VERSION_BYTES, "%lu.%lu", parts[0], parts[1] * 100 + parts[2]);
-    }
-}
-
-static void describe_server(struct adapter_conn *conn, char *text, size_t size)
-{
-    char name[32];
-    char version[VERSION_BYTES];
-    char driver[40];
-
-    get_info(conn, SQL_DBMS_NAME, name, sizeof name);
-    get_info(conn, SQL_DBMS_VER, version, sizeof version);
-    get_info(conn, SQL_DRIVER_NAME, driver, sizeof driver);
-    tidy_version(version);
     if (conn->dialect == &dialect_postgresql) {
-        join_version(version);
+        struct buffer sql;
+        buffer_init(&sql);
+        if (conn->schema != NULL) {
+            buffer_add_text(&sql, "set search_path = ");
+            buffer_add_identifier(&sql, conn->schema, '"');
+            status = run_written(conn, &sql, error);
+        }
+        return status == STATUS_OK ? odbc_execute(conn, "set time zone 'UTC'", error) : status;
     }
-    snprintf(text, size, "%.20s %s by %.30s", name, version, driver);
-}
-
-/* The INSERT is prepared on the server. */
-static struct dialect_asker make_asker(struct adapter_conn *conn)
-{
-    return (struct dialect_asker){.adapter = &adapter_odbc,
-                                  .conn = conn,
-                                  .schema = conn->schema,
-                                  .user = conn->user,
-                                  .prepares = true,
-                                  .has_prepared = conn->inserts[0].statement != NULL};
-}
-
-static enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *limits,
-                                      struct error *error)
-{
-    const struct dialect_asker asker = make_asker(conn);
-    memset(limits, 0, sizeof *limits);
-    describe_server(conn, limits->version, sizeof limits->version);
-    return conn->dialect != NULL && conn->dialect->limits != NULL
-               ? conn->dialect->limits(&asker, limits, error)
-               : STATUS_OK;
-}
-
-static enum status describe_table(struct adapter_conn *conn, const char *table_name,
-                                  struct table *table, struct error *error)
-{
-    const struct dialect_asker asker = make_asker(conn);
-    if (conn->dialect == NULL) {
-        return odbc_describe(conn, table_name, table, error);
-    }
-    const enum status status = conn->dialect->describe(&asker, table_name, table, error);
-    for (size_t i = 0; status == STATUS_OK && i < table->column_count; i++) {
-        odbc_set_native_type(conn->dialect, &table->columns[i]);
+    if (conn->dialect == &dialect_sqlite) {
+        /* The driver's own default, synchronous NORMAL, does not sync the log at a commit. As the
+         * adapter for SQLite has it, unless the connection string wants it otherwise. */
+        const bool is_journal_given = says(text, "JournalMode");
+        char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
+        if (!says(text, "SyncPragma")) {
+            status = run_one(conn, "pragma synchronous = full", NULL, NULL, NULL, error);
+        }
+        if (status == STATUS_OK) {
+            status = run_ask(conn, "pragma synchronous", synchronous, error);
+        }
+        if (status == STATUS_OK) {
+            status = run_ask(conn,
+                             is_journal_given ? "pragma journal_mode" : "pragma journal_mode = wal",
+                             journal, error);
+        }
+        if (status == STATUS_OK && strtol(synchronous, NULL, 10) < SYNCHRONOUS_FULL) {
+            buffer_add_format(&conn->note, "%scommits are not always synced (SyncPragma)",
+                              separator(conn));
+        }
+        if (status == STATUS_OK && strcasecmp(journal, "wal") != 0) {
+            buffer_add_format(&conn->note, "%sthe journal mode is %s, not wal", separator(conn),
+                              journal);
+        }
     }
     return status;
 }
-
-enum {
-    COMPLETED_BYTES = 2048
-};
 
 static enum status check_target(const struct target *target, struct error *error)
 {
@@ -417,74 +1378,6 @@ static enum status check_target(const struct target *target, struct error *error
     return STATUS_FATAL;
 }
 
-/* Of the program's pooling nothing is wanted: a connect that is measured must be one. unixODBC goes
- * by odbcinst.ini alone there, other managers by this attribute. */
-static enum status allocate(struct adapter_conn *conn, struct error *error)
-{
-    SQLSetEnvAttr(NULL, SQL_ATTR_CONNECTION_POOLING, odbc_number(SQL_CP_OFF), 0);
-    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, NULL, &conn->environment))) {
-        conn->environment = NULL;
-        return odbc_memory_error(error);
-    }
-    SQLSetEnvAttr(conn->environment, SQL_ATTR_ODBC_VERSION, odbc_number(SQL_OV_ODBC3), 0);
-    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, conn->environment, &conn->connection))) {
-        conn->connection = NULL;
-        return odbc_memory_error(error);
-    }
-    return STATUS_OK;
-}
-
-/* The standard's attribute for the time, and the key of drivers that have it for one step of the
- * connect only; a key that a driver does not know it passes over. */
-static void add_timeout(struct buffer *text, const struct target *target)
-{
-    static const char *const keys[] = {"CONN_TIMEOUT", NULL};
-    char value[16];
-    if (!odbc_string_find(buffer_text(text), keys, value, sizeof value)) {
-        buffer_add_format(text, "%s=%u;", keys[0], target->connect_timeout_s);
-    }
-}
-
-static enum status connect_driver(struct adapter_conn *conn, const struct target *target,
-                                  char *completed, struct error *error)
-{
-    struct buffer text;
-    SQLSMALLINT length = 0;
-    enum status status = STATUS_OK;
-
-    buffer_init(&text);
-    odbc_string_build(&text, target);
-    add_timeout(&text, target);
-    if (buffer_failed(&text)) {
-        buffer_fini(&text);
-        return odbc_memory_error(error);
-    }
-    SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
-                      odbc_number(target->connect_timeout_s), 0);
-    completed[0] = '\0';
-    const SQLRETURN result =
-        SQLDriverConnect(conn->connection, NULL, (SQLCHAR *)text.bytes, SQL_NTS,
-                         (SQLCHAR *)completed, COMPLETED_BYTES, &length, SQL_DRIVER_NOPROMPT);
-    if (SQL_SUCCEEDED(result)) {
-        conn->is_connected = true;
-    } else {
-        status = odbc_connect_error(conn->connection, error);
-    }
-    buffer_fini(&text);
-    return status;
-}
-
-/* A driver may lose the server in this call, too. */
-static enum status begin_transactions(struct adapter_conn *conn, struct error *error)
-{
-    if (SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
-                                        odbc_number(SQL_AUTOCOMMIT_OFF), 0))) {
-        return STATUS_OK;
-    }
-    const enum status status = odbc_call_error(conn, NULL, error);
-    return status == STATUS_REJECTED ? STATUS_FATAL : status;
-}
-
 struct connecting {
     struct adapter_conn *conn;
     const struct target *target;
@@ -493,14 +1386,63 @@ struct connecting {
 /* Connects and learns what there is to know. */
 static enum status connect_and_learn(void *context, struct error *error)
 {
-    const struct connecting *connecting = context;
-    struct adapter_conn *const conn = connecting->conn;
-    char completed[COMPLETED_BYTES];
-    enum status status = connect_driver(conn, connecting->target, completed, error);
-    if (status == STATUS_OK) {
-        status = learn(conn, connecting->target, completed, error);
+    struct adapter_conn *const conn = ((struct connecting *)context)->conn;
+    const struct target *target = ((struct connecting *)context)->target;
+    char completed[COMPLETED_BYTES] = "";
+    SQLSMALLINT length = 0;
+    SQLUSMALLINT level = 0;
+    struct buffer text;
+    buffer_init(&text);
+    odbc_string_build(&text, target);
+    /* the standard's attribute for the time, and the key of drivers that have it for one step of
+     * the connect only; a key that a driver does not know it passes over */
+    const uintptr_t timeout_s = target->connect_timeout_s;
+    SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT, number_argument(timeout_s), 0);
+    static const char *const timeout_keys[] = {"CONN_TIMEOUT", NULL};
+    if (!odbc_string_find(buffer_text(&text), timeout_keys, completed, sizeof completed)) {
+        buffer_add_format(&text, "%s=%u;", timeout_keys[0], target->connect_timeout_s);
     }
-    return status == STATUS_OK ? begin_transactions(conn, error) : status;
+    completed[0] = '\0';
+    enum status status = buffer_failed(&text) ? memory_error(error) : STATUS_OK;
+    if (status == STATUS_OK) {
+        conn->is_connected = SQL_SUCCEEDED(
+            SQLDriverConnect(conn->connection, NULL, (SQLCHAR *)text.bytes, SQL_NTS,
+                             (SQLCHAR *)completed, COMPLETED_BYTES, &length, SQL_DRIVER_NOPROMPT));
+        status = conn->is_connected ? STATUS_OK : connect_error(conn->connection, error);
+    }
+    buffer_fini(&text);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    learn_database(conn, completed);
+    if (SQL_SUCCEEDED(
+            SQLGetInfo(conn->connection, SQL_ATTR_DRIVER_THREADING, &level, sizeof level, NULL)) &&
+        level >= THREADING_SERIAL) {
+        buffer_add_format(&conn->note,
+                          "%s is registered with Threading=%u: its calls queue behind each other "
+                          "in the driver manager (Threading=0 in odbcinst.ini ends that)",
+                          conn->driver, (unsigned)level);
+    }
+    status = choose_method(conn, target, error);
+    if (status == STATUS_OK) {
+        status = set_up(conn, completed, error);
+    }
+    /* A driver that carries a connect of its own hides its socket. Neither is there one in
+     * SQLite's, but nothing there waits for a server. */
+    if (!client_socket_is_known(&conn->socket) && conn->dialect != &dialect_sqlite) {
+        buffer_add_format(&conn->note, "%sa blocked call cannot be interrupted: press Ctrl-C twice",
+                          separator(conn));
+    }
+    if (status == STATUS_OK && buffer_failed(&conn->note)) {
+        status = memory_error(error);
+    }
+    if (status == STATUS_OK &&
+        !SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
+                                         number_argument(SQL_AUTOCOMMIT_OFF), 0))) {
+        status = call_error(conn, NULL, error); /* a driver may lose the server in this call, too */
+        status = status == STATUS_REJECTED ? STATUS_FATAL : status;
+    }
+    return status;
 }
 
 static void odbc_close(struct adapter_conn *conn)
@@ -515,7 +1457,7 @@ static void odbc_close(struct adapter_conn *conn)
         SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
     client_socket_shut(&conn->socket, SHUT_RD); /* whatever the driver does now, it does not wait */
-    odbc_forget_inserts(conn);
+    forget_inserts(conn);
     if (conn->is_connected) {
         SQLDisconnect(conn->connection);
     }
@@ -526,10 +1468,12 @@ static void odbc_close(struct adapter_conn *conn)
         SQLFreeHandle(SQL_HANDLE_ENV, conn->environment);
     }
     free(conn->host);
-    free(conn->note);
+    buffer_fini(&conn->note);
     free(conn);
 }
 
+/* Of the program's pooling nothing is wanted: a connect that is measured must be one. unixODBC goes
+ * by odbcinst.ini alone there, other managers by this attribute. */
 static enum status odbc_open(const struct target *target, struct adapter_conn **conn,
                              struct error *error)
 {
@@ -540,10 +1484,20 @@ static enum status odbc_open(const struct target *target, struct adapter_conn **
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return odbc_memory_error(error);
+        return memory_error(error);
     }
     made->schema = target->schema;
-    status = allocate(made, error);
+    SQLSetEnvAttr(NULL, SQL_ATTR_CONNECTION_POOLING, number_argument(SQL_CP_OFF), 0);
+    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, NULL, &made->environment))) {
+        made->environment = NULL;
+        status = memory_error(error);
+    } else {
+        SQLSetEnvAttr(made->environment, SQL_ATTR_ODBC_VERSION, number_argument(SQL_OV_ODBC3), 0);
+        if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, made->environment, &made->connection))) {
+            made->connection = NULL;
+            status = memory_error(error);
+        }
+    }
     if (status == STATUS_OK) {
         struct connecting connecting = {made, target};
         status =
@@ -563,7 +1517,54 @@ static void odbc_interrupt(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-static const char *const methods[] = {"array", "insert", "row", NULL};
+/* SQLite's driver is the database: there is no server to measure, and its CPU is this program's. */
+static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    snprintf(info->host, sizeof info->host, "%s", conn->host != NULL ? conn->host : "");
+    info->port = conn->port;
+    snprintf(info->user, sizeof info->user, "%s", conn->user);
+    get_info(conn, SQL_DATABASE_NAME, info->database, sizeof info->database);
+    info->is_embedded = conn->dialect == &dialect_sqlite;
+    snprintf(info->dialect, sizeof info->dialect, "%s",
+             conn->dialect != NULL ? conn->dialect->name : conn->database_name);
+    info->identifier_quote = conn->quote;
+    info->method = methods[conn->method];
+    snprintf(info->note, sizeof info->note, "%s", buffer_text(&conn->note));
+}
+
+static enum status odbc_server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                      struct error *error)
+{
+    const struct dialect_asker asker = make_asker(conn);
+    char name[32], version[24];
+    unsigned major = 0, middle = 0, minor = 0;
+    memset(limits, 0, sizeof *limits);
+    get_info(conn, SQL_DBMS_NAME, name, sizeof name);
+    get_info(conn, SQL_DBMS_VER, version, sizeof version);
+    /* ODBC's form is ##.##.####, and drivers fill each part up with zeros: 10.11.000019 */
+    char *to = version;
+    for (const char *at = version; *at != '\0'; at++) {
+        const bool is_first = at == version || !isalnum((unsigned char)at[-1]);
+        while (is_first && at[0] == '0' && isdigit((unsigned char)at[1])) {
+            at++;
+        }
+        *to++ = *at;
+    }
+    *to = '\0';
+    /* psqlODBC cuts the number of the server (150020 for 15.20) into three parts, as it was right
+     * before version 10: 15.0.20 */
+    int end = 0;
+    if (conn->dialect == &dialect_postgresql &&
+        sscanf(version, "%9u.%9u.%9u%n", &major, &middle, &minor, &end) == 3 &&
+        version[end] == '\0' && major >= 10) {
+        snprintf(version, sizeof version, "%u.%u", major, middle * 100 + minor);
+    }
+    snprintf(limits->version, sizeof limits->version, "%.20s %s by %.30s", name, version,
+             conn->driver);
+    return conn->dialect != NULL && conn->dialect->limits != NULL
+               ? conn->dialect->limits(&asker, limits, error)
+               : STATUS_OK;
+}
 
 /* The version that it was built with. A driver's own is in the server's version. */
 static void client_version(char *text, size_t size)
@@ -585,10 +1586,10 @@ const struct adapter adapter_odbc = {
     .interrupt = odbc_interrupt,
     .inspect = odbc_inspect,
     .execute = odbc_execute,
-    .describe = describe_table,
+    .describe = odbc_describe,
     .append_open = odbc_append_open,
     .append_rows = odbc_append_rows,
     .append_close = odbc_append_close,
-    .run = odbc_run_statement,
+    .run = odbc_run,
     .server_limits = odbc_server_limits,
 };
