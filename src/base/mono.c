@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t read_clock(clockid_t clock)
+int64_t mono_clock_ns(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -14,7 +14,7 @@ static int64_t read_clock(clockid_t clock)
 
 int64_t mono_now_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return mono_clock_ns(CLOCK_MONOTONIC);
 }
 
 void mono_sleep(int64_t ns)
@@ -32,7 +32,7 @@ struct timespec mono_timespec(int64_t moment_ns)
 
 int64_t mono_wall_ns(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return mono_clock_ns(CLOCK_REALTIME);
 }
 
 void mono_format_utc(int64_t wall_ns, char *text, size_t size)

@@ -13,6 +13,9 @@
 /* Nanoseconds since an arbitrary start; never goes back. */
 int64_t mono_now_ns(void);
 
+/* What any clock shows, in nanoseconds. */
+int64_t mono_clock_ns(clockid_t clock);
+
 /* Sleeps, also through signals. */
 void mono_sleep(int64_t ns);
 

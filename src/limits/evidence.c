@@ -239,7 +239,7 @@ static bool is_server_there(const struct evidence *evidence)
     if (!is_read) {
         return reason != ENOENT && reason != ESRCH;
     }
-    return now.start_ticks == evidence->server.start_ticks && now.state != 'Z' && now.state != 'X';
+    return now.start_ticks == evidence->server.start_ticks && !now.has_ended;
 }
 
 /* True when sessions failed for that; `is_later_only`: those that reconnected. */

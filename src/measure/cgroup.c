@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,30 +115,25 @@ int cgroup_open(const char *name)
     return cgroup_name(name, &folder) ? open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-static bool add_processes(int folder, bool (*add)(void *context, pid_t pid), void *context)
+static bool walk(int folder, unsigned depth, bool (*add)(void *context, pid_t pid), void *context)
 {
     struct buffer text;
     buffer_init(&text);
     bool is_done = procfs_load(folder, "cgroup.procs", &text);
-    size_t offset = 0;
-    pid_t pid;
-    while (is_done && procfs_next_pid(buffer_text(&text), text.length, &offset, &pid)) {
+    char *end;
+    for (const char *at = buffer_text(&text); is_done; at = end) {
+        const long pid = strtol(at, &end, 10);
+        if (end == at || *end != '\n') {
+            break;
+        }
         /* 0 stands for a process of a namespace that is not visible here. */
-        is_done = pid == 0 || add(context, pid);
+        is_done = pid <= 0 || add(context, (pid_t)pid);
     }
-    const int reason = errno;
     buffer_fini(&text);
-    errno = reason;
-    return is_done;
-}
-
-static bool walk(int folder, unsigned depth, bool (*add)(void *context, pid_t pid), void *context)
-{
-    DIR *entries = add_processes(folder, add, context) ? procfs_open_folder(folder, ".") : NULL;
+    DIR *entries = is_done ? procfs_open_folder(folder, ".") : NULL;
     if (entries == NULL) {
         return false;
     }
-    bool is_done = true;
     const struct dirent *entry;
     while (is_done && depth < DEPTH_MAX && (entry = readdir(entries)) != NULL) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.') {

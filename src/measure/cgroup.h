@@ -45,8 +45,8 @@ uint64_t cgroup_read_cache(const struct cgroup_folder *folder);
 /* Opens the folder that the user named, for the next three. Negative: errno. */
 int cgroup_open(const char *name);
 
-/* Calls `add` for every process of the cgroup and of those below it. False: errno, or `add` has
- * returned false. */
+/* Calls `add` for every process of the cgroup and of those below it. False: they cannot be read, or
+ * `add` has returned false. */
 bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context);
 
 /* Anonymous and shared memory in bytes; -1 = not to be had. */

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -21,31 +21,11 @@ void process_memory_init(struct process_memory_reader *reader, int proc)
 
 static bool has_memory(const struct process *process)
 {
-    return process->missing == 0 && !process->seen.is_zombie;
+    return process->missing == 0 && !process->seen.has_ended;
 }
 
-int64_t process_memory_thread_cpu_ns(void)
-{
-    struct timespec time;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
-        return 0;
-    }
-    return (int64_t)time.tv_sec * MONO_NS_PER_S + time.tv_nsec;
-}
-
-/* After a failure to read smaps_rollup: whether it will fail for ever. A process that has ended
- * since the walk and a shortage of descriptors are no such reasons. */
-static bool is_unreadable(const struct process_memory_reader *reader, pid_t pid, int reason)
-{
-    if (reason == ENOENT) {
-        char path[PATH_BYTES];
-        snprintf(path, sizeof(path), "%d", (int)pid);
-        return faccessat(reader->proc, path, F_OK, 0) == 0; /* a kernel without that file */
-    }
-    return reason == EACCES || reason == EPERM;
-}
-
-/* False: PSS cannot be read. A process that has ended has no memory. */
+/* False: PSS cannot be read, and will not for ever. A process that has ended has no memory; a
+ * shortage of descriptors passes. */
 static bool read_pss(struct process_memory_reader *reader, struct process *process)
 {
     char path[PATH_BYTES];
@@ -53,34 +33,28 @@ static bool read_pss(struct process_memory_reader *reader, struct process *proce
     struct procfs_rollup rollup = {0};
     snprintf(path, sizeof(path), "%d/smaps_rollup", (int)process->seen.pid);
     const ssize_t length = procfs_read(reader->proc, path, text, sizeof(text));
-    if (length < 0 && errno != ENOENT && errno != ESRCH) {
-        return !is_unreadable(reader, process->seen.pid, errno);
-    }
-    if (length < 0 && is_unreadable(reader, process->seen.pid, errno)) {
-        return false;
-    }
-    if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
+    if (length < 0 && errno == ENOENT) {
+        snprintf(path, sizeof(path), "%d", (int)process->seen.pid);
+        if (faccessat(reader->proc, path, F_OK, 0) == 0) {
+            return false; /* a kernel without that file */
+        }
+    } else if (length < 0 && errno != ESRCH) {
+        return errno != EACCES && errno != EPERM;
+    } else if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
         return false;
     }
     struct process_memory *memory = &process->memory;
     if (!rollup.has_pss_anon) {
         /* then anonymous memory is taken as private, which it is but for copy-on-write */
-        rollup.pss_anon_bytes = memory->resident_anon_bytes < rollup.pss_bytes
-                                    ? memory->resident_anon_bytes
-                                    : rollup.pss_bytes;
+        rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;
     memory->pss_anon_bytes = rollup.pss_anon_bytes;
-    memory->pss_shared_bytes =
-        rollup.pss_bytes > rollup.pss_anon_bytes ? rollup.pss_bytes - rollup.pss_anon_bytes : 0;
+    memory->pss_shared_bytes = rollup.pss_bytes - MIN(rollup.pss_anon_bytes, rollup.pss_bytes);
     reader->private_huge_bytes += rollup.private_huge_bytes;
-    const uint64_t huge_bytes = rollup.private_huge_bytes + rollup.shared_huge_bytes;
-    if (huge_bytes > reader->most_huge_bytes) {
-        reader->most_huge_bytes = huge_bytes;
-    }
-    if (rollup.shared_huge_bytes > reader->shared_huge_bytes) {
-        reader->shared_huge_bytes = rollup.shared_huge_bytes;
-    }
+    reader->most_huge_bytes =
+        MAX(reader->most_huge_bytes, rollup.private_huge_bytes + rollup.shared_huge_bytes);
+    reader->shared_huge_bytes = MAX(reader->shared_huge_bytes, rollup.shared_huge_bytes);
     reader->refreshed++;
     return true;
 }
@@ -90,8 +64,8 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     size_t known = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        struct process *process = &table->entries[i];
+    for (size_t i = 0; i < table->known.count; i++) {
+        struct process *process = &table->known.entries[i];
         char path[PATH_BYTES];
         char text[TEXT_BYTES];
         struct procfs_statm statm;
@@ -103,9 +77,8 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
         if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
             continue;
         }
-        const uint64_t anon_pages = statm.resident_pages > statm.shared_pages
-                                        ? statm.resident_pages - statm.shared_pages
-                                        : 0;
+        const uint64_t anon_pages =
+            statm.resident_pages - MIN(statm.shared_pages, statm.resident_pages);
         if (process->memory.first_round == 0) {
             process->memory.first_round = reader->round;
         }
@@ -120,28 +93,25 @@ static size_t read_resident(struct process_memory_reader *reader, struct process
 static bool is_over_budget(const struct process_memory_reader *reader)
 {
     return mono_now_ns() >= reader->wall_deadline_ns ||
-           process_memory_thread_cpu_ns() >= reader->cpu_deadline_ns;
-}
-
-static size_t greatest_common_divisor(size_t a, size_t b)
-{
-    while (b != 0) {
-        const size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
+           mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) >= reader->cpu_deadline_ns;
 }
 
 /* A step that visits each of `count` entries once, far apart from one another: neighbours in the
  * table were started together and are alike, so taking them in order would make a poor sample. */
 static size_t scattered_step(size_t count)
 {
-    size_t step = count * 5 / 8 + 1;
-    while (greatest_common_divisor(step, count) != 1) {
-        step++;
+    for (size_t step = count * 5 / 8 + 1;; step++) {
+        /* the greatest common divisor must be 1 */
+        size_t divisor = step;
+        for (size_t rest = count; rest != 0;) {
+            const size_t next = divisor % rest;
+            divisor = rest;
+            rest = next;
+        }
+        if (divisor == 1) {
+            return step;
+        }
     }
-    return step;
 }
 
 /* The groups that are estimated apart. */
@@ -161,15 +131,15 @@ static enum group group_of(const struct process *process)
 static bool read_group(struct process_memory_reader *reader, struct process_table *table,
                        enum group group)
 {
-    const size_t step = scattered_step(table->count);
-    size_t at = reader->cursors[group] % table->count;
+    const size_t step = scattered_step(table->known.count);
+    size_t at = reader->cursors[group] % table->known.count;
     size_t taken = 0;
-    for (size_t n = 0; n < table->count; n++) {
+    for (size_t n = 0; n < table->known.count; n++) {
         if (taken >= REFRESH_MIN && is_over_budget(reader)) {
             break;
         }
-        struct process *process = &table->entries[at];
-        at = (at + step) % table->count;
+        struct process *process = &table->known.entries[at];
+        at = (at + step) % table->known.count;
         if (!has_memory(process) || group_of(process) != group) {
             continue;
         }
@@ -182,11 +152,6 @@ static bool read_group(struct process_memory_reader *reader, struct process_tabl
     return true;
 }
 
-static bool read_sample(struct process_memory_reader *reader, struct process_table *table)
-{
-    return read_group(reader, table, GROUP_FIRST) && read_group(reader, table, GROUP_LATER);
-}
-
 /* Sums over processes. */
 struct memory_sums {
     double resident_anon;
@@ -194,14 +159,6 @@ struct memory_sums {
     double pss_anon;
     double pss_shared;
 };
-
-static void add_memory(struct memory_sums *sums, const struct process_memory *memory)
-{
-    sums->resident_anon += (double)memory->resident_anon_bytes;
-    sums->resident_shared += (double)memory->resident_shared_bytes;
-    sums->pss_anon += (double)memory->pss_anon_bytes;
-    sums->pss_shared += (double)memory->pss_shared_bytes;
-}
 
 /* What PSS counts of memory that was not read, by the ratio found where it was. */
 static double estimate(double unread, double pss, double resident)
@@ -214,14 +171,18 @@ static int64_t sum_pss(const struct process_memory_reader *reader,
 {
     struct memory_sums read[GROUPS] = {{0}};
     struct memory_sums unread[GROUPS] = {{0}};
-    for (size_t i = 0; i < table->count; i++) {
-        const struct process *process = &table->entries[i];
+    for (size_t i = 0; i < table->known.count; i++) {
+        const struct process *process = &table->known.entries[i];
         const struct process_memory *memory = &process->memory;
         if (!has_memory(process) || memory->resident_round != reader->round) {
             continue;
         }
-        const bool is_read = memory->pss_round == reader->round;
-        add_memory(is_read ? &read[group_of(process)] : &unread[group_of(process)], memory);
+        struct memory_sums *sums = memory->pss_round == reader->round ? &read[group_of(process)]
+                                                                      : &unread[group_of(process)];
+        sums->resident_anon += (double)memory->resident_anon_bytes;
+        sums->resident_shared += (double)memory->resident_shared_bytes;
+        sums->pss_anon += (double)memory->pss_anon_bytes;
+        sums->pss_shared += (double)memory->pss_shared_bytes;
     }
     double bytes = 0;
     for (int g = 0; g < GROUPS; g++) {
@@ -240,37 +201,22 @@ static int64_t sum_rss(const struct process_memory_reader *reader,
 {
     uint64_t anon_bytes = 0;
     uint64_t shared_bytes = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct process_memory *memory = &table->entries[i].memory;
-        if (!has_memory(&table->entries[i]) || memory->resident_round != reader->round) {
+    for (size_t i = 0; i < table->known.count; i++) {
+        const struct process_memory *memory = &table->known.entries[i].memory;
+        if (!has_memory(&table->known.entries[i]) || memory->resident_round != reader->round) {
             continue;
         }
         anon_bytes += memory->resident_anon_bytes;
-        if (memory->resident_shared_bytes > shared_bytes) {
-            shared_bytes = memory->resident_shared_bytes;
-        }
+        shared_bytes = MAX(shared_bytes, memory->resident_shared_bytes);
     }
     return (int64_t)(anon_bytes + shared_bytes);
 }
 
-static void note_coverage(struct process_memory_reader *reader, size_t processes)
-{
-    if (reader->refreshed >= processes) {
-        return;
-    }
-    /* a/b < c/d, without division. */
-    if (reader->fewest_of == 0 ||
-        reader->refreshed * reader->fewest_of < reader->fewest_refreshed * processes) {
-        reader->fewest_refreshed = reader->refreshed;
-        reader->fewest_of = processes;
-    }
-}
-
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
-                            const struct process_memory_budget *budget)
+                            int64_t cpu_ns, int64_t wall_ns)
 {
-    reader->cpu_deadline_ns = process_memory_thread_cpu_ns() + budget->cpu_ns;
-    reader->wall_deadline_ns = mono_now_ns() + budget->wall_ns;
+    reader->cpu_deadline_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    reader->wall_deadline_ns = mono_now_ns() + wall_ns;
     reader->round++;
     reader->refreshed = 0;
     reader->private_huge_bytes = 0;
@@ -279,10 +225,17 @@ int64_t process_memory_read(struct process_memory_reader *reader, struct process
     if (table->processes == 0 || read_resident(reader, table) == 0) {
         return -1;
     }
-    if (!reader->is_rss && read_sample(reader, table)) {
-        note_coverage(reader, table->processes);
-        return sum_pss(reader, table);
+    if (reader->is_rss || !read_group(reader, table, GROUP_FIRST) ||
+        !read_group(reader, table, GROUP_LATER)) {
+        reader->is_rss = true;
+        return sum_rss(reader, table);
     }
-    reader->is_rss = true;
-    return sum_rss(reader, table);
+    /* a/b < c/d, without division */
+    if (reader->refreshed < table->processes &&
+        (reader->fewest_of == 0 ||
+         reader->refreshed * reader->fewest_of < reader->fewest_refreshed * table->processes)) {
+        reader->fewest_refreshed = reader->refreshed;
+        reader->fewest_of = table->processes;
+    }
+    return sum_pss(reader, table);
 }

@@ -15,23 +15,12 @@
 #ifndef MEASURE_PROCESS_TREE_H
 #define MEASURE_PROCESS_TREE_H
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process as a walk saw it. */
-struct process_seen {
-    pid_t pid;
-    pid_t parent;
-    uint64_t start_ticks;
-    int64_t own_ns;
-    int64_t reaped_ns;
-    unsigned threads;
-    bool is_zombie;
-    bool is_member; /* belongs to the server */
-};
+#include "measure/procfs.h"
 
 /* What the latest reading saw of a process's memory; see process_memory_read. */
 struct process_memory {
@@ -45,67 +34,46 @@ struct process_memory {
 };
 
 struct process {
-    struct process_seen seen;
-    int64_t credit_ns;     /* growth of reaped_ns in the last walk, not yet explained */
-    int64_t old_credit_ns; /* the same of the walk before */
-    unsigned missing;      /* walks since it was last seen */
-    bool is_settled;       /* ended, and its time is counted elsewhere: to be taken out */
+    struct procfs_process seen; /* as the latest walk that met it saw it */
+    bool is_member;             /* belongs to the server */
+    bool is_settled;            /* ended, and its time is counted elsewhere: to be taken out */
+    unsigned missing;           /* walks since it was last seen */
+    int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, not yet explained */
+    int64_t old_credit_ns;      /* the same of the walk before */
     struct process_memory memory;
 };
 
-struct process_table {
-    struct process *entries; /* owned, ascending by pid; those that are missing too */
+struct process_list {
+    struct process *entries; /* owned; ascending by pid when a walk is over */
     size_t count;
     size_t capacity;
-    struct process *spare; /* owned: where the next state is built; same capacity */
-    int64_t rounding_ns;   /* what ticks hide of a time made of user and system time */
+};
+
+struct process_table {
+    struct process_list known; /* members, those that are missing too */
+    struct process_list seen;  /* what the walk under way has met: set its count to 0 before it */
+    int64_t rounding_ns;       /* what ticks hide of a time made of user and system time */
     int64_t departed_ns;
     int64_t total_ns; /* highest ever */
-    size_t processes; /* seen in the last walk, without zombies */
+    size_t processes; /* members of the last walk that have not ended */
     uint64_t threads; /* of these */
 };
 
 void process_table_init(struct process_table *table, int64_t tick_ns);
 void process_table_fini(struct process_table *table);
 
-/* Marks in `seen`, ascending by pid, all that belong to the server: the root, whoever was in the
- * table before (an orphan stays), and the children of members. False: the root is not there. */
-bool process_table_mark_tree(const struct process_table *table, pid_t root, uint64_t root_start,
-                             struct process_seen *seen, size_t count);
+/* A zeroed entry for a process that the walk has met. NULL: out of memory. */
+struct process *process_table_see(struct process_table *table);
 
-/* Takes over the members of a walk, ascending by pid. False: out of memory, nothing changed. */
-bool process_table_update(struct process_table *table, const struct process_seen *seen,
-                          size_t count);
+/* The walk is over: marks all that belong to the server: the root, whoever was in the table before
+ * (an orphan stays), and the children of members. False: the root is not there. */
+bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t root_start);
+
+/* Takes over the members of the walk. False: out of memory, nothing changed. */
+bool process_table_update(struct process_table *table);
 
 /* Forgets all processes and keeps their CPU time: the server has ended. */
 void process_table_forget(struct process_table *table);
-
-/* What runs now: one walk through /proc, or through a cgroup. */
-struct process_walk {
-    int64_t tick_ns;
-    int proc;                  /* /proc, borrowed */
-    DIR *folder;               /* kept open: a walk needs no descriptor that might be lacking */
-    struct process_seen *seen; /* owned, ascending by pid */
-    size_t count;
-    size_t capacity;
-};
-
-/* False: errno. */
-bool process_walk_init(struct process_walk *walk, int proc, int64_t tick_ns);
-void process_walk_fini(struct process_walk *walk);
-
-/* All processes but this program, none of them marked as member. False: the walk could not be
- * finished, errno says why, and nothing can be said about who is there. */
-bool process_walk_all(struct process_walk *walk);
-
-/* The processes of a cgroup's folder and of those below it, all of them members. False: as above.
- */
-bool process_walk_cgroup(struct process_walk *walk, int folder);
-
-/* Replaces the CPU time of members, which so far is of whole clock ticks, by the scheduler's own
- * figure. With a process for each session the ticks would hide most of a short run: a thousand
- * sessions of 9 ms each are nothing in ticks of 10 ms. */
-void process_walk_refine(struct process_walk *walk);
 
 /*
  * What memory the processes of a server take together. One thread.
@@ -149,18 +117,10 @@ struct process_memory_reader {
 
 void process_memory_init(struct process_memory_reader *reader, int proc);
 
-/* How long a reading may take. CPU time is what it costs; wall time is bounded too, as a busy
- * machine can let a reading of a few milliseconds take seconds. */
-struct process_memory_budget {
-    int64_t cpu_ns;
-    int64_t wall_ns;
-};
-
-/* Memory of all processes of the table in bytes; -1 = unknown. */
+/* Memory of all processes of the table in bytes; -1 = unknown. CPU time is what a reading costs;
+ * wall time is bounded too, as a busy machine can let a reading of a few milliseconds take seconds.
+ */
 int64_t process_memory_read(struct process_memory_reader *reader, struct process_table *table,
-                            const struct process_memory_budget *budget);
-
-/* CPU time of the calling thread. */
-int64_t process_memory_thread_cpu_ns(void);
+                            int64_t cpu_ns, int64_t wall_ns);
 
 #endif

@@ -1,5 +1,6 @@
 #include "measure/procfs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,11 +10,6 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-
-enum {
-    SMALL_FILE_BYTES = 1024,
-    STATUS_BYTES = 4096,
-};
 
 /* What is left to read of a text with a hard end. */
 struct text {
@@ -83,76 +79,27 @@ static bool equals(struct text word, const char *expected)
     return remaining(word) == length && memcmp(word.at, expected, length) == 0;
 }
 
-static unsigned digit_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return (unsigned)(c - '0');
-    }
-    if (c >= 'A' && c <= 'F') {
-        return (unsigned)(c - 'A') + 10;
-    }
-    if (c >= 'a' && c <= 'f') {
-        return (unsigned)(c - 'a') + 10;
-    }
-    return UINT32_MAX;
-}
-
 /* The whole of `word`. False: other characters, or too large. */
 static bool to_number(struct text word, unsigned base, uint64_t *value)
 {
-    if (remaining(word) == 0) {
-        return false;
-    }
+    static const char digits[] = "0123456789abcdef";
     uint64_t number = 0;
     for (const char *at = word.at; at < word.end; at++) {
-        const unsigned digit = digit_value(*at);
-        if (digit >= base || number > (UINT64_MAX - digit) / base) {
+        const char *found = memchr(digits, tolower((unsigned char)*at), base);
+        const uint64_t digit = found == NULL ? UINT64_MAX : (uint64_t)(found - digits);
+        if (found == NULL || number > (UINT64_MAX - digit) / base) {
             return false;
         }
         number = number * base + digit;
     }
     *value = number;
-    return true;
+    return remaining(word) > 0;
 }
 
 static bool take_number(struct text *text, uint64_t *value)
 {
     struct text word;
     return take_word(text, &word) && to_number(word, 10, value);
-}
-
-/* The numbers that begin the first line. */
-static bool take_first_line(const char *text, size_t length, uint64_t *values, size_t count)
-{
-    struct text rest = text_of(text, length);
-    struct text line;
-    if (!take_line(&rest, &line)) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!take_number(&line, &values[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool take_signed(struct text *text, int64_t *value)
-{
-    struct text word;
-    if (!take_word(text, &word)) {
-        return false;
-    }
-    const bool is_negative = *word.at == '-';
-    if (is_negative) {
-        word.at++;
-    }
-    uint64_t magnitude;
-    if (!to_number(word, 10, &magnitude) || magnitude > INT64_MAX) {
-        return false;
-    }
-    *value = is_negative ? -(int64_t)magnitude : (int64_t)magnitude;
-    return true;
 }
 
 /* A number, or a word for no limit = UINT64_MAX. */
@@ -162,149 +109,150 @@ static bool take_limit(struct text *line, uint64_t *value)
     if (!take_word(line, &word)) {
         return false;
     }
-    if (equals(word, "unlimited") || equals(word, "max")) {
-        *value = UINT64_MAX;
-        return true;
-    }
-    return to_number(word, 10, value);
+    *value = UINT64_MAX;
+    return equals(word, "unlimited") || equals(word, "max") || to_number(word, 10, value);
 }
 
-/* A value that is looked for by the word its line begins with. */
-struct wanted {
-    const char *key; /* with its colon, if it has one */
-    unsigned base;
-    bool is_kib; /* "N kB" becomes bytes */
-    uint64_t *value;
-    bool is_found;
-};
-
-static bool take_wanted(struct text *line, struct wanted *wanted)
+/* The numbers that begin the first line. */
+static bool take_first_line(const char *text, size_t length, uint64_t *values, size_t count)
 {
-    struct text word;
-    if (!take_word(line, &word) || !to_number(word, wanted->base, wanted->value)) {
-        return false;
-    }
-    if (wanted->is_kib) {
-        if (!take_word(line, &word) || !equals(word, "kB") || *wanted->value > UINT64_MAX / 1024) {
-            return false;
-        }
-        *wanted->value *= 1024;
-    }
-    wanted->is_found = true;
-    return true;
-}
-
-/* False when a wanted line is malformed or the text ends within a line. */
-static bool find_values(struct text rest, struct wanted *wanted, size_t count)
-{
+    struct text rest = text_of(text, length);
     struct text line;
-    struct text key;
-    while (take_line(&rest, &line)) {
-        if (!take_word(&line, &key)) {
-            continue;
-        }
-        for (size_t i = 0; i < count; i++) {
-            if (!wanted[i].is_found && equals(key, wanted[i].key)) {
-                if (!take_wanted(&line, &wanted[i])) {
-                    return false;
-                }
-                break;
-            }
-        }
+    bool is_good = take_line(&rest, &line);
+    for (size_t i = 0; is_good && i < count; i++) {
+        is_good = take_number(&line, &values[i]);
     }
-    return rest.at == rest.end;
+    return is_good;
 }
 
-/* user nice system idle iowait irq softirq steal; older kernels leave the last ones out. */
-enum {
-    CPU_FIELDS_MIN = 4,
-    CPU_IDLE = 3,
-    CPU_IOWAIT = 4,
-    CPU_STEAL = 7,
-    CPU_FIELDS_MAX = 8
+/* What a value is: a number in that base, "N kB" which becomes bytes, or a soft and a hard limit.
+ */
+enum form {
+    HEXADECIMAL = 16,
+    DECIMAL = 10,
+    KIB = 1,
+    LIMITS = 2,
 };
 
-static bool parse_cpu_line(struct text line, struct procfs_cpu *out)
+/* A value that is looked for by what its line begins with. */
+struct value {
+    const char *key; /* with its colon, if it has one */
+    enum form form;
+    size_t offset; /* of a uint64_t, or a struct procfs_rlimit */
+};
+
+static bool take_value(struct text *line, enum form form, uint64_t *value)
 {
-    uint64_t fields[CPU_FIELDS_MAX] = {0};
-    size_t count = 0;
     struct text word;
-    out->total_ticks = 0;
-    while (count < CPU_FIELDS_MAX && take_word(&line, &word)) {
-        if (!to_number(word, 10, &fields[count]) || fields[count] > UINT64_MAX / CPU_FIELDS_MAX) {
+    switch (form) {
+    case LIMITS:
+        return take_limit(line, value) && take_limit(line, value + 1);
+    case KIB:
+        if (!take_number(line, value) || !take_word(line, &word) || !equals(word, "kB") ||
+            *value > UINT64_MAX / 1024) {
             return false;
         }
-        out->total_ticks += fields[count++];
+        *value *= 1024;
+        return true;
+    default:
+        return take_word(line, &word) && to_number(word, form, value);
     }
-    out->busy_ticks = out->total_ticks - fields[CPU_IDLE] - fields[CPU_IOWAIT];
-    out->steal_ticks = fields[CPU_STEAL];
-    return count >= CPU_FIELDS_MIN;
+}
+
+/* Fills what was found into `out`, and returns a bit for each: 1 the first, 2 the second, ... 0 too
+ * when a line that is looked for is malformed or the text ends within a line. */
+static unsigned find_values(const char *text, size_t length, const struct value *values,
+                            size_t count, void *out)
+{
+    struct text rest = text_of(text, length);
+    struct text line;
+    unsigned found = 0;
+    while (take_line(&rest, &line)) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t key = strlen(values[i].key);
+            if ((found >> i & 1U) != 0 || remaining(line) <= key || !is_blank(line.at[key]) ||
+                memcmp(line.at, values[i].key, key) != 0) {
+                continue;
+            }
+            line.at += key;
+            if (!take_value(&line, values[i].form, (void *)((char *)out + values[i].offset))) {
+                return 0;
+            }
+            found |= 1U << i;
+            break;
+        }
+    }
+    return rest.at == rest.end ? found : 0;
 }
 
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
 {
+    /* user nice system idle iowait irq softirq steal; older kernels leave the last ones out */
+    enum {
+        FIELDS_MIN = 4,
+        IDLE = 3,
+        IOWAIT = 4,
+        STEAL = 7,
+        FIELDS_MAX = 8
+    };
     struct text rest = text_of(text, length);
     struct text line;
     struct text word;
-    if (!take_line(&rest, &line) || !take_word(&line, &word) || !equals(word, "cpu") ||
-        !parse_cpu_line(line, out)) {
+    uint64_t fields[FIELDS_MAX] = {0};
+    size_t count = 0;
+    *out = (struct procfs_cpu){0};
+    if (!take_line(&rest, &line) || !take_word(&line, &word) || !equals(word, "cpu")) {
         return false;
     }
-    out->cpus = 0;
+    while (count < FIELDS_MAX && take_word(&line, &word)) {
+        if (!to_number(word, 10, &fields[count]) || fields[count] > UINT64_MAX / FIELDS_MAX) {
+            return false;
+        }
+        out->total_ticks += fields[count++];
+    }
+    out->busy_ticks = out->total_ticks - fields[IDLE] - fields[IOWAIT];
+    out->steal_ticks = fields[STEAL];
     while (take_line(&rest, &line) && take_word(&line, &word) && remaining(word) > 3 &&
            memcmp(word.at, "cpu", 3) == 0) {
         out->cpus++;
     }
-    return out->cpus > 0;
+    return count >= FIELDS_MIN && out->cpus > 0;
 }
 
-/* Fields of /proc/PID/stat, counted from the one behind the name and the state. */
-enum {
-    STAT_PARENT = 0,
-    STAT_UTIME = 10,
-    STAT_STIME = 11,
-    STAT_CUTIME = 12,
-    STAT_CSTIME = 13,
-    STAT_THREADS = 16,
-    STAT_START = 18,
-    STAT_FIELDS = 19,
-};
-
-static uint64_t sum_of_times(int64_t user, int64_t system)
+/* Adds a user or a system time; one that is shown below 0 is none. */
+static bool add_ticks(struct text word, int64_t *sum_ns)
 {
-    return (user > 0 ? (uint64_t)user : 0) + (system > 0 ? (uint64_t)system : 0);
-}
-
-static bool parse_stat_fields(struct text rest, struct procfs_process *out)
-{
-    struct text state;
-    if (!take_word(&rest, &state) || remaining(state) != 1) {
+    const int64_t tick_ns = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
+    uint64_t ticks = 0;
+    if (*word.at != '-' &&
+        (!to_number(word, 10, &ticks) || ticks > (uint64_t)(INT64_MAX / 4 / tick_ns))) {
         return false;
     }
-    out->state = *state.at;
-    int64_t fields[STAT_FIELDS];
-    for (size_t i = 0; i < STAT_FIELDS; i++) {
-        if (!take_signed(&rest, &fields[i])) {
-            return false;
-        }
-    }
-    if (fields[STAT_PARENT] < 0 || fields[STAT_PARENT] > INT_MAX || fields[STAT_THREADS] < 0 ||
-        fields[STAT_THREADS] > INT_MAX || fields[STAT_START] < 0) {
-        return false;
-    }
-    out->parent = (pid_t)fields[STAT_PARENT];
-    out->threads = (unsigned)fields[STAT_THREADS];
-    out->own_ticks = sum_of_times(fields[STAT_UTIME], fields[STAT_STIME]);
-    out->reaped_ticks = sum_of_times(fields[STAT_CUTIME], fields[STAT_CSTIME]);
-    out->start_ticks = (uint64_t)fields[STAT_START];
+    *sum_ns += (int64_t)ticks * tick_ns;
     return true;
 }
 
 bool procfs_parse_process(const char *text, size_t length, struct procfs_process *out)
 {
+    /* counted from the one behind the name */
+    enum {
+        STATE = 0,
+        PARENT = 1,
+        UTIME = 11,
+        STIME = 12,
+        CUTIME = 13,
+        CSTIME = 14,
+        THREADS = 17,
+        START = 19,
+        FIELDS = 20,
+    };
     struct text rest = text_of(text, length);
     struct text line;
+    struct text fields[FIELDS];
     uint64_t pid;
+    uint64_t parent;
+    uint64_t threads;
+    *out = (struct procfs_process){.pid = 0};
     if (!take_line(&rest, &line) || !take_number(&line, &pid) || pid == 0 || pid > INT_MAX ||
         remaining(line) < 2 || memcmp(line.at, " (", 2) != 0) {
         return false;
@@ -315,114 +263,84 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
     if (close == NULL) {
         return false;
     }
-    const size_t name_length = (size_t)(close - name);
-    const size_t kept = name_length < sizeof out->name ? name_length : sizeof out->name - 1;
-    memcpy(out->name, name, kept);
-    out->name[kept] = '\0';
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(close - name), name);
+    line.at = close + 1;
+    if (!take_words(&line, fields, FIELDS) || remaining(fields[STATE]) != 1 ||
+        !to_number(fields[PARENT], 10, &parent) || parent > INT_MAX ||
+        !to_number(fields[THREADS], 10, &threads) || threads > INT_MAX) {
+        return false;
+    }
     out->pid = (pid_t)pid;
-    return parse_stat_fields((struct text){.at = close + 1, .end = line.end}, out);
+    out->parent = (pid_t)parent;
+    out->threads = (unsigned)threads;
+    out->has_ended = *fields[STATE].at == 'Z' || *fields[STATE].at == 'X';
+    return add_ticks(fields[UTIME], &out->own_ns) && add_ticks(fields[STIME], &out->own_ns) &&
+           add_ticks(fields[CUTIME], &out->reaped_ns) &&
+           add_ticks(fields[CSTIME], &out->reaped_ns) &&
+           to_number(fields[START], 10, &out->start_ticks);
 }
 
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
-    *out = (struct procfs_rollup){0};
     /* All but the first are missing in older kernels, or those built without huge pages. */
-    struct wanted wanted[] = {
-        {"Pss:", 10, true, &out->pss_bytes, false},
-        {"Pss_Anon:", 10, true, &out->pss_anon_bytes, false},
-        {"Private_Hugetlb:", 10, true, &out->private_huge_bytes, false},
-        {"Shared_Hugetlb:", 10, true, &out->shared_huge_bytes, false},
+    static const struct value values[] = {
+        {"Pss:", KIB, offsetof(struct procfs_rollup, pss_bytes)},
+        {"Pss_Anon:", KIB, offsetof(struct procfs_rollup, pss_anon_bytes)},
+        {"Private_Hugetlb:", KIB, offsetof(struct procfs_rollup, private_huge_bytes)},
+        {"Shared_Hugetlb:", KIB, offsetof(struct procfs_rollup, shared_huge_bytes)},
     };
-    const bool is_read = find_values(text_of(text, length), wanted, 4);
-    out->has_pss_anon = wanted[1].is_found;
-    return is_read && wanted[0].is_found;
+    *out = (struct procfs_rollup){0};
+    const unsigned found = find_values(text, length, values, 4, out);
+    out->has_pss_anon = (found & 2U) != 0;
+    return (found & 1U) != 0;
 }
 
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out)
 {
-    uint64_t pages[4]; /* size, resident, shared, program */
-    if (!take_first_line(text, length, pages, 4)) {
-        return false;
-    }
+    uint64_t pages[4] = {0}; /* size, resident, shared, program */
+    const bool is_good = take_first_line(text, length, pages, 4);
     *out = (struct procfs_statm){.resident_pages = pages[1], .shared_pages = pages[2]};
-    return true;
+    return is_good;
 }
 
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out)
 {
-    uint64_t values[3];
-    if (!take_first_line(text, length, values, 3)) {
-        return false;
-    }
-    *out = (struct procfs_schedstat){values[0], values[1], values[2]};
-    return true;
+    uint64_t values[3] = {0}; /* the last: time slices */
+    const bool is_good = take_first_line(text, length, values, 3);
+    *out = (struct procfs_schedstat){.on_cpu_ns = values[0], .run_queue_ns = values[1]};
+    return is_good;
 }
 
 bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out)
 {
-    struct wanted wanted[] = {
-        {"Uid:", 10, false, &out->uid, false},
-        {"Threads:", 10, false, &out->threads, false},
-        {"CapEff:", 16, false, &out->capabilities, false},
-        {"VmSize:", 10, true, &out->size_bytes, false},
-        {"VmHWM:", 10, true, &out->peak_bytes, false},
+    static const struct value values[] = {
+        {"Uid:", DECIMAL, offsetof(struct procfs_status, uid)},
+        {"Threads:", DECIMAL, offsetof(struct procfs_status, threads)},
+        {"CapEff:", HEXADECIMAL, offsetof(struct procfs_status, capabilities)},
+        {"VmSize:", KIB, offsetof(struct procfs_status, size_bytes)},
+        {"VmRSS:", KIB, offsetof(struct procfs_status, resident_bytes)},
+        {"VmHWM:", KIB, offsetof(struct procfs_status, peak_bytes)},
     };
     *out = (struct procfs_status){0};
-    return find_values(text_of(text, length), wanted, 5) && wanted[0].is_found &&
-           wanted[1].is_found && wanted[2].is_found;
-}
-
-/* One or more words in a row, as "Max open files". */
-static bool skip_words(struct text *line, const char *words)
-{
-    struct text rest = text_of(words, strlen(words));
-    struct text at = *line;
-    struct text expected;
-    struct text word;
-    while (take_word(&rest, &expected)) {
-        if (!take_word(&at, &word) || remaining(word) != remaining(expected) ||
-            memcmp(word.at, expected.at, remaining(word)) != 0) {
-            return false;
-        }
-    }
-    *line = at;
-    return true;
+    return (find_values(text, length, values, 6, out) & 7U) == 7;
 }
 
 bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits *out)
 {
-    struct text rest = text_of(text, length);
-    struct text line;
-    const struct {
-        const char *words;
-        struct procfs_rlimit *limit;
-    } wanted[] = {{"Max processes", &out->tasks},
-                  {"Max open files", &out->files},
-                  {"Max address space", &out->address_space}};
-    unsigned found = 0;
-    while (take_line(&rest, &line)) {
-        for (size_t i = 0; i < 3; i++) {
-            if (!skip_words(&line, wanted[i].words)) {
-                continue;
-            }
-            if (!take_limit(&line, &wanted[i].limit->soft) ||
-                !take_limit(&line, &wanted[i].limit->hard)) {
-                return false;
-            }
-            found |= 1U << i;
-        }
-    }
-    return rest.at == rest.end && found == 7;
+    static const struct value values[] = {
+        {"Max processes", LIMITS, offsetof(struct procfs_rlimits, tasks)},
+        {"Max open files", LIMITS, offsetof(struct procfs_rlimits, files)},
+        {"Max address space", LIMITS, offsetof(struct procfs_rlimits, address_space)},
+    };
+    return find_values(text, length, values, 3, out) == 7;
 }
 
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
-    uint64_t values[3]; /* inside, outside, how many */
-    if (!take_first_line(text, length, values, 3)) {
-        return false;
-    }
+    uint64_t values[3] = {0}; /* inside, outside, how many */
+    const bool is_good = take_first_line(text, length, values, 3);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
-    return true;
+    return is_good;
 }
 
 bool procfs_parse_tasks(const char *text, size_t length, uint64_t *tasks)
@@ -437,14 +355,13 @@ bool procfs_parse_tasks(const char *text, size_t length, uint64_t *tasks)
 
 bool procfs_parse_memory(const char *text, size_t length, struct procfs_memory *out)
 {
-    struct wanted wanted[] = {
-        {"MemTotal:", 10, true, &out->total, false},
-        {"MemAvailable:", 10, true, &out->available, false},
-        {"CommitLimit:", 10, true, &out->commit_limit, false},
-        {"Committed_AS:", 10, true, &out->committed, false},
+    static const struct value values[] = {
+        {"MemTotal:", KIB, offsetof(struct procfs_memory, total)},
+        {"MemAvailable:", KIB, offsetof(struct procfs_memory, available)},
+        {"CommitLimit:", KIB, offsetof(struct procfs_memory, commit_limit)},
+        {"Committed_AS:", KIB, offsetof(struct procfs_memory, committed)},
     };
-    return find_values(text_of(text, length), wanted, 4) && wanted[0].is_found &&
-           wanted[1].is_found && wanted[2].is_found && wanted[3].is_found;
+    return find_values(text, length, values, 4, out) == 15;
 }
 
 bool procfs_parse_number(const char *text, size_t length, uint64_t *value)
@@ -456,21 +373,7 @@ bool procfs_parse_number(const char *text, size_t length, uint64_t *value)
 
 bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value)
 {
-    struct wanted wanted = {name, 10, false, value, false};
-    return find_values(text_of(text, length), &wanted, 1) && wanted.is_found;
-}
-
-/* The value that stands below `name`; the first word of both lines is the group. */
-static bool find_below(struct text names, struct text values, const char *name, uint64_t *value)
-{
-    struct text word;
-    struct text number;
-    while (take_word(&names, &word) && take_word(&values, &number)) {
-        if (equals(word, name)) {
-            return to_number(number, 10, value);
-        }
-    }
-    return false;
+    return find_values(text, length, &(struct value){name, DECIMAL, 0}, 1, value) == 1;
 }
 
 bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value)
@@ -478,9 +381,13 @@ bool procfs_parse_netstat(const char *text, size_t length, const char *name, uin
     struct text rest = text_of(text, length);
     struct text names;
     struct text values;
+    struct text word;
+    struct text number;
     while (take_line(&rest, &names) && take_line(&rest, &values)) {
-        if (find_below(names, values, name, value)) {
-            return true;
+        while (take_word(&names, &word) && take_word(&values, &number)) {
+            if (equals(word, name) && to_number(number, 10, value)) {
+                return true;
+            }
         }
     }
     return false;
@@ -504,6 +411,7 @@ enum tcp_state {
 
 /* A row of /proc/net/tcp. */
 struct socket_row {
+    uint64_t local_address;
     uint64_t local_port;
     uint64_t address; /* of the peer, as the next */
     uint64_t port;
@@ -526,8 +434,17 @@ static bool parse_end(struct text word, uint64_t *address, uint64_t *port)
     return to_number(digits, 16, address) && to_number(word, 16, port) && *port <= UINT16_MAX;
 }
 
-/* "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711 ..." */
-static bool parse_row(struct text line, struct socket_row *row)
+/* Skips the line of headings, the first of which is `first`. */
+static bool skip_heading(struct text *rest, const char *first)
+{
+    struct text line;
+    struct text word;
+    return take_line(rest, &line) && take_word(&line, &word) && equals(word, first);
+}
+
+/* "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711 ..." False at
+ * the end and when a row is malformed; then *is_good is false, too. */
+static bool take_row(struct text *rest, struct socket_row *row, bool *is_good)
 {
     enum {
         LOCAL = 1,
@@ -537,49 +454,34 @@ static bool parse_row(struct text line, struct socket_row *row)
         INODE = 9,
         FIELDS,
     };
+    struct text line;
     struct text fields[FIELDS];
     struct text kind;
-    uint64_t local_address;
-    return take_words(&line, fields, FIELDS) &&
-           parse_end(fields[LOCAL], &local_address, &row->local_port) &&
-           parse_end(fields[PEER], &row->address, &row->port) &&
-           to_number(fields[STATE], 16, &row->state) && take_until(&fields[TIMER], ':', &kind) &&
-           to_number(fields[TIMER], 16, &row->timer) && to_number(fields[INODE], 10, &row->inode);
-}
-
-/* Skips the line of headings, the first of which is `first`. */
-static bool skip_heading(struct text *rest, const char *first)
-{
-    struct text line;
-    struct text word;
-    return take_line(rest, &line) && take_word(&line, &word) && equals(word, first);
-}
-
-static void add_inode(struct procfs_inodes *found, uint64_t inode)
-{
-    if (found->count < PROCFS_INODES_MAX) {
-        found->inodes[found->count++] = inode;
+    if (!take_line(rest, &line)) {
+        *is_good &= rest->at == rest->end;
+        return false;
     }
+    *is_good =
+        take_words(&line, fields, FIELDS) &&
+        parse_end(fields[LOCAL], &row->local_address, &row->local_port) &&
+        parse_end(fields[PEER], &row->address, &row->port) &&
+        to_number(fields[STATE], 16, &row->state) && take_until(&fields[TIMER], ':', &kind) &&
+        to_number(fields[TIMER], 16, &row->timer) && to_number(fields[INODE], 10, &row->inode);
+    return *is_good;
 }
 
 bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
                             struct procfs_inodes *found)
 {
     struct text rest = text_of(text, length);
-    struct text line;
-    if (!skip_heading(&rest, "sl")) {
-        return false;
-    }
-    while (take_line(&rest, &line)) {
-        struct socket_row row;
-        if (!parse_row(line, &row)) {
-            return false;
-        }
-        if (row.state == TCP_LISTEN && row.local_port == port) {
-            add_inode(found, row.inode);
+    struct socket_row row;
+    bool is_good = skip_heading(&rest, "sl");
+    while (is_good && take_row(&rest, &row, &is_good)) {
+        if (row.state == TCP_LISTEN && row.local_port == port && found->count < PROCFS_INODES_MAX) {
+            found->inodes[found->count++] = row.inode;
         }
     }
-    return rest.at == rest.end;
+    return is_good;
 }
 
 /* Whether a socket's path is the one that is looked for, or lies in that folder for the port. */
@@ -589,15 +491,13 @@ static bool is_unix_path(struct text socket, const char *path, uint16_t port)
     if (remaining(socket) < length || memcmp(socket.at, path, length) != 0) {
         return false;
     }
-    if (remaining(socket) == length) {
-        return true;
-    }
     char end[8];
     const size_t end_length = (size_t)snprintf(end, sizeof end, ".%u", (unsigned)port);
     const char *name = socket.at + length;
     const size_t name_length = (size_t)(socket.end - name);
-    return name[0] == '/' && memchr(name + 1, '/', name_length - 1) == NULL &&
-           name_length > end_length && memcmp(socket.end - end_length, end, end_length) == 0;
+    return name_length == 0 ||
+           (name[0] == '/' && memchr(name + 1, '/', name_length - 1) == NULL &&
+            name_length > end_length && memcmp(socket.end - end_length, end, end_length) == 0);
 }
 
 bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
@@ -612,26 +512,23 @@ bool procfs_parse_unix_listeners(const char *text, size_t length, const char *pa
     struct text rest = text_of(text, length);
     struct text line;
     struct text word;
-    if (!skip_heading(&rest, "Num")) {
-        return false;
-    }
-    while (take_line(&rest, &line)) {
+    bool is_good = skip_heading(&rest, "Num");
+    while (is_good && take_line(&rest, &line)) {
         struct text fields[FIELDS];
         uint64_t flags;
         uint64_t inode;
-        if (!take_words(&line, fields, FIELDS) || !to_number(fields[FLAGS], 16, &flags) ||
-            !to_number(fields[INODE], 10, &inode)) {
-            return false;
-        }
-        if ((flags & ACCEPTS) != 0 && take_word(&line, &word) &&
-            is_unix_path((struct text){.at = word.at, .end = line.end}, path, port)) {
-            add_inode(found, inode);
+        is_good = take_words(&line, fields, FIELDS) && to_number(fields[FLAGS], 16, &flags) &&
+                  to_number(fields[INODE], 10, &inode);
+        if (is_good && (flags & ACCEPTS) != 0 && take_word(&line, &word) &&
+            is_unix_path((struct text){.at = word.at, .end = line.end}, path, port) &&
+            found->count < PROCFS_INODES_MAX) {
+            found->inodes[found->count++] = inode;
         }
     }
-    return rest.at == rest.end;
+    return is_good && rest.at == rest.end;
 }
 
-static void add_port(struct procfs_ports *ports, uint16_t port)
+static void add_port(struct procfs_ports *ports, uint64_t port)
 {
     ports->bits[port / 8] = (uint8_t)(ports->bits[port / 8] | 1U << port % 8);
 }
@@ -651,42 +548,32 @@ bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port
     return true;
 }
 
-/* "8080" or "9000-9010" */
-static bool add_range(struct text part, struct procfs_ports *ports)
-{
-    struct text first;
-    uint64_t low;
-    uint64_t high;
-    if (!take_until(&part, '-', &first)) {
-        first = part;
-    }
-    if (!to_number(first, 10, &low) || !to_number(part, 10, &high) || low > high ||
-        high > UINT16_MAX) {
-        return false;
-    }
-    for (uint64_t port = low; port <= high; port++) {
-        add_port(ports, (uint16_t)port);
-    }
-    return true;
-}
-
 bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports *ports)
 {
     struct text rest = text_of(text, length);
     struct text line;
-    struct text part;
     if (!take_line(&rest, &line)) {
         return false;
     }
-    if (line.at == line.end) {
-        return true;
-    }
-    while (take_until(&line, ',', &part)) {
-        if (!add_range(part, ports)) {
+    bool is_more = remaining(line) > 0;
+    while (is_more) {
+        struct text last = line;
+        is_more = take_until(&line, ',', &last);
+        struct text first = last; /* "8080" is as "8080-8080" */
+        uint64_t low;
+        uint64_t high;
+        if (!take_until(&last, '-', &first)) {
+            first = last;
+        }
+        if (!to_number(first, 10, &low) || !to_number(last, 10, &high) || low > high ||
+            high > UINT16_MAX) {
             return false;
         }
+        for (uint64_t port = low; port <= high; port++) {
+            add_port(ports, port);
+        }
     }
-    return add_range(line, ports);
+    return true;
 }
 
 bool procfs_parse_sockets(const char *text, size_t length,
@@ -697,81 +584,53 @@ bool procfs_parse_sockets(const char *text, size_t length,
         YOUNG_TICKS = 5900 /* of the 60 s that TIME_WAIT lasts */
     };
     struct text rest = text_of(text, length);
-    struct text line;
+    struct socket_row row;
+    bool is_good = skip_heading(&rest, "sl");
     *waiting = 0;
-    if (!skip_heading(&rest, "sl")) {
-        return false;
-    }
-    while (take_line(&rest, &line)) {
-        struct socket_row row;
-        if (!parse_row(line, &row)) {
-            return false;
-        }
+    while (is_good && take_row(&rest, &row, &is_good)) {
         const bool is_there = row.port == destination->port &&
                               (destination->address == 0 || destination->address == row.address);
         const bool is_waiting = row.state == TCP_TIME_WAIT;
         const bool is_reused =
             is_waiting && destination->is_wait_reused && row.timer <= YOUNG_TICKS;
-        if (row.state != TCP_LISTEN && (!is_there || is_reused)) {
-            continue;
+        if (row.state == TCP_LISTEN || (is_there && !is_reused)) {
+            *waiting += is_waiting && !procfs_ports_hold(ports, (uint16_t)row.local_port) ? 1 : 0;
+            add_port(ports, row.local_port);
         }
-        const uint16_t port = (uint16_t)row.local_port;
-        *waiting += is_waiting && !procfs_ports_hold(ports, port) ? 1 : 0;
-        add_port(ports, port);
     }
-    return rest.at == rest.end;
+    return is_good;
 }
 
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes)
 {
-    uint64_t values[4];
-    struct wanted wanted[] = {
-        {"total_rss", 10, false, &values[0], false},
-        {"total_shmem", 10, false, &values[1], false},
-        {"anon", 10, false, &values[2], false},
-        {"shmem", 10, false, &values[3], false},
+    /* Version 1 has a plain "shmem" too, without the cgroups below: its totals come first. */
+    static const struct value values[] = {
+        {"total_rss", DECIMAL, 0},
+        {"total_shmem", DECIMAL, 8},
+        {"anon", DECIMAL, 16},
+        {"shmem", DECIMAL, 24},
     };
-    if (!find_values(text_of(text, length), wanted, 4)) {
+    uint64_t found[4];
+    const unsigned bits = find_values(text, length, values, 4, found);
+    const uint64_t *parts = (bits & 3U) == 3 ? found : found + 2;
+    if (((bits & 3U) != 3 && (bits & 12U) != 12) || parts[0] > UINT64_MAX - parts[1]) {
         return false;
     }
-    /* Version 1 has a plain "shmem" too, without the cgroups below: its totals come first. */
-    for (size_t i = 0; i < 4; i += 2) {
-        if (wanted[i].is_found && wanted[i + 1].is_found &&
-            values[i] <= UINT64_MAX - values[i + 1]) {
-            *bytes = values[i] + values[i + 1];
-            return true;
-        }
-    }
-    return false;
+    *bytes = parts[0] + parts[1];
+    return true;
 }
 
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
 {
-    uint64_t own = 0;
-    uint64_t total = 0;
-    struct wanted wanted[] = {
-        {"inactive_file", 10, false, &own, false},
-        {"total_inactive_file", 10, false, &total, false},
+    static const struct value values[] = {
+        {"inactive_file", DECIMAL, 0},
+        {"total_inactive_file", DECIMAL, 8},
     };
-    if (!find_values(text_of(text, length), wanted, 2)) {
-        return false;
-    }
+    uint64_t found[2] = {0};
+    const unsigned bits = find_values(text, length, values, 2, found);
     /* version 1 has both, and its plain figure is without the cgroups below */
-    *bytes = wanted[1].is_found ? total : own;
-    return wanted[0].is_found || wanted[1].is_found;
-}
-
-bool procfs_next_pid(const char *text, size_t length, size_t *offset, pid_t *pid)
-{
-    struct text rest = text_of(text + *offset, length - *offset);
-    struct text line;
-    uint64_t number;
-    if (!take_line(&rest, &line) || !to_number(line, 10, &number) || number > INT_MAX) {
-        return false;
-    }
-    *pid = (pid_t)number;
-    *offset = (size_t)(rest.at - text);
-    return true;
+    *bytes = (bits & 2U) != 0 ? found[1] : found[0];
+    return bits != 0;
 }
 
 /* True when the comma-separated list holds the word. */
@@ -820,68 +679,52 @@ bool procfs_parse_cgroup(const char *text, size_t length, const char *controller
     return is_found && rest.at == rest.end;
 }
 
-/* Blanks and the like are \040 in mountinfo. */
-static bool unescape(char *path)
+/* As copy_path; blanks and the like are \040 in mountinfo. */
+static bool copy_escaped(struct text from, char path[PROCFS_PATH_BYTES])
 {
+    if (!copy_path(from, path)) {
+        return false;
+    }
     char *to = path;
-    for (const char *from = path; *from != '\0'; to++) {
-        if (*from != '\\') {
-            *to = *from++;
-            continue;
-        }
-        unsigned value = 0;
-        for (int i = 1; i <= 3; i++) {
-            if (from[i] < '0' || from[i] > '7') {
+    for (const char *at = path; *at != '\0'; at++) {
+        *to = *at;
+        if (*at == '\\') {
+            if (at[1] > '3' || strspn(at + 1, "01234567") < 3) {
                 return false;
             }
-            value = value * 8 + (unsigned)(from[i] - '0');
+            *to = (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + at[3] - '0');
+            at += 3;
         }
-        if (value == 0 || value > UINT8_MAX) {
-            return false;
-        }
-        *to = (char)value;
-        from += 4;
+        to++;
     }
     *to = '\0';
     return true;
 }
 
-/* 36 35 98:0 /root /point options [optional ...] - type source super-options */
-static bool parse_mount_line(struct text line, const char *controller, struct procfs_mount *out)
+bool procfs_parse_mount(const char *text, size_t length, const char *controller,
+                        struct procfs_mount *out)
 {
+    /* 36 35 98:0 /root /point options [optional ...] - type source super-options */
     enum {
         ROOT = 3,
         POINT,
         FIELDS,
     };
-    struct text fields[FIELDS];
-    struct text type[3]; /* type, source, options */
-    struct text word;
-    if (!take_words(&line, fields, FIELDS)) {
-        return false;
-    }
-    do {
-        if (!take_word(&line, &word)) {
-            return false;
-        }
-    } while (!equals(word, "-"));
-    if (!take_words(&line, type, 3)) {
-        return false;
-    }
-    const bool is_wanted = controller[0] == '\0'
-                               ? equals(type[0], "cgroup2")
-                               : equals(type[0], "cgroup") && list_holds(type[2], controller);
-    return is_wanted && copy_path(fields[ROOT], out->root) &&
-           copy_path(fields[POINT], out->point) && unescape(out->root) && unescape(out->point);
-}
-
-bool procfs_parse_mount(const char *text, size_t length, const char *controller,
-                        struct procfs_mount *out)
-{
     struct text rest = text_of(text, length);
     struct text line;
     while (take_line(&rest, &line)) {
-        if (parse_mount_line(line, controller, out)) {
+        struct text fields[FIELDS];
+        struct text type[3] = {{0}}; /* type, source, options */
+        struct text word;
+        bool is_whole = take_words(&line, fields, FIELDS);
+        while (is_whole && take_word(&line, &word) && !equals(word, "-")) {
+        }
+        is_whole = is_whole && take_words(&line, type, 3);
+        const bool is_wanted = controller[0] == '\0'
+                                   ? equals(type[0], "cgroup2")
+                                   : equals(type[0], "cgroup") && list_holds(type[2], controller);
+        if (is_whole && is_wanted && copy_escaped(fields[ROOT], out->root) &&
+            copy_escaped(fields[POINT], out->point)) {
             return true;
         }
     }
@@ -903,13 +746,12 @@ DIR *procfs_open_folder(int directory, const char *path)
     return folder;
 }
 
-static ssize_t read_again(int file, char *bytes, size_t size)
+/* Closes the file, and keeps errno. */
+static void close_after(int file)
 {
-    ssize_t length;
-    do {
-        length = read(file, bytes, size);
-    } while (length < 0 && errno == EINTR);
-    return length;
+    const int reason = errno;
+    close(file);
+    errno = reason;
 }
 
 ssize_t procfs_read(int directory, const char *path, char *bytes, size_t size)
@@ -918,10 +760,8 @@ ssize_t procfs_read(int directory, const char *path, char *bytes, size_t size)
     if (file < 0) {
         return -1;
     }
-    const ssize_t length = read_again(file, bytes, size);
-    const int reason = errno;
-    close(file);
-    errno = reason;
+    const ssize_t length = TEMP_FAILURE_RETRY(read(file, bytes, size));
+    close_after(file);
     return length;
 }
 
@@ -934,66 +774,54 @@ bool procfs_load(int directory, const char *path, struct buffer *buffer)
     }
     char chunk[16384];
     ssize_t length;
-    while ((length = read_again(file, chunk, sizeof chunk)) > 0) {
+    while ((length = TEMP_FAILURE_RETRY(read(file, chunk, sizeof chunk))) > 0) {
         buffer_add(buffer, chunk, (size_t)length);
     }
-    const int reason = errno;
-    close(file);
-    errno = buffer_failed(buffer) ? ENOMEM : reason;
+    close_after(file);
+    if (buffer_failed(buffer)) {
+        errno = ENOMEM;
+    }
     return length == 0 && !buffer_failed(buffer);
 }
 
 bool procfs_read_process(int proc, pid_t pid, struct procfs_process *process)
 {
     char path[64];
-    char text[SMALL_FILE_BYTES];
+    char text[1024];
     snprintf(path, sizeof path, "%d/stat", (int)pid);
     const ssize_t length = procfs_read(proc, path, text, sizeof text);
-    if (length < 0) {
-        return false;
-    }
-    if (!procfs_parse_process(text, (size_t)length, process)) {
+    if (length >= 0 && !procfs_parse_process(text, (size_t)length, process)) {
         errno = ESRCH;
         return false;
     }
-    return true;
+    return length >= 0;
 }
 
 bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
 {
-    static const char *const files[] = {"net/tcp", "net/tcp6"};
     struct buffer text;
-    bool is_read = false;
     buffer_init(&text);
-    for (size_t i = 0; i < 2; i++) {
-        /* A machine without IPv6 has no tcp6. */
-        if (procfs_load(proc, files[i], &text)) {
-            is_read = true;
-            procfs_parse_listeners(buffer_text(&text), text.length, port, found);
-        }
+    bool is_read = procfs_load(proc, "net/tcp", &text);
+    if (is_read) {
+        procfs_parse_listeners(buffer_text(&text), text.length, port, found);
+    }
+    /* A machine without IPv6 has no tcp6. */
+    if (procfs_load(proc, "net/tcp6", &text)) {
+        is_read = true;
+        procfs_parse_listeners(buffer_text(&text), text.length, port, found);
     }
     buffer_fini(&text);
     return is_read;
 }
 
-size_t procfs_own_rss_bytes(int proc)
+struct procfs_status procfs_read_own(int proc)
 {
-    char text[SMALL_FILE_BYTES];
-    struct procfs_statm statm;
-    const ssize_t length = procfs_read(proc, "self/statm", text, sizeof text);
-    if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
-        return 0;
-    }
-    return (size_t)statm.resident_pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-uint64_t procfs_own_peak_bytes(int proc)
-{
-    char text[STATUS_BYTES];
-    struct procfs_status status;
+    char text[4096];
+    struct procfs_status status = {0};
     const ssize_t length = procfs_read(proc, "self/status", text, sizeof text);
-    return length >= 0 && procfs_parse_status(text, (size_t)length, &status) ? status.peak_bytes
-                                                                             : 0;
+    return length > 0 && procfs_parse_status(text, (size_t)length, &status)
+               ? status
+               : (struct procfs_status){0};
 }
 
 int procfs_open_thread(void)
@@ -1011,15 +839,11 @@ bool procfs_read_thread_file(int file, struct procfs_schedstat *time)
 void procfs_read_thread(struct procfs_schedstat *time)
 {
     const int file = procfs_open_thread();
-    const bool is_read = procfs_read_thread_file(file, time);
+    if (!procfs_read_thread_file(file, time)) {
+        *time = (struct procfs_schedstat){.on_cpu_ns =
+                                              (uint64_t)mono_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+    }
     if (file >= 0) {
         close(file);
     }
-    if (is_read) {
-        return;
-    }
-    struct timespec cpu = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    *time = (struct procfs_schedstat){.on_cpu_ns = (uint64_t)cpu.tv_sec * (uint64_t)MONO_NS_PER_S +
-                                                   (uint64_t)cpu.tv_nsec};
 }

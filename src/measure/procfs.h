@@ -34,16 +34,16 @@ struct procfs_cpu {
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
-/* /proc/PID/stat. Times in clock ticks. */
+/* /proc/PID/stat. */
 struct procfs_process {
     pid_t pid;
     pid_t parent;
     char name[PROCFS_NAME_BYTES]; /* cut if longer */
-    char state;                   /* 'R', 'S', 'Z' = ended but not waited for, ... */
+    bool has_ended;               /* but not waited for yet */
     unsigned threads;
-    uint64_t own_ticks;    /* user + system, of all threads */
-    uint64_t reaped_ticks; /* user + system of the children that were waited for */
-    uint64_t start_ticks;  /* since boot; with the pid it names a process for good */
+    int64_t own_ns;       /* user + system, of all threads; in whole clock ticks, as the next */
+    int64_t reaped_ns;    /* user + system of the children that were waited for */
+    uint64_t start_ticks; /* since boot; with the pid it names a process for good */
 };
 bool procfs_parse_process(const char *text, size_t length, struct procfs_process *out);
 
@@ -68,7 +68,6 @@ bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *ou
 struct procfs_schedstat {
     uint64_t on_cpu_ns;
     uint64_t run_queue_ns; /* runnable, but waiting for a CPU */
-    uint64_t slices;
 };
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out);
 
@@ -77,8 +76,9 @@ struct procfs_status {
     uint64_t uid; /* the real one, whose tasks RLIMIT_NPROC counts */
     uint64_t threads;
     uint64_t capabilities; /* effective, a bit each */
-    uint64_t size_bytes;   /* address space; 0 for a thread of the kernel, as the next */
-    uint64_t peak_bytes;   /* the most memory that was ever resident */
+    uint64_t size_bytes;   /* address space; 0 for a thread of the kernel, as the next two */
+    uint64_t resident_bytes;
+    uint64_t peak_bytes; /* the most memory that was ever resident */
 };
 bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out);
 
@@ -173,9 +173,6 @@ bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes
 /* The same file: page cache that can be dropped (inactive_file, total_inactive_file). */
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
-/* One line of cgroup.procs: moves *offset behind it. False at the end or when it is no pid. */
-bool procfs_next_pid(const char *text, size_t length, size_t *offset, pid_t *pid);
-
 /* /proc/PID/cgroup: copies the path of the hierarchy that has `controller`; with "" that of version
  * 2. False too when there is none, or the path is too long. */
 bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
@@ -210,9 +207,8 @@ bool procfs_read_process(int proc, pid_t pid, struct procfs_process *process);
  * namespace. False: no such file can be read. */
 bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found);
 
-/* Resident memory of this program in bytes, now and at its highest; 0 = unknown. */
-size_t procfs_own_rss_bytes(int proc);
-uint64_t procfs_own_peak_bytes(int proc);
+/* This program's own. All 0: it cannot be read. */
+struct procfs_status procfs_read_own(int proc);
 
 /* How long the calling thread was on a CPU, and waited for one, since its start. Where the kernel
  * does not say, run_queue_ns is 0. */

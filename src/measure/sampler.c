@@ -153,7 +153,7 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
 {
     struct sample *const peaks = &sampler->peaks;
     note_sessions(sampler);
-    raise_to(&peaks->client_memory_bytes, procfs_own_rss_bytes(sampler->proc));
+    raise_to(&peaks->client_memory_bytes, procfs_read_own(sampler->proc).resident_bytes);
     /* readings between samples share the interval's budget with those */
     const int64_t now_ns = mono_now_ns();
     const int64_t since_ns = now_ns - sampler->last_read_ns;
@@ -378,7 +378,7 @@ static void summarise(const struct sampler *sampler, struct resource_summary *su
         .max_server_processes = sampler->max_server_processes,
         .cpus = sampler->cpus,
     };
-    raise_to(&summary->max_client_memory_bytes, procfs_own_peak_bytes(sampler->proc));
+    raise_to(&summary->max_client_memory_bytes, procfs_read_own(sampler->proc).peak_bytes);
     server_process_describe(sampler->server, summary);
     if (summary->memory_source == MEMORY_SELF && summary->max_client_memory_bytes > 0) {
         summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;

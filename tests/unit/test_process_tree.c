@@ -30,9 +30,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct process_seen seen(pid_t pid, pid_t parent, int64_t own_ns, int64_t reaped_ns)
+static struct procfs_process seen(pid_t pid, pid_t parent, int64_t own_ns, int64_t reaped_ns)
 {
-    return (struct process_seen){
+    return (struct procfs_process){
         .pid = pid,
         .parent = parent,
         .start_ticks = pid == ROOT ? ROOT_START : (uint64_t)pid * 10,
@@ -42,25 +42,31 @@ static struct process_seen seen(pid_t pid, pid_t parent, int64_t own_ns, int64_t
     };
 }
 
-static bool walk(struct process_seen *list, size_t count)
+static bool walk(const struct procfs_process *list, size_t count)
 {
-    if (!process_table_mark_tree(&table, ROOT, ROOT_START, list, count)) {
+    table.seen.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct process *process = process_table_see(&table);
+        assert_non_null(process);
+        process->seen = list[i];
+    }
+    if (!process_table_mark_tree(&table, ROOT, ROOT_START)) {
         return false;
     }
-    assert_true(process_table_update(&table, list, count));
+    assert_true(process_table_update(&table));
     return true;
 }
 
 static void a_tree_is_all_descendants(void **state)
 {
     (void)state;
-    struct process_seen list[] = {
+    struct procfs_process list[] = {
         seen(1, 0, 9, 9),       seen(50, 60, 1, 0), seen(60, ROOT, 2, 0),  seen(ROOT, 1, 10, 100),
         seen(101, ROOT, 20, 0), seen(102, 1, 7, 0), seen(103, 101, 30, 1),
     };
-    list[4].is_zombie = true;
+    list[4].has_ended = true;
     assert_true(walk(list, 7));
-    assert_int_equal(table.count, 5);
+    assert_int_equal(table.known.count, 5);
     assert_int_equal(table.processes, 4);
     assert_int_equal(table.threads, 8);
     assert_int_equal(table.total_ns, 1 + 2 + 110 + 20 + 31);
@@ -69,11 +75,11 @@ static void a_tree_is_all_descendants(void **state)
 static void a_root_that_is_gone_is_no_tree(void **state)
 {
     (void)state;
-    struct process_seen list[] = {seen(1, 0, 9, 9), seen(ROOT, 1, 10, 0)};
+    struct procfs_process list[] = {seen(1, 0, 9, 9), seen(ROOT, 1, 10, 0)};
     assert_false(walk(list, 1));
-    list[1].is_zombie = true;
+    list[1].has_ended = true;
     assert_false(walk(list, 2));
-    list[1].is_zombie = false;
+    list[1].has_ended = false;
     list[1].start_ticks = 6; /* the pid was used again */
     assert_false(walk(list, 2));
 }
@@ -81,22 +87,22 @@ static void a_root_that_is_gone_is_no_tree(void **state)
 static void a_reaped_child_counts_once(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 11, 55)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 11, 55)};
     assert_true(walk(before, 2));
     assert_int_equal(table.total_ns, 60);
     assert_true(walk(after, 1));
     assert_int_equal(table.total_ns, 66);
-    assert_int_equal(table.count, 1);
+    assert_int_equal(table.known.count, 1);
 }
 
 /* The walk read the parent before, and the child after the reaping. */
 static void a_child_that_falls_between_two_reads_is_not_lost(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
-    struct process_seen between[] = {seen(ROOT, 1, 10, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 10, 52)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
+    struct procfs_process between[] = {seen(ROOT, 1, 10, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 10, 52)};
     assert_true(walk(before, 2));
     assert_true(walk(between, 1));
     assert_int_equal(table.total_ns, 60);
@@ -108,9 +114,9 @@ static void a_child_that_falls_between_two_reads_is_not_lost(void **state)
 static void a_child_that_was_read_twice_counts_once(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 0)};
-    struct process_seen twice[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 50)};
-    struct process_seen after[] = {seen(ROOT, 1, 70, 50)};
+    struct procfs_process before[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 0)};
+    struct procfs_process twice[] = {seen(50, ROOT, 50, 0), seen(ROOT, 1, 10, 50)};
+    struct procfs_process after[] = {seen(ROOT, 1, 70, 50)};
     assert_true(walk(before, 2));
     assert_true(walk(twice, 2));
     assert_true(walk(after, 1));
@@ -121,14 +127,14 @@ static void a_child_that_was_read_twice_counts_once(void **state)
 static void a_child_that_nobody_reaps_keeps_its_time(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 12, 0)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 12, 0)};
     assert_true(walk(before, 2));
     for (unsigned i = 0; i < 4; i++) {
         assert_true(walk(after, 1));
         assert_int_equal(table.total_ns, 62);
     }
-    assert_int_equal(table.count, 1);
+    assert_int_equal(table.known.count, 1);
     assert_int_equal(table.departed_ns, 50);
 }
 
@@ -138,14 +144,14 @@ static void rounding_to_ticks_is_forgiven_once(void **state)
     (void)state;
     process_table_fini(&table);
     process_table_init(&table, 10);
-    struct process_seen before[] = {seen(ROOT, 1, 1000, 0), seen(101, ROOT, 67, 0),
-                                    seen(102, ROOT, 19, 0), seen(103, ROOT, 18, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 1000, 70)};
+    struct procfs_process before[] = {seen(ROOT, 1, 1000, 0), seen(101, ROOT, 67, 0),
+                                      seen(102, ROOT, 19, 0), seen(103, ROOT, 18, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 1000, 70)};
     assert_true(walk(before, 4));
     assert_int_equal(table.total_ns, 1104);
     assert_true(walk(after, 1));
     /* 101 and 102 are paid for by 70 and the rounding; 103 was not reaped and stays. */
-    assert_int_equal(table.count, 2);
+    assert_int_equal(table.known.count, 2);
     assert_true(walk(after, 1));
     assert_true(walk(after, 1));
     assert_int_equal(table.departed_ns, 18);
@@ -155,21 +161,21 @@ static void rounding_to_ticks_is_forgiven_once(void **state)
 static void a_branch_that_ends_at_once_counts_once(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 20, 0),
-                                    seen(102, 101, 50, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 10, 75)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 20, 0),
+                                      seen(102, 101, 50, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 10, 75)};
     assert_true(walk(before, 3));
     assert_true(walk(after, 1));
     assert_int_equal(table.total_ns, 85);
-    assert_int_equal(table.count, 1);
+    assert_int_equal(table.known.count, 1);
 }
 
 static void an_orphan_stays_a_member(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 0), seen(101, ROOT, 20, 0),
-                                    seen(102, 101, 50, 0)};
-    struct process_seen after[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 20), seen(102, 1, 60, 0)};
+    struct procfs_process before[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 0),
+                                      seen(101, ROOT, 20, 0), seen(102, 101, 50, 0)};
+    struct procfs_process after[] = {seen(1, 0, 0, 0), seen(ROOT, 1, 10, 20), seen(102, 1, 60, 0)};
     assert_true(walk(before, 4));
     assert_true(walk(after, 3));
     assert_int_equal(table.processes, 2);
@@ -179,22 +185,22 @@ static void an_orphan_stays_a_member(void **state)
 static void a_pid_that_is_used_again_is_another_process(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
-    struct process_seen after[] = {seen(ROOT, 1, 10, 50), seen(101, ROOT, 3, 0)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 0), seen(101, ROOT, 50, 0)};
+    struct procfs_process after[] = {seen(ROOT, 1, 10, 50), seen(101, ROOT, 3, 0)};
     after[1].start_ticks = 5000;
     assert_true(walk(before, 2));
-    table.entries[1].memory.pss_round = 1;
+    table.known.entries[1].memory.pss_round = 1;
     assert_true(walk(after, 2));
-    assert_int_equal(table.count, 2);
+    assert_int_equal(table.known.count, 2);
     assert_int_equal(table.total_ns, 63);
-    assert_int_equal(table.entries[1].memory.pss_round, 0);
+    assert_int_equal(table.known.entries[1].memory.pss_round, 0);
 }
 
 static void the_total_never_falls(void **state)
 {
     (void)state;
-    struct process_seen before[] = {seen(ROOT, 1, 10, 30)};
-    struct process_seen after[] = {seen(ROOT, 1, 5, 25)};
+    struct procfs_process before[] = {seen(ROOT, 1, 10, 30)};
+    struct procfs_process after[] = {seen(ROOT, 1, 5, 25)};
     assert_true(walk(before, 1));
     assert_true(walk(after, 1));
     assert_int_equal(table.total_ns, 40);
@@ -210,7 +216,7 @@ static void thousands_of_processes(void **state)
     enum {
         MANY = 5000
     };
-    struct process_seen *list = calloc(MANY, sizeof(*list));
+    struct procfs_process *list = calloc(MANY, sizeof(*list));
     assert_non_null(list);
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < MANY; i++) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -110,16 +111,9 @@ static bool cgroup(const char *text, size_t length)
            procfs_parse_cgroup(text, length, "", path);
 }
 
-static bool next_pid(const char *text, size_t length)
-{
-    size_t offset = 0;
-    pid_t pid;
-    return procfs_next_pid(text, length, &offset, &pid);
-}
-
 static const parser parsers[] = {cpu,           process,    rollup,    statm,
                                  schedstat,     status,     listeners, unix_listeners,
-                                 cgroup_memory, cgroup_cpu, cgroup,    next_pid};
+                                 cgroup_memory, cgroup_cpu, cgroup};
 enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
 };
@@ -158,6 +152,11 @@ static void cpu_times(void **state)
     assert_false(accepts(cpu, "cpu 1 2 3 99999999999999999999\ncpu0 1 2 3 4\n"));
 }
 
+static int64_t tick_ns(void)
+{
+    return 1000000000 / sysconf(_SC_CLK_TCK);
+}
+
 static void a_process_of_its_own(void **state)
 {
     (void)state;
@@ -168,10 +167,10 @@ static void a_process_of_its_own(void **state)
     assert_int_equal(out.pid, 4321);
     assert_int_equal(out.parent, 4000);
     assert_string_equal(out.name, "python3");
-    assert_int_equal(out.state, 'S');
+    assert_false(out.has_ended);
     assert_int_equal(out.threads, 1);
-    assert_int_equal(out.own_ticks, 7);
-    assert_int_equal(out.reaped_ticks, 4);
+    assert_int_equal(out.own_ns, (7) * tick_ns());
+    assert_int_equal(out.reaped_ns, (4) * tick_ns());
     assert_int_equal(out.start_ticks, 230838);
 }
 
@@ -192,8 +191,8 @@ static void the_processes_of_a_tree(void **state)
         children += out.parent == 10079;
         count++;
         if (out.pid == 10079) {
-            assert_int_equal(out.own_ticks, 13 + 288);
-            assert_int_equal(out.reaped_ticks, 9372 + 5770);
+            assert_int_equal(out.own_ns, (13 + 288) * tick_ns());
+            assert_int_equal(out.reaped_ns, (9372 + 5770) * tick_ns());
         }
         at = line_break + 1;
     }
@@ -210,16 +209,20 @@ static void names_with_blanks_and_parentheses(void **state)
         "7 (a) S (b c) R 3 7 7 0 -1 64 1 2 3 4 10 20 30 40 20 -5 9 0 77 1 2\n";
     assert_true(procfs_parse_process(text, sizeof(text) - 1, &out));
     assert_string_equal(out.name, "a) S (b c");
-    assert_int_equal(out.state, 'R');
+    assert_false(out.has_ended);
     assert_int_equal(out.parent, 3);
-    assert_int_equal(out.own_ticks, 30);
-    assert_int_equal(out.reaped_ticks, 70);
+    assert_int_equal(out.own_ns, (30) * tick_ns());
+    assert_int_equal(out.reaped_ns, (70) * tick_ns());
     assert_int_equal(out.threads, 9);
     assert_int_equal(out.start_ticks, 77);
     static const char long_name[] = "7 (0123456789012345678901234567890123456789) R 3 7 7 0 -1 64 "
                                     "1 2 3 4 10 20 30 40 20 -5 9 0 77\n";
     assert_true(procfs_parse_process(long_name, sizeof(long_name) - 1, &out));
     assert_int_equal(strlen(out.name), PROCFS_NAME_BYTES - 1);
+    static const char zombie[] = "7 (a) Z 3 7 7 0 -1 64 1 2 3 4 1 2 -3 4 20 0 9 0 77\n";
+    assert_true(procfs_parse_process(zombie, sizeof(zombie) - 1, &out));
+    assert_true(out.has_ended);
+    assert_int_equal(out.reaped_ns, 4 * tick_ns());
     assert_true(accepts(process, "7 () R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77"));
@@ -281,7 +284,6 @@ static void scheduling(void **state)
     free(text.bytes);
     assert_int_equal(out.on_cpu_ns, 854946);
     assert_int_equal(out.run_queue_ns, 9834);
-    assert_int_equal(out.slices, 2);
     assert_false(accepts(schedstat, "854946 9834\n"));
 }
 
@@ -373,22 +375,6 @@ static void memory_of_cgroups(void **state)
     assert_false(accepts(cgroup_memory, "shmem 5\ntotal_rss 9\n"));
     assert_true(accepts(cgroup_cpu, "usage_usec 5\nuser_usec 3\n"));
     assert_false(accepts(cgroup_cpu, "user_usec 5\n"));
-}
-
-static void pids_of_cgroups(void **state)
-{
-    (void)state;
-    static const char text[] = "12\n3456\n0\n78x\n";
-    size_t offset = 0;
-    pid_t pid;
-    assert_true(procfs_next_pid(text, sizeof(text) - 1, &offset, &pid));
-    assert_int_equal(pid, 12);
-    assert_true(procfs_next_pid(text, sizeof(text) - 1, &offset, &pid));
-    assert_int_equal(pid, 3456);
-    assert_true(procfs_next_pid(text, sizeof(text) - 1, &offset, &pid));
-    assert_int_equal(pid, 0);
-    assert_false(procfs_next_pid(text, sizeof(text) - 1, &offset, &pid));
-    assert_false(accepts(next_pid, "12"));
 }
 
 static void cgroup_paths(void **state)
@@ -704,8 +690,7 @@ enum {
 };
 
 /* Every beginning of every file through every parser: none may read beyond its end, and one that
- * stops within a line is refused by all but the parser of /proc/stat, which needs the head only,
- * and the one of pids, which takes a line at a time. */
+ * stops within a line is refused by all but the parser of /proc/stat, which needs the head only. */
 static void truncated_files(void **state)
 {
     (void)state;
@@ -719,7 +704,7 @@ static void truncated_files(void **state)
             const bool is_cut = length == 0 || part.bytes[length - 1] != '\n';
             for (size_t p = 0; p < PARSERS; p++) {
                 const bool is_accepted = parsers[p](part.bytes, part.length);
-                assert_false(is_accepted && is_cut && parsers[p] != cpu && parsers[p] != next_pid);
+                assert_false(is_accepted && is_cut && parsers[p] != cpu);
             }
             free(part.bytes);
         }
@@ -763,7 +748,6 @@ int main(void)
         cmocka_unit_test(listening_sockets),
         cmocka_unit_test(listening_unix_sockets),
         cmocka_unit_test(memory_of_cgroups),
-        cmocka_unit_test(pids_of_cgroups),
         cmocka_unit_test(cgroup_paths),
         cmocka_unit_test(limits_of_a_process),
         cmocka_unit_test(status_of_a_process),
