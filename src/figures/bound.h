@@ -78,12 +78,4 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
 /* The word that a number stands for ("VALID"); NULL: the figure is a number. */
 const char *figure_word(const char *column, double value);
 
-/* The words that are short for other names, for tests: figure_aliases_count of them. */
-struct figure_alias {
-    const char *name;
-    const char *columns[FIGURE_CHOICES]; /* the second may be NULL */
-};
-extern const struct figure_alias figure_aliases[];
-extern const size_t figure_aliases_count;
-
 #endif

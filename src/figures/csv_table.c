@@ -16,156 +16,97 @@ enum {
 };
 #define FILE_BYTES_MAX (INT64_C(1) << 30)
 
-struct reader {
-    struct csv_table *table;
-    const char *name;
-    size_t count; /* cells so far, those of the row that is read included */
-    size_t room;
-    size_t line;
-};
-
-static enum status refuse(const struct reader *reader, const char *what, struct error *error)
-{
-    error_set(error, ERROR_DATA, 0, NULL, "%s line %zu: %s", reader->name, reader->line, what);
-    return STATUS_REJECTED;
-}
-
-static bool add_cell(struct reader *reader, char *cell)
-{
-    if (reader->count == reader->room) {
-        const size_t room = reader->room == 0 ? CELLS_FIRST : 2 * reader->room;
-        char **cells = realloc(reader->table->cells, room * sizeof *cells);
-        if (cells == NULL) {
-            return false;
-        }
-        reader->table->cells = cells;
-        reader->room = room;
-    }
-    reader->table->cells[reader->count++] = cell;
-    return true;
-}
-
-/* Takes the quotes off a cell in place. Returns what follows it; NULL: it is not closed. */
-static char *unquote(struct reader *reader, char *cell)
-{
-    char *to = cell;
-    char *from = cell + 1;
-    while (*from != '\0' && (*from != '"' || from[1] == '"')) {
-        from += *from == '"' ? 1 : 0;
-        reader->line += *from == '\n' ? 1 : 0;
-        *to++ = *from++;
-    }
-    if (*from == '\0') {
-        return NULL;
-    }
-    *to = '\0';
-    return from + 1;
-}
-
-/* Ends a finished row: the first is the header. */
-static enum status end_row(struct reader *reader, size_t first, struct error *error)
-{
-    struct csv_table *table = reader->table;
-    const size_t cells = reader->count - first;
-    reader->line++;
-    if (table->columns == 0) {
-        table->columns = cells;
-    } else if (cells != table->columns) {
-        reader->line--;
-        return refuse(reader, "it has not as many cells as the header", error);
-    } else {
-        table->rows++;
-    }
-    return STATUS_OK;
-}
-
-static enum status read_rows(struct reader *reader, char *at, struct error *error)
-{
-    while (*at != '\0') {
-        const size_t first = reader->count;
-        bool is_ended = false;
-        while (!is_ended) {
-            char *cell = at;
-            at = *cell == '"' ? unquote(reader, cell) : cell + strcspn(cell, ",\r\n");
-            if (at == NULL || *at == '\0' || (*at == '\r' && at[1] == '\0')) {
-                reader->count = first; /* the file ends in the middle of this line */
-                return STATUS_OK;
-            }
-            if (*at != ',' && *at != '\n' && (*at != '\r' || at[1] != '\n')) {
-                return refuse(reader, "text follows a quoted cell", error);
-            }
-            if (!add_cell(reader, cell)) {
-                error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s", reader->name);
-                return STATUS_REJECTED;
-            }
-            is_ended = *at != ',';
-            char *const end = at;
-            at += *at == '\r' ? 2 : 1;
-            *end = '\0';
-        }
-        if (end_row(reader, first, error) != STATUS_OK) {
-            return STATUS_REJECTED;
-        }
-    }
-    return STATUS_OK;
-}
-
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error)
 {
     *table = (struct csv_table){.text = text};
-    struct reader reader = {.table = table, .name = name, .line = 1};
-    enum status status = read_rows(&reader, text, error);
-    if (status == STATUS_OK && table->columns == 0) {
-        status = refuse(&reader, "there is no header", error);
+    size_t count = 0, room = 0, line = 1, first = 0; /* cells of all rows; where this row's begin */
+    const char *what = NULL;
+    for (char *at = text; *at != '\0' && what == NULL;) {
+        char *const cell = at, *end = cell; /* the quotes are taken off in place */
+        if (*cell == '"') {
+            for (at++; *at != '\0' && (*at != '"' || at[1] == '"'); *end++ = *at++) {
+                at += *at == '"' ? 1 : 0;
+                line += *at == '\n' ? 1 : 0;
+            }
+            at += *at == '"' ? 1 : 0;
+        } else {
+            at += strcspn(at, ",\r\n");
+            end = at;
+        }
+        const char next = *at;
+        if (next == '\0' || (next == '\r' && at[1] == '\0')) {
+            break; /* the file ends in the middle of this line */
+        }
+        if (next != ',' && next != '\n' && (next != '\r' || at[1] != '\n')) {
+            what = "text follows a quoted cell";
+            break;
+        }
+        if (count == room) {
+            room = room == 0 ? CELLS_FIRST : 2 * room;
+            char **cells = realloc(table->cells, room * sizeof *cells);
+            if (cells == NULL) {
+                error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s", name);
+                csv_table_free(table);
+                return STATUS_REJECTED;
+            }
+            table->cells = cells;
+        }
+        table->cells[count++] = cell;
+        at += next == '\r' ? 2 : 1;
+        *end = '\0';
+        if (next != ',') {
+            table->rows += table->columns > 0 ? 1 : 0;
+            table->columns = table->columns > 0 ? table->columns : count;
+            what =
+                count - first == table->columns ? NULL : "it has not as many cells as the header";
+            first = count;
+            line += what == NULL ? 1 : 0;
+        }
     }
-    if (status != STATUS_OK) {
+    what = what == NULL && table->columns == 0 ? "there is no header" : what;
+    if (what != NULL) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s line %zu: %s", name, line, what);
         csv_table_free(table);
+        return STATUS_REJECTED;
     }
-    return status;
-}
-
-static char *read_text(FILE *file, const char *path, struct error *error)
-{
-    struct stat about;
-    if (fstat(fileno(file), &about) != 0 || about.st_size > FILE_BYTES_MAX) {
-        error_set(error, ERROR_DATA, 0, NULL, "%s is larger than 1 GiB", path);
-        return NULL;
-    }
-    char *text = malloc((size_t)about.st_size + 1);
-    if (text == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s", path);
-        return NULL;
-    }
-    const size_t length = fread(text, 1, (size_t)about.st_size, file);
-    text[length] = '\0';
-    if (ferror(file)) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "%s: %s", path, strerror(errno));
-    } else if (strlen(text) != length) {
-        error_set(error, ERROR_DATA, 0, NULL, "%s is no text: it has a NUL byte", path);
-    } else {
-        return text;
-    }
-    free(text);
-    return NULL;
+    return STATUS_OK;
 }
 
 enum status csv_table_read(struct csv_table *table, const char *path, struct error *error)
 {
     *table = (struct csv_table){0};
     FILE *file;
+    struct stat about;
     if (file_open(path, &file, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
-    char *text = read_text(file, path, error);
+    const bool is_small = fstat(fileno(file), &about) == 0 && about.st_size <= FILE_BYTES_MAX;
+    char *text = is_small ? malloc((size_t)about.st_size + 1) : NULL;
+    const size_t length = text == NULL ? 0 : fread(text, 1, (size_t)about.st_size, file);
+    const int number = ferror(file) ? errno : 0;
     fclose(file);
-    if (text == NULL || csv_table_parse(table, path, text, error) != STATUS_OK) {
-        return STATUS_REJECTED;
+    if (text != NULL) {
+        text[length] = '\0';
     }
-    for (size_t i = 0; i < table->columns; i++) {
-        figure_modernise(table->cells[i]);
+    if (!is_small) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s is larger than 1 GiB", path);
+    } else if (text == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s", path);
+    } else if (number != 0) {
+        error_set(error, ERROR_SYSTEM, number, NULL, "%s: %s", path, strerror(number));
+    } else if (strlen(text) != length) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s is no text: it has a NUL byte", path);
+    } else if (csv_table_parse(table, path, text, error) == STATUS_OK) {
+        for (size_t i = 0; i < table->columns; i++) {
+            figure_modernise(table->cells[i]);
+        }
+        return STATUS_OK;
+    } else {
+        text = NULL; /* the table had taken it */
     }
-    return STATUS_OK;
+    free(text);
+    return STATUS_REJECTED;
 }
 
 void csv_table_free(struct csv_table *table)

@@ -12,7 +12,7 @@ enum {
 
 #define COLUMN(name) name
 #define MEMBER(name) NULL
-#define FIGURE_ROW(id, key_, path_, label_, unit_, group_, better_)                                \
+#define ROW(id, key_, path_, label_, unit_, group_, better_)                                       \
     [FIGURE_##id] = {.key = key_,                                                                  \
                      .path = path_,                                                                \
                      .label = label_,                                                              \
@@ -20,20 +20,16 @@ enum {
                      .group = FIGURE_GROUP_##group_,                                               \
                      .better = FIGURE_##better_,                                                   \
                      .counter = NO_COUNTER},
-#define COUNTER_ROW(id, where, name, alias_, path_, label_, group_, better_, metric_, selector,    \
-                    help)                                                                          \
+#define PLAIN(id, key, path, unit, better) ROW(id, key, path, NULL, unit, NONE, better)
+#define HEADLINE(id, key, path, label, unit, better)                                               \
+    ROW(id, key, path, label, unit, HEADLINE, better)
+#define LEDGER(id, key, path, label, group, better) ROW(id, key, path, label, COUNT, group, better)
+#define COUNTER(id, where, name, ...)                                                              \
     [FIGURE_COUNTER_##id] = {.key = where(name),                                                   \
-                             .path = path_ " counters." name,                                      \
-                             .label = label_,                                                      \
-                             .unit = FIGURE_UNIT_COUNT,                                            \
-                             .group = FIGURE_GROUP_##group_,                                       \
-                             .better = FIGURE_##better_,                                           \
+                             .path = "counters." name,                                             \
                              .counter = RECORDER_##id,                                             \
-                             .alias = alias_,                                                      \
-                             .metric = metric_,                                                    \
-                             .metric_selector = selector,                                          \
-                             .metric_help = help},
-const struct figure figure_table[FIGURES] = {FIGURE_TABLE(FIGURE_ROW, COUNTER_ROW)};
+                             .metric = __VA_ARGS__},
+const struct figure figure_table[FIGURES] = {FIGURE_TABLE(PLAIN, HEADLINE, LEDGER, COUNTER)};
 
 #define TOTALS false
 #define INTERVALS true
@@ -53,15 +49,11 @@ const struct figure_point figure_points[FIGURE_POINTS] = {
 };
 
 static const struct {
-    const char *suffix; /* of its keys; "": none */
+    const char *suffix; /* of its keys */
     const char *behind; /* a number, for people */
     int decimals;
 } units[FIGURE_UNITS] = {
-    [FIGURE_UNIT_COUNT] = {"", "", 0},
-    [FIGURE_UNIT_ID] = {"", "", 0},
-    [FIGURE_UNIT_TEXT] = {"", "", 0},
-    [FIGURE_UNIT_WORD] = {"", "", 0},
-    [FIGURE_UNIT_FLAG] = {"", "", 0},
+    [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
     [FIGURE_UNIT_ROWS_PER_S] = {"_rows_per_s", " rows/s", 1},
     [FIGURE_UNIT_MS] = {"_ms", " ms", 6},
     [FIGURE_UNIT_US_PER_ROW] = {"_us_per_row", " us", 3},
@@ -79,6 +71,15 @@ struct operation_list operation_list_all(void)
 bool operation_is_used(const struct operation_list *list, size_t operation)
 {
     return (list->entries[operation].when & list->when) != 0;
+}
+
+size_t operation_at(const struct operation_list *list, size_t place)
+{
+    size_t operation = place;
+    for (size_t i = 0; i < list->count; i++) {
+        operation = list->entries[i].place == place ? i : operation;
+    }
+    return operation;
 }
 
 void figure_put_count(struct figure_set *set, enum figure_id id, bool is_known, uint64_t value)
@@ -110,41 +111,27 @@ const char *figure_text(const struct figure_set *set, enum figure_id id)
     return set->values[id].text == NULL ? "" : set->values[id].text;
 }
 
-size_t operation_at(const struct operation_list *list, size_t place)
-{
-    size_t operation = place;
-    for (size_t i = 0; i < list->count; i++) {
-        operation = list->entries[i].place == place ? i : operation;
-    }
-    return operation;
-}
-
-static void fill_latency(const struct figure_set *set, size_t index, struct figure_cell *cell)
-{
-    const size_t operation = operation_at(&set->operations, index / FIGURE_POINTS);
-    const size_t point = index % FIGURE_POINTS;
-    const struct figure_latency *latency = &set->latencies[operation];
-    snprintf(cell->key, sizeof cell->key, "%.*s_%.*s_ms",
-             (int)(sizeof cell->key - POINT_KEY_BYTES - sizeof "__ms"),
-             set->operations.entries[operation].name, POINT_KEY_BYTES, figure_points[point].key);
-    cell->unit = FIGURE_UNIT_MS;
-    cell->value =
-        (struct figure_value){.is_known = latency->count > 0, .number = latency->points_ms[point]};
-}
-
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell)
 {
     const size_t latencies = set->operations.count * FIGURE_POINTS;
     for (size_t i = (*at)++; i < FIGURES + latencies; i = (*at)++) {
+        const size_t id = i < FIGURE_IDLE_SESSIONS ? i : i - latencies;
         if (i >= FIGURE_IDLE_SESSIONS && i < FIGURE_IDLE_SESSIONS + latencies) {
-            fill_latency(set, i - FIGURE_IDLE_SESSIONS, cell);
+            const size_t place = i - FIGURE_IDLE_SESSIONS, point = place % FIGURE_POINTS;
+            const size_t operation = operation_at(&set->operations, place / FIGURE_POINTS);
+            const struct figure_latency *latency = &set->latencies[operation];
+            *cell = (struct figure_cell){
+                .unit = FIGURE_UNIT_MS,
+                .value = {.is_known = latency->count > 0, .number = latency->points_ms[point]}};
+            snprintf(cell->key, sizeof cell->key, "%.*s_%.*s_ms",
+                     (int)(sizeof cell->key - POINT_KEY_BYTES - sizeof "__ms"),
+                     set->operations.entries[operation].name, POINT_KEY_BYTES,
+                     figure_points[point].key);
             return true;
         }
-        const size_t id = i < FIGURE_IDLE_SESSIONS ? i : i - latencies;
         if (figure_table[id].key != NULL) {
+            *cell = (struct figure_cell){.unit = figure_table[id].unit, .value = set->values[id]};
             snprintf(cell->key, sizeof cell->key, "%s", figure_table[id].key);
-            cell->unit = figure_table[id].unit;
-            cell->value = set->values[id];
             return true;
         }
     }
@@ -188,28 +175,24 @@ const struct figure *figure_of_key(const char *key)
 
 void figure_modernise(char *key)
 {
-    const size_t length = strlen(key);
-    for (size_t i = 0; i < FIGURES; i++) {
-        const struct figure *figure = &figure_table[i];
-        if (figure->alias != NULL && strcmp(figure->alias, key) == 0) {
-            memcpy(key, figure->key, strlen(figure->key) + 1);
-            return;
-        }
-    }
     for (size_t i = 0; i < OPERATIONS; i++) {
         const char *alias = operations[i].alias, *name = operations[i].name;
-        const size_t old = alias == NULL ? 0 : strlen(alias);
-        if (old > 0 && strncmp(key, alias, old) == 0 && (key[old] == '_' || key[old] == '\0')) {
-            memcpy(key, name, strlen(name));
-            memmove(key + strlen(name), key + old, length - old + 1);
-            return;
+        const size_t length = alias == NULL ? 0 : strlen(alias);
+        if (length > 0 && strncmp(key, alias, length) == 0) {
+            char *rest = key + length;
+            const char end = rest[*rest == 's' ? 1 : 0]; /* counts, counts_failed, count_p50_ms */
+            if (end == '_' || end == '\0') {
+                memcpy(key, name, strlen(name));
+                memmove(key + strlen(name), rest, strlen(rest) + 1);
+                return;
+            }
         }
     }
 }
 
 static bool ends_with(const char *text, const char *end)
 {
-    const size_t length = strlen(text), end_length = strlen(end);
+    const size_t length = strlen(text), end_length = end == NULL ? SIZE_MAX : strlen(end);
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
@@ -219,7 +202,7 @@ enum figure_unit figure_unit_of(const char *key)
     if (figure != NULL) {
         return figure->unit;
     }
-    for (int unit = FIGURE_UNIT_ROWS_PER_S; unit < FIGURE_UNITS; unit++) {
+    for (int unit = 0; unit < FIGURE_UNITS; unit++) {
         if (ends_with(key, units[unit].suffix)) {
             return (enum figure_unit)unit;
         }
@@ -235,5 +218,6 @@ const char *figure_suffix(const char *key)
 
 const char *figure_unit(const char *key)
 {
-    return units[figure_unit_of(key)].behind;
+    const char *behind = units[figure_unit_of(key)].behind;
+    return behind == NULL ? "" : behind;
 }

@@ -1,10 +1,10 @@
 /*
  * THE table of figures: every number and word that a run comes to, said once.
  *
- * A row of FIGURE_TABLE is a figure: its key, its places in run.json, its label, unit and group.
- * summary.csv, run.json, the page, the metrics, --expect, compare, sweep and find-max walk the
- * table; none of them lists figures. Rows stand in the order of summary.csv's columns. A new figure
- * is a row here and the line that fills it (report/figures.c).
+ * A row of FIGURE_TABLE is a figure: its key, its places in run.json, its unit and, where a page
+ * shows it, its label and group. summary.csv, run.json, the page, the metrics, --expect, compare,
+ * sweep and find-max walk the table; none of them lists figures. Rows stand in the order of
+ * summary.csv's columns. A new figure is a row here and the line that fills it (report/figures.c).
  *
  * A row of OPERATION_TABLE is an operation that sessions time: it gets a histogram, the columns
  * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm.
@@ -33,6 +33,7 @@ enum figure_unit {
     FIGURE_UNIT_TEXT,
     FIGURE_UNIT_WORD, /* a text that stands for a number: VALID */
     FIGURE_UNIT_FLAG,
+    FIGURE_UNIT_MOMENT, /* seconds to the microsecond */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
@@ -42,18 +43,14 @@ enum figure_unit {
     FIGURE_UNITS,
 };
 
+/* What a page shows together; the first of a ledger is its total. */
 enum figure_group {
-    FIGURE_GROUP_RUN,      /* which run it is, and how it was made */
+    FIGURE_GROUP_NONE,
     FIGURE_GROUP_HEADLINE, /* what is shown of every run */
-    FIGURE_GROUP_TIMES,
-    FIGURE_GROUP_RESOURCES,
-    FIGURE_GROUP_SESSIONS, /* the ledgers: a total, then its parts */
+    FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
     FIGURE_GROUP_VERIFIED, /* whether the rows are there, and were there for a read at once */
-    FIGURE_GROUP_CALLS,
-    FIGURE_GROUP_FAIRNESS,
-    FIGURE_GROUP_OUTCOME,
 };
 
 /* Which way is better. */
@@ -65,224 +62,183 @@ enum figure_better {
 };
 
 /*
- * F(id, key, path, label, unit, group, better)
+ * F(id, key, path, unit, better)            a figure
+ * H(id, key, path, label, unit, better)     a headline
+ * L(id, key, path, label, group, better)    a count of a group
  *   key    column of summary.csv; NULL: it is in run.json alone
- *   path   its members of run.json, "section.name", apart by blanks; "": it is in summary.csv alone
- * C(id, where, name, alias, path, label, group, better, metric, selector, help)
- *   a counter of the recorder (RECORDER_id): beside `path` it is the member `name` of "counters"
+ *   path   its members of run.json, "section.name", apart by blanks; "section" where the name is
+ *          the key; "": it is in summary.csv alone
+ * C(id, where, name, metric[, help[, selector]])
+ *   a counter of the recorder (RECORDER_id), the member `name` of "counters"
  *   where  COLUMN: `name` is its key, too; MEMBER: it has none
- *   alias  its name in the files of older versions, not shorter; NULL: the same
- *   metric, selector, help: of the counter as Prometheus reads it; help NULL: that of the row above
+ *   metric, help, selector: of the counter as Prometheus reads it; help NULL: that of the row above
  */
 /* clang-format off */
-#define FIGURE_TABLE(F, C) \
-    F(ADAPTER, "adapter", "", "database", TEXT, RUN, NEITHER) \
-    F(TARGET, "target", "", "target", TEXT, RUN, NEITHER) \
-    F(SESSIONS, "sessions", "", "requested", COUNT, SESSIONS, TOTAL) \
-    F(RECORDS, "records", "", "records", COUNT, RUN, NEITHER) \
-    \
-    F(CPUS, NULL, "resources.cpus", "CPUs", COUNT, RUN, NEITHER) \
-    F(MAX_CPU_PERCENT, "max_cpu_percent", "figures.max_cpu_percent resources.max_host_cpu_percent", \
-      "Maximum CPU", PERCENT, HEADLINE, LOW) \
-    F(MAX_MEMORY_MIB, "max_memory_mib", "figures.max_memory_mib", \
-      "Maximum memory", MIB, HEADLINE, LOW) \
-    F(ELAPSED_S, "elapsed_s", "figures.elapsed_s times.elapsed_s", "Elapsed time", S, HEADLINE, LOW) \
-    F(THROUGHPUT_ROWS_PER_S, "throughput_rows_per_s", "figures.throughput_rows_per_s", \
-      "Throughput", ROWS_PER_S, HEADLINE, HIGH) \
-    F(CONNECT_S, "connect_s", "times.connect_s", "connect", S, TIMES, LOW) \
-    F(APPEND_S, "append_s", "times.append_s", "append", S, TIMES, LOW) \
-    F(DISCONNECT_S, "disconnect_s", "times.disconnect_s", "disconnect", S, TIMES, LOW) \
-    F(APPEND_ROWS_PER_S, "append_rows_per_s", "figures.append_rows_per_s", \
-      "while appending", ROWS_PER_S, TIMES, HIGH) \
-    \
-    F(MAX_SERVER_CPU_PERCENT, "max_server_cpu_percent", "resources.max_server_cpu_percent", \
-      "server's CPU, maximum", PERCENT, RESOURCES, LOW) \
-    F(MAX_CLIENT_CPU_PERCENT, "max_client_cpu_percent", "resources.max_client_cpu_percent", \
-      "append's CPU, maximum", PERCENT, RESOURCES, LOW) \
-    F(SERVER_CPU_PERCENT_AT_MAX, "server_cpu_percent_at_max", "resources.server_cpu_percent_at_max", \
-      "server's CPU at the maximum", PERCENT, RESOURCES, NEITHER) \
-    F(CLIENT_CPU_PERCENT_AT_MAX, "client_cpu_percent_at_max", "resources.client_cpu_percent_at_max", \
-      "append's CPU at the maximum", PERCENT, RESOURCES, NEITHER) \
-    F(MEAN_HOST_CPU_PERCENT, NULL, "resources.mean_host_cpu_percent", \
-      "CPU, mean", PERCENT, RESOURCES, LOW) \
-    F(MEAN_SERVER_CPU_PERCENT, NULL, "resources.mean_server_cpu_percent", \
-      "server's CPU, mean", PERCENT, RESOURCES, LOW) \
-    F(MEAN_CLIENT_CPU_PERCENT, NULL, "resources.mean_client_cpu_percent", \
-      "append's CPU, mean", PERCENT, RESOURCES, LOW) \
-    F(MEMORY_SOURCE, "memory_source", "", "memory", TEXT, RESOURCES, NEITHER) \
-    F(MEMORY_KIND, NULL, "resources.memory_source", "memory", TEXT, RESOURCES, NEITHER) \
-    F(MAX_SERVER_MEMORY_BYTES, NULL, "resources.max_server_memory_bytes", \
-      "server's memory", COUNT, RESOURCES, LOW) \
-    F(MAX_SERVER_PROCESSES, NULL, "resources.max_server_processes", \
-      "server's processes", COUNT, RESOURCES, NEITHER) \
-    F(SERVER_PID, NULL, "resources.server_pid", "server's process", ID, RESOURCES, NEITHER) \
-    F(SERVER_NAME, NULL, "resources.server_name", "server's name", TEXT, RESOURCES, NEITHER) \
-    F(SERVER_NOTE, NULL, "resources.server_note", "note", TEXT, RESOURCES, NEITHER) \
-    F(MAX_CLIENT_MEMORY_MIB, "max_client_memory_mib", "", \
-      "append's memory, maximum", MIB, RESOURCES, LOW) \
-    F(MAX_CLIENT_MEMORY_BYTES, NULL, "resources.max_client_memory_bytes", \
-      "append's memory", COUNT, RESOURCES, LOW) \
-    F(CLIENT_CPU_S, "client_cpu_s", "resources.client_cpu_s", "append's CPU time", S, RESOURCES, LOW) \
-    F(SERVER_CPU_S, "server_cpu_s", "resources.server_cpu_s", "server's CPU time", S, RESOURCES, LOW) \
-    F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources.server_cpu_us_per_row", \
-      "server's CPU time a row", US_PER_ROW, RESOURCES, LOW) \
-    F(SUSPENDED_S, "suspended_s", "resources.suspended_s", "append stood still", S, RESOURCES, LOW) \
-    \
-    F(SESSIONS_REQUESTED, NULL, "sessions.requested", "requested", COUNT, RUN, TOTAL) \
-    F(SESSIONS_CONNECTED, "sessions_connected", "sessions.connected", \
-      "connected", COUNT, SESSIONS, TOTAL) \
-    F(SESSIONS_REFUSED, "sessions_refused", "sessions.refused", "refused", COUNT, SESSIONS, LOW) \
-    F(SESSIONS_TIMED_OUT, "sessions_timed_out", "sessions.timed_out", \
-      "timed out", COUNT, SESSIONS, LOW) \
-    F(SESSIONS_NOT_STARTED, "sessions_not_started", "sessions.not_started", \
-      "not started", COUNT, SESSIONS, NEITHER) \
-    F(SESSIONS_FINISHED, "sessions_finished", "sessions.finished", "finished", COUNT, SESSIONS, HIGH) \
-    F(SESSIONS_STOPPED, "sessions_stopped", "sessions.stopped", "stopped", COUNT, SESSIONS, NEITHER) \
-    F(SESSIONS_DROPPED, "sessions_dropped", "sessions.dropped", "dropped", COUNT, SESSIONS, LOW) \
-    F(SESSIONS_BALANCE, NULL, "sessions.balances", "balances", FLAG, SESSIONS, NEITHER) \
-    F(ROWS_PLANNED, "rows_planned", "rows.planned", "planned", COUNT, ROWS, TOTAL) \
-    F(ROWS_ACKNOWLEDGED, "rows_acknowledged", "rows.acknowledged", \
-      "acknowledged", COUNT, ROWS, HIGH) \
-    F(ROWS_REJECTED, "rows_rejected", "rows.rejected", "rejected", COUNT, ROWS, LOW) \
-    F(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", COUNT, ROWS, LOW) \
-    F(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", COUNT, ROWS, NEITHER) \
-    F(ROWS_BALANCE, NULL, "rows.balances", "balances", FLAG, ROWS, NEITHER) \
-    \
-    F(VERIFICATION, "verification", "verification.state", "count(*)", TEXT, VERIFIED, NEITHER) \
-    F(VERIFICATION_REASON, NULL, "verification.reason", "reason", TEXT, VERIFIED, NEITHER) \
-    F(ROWS_BEFORE, "rows_before", "verification.rows_before", \
-      "in the table before", COUNT, VERIFIED, NEITHER) \
-    F(ROWS_AFTER, "rows_after", "verification.rows_after", \
-      "in the table after", COUNT, VERIFIED, NEITHER) \
-    F(ROWS_LOST, "rows_lost", "verification.lost", \
-      "acknowledged rows lost, at least", COUNT, VERIFIED, LOW) \
-    F(ROWS_LOST_AT_MOST, "rows_lost_at_most", "verification.lost_at_most", \
-      "acknowledged rows lost, at most", COUNT, VERIFIED, LOW) \
-    F(ROWS_IN_DOUBT_ARRIVED, "rows_in_doubt_arrived", "verification.in_doubt_arrived", \
-      "rows in doubt that arrived", COUNT, VERIFIED, NEITHER) \
-    F(ROWS_REJECTED_ARRIVED, "rows_rejected_arrived", "verification.rejected_arrived", \
-      "rejected rows that arrived", COUNT, VERIFIED, LOW) \
-    F(ROWS_SURPLUS, "rows_surplus", "verification.surplus", \
-      "rows of another writer", COUNT, VERIFIED, LOW) \
-    F(IS_SHRUNK, NULL, "verification.is_shrunk", "rows were deleted", FLAG, VERIFIED, NEITHER) \
-    F(VERIFICATION_NOTE, NULL, "verification.note", "note", TEXT, VERIFIED, NEITHER) \
-    F(ROW_VERIFICATION, "row_verification", "row_verification.state", \
-      "every row", TEXT, VERIFIED, NEITHER) \
-    F(ROW_VERIFICATION_REASON, NULL, "row_verification.reason", "reason", TEXT, VERIFIED, NEITHER) \
-    F(VERIFIED_READ, NULL, "row_verification.read", "read back", COUNT, VERIFIED, NEITHER) \
-    F(VERIFIED_PRESENT, "verified_present", "row_verification.present", \
-      "read back: acknowledged and there", COUNT, VERIFIED, NEITHER) \
-    F(VERIFIED_LOST, "verified_lost", "row_verification.lost", \
-      "read back: acknowledged and lost", COUNT, VERIFIED, LOW) \
-    F(VERIFIED_SESSIONS_LOST, NULL, "row_verification.sessions_lost", \
-      "sessions that lost rows", COUNT, VERIFIED, LOW) \
-    F(VERIFIED_IN_DOUBT_PRESENT, "verified_in_doubt_present", "row_verification.in_doubt_present", \
-      "read back: in doubt and there", COUNT, VERIFIED, NEITHER) \
-    F(VERIFIED_REJECTED_PRESENT, "verified_rejected_present", "row_verification.rejected_present", \
-      "read back: rejected and there", COUNT, VERIFIED, LOW) \
-    F(VERIFIED_DUPLICATES, "verified_duplicates", "row_verification.duplicates", \
-      "read back: duplicates", COUNT, VERIFIED, LOW) \
-    F(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", \
-      "read back: foreign", COUNT, VERIFIED, LOW) \
-    \
+#define FIGURE_TABLE(F, H, L, C) \
+    F(ADAPTER, "adapter", "", TEXT, NEITHER) \
+    F(TARGET, "target", "", TEXT, NEITHER) \
+    L(SESSIONS, "sessions", "", "requested", SESSIONS, TOTAL) \
+    F(RECORDS, "records", "", COUNT, NEITHER) \
+    F(CPUS, NULL, "resources.cpus", COUNT, NEITHER) \
+    H(MAX_CPU_PERCENT, "max_cpu_percent", "figures resources.max_host_cpu_percent", "Maximum CPU", \
+      PERCENT, LOW) \
+    H(MAX_MEMORY_MIB, "max_memory_mib", "figures", "Maximum memory", MIB, LOW) \
+    H(ELAPSED_S, "elapsed_s", "figures times", "Elapsed time", S, LOW) \
+    H(THROUGHPUT_ROWS_PER_S, "throughput_rows_per_s", "figures", "Throughput", ROWS_PER_S, HIGH) \
+    F(CONNECT_S, "connect_s", "times", S, LOW) \
+    F(APPEND_S, "append_s", "times", S, LOW) \
+    F(DISCONNECT_S, "disconnect_s", "times", S, LOW) \
+    F(APPEND_ROWS_PER_S, "append_rows_per_s", "figures", ROWS_PER_S, HIGH) \
+    F(MAX_SERVER_CPU_PERCENT, "max_server_cpu_percent", "resources", PERCENT, LOW) \
+    F(MAX_CLIENT_CPU_PERCENT, "max_client_cpu_percent", "resources", PERCENT, LOW) \
+    F(SERVER_CPU_PERCENT_AT_MAX, "server_cpu_percent_at_max", "resources", PERCENT, NEITHER) \
+    F(CLIENT_CPU_PERCENT_AT_MAX, "client_cpu_percent_at_max", "resources", PERCENT, NEITHER) \
+    F(MEAN_HOST_CPU_PERCENT, NULL, "resources.mean_host_cpu_percent", PERCENT, LOW) \
+    F(MEAN_SERVER_CPU_PERCENT, NULL, "resources.mean_server_cpu_percent", PERCENT, LOW) \
+    F(MEAN_CLIENT_CPU_PERCENT, NULL, "resources.mean_client_cpu_percent", PERCENT, LOW) \
+    F(MEMORY_SOURCE, "memory_source", "", TEXT, NEITHER) \
+    F(MEMORY_KIND, NULL, "resources.memory_source", TEXT, NEITHER) \
+    F(MAX_SERVER_MEMORY_BYTES, NULL, "resources.max_server_memory_bytes", COUNT, LOW) \
+    F(MAX_SERVER_PROCESSES, NULL, "resources.max_server_processes", COUNT, NEITHER) \
+    F(SERVER_PID, NULL, "resources.server_pid", ID, NEITHER) \
+    F(SERVER_NAME, NULL, "resources.server_name", TEXT, NEITHER) \
+    F(SERVER_NOTE, NULL, "resources.server_note", TEXT, NEITHER) \
+    F(MAX_CLIENT_MEMORY_MIB, "max_client_memory_mib", "", MIB, LOW) \
+    F(MAX_CLIENT_MEMORY_BYTES, NULL, "resources.max_client_memory_bytes", COUNT, LOW) \
+    F(CLIENT_CPU_S, "client_cpu_s", "resources", S, LOW) \
+    F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
+    F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
+    F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
+    F(SESSIONS_REQUESTED, NULL, "sessions.requested", COUNT, TOTAL) \
+    L(SESSIONS_CONNECTED, "sessions_connected", "sessions.connected", "connected", SESSIONS, \
+      TOTAL) \
+    L(SESSIONS_REFUSED, "sessions_refused", "sessions.refused", "refused", SESSIONS, LOW) \
+    L(SESSIONS_TIMED_OUT, "sessions_timed_out", "sessions.timed_out", "timed out", SESSIONS, LOW) \
+    L(SESSIONS_NOT_STARTED, "sessions_not_started", "sessions.not_started", "not started", \
+      SESSIONS, NEITHER) \
+    L(SESSIONS_FINISHED, "sessions_finished", "sessions.finished", "finished", SESSIONS, HIGH) \
+    L(SESSIONS_STOPPED, "sessions_stopped", "sessions.stopped", "stopped", SESSIONS, NEITHER) \
+    L(SESSIONS_DROPPED, "sessions_dropped", "sessions.dropped", "dropped", SESSIONS, LOW) \
+    F(SESSIONS_BALANCE, NULL, "sessions.balances", FLAG, NEITHER) \
+    L(ROWS_PLANNED, "rows_planned", "rows.planned", "planned", ROWS, TOTAL) \
+    L(ROWS_ACKNOWLEDGED, "rows_acknowledged", "rows.acknowledged", "acknowledged", ROWS, HIGH) \
+    L(ROWS_REJECTED, "rows_rejected", "rows.rejected", "rejected", ROWS, LOW) \
+    L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
+    L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
+    F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
+    F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
+    F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
+    L(ROWS_BEFORE, "rows_before", "verification", "in the table before", VERIFIED, NEITHER) \
+    L(ROWS_AFTER, "rows_after", "verification", "in the table after", VERIFIED, NEITHER) \
+    L(ROWS_LOST, "rows_lost", "verification.lost", "acknowledged rows lost, at least", VERIFIED, \
+      LOW) \
+    L(ROWS_LOST_AT_MOST, "rows_lost_at_most", "verification.lost_at_most", \
+      "acknowledged rows lost, at most", VERIFIED, LOW) \
+    L(ROWS_IN_DOUBT_ARRIVED, "rows_in_doubt_arrived", "verification.in_doubt_arrived", \
+      "rows in doubt that arrived", VERIFIED, NEITHER) \
+    L(ROWS_REJECTED_ARRIVED, "rows_rejected_arrived", "verification.rejected_arrived", \
+      "rejected rows that arrived", VERIFIED, LOW) \
+    L(ROWS_SURPLUS, "rows_surplus", "verification.surplus", "rows of another writer", VERIFIED, \
+      LOW) \
+    F(IS_SHRUNK, NULL, "verification.is_shrunk", FLAG, NEITHER) \
+    F(VERIFICATION_NOTE, NULL, "verification.note", TEXT, NEITHER) \
+    F(ROW_VERIFICATION, "row_verification", "row_verification.state", TEXT, NEITHER) \
+    F(ROW_VERIFICATION_REASON, NULL, "row_verification.reason", TEXT, NEITHER) \
+    F(VERIFIED_READ, NULL, "row_verification.read", COUNT, NEITHER) \
+    L(VERIFIED_PRESENT, "verified_present", "row_verification.present", \
+      "read back: acknowledged and there", VERIFIED, NEITHER) \
+    L(VERIFIED_LOST, "verified_lost", "row_verification.lost", "read back: acknowledged and lost", \
+      VERIFIED, LOW) \
+    F(VERIFIED_SESSIONS_LOST, NULL, "row_verification.sessions_lost", COUNT, LOW) \
+    L(VERIFIED_IN_DOUBT_PRESENT, "verified_in_doubt_present", "row_verification.in_doubt_present", \
+      "read back: in doubt and there", VERIFIED, NEITHER) \
+    L(VERIFIED_REJECTED_PRESENT, "verified_rejected_present", "row_verification.rejected_present", \
+      "read back: rejected and there", VERIFIED, LOW) \
+    L(VERIFIED_DUPLICATES, "verified_duplicates", "row_verification.duplicates", \
+      "read back: duplicates", VERIFIED, LOW) \
+    L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
+      VERIFIED, LOW) \
     /* sessions that ever connected; of these, ended for whatever reason; by a lost connection or */ \
     /* a fatal error; and those that never did: refused or timed out */ \
-    C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", NULL, "", "connected", CALLS, NEITHER, \
-      "append_sessions_connected_total", NULL, "Sessions that connected.") \
-    C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL, "", "ended", CALLS, NEITHER, NULL, NULL, NULL) \
-    C(SESSIONS_DROPPED, MEMBER, "sessions_dropped", NULL, "", "dropped", CALLS, LOW, \
-      "append_sessions_dropped_total", NULL, \
+    C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
+      "Sessions that connected.") \
+    C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
+    C(SESSIONS_DROPPED, MEMBER, "sessions_dropped", "append_sessions_dropped_total", \
       "Sessions that ended by a lost connection or a fatal error.") \
-    C(SESSIONS_FAILED, MEMBER, "sessions_failed", NULL, "", "failed", CALLS, LOW, \
-      "append_sessions_failed_total", NULL, "Sessions that were refused or timed out.") \
+    C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
+      "Sessions that were refused or timed out.") \
     /* first, after a loss, and with --churn; of these, lost or closed */ \
-    C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL, "", "opened", CALLS, NEITHER, \
-      NULL, NULL, NULL) \
-    C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL, "", "closed", CALLS, NEITHER, \
-      NULL, NULL, NULL) \
-    C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", NULL, "", "acknowledged", CALLS, HIGH, \
-      "append_rows_total", "outcome=\"acknowledged\"", "Rows by what became of them.") \
-    C(ROWS_REJECTED, MEMBER, "rows_rejected", NULL, "", "rejected", CALLS, LOW, \
-      "append_rows_total", "outcome=\"rejected\"", NULL) \
-    C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", NULL, "", "in doubt", CALLS, LOW, \
-      "append_rows_total", "outcome=\"in_doubt\"", NULL) \
+    C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
+    C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
+    C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
+      "Rows by what became of them.", "outcome=\"acknowledged\"") \
+    C(ROWS_REJECTED, MEMBER, "rows_rejected", "append_rows_total", NULL, "outcome=\"rejected\"") \
+    C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
     /* counts of rows that were checked against the session's own; below the rows before the run and */ \
     /* session's own acknowledged ones; below an earlier count of the same session */ \
-    C(FRESH_CHECKS, COLUMN, "fresh_checks", NULL, "freshness.checks", \
-      "reads checked against own rows", VERIFIED, NEITHER, NULL, NULL, NULL) \
-    C(FRESH_BEHIND, COLUMN, "fresh_behind", NULL, "freshness.behind", \
-      "reads behind own rows", VERIFIED, LOW, NULL, NULL, NULL) \
-    C(FRESH_BACKWARD, COLUMN, "fresh_backward", NULL, "freshness.backward", \
-      "reads that went backwards", VERIFIED, LOW, NULL, NULL, NULL) \
-    F(WORST_LAG_ROWS, "worst_lag_rows", "freshness.worst_lag_rows", \
-      "rows that a read was behind", COUNT, CALLS, LOW) \
+    L(FRESH_CHECKS, "fresh_checks", "freshness.checks", "reads checked against own rows", \
+      VERIFIED, NEITHER) \
+    C(FRESH_CHECKS, MEMBER, "fresh_checks", NULL) \
+    L(FRESH_BEHIND, "fresh_behind", "freshness.behind", "reads behind own rows", VERIFIED, LOW) \
+    C(FRESH_BEHIND, MEMBER, "fresh_behind", NULL) \
+    L(FRESH_BACKWARD, "fresh_backward", "freshness.backward", "reads that went backwards", \
+      VERIFIED, LOW) \
+    C(FRESH_BACKWARD, MEMBER, "fresh_backward", NULL) \
+    F(WORST_LAG_ROWS, "worst_lag_rows", "freshness", COUNT, LOW) \
     /* ended with an answer: acknowledged or rejected */ \
-    C(APPENDS, COLUMN, "appends", NULL, "", "appends", CALLS, NEITHER, \
-      "append_batches_total", NULL, "Batches that were answered.") \
-    C(APPENDS_FAILED, COLUMN, "appends_failed", NULL, "", "appends failed", CALLS, LOW, \
-      "append_batches_failed_total", NULL, "Batches that were rejected or lost.") \
-    C(READS, COLUMN, "reads", "counts", "", "reads", CALLS, NEITHER, \
-      "append_reads_total", NULL, "Reads that succeeded.") \
-    C(READS_FAILED, COLUMN, "reads_failed", "counts_failed", "", "reads failed", CALLS, LOW, \
-      "append_reads_failed_total", NULL, "Reads that failed.") \
-    C(BUSY_RETRIES, COLUMN, "busy_retries", NULL, "", "busy retries", CALLS, LOW, \
-      "append_busy_retries_total", NULL, "Batches begun again because the database was busy.") \
+    C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
+    C(APPENDS_FAILED, COLUMN, "appends_failed", "append_batches_failed_total", \
+      "Batches that were rejected or lost.") \
+    C(READS, COLUMN, "reads", "append_reads_total", "Reads that succeeded.") \
+    C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
+    C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
+      "Batches begun again because the database was busy.") \
     /* not by this side; a churn that failed included */ \
-    C(CONNECTIONS_LOST, COLUMN, "connections_lost", NULL, "", "connections lost", CALLS, LOW, \
-      "append_connections_lost_total", NULL, "Connections that were lost.") \
-    C(RECONNECTS, COLUMN, "reconnects", NULL, "", "reconnects", CALLS, NEITHER, \
-      "append_reconnects_total", NULL, "Connections had again after a loss.") \
-    C(RECONNECTS_FAILED, COLUMN, "reconnects_failed", NULL, "", "reconnects failed", CALLS, LOW, \
-      "append_reconnects_failed_total", NULL, "Tries to connect after a loss that failed.") \
-    C(CHURNS, COLUMN, "churns", NULL, "", "churns", CALLS, NEITHER, \
-      "append_churns_total", NULL, "Connections closed in good order and opened anew.") \
+    C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
+      "Connections that were lost.") \
+    C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
+      "Connections had again after a loss.") \
+    C(RECONNECTS_FAILED, COLUMN, "reconnects_failed", "append_reconnects_failed_total", \
+      "Tries to connect after a loss that failed.") \
+    C(CHURNS, COLUMN, "churns", "append_churns_total", \
+      "Connections closed in good order and opened anew.") \
     /* by a read-only server; the batch is sent again */ \
-    C(REFUSALS, COLUMN, "refusals", NULL, "", "refusals", CALLS, LOW, \
-      "append_refusals_total", NULL, "Batches that a read-only server refused, to be sent again.") \
-    C(TIMEOUTS, COLUMN, "timeouts", NULL, "", "timeouts", CALLS, LOW, \
-      "append_timeouts_total", NULL, "Calls that --timeout cut.") \
-    F(BATCHES_LATE, "batches_late", "counters.batches_late", "late", COUNT, CALLS, LOW) \
-    F(BATCHES_DUE, "batches_due", "batches.due", "due", COUNT, BATCHES, TOTAL) \
-    F(BATCHES_SENT, "batches_sent", "batches.sent", "sent", COUNT, BATCHES, HIGH) \
-    F(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", COUNT, BATCHES, LOW) \
+    C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
+      "Batches that a read-only server refused, to be sent again.") \
+    C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls that --timeout cut.") \
+    F(BATCHES_LATE, "batches_late", "counters", COUNT, LOW) \
+    L(BATCHES_DUE, "batches_due", "batches.due", "due", BATCHES, TOTAL) \
+    L(BATCHES_SENT, "batches_sent", "batches.sent", "sent", BATCHES, HIGH) \
+    L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
     /* batches whose response time is a lower bound: no answer came */ \
-    C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL, "", "unanswered", CALLS, LOW, \
-      NULL, NULL, NULL) \
+    C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
     /* of session threads, added when a session ends: time on a CPU, runnable but waiting for one, */ \
     /* and from the opened gate to the end */ \
-    C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL, "", "on CPU", CALLS, LOW, NULL, NULL, NULL) \
-    C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL, "", "waiting for a CPU", CALLS, LOW, \
-      NULL, NULL, NULL) \
-    C(SESSION_NS, MEMBER, "session_ns", NULL, "", "working", CALLS, NEITHER, NULL, NULL, NULL) \
-    F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures.rate_achieved_percent", \
-      "rate achieved", PERCENT, CALLS, HIGH) \
-    \
+    C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
+    C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
+    C(SESSION_NS, MEMBER, "session_ns", NULL) \
+    F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
     /* here the columns of the operations */ \
-    F(IDLE_SESSIONS, "idle_sessions", "", "idle sessions", COUNT, RUN, NEITHER) \
-    F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", "sessions that worked", COUNT, FAIRNESS, NEITHER) \
-    F(SLOWEST_SESSION, "slowest_session", "fairness.slowest_session", \
-      "slowest session", ID, FAIRNESS, NEITHER) \
-    F(SLOWEST_ROWS_PER_S, "slowest_rows_per_s", "fairness.slowest_rows_per_s", \
-      "slowest", ROWS_PER_S, FAIRNESS, HIGH) \
-    F(FASTEST_SESSION, "fastest_session", "fairness.fastest_session", \
-      "fastest session", ID, FAIRNESS, NEITHER) \
-    F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness.fastest_rows_per_s", \
-      "fastest", ROWS_PER_S, FAIRNESS, HIGH) \
-    F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness.longest_gap_session", \
-      "session with the longest gap", ID, FAIRNESS, NEITHER) \
-    F(LONGEST_GAP_MS, "longest_gap_ms", "fairness.longest_gap_ms", "longest gap", MS, FAIRNESS, LOW) \
-    F(METHOD, "method", "", "method", TEXT, RUN, NEITHER) \
-    F(ENGINE, "engine", "", "engine", TEXT, RUN, NEITHER) \
-    F(NOTE, "note", "", "note", TEXT, RUN, NEITHER) \
-    F(STOP_REASON, "stop_reason", "outcome.stop_reason", "ended", TEXT, OUTCOME, NEITHER) \
-    F(VERDICT, "verdict", "outcome.verdict", "verdict", WORD, OUTCOME, LOW) \
-    F(VERDICT_REASON, "verdict_reason", "outcome.verdict_reason", "reason", TEXT, OUTCOME, NEITHER) \
-    F(EXIT_CODE, "exit_code", "outcome.exit_code", "exit code", ID, OUTCOME, NEITHER) \
-    F(EXIT_REASON, "exit_reason", "outcome.exit_reason", "exit reason", TEXT, OUTCOME, NEITHER) \
-    F(FIRST_LIMIT, "first_limit", "", "limit", TEXT, OUTCOME, NEITHER) \
-    F(FIRST_LIMIT_SIDE, "first_limit_side", "", "whose limit", TEXT, OUTCOME, NEITHER) \
-    F(FIRST_LIMIT_SESSIONS, "first_limit_sessions", "", "sessions it cost", COUNT, OUTCOME, LOW) \
-    F(STARTED_UTC, "started_utc", "times.started_utc", "started", TEXT, RUN, NEITHER)
+    F(IDLE_SESSIONS, "idle_sessions", "", COUNT, NEITHER) \
+    F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", COUNT, NEITHER) \
+    F(SLOWEST_SESSION, "slowest_session", "fairness", ID, NEITHER) \
+    F(SLOWEST_ROWS_PER_S, "slowest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
+    F(FASTEST_SESSION, "fastest_session", "fairness", ID, NEITHER) \
+    F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
+    F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
+    F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
+    F(METHOD, "method", "", TEXT, NEITHER) \
+    F(ENGINE, "engine", "", TEXT, NEITHER) \
+    F(NOTE, "note", "", TEXT, NEITHER) \
+    F(STOP_REASON, "stop_reason", "outcome", TEXT, NEITHER) \
+    F(VERDICT, "verdict", "outcome", WORD, LOW) \
+    F(VERDICT_REASON, "verdict_reason", "outcome", TEXT, NEITHER) \
+    F(EXIT_CODE, "exit_code", "outcome", ID, NEITHER) \
+    F(EXIT_REASON, "exit_reason", "outcome", TEXT, NEITHER) \
+    F(FIRST_LIMIT, "first_limit", "", TEXT, NEITHER) \
+    F(FIRST_LIMIT_SIDE, "first_limit_side", "", TEXT, NEITHER) \
+    F(FIRST_LIMIT_SESSIONS, "first_limit_sessions", "", COUNT, LOW) \
+    F(STARTED_UTC, "started_utc", "times", TEXT, NEITHER)
 
 /*
  * X(id, name, alias, place, when, series, metric, help)
@@ -316,13 +272,14 @@ enum figure_better {
 #define FIGURE_AS_ID(id, ...) FIGURE_##id,
 #define FIGURE_AS_COUNTER_ID(id, ...) FIGURE_COUNTER_##id,
 enum figure_id {
-    FIGURE_TABLE(FIGURE_AS_ID, FIGURE_AS_COUNTER_ID) FIGURES,
+    FIGURE_TABLE(FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_ID, FIGURE_AS_COUNTER_ID) FIGURES,
 };
 
 #define FIGURE_AS_NOTHING(...)
 #define FIGURE_AS_COUNTER(id, ...) RECORDER_##id,
 enum recorder_counter {
-    FIGURE_TABLE(FIGURE_AS_NOTHING, FIGURE_AS_COUNTER) RECORDER_COUNTERS,
+    FIGURE_TABLE(FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_NOTHING, FIGURE_AS_COUNTER)
+    RECORDER_COUNTERS,
 };
 
 #define OPERATION_AS_ID(id, ...) OPERATION_##id,
@@ -333,15 +290,14 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* for people */
+    const char *label; /* for people; NULL: it is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
-    int counter; /* enum recorder_counter; -1: it is none */
-    const char *alias;
+    int counter;        /* enum recorder_counter; -1: it is none */
     const char *metric; /* of a counter that is exported, else NULL */
-    const char *metric_selector;
     const char *metric_help;
+    const char *metric_selector;
 };
 extern const struct figure figure_table[FIGURES];
 
@@ -420,7 +376,7 @@ bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 /* The words of a figure that is a text; "" when there are none. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
-/* A column of summary.csv. */
+/* A value under a name: a cell of a CSV file, a member of a JSON object. */
 struct figure_cell {
     char key[FIGURE_KEY_BYTES];
     enum figure_unit unit;

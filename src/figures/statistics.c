@@ -62,58 +62,36 @@ static double beta_fraction(double a, double b, double x)
     return fraction;
 }
 
-/* Logarithm of the gamma function without its global sign. */
-static double log_gamma(double value)
+/* Share of Student's t with `dof` > 0 degrees of freedom that lies below `t` > 0, by the incomplete
+ * beta function (Abramowitz and Stegun 26.7.1; its continued fraction by Lentz's method). Error
+ * below 1e-10. */
+static double student(double t, double dof)
 {
+    const double a = dof / 2, b = 0.5, x = dof / (dof + t * t);
     int sign;
-    return lgamma_r(value, &sign);
+    const double front = exp(lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign) +
+                             a * log(x) + b * log1p(-x));
+    const double tail = x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                                  : 1 - front * beta_fraction(b, a, 1 - x) / b;
+    return 1 - tail / 2;
 }
 
-static double incomplete_beta(double a, double b, double x)
+/* The t below which a share of `p` lies, 0.5 < p < 1. */
+static double student_quantile(double p, double dof)
 {
-    if (x <= 0 || x >= 1) {
-        return x <= 0 ? 0 : 1;
-    }
-    const double front =
-        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
-    return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                     : 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-double statistics_student(double t, double dof)
-{
-    const double tail = incomplete_beta(dof / 2, 0.5, dof / (dof + t * t)) / 2;
-    return t > 0 ? 1 - tail : tail;
-}
-
-double statistics_student_quantile(double p, double dof)
-{
-    double low = -1, high = 1;
-    while (statistics_student(low, dof) > p) {
-        low *= 2;
-    }
-    while (statistics_student(high, dof) < p) {
+    double low = 0, high = 1;
+    while (student(high, dof) < p) {
         high *= 2;
     }
     for (int i = 0; i < BISECTIONS && low < high; i++) {
         const double middle = low + (high - low) / 2;
-        if (statistics_student(middle, dof) < p) {
+        if (student(middle, dof) < p) {
             low = middle;
         } else {
             high = middle;
         }
     }
     return high;
-}
-
-static struct statistics_ratio around(double log_ratio, double error, double dof)
-{
-    const double t = statistics_student_quantile((1 + STATISTICS_CONFIDENCE) / 2, dof);
-    return (struct statistics_ratio){
-        .ratio = exp(log_ratio),
-        .low = exp(log_ratio - t * error),
-        .high = exp(log_ratio + t * error),
-    };
 }
 
 struct sample {
@@ -156,6 +134,8 @@ bool statistics_compare_repeats(const double *a, size_t a_count, const double *b
     const double below = first.error_square * first.error_square / first.dof +
                          second.error_square * second.error_square / second.dof;
     const double dof = below > 0 ? square * square / below : first.dof + second.dof;
-    *ratio = around(second.mean - first.mean, sqrt(square), dof);
+    const double width = student_quantile((1 + STATISTICS_CONFIDENCE) / 2, dof) * sqrt(square);
+    const double middle = second.mean - first.mean;
+    *ratio = (struct statistics_ratio){exp(middle), exp(middle - width), exp(middle + width)};
     return true;
 }

@@ -43,14 +43,6 @@ enum {
     STATISTICS_REPEATS_MIN = 3
 };
 
-/* Distribution function of Student's t with `dof` > 0 degrees of freedom, by the incomplete beta
- * function (Abramowitz and Stegun 26.7.1; its continued fraction by Lentz's method). Error below
- * 1e-10. */
-double statistics_student(double t, double dof);
-
-/* The t below which a share of `p` lies, 0 < p < 1. */
-double statistics_student_quantile(double p, double dof);
-
 /* Geometric mean of b over that of a. False: fewer than STATISTICS_REPEATS_MIN on a side, or one
  * that is not above 0. */
 bool statistics_compare_repeats(const double *a, size_t a_count, const double *b, size_t b_count,

@@ -220,8 +220,9 @@ static void fill_counters(struct figure_set *set, const struct plan *plan,
         }
     }
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    set->values[FIGURE_COUNTER_FRESH_BEHIND].is_known = is_checked;
-    set->values[FIGURE_COUNTER_FRESH_BACKWARD].is_known = is_checked;
+    figure_put_count(set, FIGURE_FRESH_CHECKS, true, counters[RECORDER_FRESH_CHECKS]);
+    figure_put_count(set, FIGURE_FRESH_BEHIND, is_checked, counters[RECORDER_FRESH_BEHIND]);
+    figure_put_count(set, FIGURE_FRESH_BACKWARD, is_checked, counters[RECORDER_FRESH_BACKWARD]);
     set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
     set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = plan->rate_rows_per_s > 0;
     figure_put_count(set, FIGURE_WORST_LAG_ROWS, is_checked, result->worst_lag_rows);

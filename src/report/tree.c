@@ -111,10 +111,12 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
         const char *next;
         for (const char *path = figure->path; *path != '\0'; path = next + strspn(next, " ")) {
             next = path + strcspn(path, " ");
-            if (strncmp(path, section, length) == 0 && path[length] == '.') {
+            const size_t rest = (size_t)(next - path);
+            if (rest >= length && strncmp(path, section, length) == 0 &&
+                (rest == length || path[length] == '.')) {
                 char key[FIGURE_KEY_BYTES];
-                snprintf(key, sizeof key, "%.*s", (int)(next - path - (ptrdiff_t)length - 1),
-                         path + length + 1);
+                snprintf(key, sizeof key, "%.*s", rest == length ? -1 : (int)(rest - length - 1),
+                         rest == length ? figure->key : path + length + 1);
                 struct figure_value value = set->values[id];
                 value.is_known = value.is_known || (is_counters && figure->counter >= 0);
                 add_figure(tree, key, figure->unit, &value);

@@ -1,0 +1,456 @@
+#include "figures/saved_sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "figures/bound.h"
+
+enum {
+    PATH_BYTES = SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES,
+    MEMBER_BYTES = 96, /* of the path of a member of run.json */
+};
+
+static const char *const state_names[SAVED_STATES] = {
+    [SAVED_PENDING] = "pending", [SAVED_DONE] = "done", [SAVED_FAILED] = "failed"};
+
+static bool is_there(const char *folder, const char *file)
+{
+    char path[PATH_BYTES];
+    return (size_t)snprintf(path, sizeof path, "%s/%s", folder, file) < sizeof path &&
+           access(path, F_OK) == 0;
+}
+
+bool saved_run_is_there(const char *folder)
+{
+    return is_there(folder, "run.json");
+}
+
+bool saved_sweep_is_there(const char *folder)
+{
+    return is_there(folder, "sweep.json");
+}
+
+/* As it was named, without a slash at its end. */
+static enum status take_folder(char own[SAVED_RUN_PATH_BYTES], const char *folder,
+                               struct error *error)
+{
+    size_t length = strlen(folder);
+    while (length > 1 && folder[length - 1] == '/') {
+        length--;
+    }
+    if (length >= SAVED_RUN_PATH_BYTES) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
+        return STATUS_REJECTED;
+    }
+    snprintf(own, SAVED_RUN_PATH_BYTES, "%.*s", (int)length, folder);
+    return STATUS_OK;
+}
+
+static bool is_of_format(const json_t *json, int format)
+{
+    const json_t *own = json_object_get(json, "format");
+    return json_is_integer(own) && json_integer_value(own) == format;
+}
+
+/* run.json or find-max.json; members that older versions called otherwise get the names of today.
+ */
+static enum status read_run_json(struct saved_run *run, const char *path, struct error *error)
+{
+    json_error_t json_error;
+    FILE *file;
+    if (file_open(path, &file, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    run->json = json_loadf(file, JSON_REJECT_DUPLICATES, &json_error);
+    fclose(file);
+    if (run->json == NULL) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s line %d: %s", path, json_error.line,
+                  json_error.text);
+        return STATUS_REJECTED;
+    }
+    if (!is_of_format(run->json, SAVED_RUN_FORMAT)) {
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "%s is not of format %d, which is the one understood here", path,
+                  SAVED_RUN_FORMAT);
+        return STATUS_REJECTED;
+    }
+    static const char *const sections[] = {"counters", "latencies", "histograms"};
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        json_t *section = json_object_get(run->json, sections[i]), *value;
+        const char *name;
+        void *next;
+        json_object_foreach_safe(section, next, name, value)
+        {
+            char key[FIGURE_KEY_BYTES];
+            snprintf(key, sizeof key, "%s", name);
+            figure_modernise(key);
+            if (strncmp(key, name, sizeof key - 1) != 0) {
+                json_object_set(section, key, value);
+                json_object_del(section, name);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/* From summary.csv, or of what it has not, from run.json. */
+static void read_figure(struct saved_run *run, enum figure_id id)
+{
+    const struct figure *figure = &figure_table[id];
+    struct figure_value *value = &run->figures.values[id];
+    if (figure->key == NULL) {
+        const json_t *json = saved_run_json(run, figure->path);
+        *value = (struct figure_value){
+            .is_known = json != NULL,
+            .count = json_is_true(json) ? 1 : (uint64_t)json_integer_value(json),
+            .number = json_number_value(json),
+            .text = json_string_value(json),
+        };
+        return;
+    }
+    value->text = saved_run_text(run, figure->key);
+    value->is_known = saved_run_figure(run, figure->key, &value->number) ||
+                      (figure->unit == FIGURE_UNIT_TEXT && value->text[0] != '\0');
+    for (int i = 0; figure_word(figure->key, i) != NULL; i++) {
+        if (strcmp(figure_word(figure->key, i), value->text) == 0) {
+            value->number = i;
+            value->is_known = true;
+        }
+    }
+    value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
+}
+
+enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error)
+{
+    const struct {
+        const char *file;
+        struct csv_table *table;
+    } files[] = {{"summary.csv", &run->summary},
+                 {"intervals.csv", &run->intervals},
+                 {"samples.csv", &run->samples},
+                 {"levels.csv", &run->levels}};
+    char path[PATH_BYTES];
+    *run = (struct saved_run){0};
+    if (take_folder(run->folder, folder, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    snprintf(path, sizeof path, "%s/run.json", run->folder);
+    run->is_search = access(path, R_OK) != 0;
+    if (run->is_search) {
+        snprintf(path, sizeof path, "%s/find-max.json", run->folder);
+        if (access(path, R_OK) != 0) {
+            error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                      "'%s' is no folder of a finished run: it has no run.json", folder);
+            *run = (struct saved_run){0};
+            return STATUS_REJECTED;
+        }
+    }
+    enum status status = read_run_json(run, path, error);
+    for (size_t i = 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK; i++) {
+        snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
+        status = csv_table_read(files[i].table, path, error);
+    }
+    if (status == STATUS_OK && run->summary.rows != 1) {
+        error_set(error, ERROR_DATA, 0, NULL, "%s/summary.csv has %zu rows, not one", run->folder,
+                  run->summary.rows);
+        status = STATUS_REJECTED;
+    }
+    for (int id = 0; id < FIGURES && status == STATUS_OK; id++) {
+        read_figure(run, (enum figure_id)id);
+    }
+    if (status != STATUS_OK) {
+        saved_run_free(run);
+    }
+    return status;
+}
+
+void saved_run_free(struct saved_run *run)
+{
+    json_decref(run->json);
+    csv_table_free(&run->summary);
+    csv_table_free(&run->intervals);
+    csv_table_free(&run->samples);
+    csv_table_free(&run->levels);
+    *run = (struct saved_run){0};
+}
+
+bool saved_run_figure(const struct saved_run *run, const char *name, double *value)
+{
+    return csv_table_number(&run->summary, 0, csv_table_column(&run->summary, name), value);
+}
+
+const char *saved_run_text(const struct saved_run *run, const char *name)
+{
+    return csv_table_text(&run->summary, 0, csv_table_column(&run->summary, name));
+}
+
+const json_t *saved_run_json(const struct saved_run *run, const char *path)
+{
+    const json_t *at = run->json;
+    while (at != NULL && *path != '\0') {
+        const size_t length = strcspn(path, ".");
+        char key[MEMBER_BYTES];
+        snprintf(key, sizeof key, "%.*s", (int)length, path);
+        at = json_object_get(at, key);
+        path += length + (path[length] == '.' ? 1 : 0);
+    }
+    return json_is_null(at) ? NULL : at;
+}
+
+const char *saved_state_name(enum saved_state state)
+{
+    return state_names[state];
+}
+
+static enum status refuse(const struct saved_sweep *sweep, const char *what, struct error *error)
+{
+    error_set(error, ERROR_DATA, 0, NULL, "%.150s/sweep.json: %s", sweep->folder, what);
+    return STATUS_REJECTED;
+}
+
+/* sweep.json, and whether the user owns the very file that is read: a name may mean another file a
+ * moment later. No regular file is refused: it would be waited for. */
+static enum status read_sweep_json(struct saved_sweep *sweep, struct error *error)
+{
+    const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int file =
+        folder < 0 ? -1 : openat(folder, "sweep.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat of_folder, of_file;
+    const bool is_other = file >= 0 && fstat(file, &of_file) == 0 && !S_ISREG(of_file.st_mode);
+    FILE *stream = file < 0 || is_other ? NULL : fdopen(file, "r");
+    const int number = errno;
+    sweep->is_own = stream != NULL && fstat(folder, &of_folder) == 0 &&
+                    fstat(file, &of_file) == 0 && of_folder.st_uid == geteuid() &&
+                    of_file.st_uid == geteuid();
+    if (folder >= 0) {
+        close(folder);
+    }
+    if (stream == NULL) {
+        if (file >= 0) {
+            close(file);
+        }
+        error_set(error, !is_other && number == ENOENT ? ERROR_NOT_FOUND : ERROR_SYSTEM,
+                  is_other ? 0 : number, NULL, "'%.160s' is no folder of a sweep: sweep.json: %s",
+                  sweep->folder, is_other ? "this is no regular file" : strerror(number));
+        return STATUS_REJECTED;
+    }
+    json_error_t json_error;
+    sweep->json = json_loadf(stream, JSON_REJECT_DUPLICATES, &json_error);
+    fclose(stream);
+    if (sweep->json == NULL) {
+        return refuse(sweep, json_error.text, error);
+    }
+    return is_of_format(sweep->json, SAVED_SWEEP_FORMAT)
+               ? STATUS_OK
+               : refuse(sweep, "not of format 1, which is the one understood here", error);
+}
+
+/* A list of different whole numbers from 1. */
+static bool read_list(const json_t *json, uint64_t *list, size_t *count)
+{
+    *count = json_array_size(json);
+    bool is_good = *count > 0 && *count <= SAVED_SWEEP_LIST_MAX;
+    for (size_t i = 0; i < *count && is_good; i++) {
+        const json_int_t value = json_integer_value(json_array_get(json, i));
+        list[i] = (uint64_t)value;
+        is_good = value >= 1;
+        for (size_t j = 0; j < i; j++) {
+            is_good = is_good && list[j] != list[i];
+        }
+    }
+    return is_good;
+}
+
+enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error)
+{
+    const size_t cells = sweep->sessions_count * sweep->records_count;
+    sweep->runs = calloc(cells * sweep->repeat, sizeof *sweep->runs);
+    if (sweep->runs == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %zu runs",
+                  cells * sweep->repeat);
+        return STATUS_REJECTED;
+    }
+    sweep->run_count = cells * sweep->repeat;
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        struct saved_sweep_run *run = &sweep->runs[i];
+        run->sessions = sweep->sessions[i % sweep->sessions_count];
+        run->records = sweep->records[i / sweep->sessions_count % sweep->records_count];
+        run->repeat = (unsigned)(i / cells) + 1;
+        const int length = snprintf(run->name, sizeof run->name, "%" PRIu64 "x%" PRIu64,
+                                    run->sessions, run->records);
+        if (sweep->repeat > 1 && length > 0) {
+            snprintf(run->name + length, sizeof run->name - (size_t)length, "-%u", run->repeat);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* False: it is not the run that belongs at this place. */
+static bool read_run(struct saved_sweep_run *run, const json_t *json)
+{
+    const char *name = json_string_value(json_object_get(json, "folder"));
+    const char *state = json_string_value(json_object_get(json, "state"));
+    const char *reason = json_string_value(json_object_get(json, "reason"));
+    const json_int_t code = json_integer_value(json_object_get(json, "exit_code"));
+    const double wall_s = json_number_value(json_object_get(json, "wall_s"));
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {{"sessions", run->sessions}, {"records", run->records}, {"repeat", run->repeat}};
+    bool is_good = state != NULL && name != NULL && strcmp(name, run->name) == 0;
+    int known = SAVED_PENDING;
+    while (is_good && known < SAVED_STATES && strcmp(state, state_names[known]) != 0) {
+        known++;
+    }
+    run->state = (enum saved_state)known;
+    run->exit_code = code >= 0 && code <= UINT8_MAX ? (int)code : 0;
+    run->wall_s = wall_s > 0 ? wall_s : 0;
+    snprintf(run->reason, sizeof run->reason, "%s", reason == NULL ? "" : reason);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        is_good = is_good && (uint64_t)json_integer_value(json_object_get(json, counts[i].key)) ==
+                                 counts[i].value;
+    }
+    return is_good && known < SAVED_STATES;
+}
+
+static enum status read_runs(struct saved_sweep *sweep, struct error *error)
+{
+    const json_int_t repeat = json_integer_value(json_object_get(sweep->json, "repeat"));
+    if (!read_list(json_object_get(sweep->json, "sessions"), sweep->sessions,
+                   &sweep->sessions_count) ||
+        !read_list(json_object_get(sweep->json, "records"), sweep->records,
+                   &sweep->records_count) ||
+        repeat < 1 || repeat > SAVED_SWEEP_LIST_MAX) {
+        return refuse(sweep, "it has no lists of sessions and records as a sweep has", error);
+    }
+    sweep->repeat = (unsigned)repeat;
+    const json_t *runs = json_object_get(sweep->json, "runs");
+    bool is_good =
+        json_array_size(runs) == sweep->sessions_count * sweep->records_count * sweep->repeat;
+    if (is_good && saved_sweep_make_runs(sweep, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    for (size_t i = 0; i < sweep->run_count && is_good; i++) {
+        is_good = read_run(&sweep->runs[i], json_array_get(runs, i));
+    }
+    return is_good ? STATUS_OK : refuse(sweep, "its runs are not those of its lists", error);
+}
+
+enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error)
+{
+    *sweep = (struct saved_sweep){0};
+    enum status status = take_folder(sweep->folder, folder, error);
+    if (status == STATUS_OK) {
+        status = read_sweep_json(sweep, error);
+    }
+    if (status == STATUS_OK) {
+        status = read_runs(sweep, error);
+    }
+    if (status == STATUS_OK) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, "%s/sweep.csv", sweep->folder);
+        status = csv_table_read(&sweep->table, path, error);
+    }
+    if (status != STATUS_OK) {
+        saved_sweep_free(sweep);
+        return STATUS_REJECTED;
+    }
+    const struct csv_table *table = &sweep->table;
+    const size_t statistic = csv_table_column(table, "statistic");
+    const size_t name = csv_table_column(table, "folder");
+    /* rows and runs are in the same order */
+    for (size_t row = 0, next = 0; row < table->rows; row++) {
+        const bool is_run = strcmp(csv_table_text(table, row, statistic), "run") == 0;
+        size_t i = is_run ? next : sweep->run_count;
+        while (i < sweep->run_count &&
+               strcmp(csv_table_text(table, row, name), sweep->runs[i].name) != 0) {
+            i++;
+        }
+        if (i < sweep->run_count) {
+            sweep->runs[i].row = row;
+            sweep->runs[i].has_row = sweep->runs[i].state != SAVED_PENDING;
+            next = i + 1;
+        }
+    }
+    return STATUS_OK;
+}
+
+void saved_sweep_free(struct saved_sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        csv_table_free(&sweep->runs[i].summary);
+    }
+    json_decref(sweep->json);
+    csv_table_free(&sweep->table);
+    free(sweep->runs);
+    *sweep = (struct saved_sweep){0};
+}
+
+size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        count += sweep->runs[i].state == state ? 1 : 0;
+    }
+    return count;
+}
+
+/* Where the figures of a run are; no row when it has none. */
+static const struct csv_table *table_of(const struct saved_sweep *sweep,
+                                        const struct saved_sweep_run *run, size_t *row)
+{
+    const bool is_new = run->summary.rows > 0;
+    *row = is_new ? 0 : run->has_row ? run->row : sweep->table.rows;
+    return is_new ? &run->summary : &sweep->table;
+}
+
+const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
+                             const char *column)
+{
+    size_t row;
+    const struct csv_table *table = table_of(sweep, run, &row);
+    return csv_table_text(table, row, csv_table_column(table, column));
+}
+
+bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
+                        const char *column, double *value)
+{
+    size_t row;
+    const struct csv_table *table = table_of(sweep, run, &row);
+    return csv_table_number(table, row, csv_table_column(table, column), value);
+}
+
+size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const char *name,
+                          double values[SAVED_SWEEP_LIST_MAX])
+{
+    size_t count = 0;
+    for (size_t i = cell; i < sweep->run_count; i += sweep->sessions_count * sweep->records_count) {
+        const struct saved_sweep_run *run = &sweep->runs[i];
+        if (run->state == SAVED_DONE && saved_sweep_number(sweep, run, name, &values[count])) {
+            count++;
+        }
+    }
+    return count;
+}
+
+bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t records,
+                        const char *name, struct spread *figure)
+{
+    double values[SAVED_SWEEP_LIST_MAX];
+    const size_t cell = records * sweep->sessions_count + sessions;
+    *figure = spread_of(values, saved_sweep_values(sweep, cell, name, values));
+    return figure->count > 0;
+}
+
+void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
+                            char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES])
+{
+    snprintf(path, PATH_BYTES, "%s/%s", sweep->folder, run->name);
+}
