@@ -247,7 +247,7 @@ static bool wait_for(pid_t pid, struct child_end *end, const struct patience *pa
     return true;
 }
 
-enum child_result child_run(struct child_output *output, const char *const argv[],
+enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns)
 {
     *output = (struct child_output){.end.code = -1};
@@ -260,7 +260,7 @@ enum child_result child_run(struct child_output *output, const char *const argv[
     int reason = open_pipes(&pipes) ? 0 : errno;
     if (reason == 0) {
         const struct child_start start = {
-            .argv = argv, .in = -1, .out = pipes.out[1], .err = pipes.err[1], .kept = -1};
+            .argv = argv, .in = in, .out = pipes.out[1], .err = pipes.err[1], .kept = -1};
         reason = child_start(&pid, &start);
     }
     if (reason != 0) {

@@ -58,9 +58,10 @@ struct child_output {
     struct buffer err;
 };
 
-/* Runs argv[0], found by PATH, with nothing on its standard input. *output is the caller's to end
- * with child_output_fini, whatever this returns. At most 4 MiB of each are taken. */
-enum child_result child_run(struct child_output *output, const char *const argv[],
+/* Runs argv[0], found by PATH, with `in` as its standard input, or nothing when that is negative.
+ * *output is the caller's to end with child_output_fini, whatever this returns. At most 4 MiB of
+ * each are taken. */
+enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns);
 
 void child_output_fini(struct child_output *output);

@@ -109,7 +109,7 @@ static enum container_answer ask(const char *program, const char *name, struct c
 {
     const char *const argv[] = {program, "inspect", "--type=container", name, NULL};
     struct child_output child;
-    const enum child_result result = child_run(&child, argv, INSPECT_TIMEOUT_NS);
+    const enum child_result result = child_run(&child, argv, -1, INSPECT_TIMEOUT_NS);
     const enum container_answer answer = understand(program, &child, result, container, error);
     child_output_fini(&child);
     return answer;

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mono.h"
 #include "measure/histogram.h"
@@ -25,7 +24,17 @@ enum {
     WITH_SERVER = 32, /* the first line is the server's: a note says why it is not there */
     FILLED = 64,      /* where it has one line */
     OF_SAMPLES = 128, /* columns of samples.csv, not of intervals.csv */
+    ABOVE_0 = 256,    /* a line is only drawn when it is ever above 0 */
 };
+
+/* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
+ * is not to be hidden; of a column that begins with '~' their mean. One that begins with '_' goes
+ * on after the operation's name. */
+#define LINES(...)                                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 /* THE table of charts. Those of percentiles, pace and headlines are made below. */
 static const struct kind {
@@ -33,81 +42,47 @@ static const struct kind {
     enum figure_unit unit;
     unsigned flags;
     const char *absent; /* what there is no chart of, and why; NULL: nothing is said */
+    const char *const *lines;
 } kinds[] = {
-    {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL},
-    {"levels-append", "Append latency against sessions", FIGURE_UNIT_MS, OF_LEVELS, NULL},
-    {"levels-cpu", "CPU against sessions", FIGURE_UNIT_PERCENT, OF_LEVELS, NULL},
-    {"levels-memory", "Memory of the server against sessions", FIGURE_UNIT_MIB, OF_LEVELS, NULL},
+    {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,
+     LINES("rows_per_s", "rows/s")},
+    {"levels-append", "Append latency against sessions", FIGURE_UNIT_MS, OF_LEVELS, NULL,
+     LINES("append_p50_ms", "p50", "append_p99_ms", "p99")},
+    {"levels-cpu", "CPU against sessions", FIGURE_UNIT_PERCENT, OF_LEVELS, NULL,
+     LINES("host_cpu_percent", "whole machine", "server_cpu_percent", "server",
+           "client_cpu_percent", "append")},
+    {"levels-memory", "Memory of the server against sessions", FIGURE_UNIT_MIB, OF_LEVELS, NULL,
+     LINES("server_memory_mib", "server")},
     {"rows-per-second", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S,
-     OF_RUN | OF_SEARCH | FILLED, "rows over time: no row was acknowledged"},
-    {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time"},
-    {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED,
-     "sessions over time: at no end of an interval was one alive"},
+     OF_RUN | OF_SEARCH | FILLED | ABOVE_0, "rows over time: no row was acknowledged",
+     LINES("~rows_per_s", "rows/s")},
+    {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time",
+     LINES("_p50_ms", "p50", "_p99_ms", "p99")},
+    {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
+     "sessions over time: at no end of an interval was one alive",
+     LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
+           "sessions_reading", "in a read all the time")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
-     "CPU: no sample was taken"},
+     "CPU: no sample was taken",
+     LINES("~server_cpu_percent", "server", "~client_cpu_percent", "append", "~host_cpu_percent",
+           "whole machine")},
     {"memory", "Memory", FIGURE_UNIT_MIB, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
-     "memory: no sample has it"},
-    {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH, NULL},
-    {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL},
-    {"runs-append-p99", "Append p99 each second", FIGURE_UNIT_MS, OF_RUNS, NULL},
-    {"runs-cpu", "CPU of the whole machine", FIGURE_UNIT_PERCENT, OF_RUNS | OF_SAMPLES, NULL},
-    {"runs-server-memory", "Memory of the server", FIGURE_UNIT_MIB, OF_RUNS | OF_SAMPLES, NULL},
+     "memory: no sample has it",
+     LINES("server_memory_mib", "server", "client_memory_mib", "append")},
+    {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
+     LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects")},
+    {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
+     LINES("~rows_per_s")},
+    {"runs-append-p99", "Append p99 each second", FIGURE_UNIT_MS, OF_RUNS, NULL,
+     LINES("append_p99_ms")},
+    {"runs-cpu", "CPU of the whole machine", FIGURE_UNIT_PERCENT, OF_RUNS | OF_SAMPLES, NULL,
+     LINES("~host_cpu_percent")},
+    {"runs-server-memory", "Memory of the server", FIGURE_UNIT_MIB, OF_RUNS | OF_SAMPLES, NULL,
+     LINES("server_memory_mib")},
 };
 
-enum {
-    HIGHEST, /* of rows that are put together: the worst is not to be hidden */
-    MEAN,    /* by their length */
-    RARE,    /* the highest; only drawn when it is ever above 0 */
-    MEAN_ABOVE_0,
-};
-
-/* The lines of the charts, in their order. */
-static const struct line {
-    const char *chart;
-    const char *column; /* one that begins with '_' goes on after the operation's name */
-    const char *name;
-    int how;
-} lines[] = {
-    {"levels-rows", "rows_per_s", "rows/s", HIGHEST},
-    {"levels-append", "append_p50_ms", "p50", HIGHEST},
-    {"levels-append", "append_p99_ms", "p99", HIGHEST},
-    {"levels-cpu", "host_cpu_percent", "whole machine", HIGHEST},
-    {"levels-cpu", "server_cpu_percent", "server", HIGHEST},
-    {"levels-cpu", "client_cpu_percent", "append", HIGHEST},
-    {"levels-memory", "server_memory_mib", "server", HIGHEST},
-    {"rows-per-second", "rows_per_s", "rows/s", MEAN_ABOVE_0},
-    {"latency", "_p50_ms", "p50", HIGHEST},
-    {"latency", "_p99_ms", "p99", HIGHEST},
-    {"sessions", "sessions_alive", "alive", MEAN_ABOVE_0},
-    {"sessions", "sessions_without_progress", "without progress", RARE},
-    {"sessions", "sessions_reading", "in a read all the time", RARE},
-    {"cpu", "server_cpu_percent", "server", MEAN},
-    {"cpu", "client_cpu_percent", "append", MEAN},
-    {"cpu", "host_cpu_percent", "whole machine", MEAN},
-    {"memory", "server_memory_mib", "server", HIGHEST},
-    {"memory", "client_memory_mib", "append", HIGHEST},
-    {"errors", "errors", "errors", RARE},
-    {"errors", "connections_lost", "connections lost", RARE},
-    {"errors", "reconnects", "reconnects", RARE},
-    {"runs-rows", "rows_per_s", NULL, MEAN},
-    {"runs-append-p99", "append_p99_ms", NULL, HIGHEST},
-    {"runs-cpu", "host_cpu_percent", NULL, MEAN},
-    {"runs-server-memory", "server_memory_mib", NULL, HIGHEST},
-    {NULL, NULL, NULL, 0},
-};
-
-/* The lines of a chart, one after the other, from `lines` - 1 on; NULL: there are no more. */
-static const struct line *next_line(const struct line *line, const struct kind *kind)
-{
-    for (line = line == NULL ? lines : line + 1; line->chart != NULL; line++) {
-        if (strcmp(line->chart, kind->name) == 0) {
-            return line;
-        }
-    }
-    return NULL;
-}
-
-static struct chart start_chart(enum chart_across across, const char *file, enum figure_unit unit)
+static struct chart start_chart(enum chart_across across, enum figure_unit unit, const char *name,
+                                const char *title)
 {
     static const char *const units[FIGURE_UNITS][2] = {
         [FIGURE_UNIT_ROWS_PER_S] = {"rows/s", "rows/s"},
@@ -116,29 +91,21 @@ static struct chart start_chart(enum chart_across across, const char *file, enum
         [FIGURE_UNIT_MIB] = {"MiB", "memory, MiB"},
         [FIGURE_UNIT_PERCENT] = {"%", "% of all CPUs"},
     };
-    return (struct chart){.across = across,
-                          .file = file,
+    struct chart chart = {.across = across,
                           .unit = units[unit][0] == NULL ? "" : units[unit][0],
                           .label = units[unit][1] == NULL ? "number" : units[unit][1],
-                          .factor = 1};
+                          .is_log = across == CHART_OVER_PERCENTILE,
+                          .end = across == CHART_OVER_PERCENTILE ? 10 : 0};
+    snprintf(chart.name, sizeof chart.name, "%s", name);
+    snprintf(chart.title, sizeof chart.title, "%s", title);
+    return chart;
 }
 
-static void name_chart(struct chart *chart, const char *name, const char *title)
+/* A line with room for `most` points. NULL: no memory. */
+static struct chart_series *add_series(struct chart *chart, const char *name, size_t most)
 {
-    snprintf(chart->name, sizeof chart->name, "%s", name);
-    snprintf(chart->title, sizeof chart->title, "%s", title);
-}
-
-/* A line with room for `most` points. NULL: there are CHART_SERIES_MAX, or no memory. */
-static struct chart_series *add_series(struct chart *chart, const char *name, const char *folder,
-                                       size_t place, size_t most)
-{
-    if (chart->series_count == CHART_SERIES_MAX) {
-        return NULL;
-    }
     struct chart_series *series = &chart->series[chart->series_count];
-    *series = (struct chart_series){.folder = folder, .place = place};
-    series->points = calloc(most + 1, sizeof *series->points);
+    *series = (struct chart_series){.points = calloc(most + 1, sizeof *series->points)};
     if (series->points == NULL) {
         chart->has_failed = true;
         return NULL;
@@ -203,18 +170,16 @@ static bool take(struct chart_list *list, struct chart *chart)
         free_chart(chart);
         return has_values;
     }
+    const bool is_large = strcmp(chart->unit, "MiB") == 0 && high >= LARGE_MIB;
     chart->is_log |= strcmp(chart->unit, "ms") == 0 && high / low >= LOG_FROM_RATIO;
-    if (strcmp(chart->unit, "MiB") == 0 && high >= LARGE_MIB) {
-        chart->factor = 1.0 / 1024;
-        chart->label = "memory, GiB";
-        chart->unit = "GiB";
-    }
+    chart->label = is_large ? "memory, GiB" : chart->label;
+    chart->unit = is_large ? "GiB" : chart->unit;
     for (size_t i = 0; i < chart->series_count; i++) {
         struct chart_series *series = &chart->series[i];
-        for (size_t j = 0; j < series->count; j++) {
-            series->points[j].y *= chart->factor;
-            series->points[j].lowest *= chart->factor;
-            series->points[j].highest *= chart->factor;
+        for (size_t j = 0; j < series->count && is_large; j++) {
+            series->points[j].y /= 1024;
+            series->points[j].lowest /= 1024;
+            series->points[j].highest /= 1024;
         }
         if (chart->across == CHART_OVER_SESSIONS) {
             qsort(series->points, series->count, sizeof *series->points, compare_points);
@@ -225,237 +190,199 @@ static bool take(struct chart_list *list, struct chart *chart)
     return true;
 }
 
-static void say_absent(struct report_run *run, const char *format, ...)
+static void add_note(struct chart *chart, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say_absent(struct report_run *run, const char *format, ...)
+/* One more sentence. */
+static void add_note(struct chart *chart, const char *format, ...)
 {
-    char sentence[ERROR_TEXT_BYTES + 64];
+    size_t used = strlen(chart->note);
     va_list list;
+    used += (size_t)snprintf(chart->note + used, 2, "%s", used > 0 ? " " : "");
     va_start(list, format);
-    vsnprintf(sentence, sizeof sentence, format, list);
+    vsnprintf(chart->note + used, sizeof chart->note - used, format, list);
     va_end(list);
-    buffer_add_format(&run->absent, "%s%s", run->absent.length > 0 ? " " : "", sentence);
 }
 
-/* A level of rows `from` to before `to`, which may be one. */
-static void merge_rows(struct chart_series *series, const struct csv_table *table, int how,
-                       const size_t range[2])
+/* That not all are in the chart. */
+static void note_first(struct chart *chart, size_t count, size_t limit, const char *what)
 {
-    double sum = 0, seconds = 0, highest = -INFINITY, from = NAN, to = NAN, start, end, value;
-    for (size_t row = range[0]; row < range[1]; row++) {
-        if (!csv_table_number(table, row, csv_table_column(table, "start_s"), &start) ||
-            !csv_table_number(table, row, csv_table_column(table, "end_s"), &end)) {
-            continue;
-        }
-        from = isnan(from) ? start : from;
-        to = end;
-        if (csv_table_number(table, row, series->place, &value) && end > start) {
-            sum += value * (end - start);
-            seconds += end - start;
-            highest = fmax(highest, value);
-        }
-    }
-    if (to > from) {
-        const bool is_mean = how == MEAN || how == MEAN_ABOVE_0;
-        add_level(series, from, to, seconds <= 0 ? NAN : is_mean ? sum / seconds : highest);
+    if (count > limit) {
+        add_note(chart, "The first %zu %s.", limit, what);
     }
 }
 
-/* The line of a column over time. False: no row has a value, or a rare one. */
-static bool add_levels(struct chart *chart, const struct report_run *run, const char *name,
-                       const char *column, int how)
+/* Where one more sentence about a chart that is not there is added. */
+static struct buffer *absent_of(struct report_run *run)
 {
-    const bool is_sample = strcmp(chart->file, "samples.csv") == 0;
-    const struct csv_table *table = is_sample ? &run->run.samples : &run->run.intervals;
-    const size_t each = (table->rows + CHART_LEVELS_MAX - 1) / CHART_LEVELS_MAX;
-    const size_t place = csv_table_column(table, column);
-    double value, highest = -INFINITY;
-    for (size_t row = 0; row < table->rows; row++) {
-        highest = csv_table_number(table, row, place, &value) ? fmax(highest, value) : highest;
+    buffer_add_text(&run->absent, run->absent.length > 0 ? " " : "");
+    return &run->absent;
+}
+
+static const struct csv_table *table_of(const struct report_run *run, const struct kind *kind)
+{
+    return (kind->flags & OF_LEVELS) != 0    ? &run->run.levels
+           : (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples
+                                             : &run->run.intervals;
+}
+
+/* The line of a column: a row of the file is a level, or several together; of a search those that
+ * held. False: no row has a value, or none above 0. */
+static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
+                     const char *column, const char *name)
+{
+    const struct csv_table *table = table_of(run, kind);
+    const bool is_search = (kind->flags & OF_LEVELS) != 0, is_mean = column[0] == '~';
+    const size_t x_from = csv_table_column(table, is_search ? "sessions" : "start_s");
+    const size_t x_to = csv_table_column(table, is_search ? "sessions" : "end_s");
+    const size_t outcome = csv_table_column(table, "outcome");
+    const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
+    const size_t each = is_search ? 1 : (table->rows + CHART_LEVELS_MAX - 1) / CHART_LEVELS_MAX;
+    double best = -INFINITY;
+    struct chart_series *series =
+        add_series(chart, name, is_search ? table->rows : CHART_LEVELS_MAX);
+    for (size_t row = 0; row < table->rows && series != NULL;) {
+        double sum = 0, seconds = 0, highest = -INFINITY, from = NAN, to = NAN, start, end, value;
+        for (const size_t next = row + each; row < next && row < table->rows; row++) {
+            const bool is_known = csv_table_number(table, row, place, &value);
+            if (!csv_table_number(table, row, x_from, &start) ||
+                !csv_table_number(table, row, x_to, &end) ||
+                (is_search && strcmp(csv_table_text(table, row, outcome), "held") != 0)) {
+                continue;
+            }
+            from = isnan(from) ? start : from;
+            to = end;
+            best = is_known ? fmax(best, value) : best;
+            if (is_known && (is_search || end > start)) {
+                sum += value * (end - start);
+                seconds += end - start;
+                highest = fmax(highest, value);
+            }
+        }
+        if (to > from || isfinite(highest)) {
+            add_level(series, from, to,
+                      isinf(highest) ? (double)NAN
+                      : is_mean      ? sum / seconds
+                                     : highest);
+        }
     }
-    if (how >= RARE ? highest <= 0 : isinf(highest)) {
+    if (series != NULL && ((kind->flags & ABOVE_0) != 0 ? best <= 0 : isinf(best))) {
+        free(series->points);
+        chart->series_count--;
         return false;
     }
-    struct chart_series *series = add_series(chart, name, run->run.folder, place, CHART_LEVELS_MAX);
-    for (size_t row = 0; row < table->rows && series != NULL; row += each) {
-        const size_t end = row + each < table->rows ? row + each : table->rows;
-        merge_rows(series, table, how, (const size_t[]){row, end});
+    if (each > 1) {
+        chart->note[0] = '\0'; /* of all lines the same */
+        add_note(chart, "%zu intervals each are drawn as one: %s.", each,
+                 is_mean ? "the mean" : "the highest of them");
     }
-    chart->merged = each;
-    chart->is_mean = how == MEAN || how == MEAN_ABOVE_0;
     return true;
 }
 
-/* Why the server's own figures are not there, in the run's words. */
-static void note_server(struct chart *chart, const struct saved_run *run, bool is_both)
+/* A chart of a run or search; `call`: the name of its operation, or "". */
+static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
+                      const char *call)
 {
-    const char *note = figure_text(&run->figures, FIGURE_SERVER_NOTE);
-    if (is_both) {
-        snprintf(chart->note, sizeof chart->note,
-                 "The database is part of append: the memory is that of both.");
-    } else if (strcmp(chart->series[0].name, "server") != 0) {
-        snprintf(chart->note, sizeof chart->note, "The server's own is not known%s%.*s.",
-                 note[0] == '\0' ? "" : ": ", CHART_NOTE_BYTES - 40, note);
-    }
-}
-
-static struct chart start_over_time(const struct kind *kind)
-{
-    const bool is_sample = (kind->flags & OF_SAMPLES) != 0;
-    struct chart chart =
-        start_chart(CHART_OVER_TIME, is_sample ? "samples.csv" : "intervals.csv", kind->unit);
-    name_chart(&chart, kind->name, kind->title);
-    return chart;
-}
-
-/* A chart of a run; `call`: the name of its operation, or "". */
-static void add_over_time(struct report *report, struct report_run *run, const struct kind *kind,
-                          const char *call)
-{
-    struct chart chart = start_over_time(kind);
-    bool is_both = false, has_values = false;
+    const struct figure_set *figures = &run->run.figures;
+    const bool is_over_time = (kind->flags & OF_LEVELS) == 0;
+    struct chart chart = start_chart(is_over_time ? CHART_OVER_TIME : CHART_OVER_SESSIONS,
+                                     kind->unit, kind->name, kind->title);
     if (call[0] != '\0') {
         snprintf(chart.name, sizeof chart.name, "%s-%s", call, kind->name);
         snprintf(chart.title, sizeof chart.title, "%c%s %s",
                  call[0] - (call[0] >= 'a' && call[0] <= 'z' ? 'a' - 'A' : 0), call + 1,
                  kind->title);
     }
-    for (const struct line *line = next_line(NULL, kind); line != NULL && !is_both;
-         line = next_line(line, kind)) {
+    bool is_both = false, has_values = false;
+    for (const char *const *line = kind->lines; *line != NULL && !is_both; line += 2) {
         char column[CHART_TEXT_BYTES];
-        snprintf(column, sizeof column, "%s%s", line->column[0] == '_' ? call : "", line->column);
-        has_values |= add_levels(&chart, run, line->name, column, line->how);
+        snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
+        has_values |= add_line(&chart, run, kind, column, line[1]);
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
-                  strcmp(figure_text(&run->run.figures, FIGURE_MEMORY_KIND), "self") == 0;
+                  strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
-    if ((kind->flags & WITH_SERVER) != 0 && chart.series_count > 0) {
-        note_server(&chart, &run->run, is_both);
+    /* why the server's own figures are not there, in the run's words */
+    const char *why = figure_text(figures, FIGURE_SERVER_NOTE);
+    if (is_both) {
+        add_note(&chart, "The database is part of append: the memory is that of both.");
+    } else if ((kind->flags & WITH_SERVER) != 0 && chart.series_count > 0 &&
+               strcmp(chart.series[0].name, "server") != 0) {
+        add_note(&chart, "The server's own is not known%s%.*s.", why[0] == '\0' ? "" : ": ",
+                 CHART_NOTE_BYTES - 40, why);
     }
     chart.is_filled = (kind->flags & FILLED) != 0 && chart.series_count == 1;
-    chart.events = &run->events;
-    if (!figure_get(&run->run.figures, FIGURE_ELAPSED_S, &chart.end) || chart.end <= 0) {
+    if (is_over_time && (!figure_get(figures, FIGURE_ELAPSED_S, &chart.end) || chart.end <= 0)) {
         chart.end = 1;
+    }
+    for (size_t i = 0; is_over_time && i < run->events.count && i < CHART_MARKS_MAX; i++) {
+        const double at_s = (double)run->events.entries[i].at_ns / (double)MONO_NS_PER_S;
+        if (at_s <= chart.end) {
+            chart.marks_s[chart.mark_count++] = at_s;
+        }
     }
     if (take(&report->charts, &chart) || kind->absent == NULL) {
         return;
     }
     if (call[0] != '\0') {
-        say_absent(run, "No chart of %s %s: no %s ended.", call, kind->absent, call);
+        buffer_add_format(absent_of(run), "No chart of %s %s: no %s ended.", call, kind->absent,
+                          call);
     } else if (has_values) {
-        say_absent(run, "No chart of %.*s: the run was too short.", (int)strcspn(kind->absent, ":"),
-                   kind->absent);
+        buffer_add_format(absent_of(run), "No chart of %.*s: the run was too short.",
+                          (int)strcspn(kind->absent, ":"), kind->absent);
     } else {
-        say_absent(run, "No chart of %s.", kind->absent);
-    }
-}
-
-/* A chart for each operation that has columns in the file, in their order. */
-static void add_calls(struct report *report, struct report_run *run, const struct kind *kind)
-{
-    const struct csv_table *table = &run->run.intervals;
-    const char *end = next_line(NULL, kind)->column;
-    for (size_t column = 0; column < table->columns; column++) {
-        char call[24];
-        const char *name = table->cells[column];
-        const size_t length = strlen(name), tail = strlen(end);
-        if (length > tail && length - tail < sizeof call &&
-            strcmp(name + length - tail, end) == 0) {
-            snprintf(call, sizeof call, "%.*s", (int)(length - tail), name);
-            add_over_time(report, run, kind, call);
-        }
-    }
-}
-
-/* False: the histogram is empty or not understood. */
-static bool read_histogram(struct histogram *histogram, const json_t *json)
-{
-    histogram_clear(histogram);
-    size_t i;
-    json_t *pair;
-    json_array_foreach(json_object_get(json, "low_ns_count"), i, pair)
-    {
-        const json_int_t low = json_integer_value(json_array_get(pair, 0));
-        const json_int_t count = json_integer_value(json_array_get(pair, 1));
-        if (low < 0 || low >= HISTOGRAM_LIMIT_NS || count <= 0) {
-            return false;
-        }
-        histogram->counts[histogram_bucket(low)] += (uint64_t)count;
-        histogram->total += (uint64_t)count;
-    }
-    const json_int_t overflow = json_integer_value(json_object_get(json, "overflow"));
-    histogram->overflow = overflow > 0 ? (uint64_t)overflow : 0;
-    histogram->total += histogram->overflow;
-    histogram->max_ns = json_integer_value(json_object_get(json, "max_ns"));
-    return histogram->total > 0 && histogram->max_ns > 0;
-}
-
-/* An older version may have called it otherwise. */
-static void name_hgrm(struct chart_series *series, const char *call)
-{
-    const struct operation_list all = operation_list_all();
-    char path[SAVED_RUN_PATH_BYTES + CHART_NAME_BYTES];
-    snprintf(series->file, sizeof series->file, "%.30s.hgrm", call);
-    snprintf(path, sizeof path, "%s/%s", series->folder, series->file);
-    for (size_t i = 0; i < all.count && access(path, F_OK) != 0; i++) {
-        if (strcmp(all.entries[i].name, call) == 0 && all.entries[i].alias != NULL) {
-            snprintf(series->file, sizeof series->file, "%.30s.hgrm", all.entries[i].alias);
-        }
+        buffer_add_format(absent_of(run), "No chart of %s.", kind->absent);
     }
 }
 
 /* A line of the calls of one kind: each bucket is a level from the share that is below it to that
- * which is not above it. */
+ * which is not above it. None where the histogram is empty or not understood. */
 static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
                             const char *call)
 {
-    struct histogram *histogram = malloc(sizeof *histogram);
     const json_t *json = json_object_get(json_object_get(run->run.json, "histograms"), call);
-    struct chart_series *series = NULL;
-    chart->has_failed |= histogram == NULL;
-    if (histogram != NULL && json != NULL && read_histogram(histogram, json)) {
-        series = add_series(chart, name, run->run.folder, 0, HISTOGRAM_BUCKETS + 1);
-        chart->end = fmax(chart->end, (double)histogram->total);
-    }
-    if (series != NULL) {
-        name_hgrm(series, call);
-    }
-    for (size_t bucket = 0, seen = 0; series != NULL && bucket <= HISTOGRAM_BUCKETS; bucket++) {
-        const bool is_beyond = bucket == HISTOGRAM_BUCKETS;
-        const uint64_t count = is_beyond ? histogram->overflow : histogram->counts[bucket];
-        const int64_t high_ns = is_beyond ? INT64_MAX : histogram_bucket_high_ns(bucket);
-        const int64_t ns = high_ns < histogram->max_ns ? high_ns : histogram->max_ns;
-        const double total = (double)histogram->total, before = (double)seen;
-        seen += count;
-        if (count > 0) {
-            add_level(series, total / (total - before),
-                      seen < histogram->total ? total / (total - (double)seen) : total,
-                      (double)ns / (double)MONO_NS_PER_MS);
+    const json_t *pairs = json_object_get(json, "low_ns_count");
+    const json_int_t overflow = json_integer_value(json_object_get(json, "overflow"));
+    const json_int_t max_ns = json_integer_value(json_object_get(json, "max_ns"));
+    const size_t buckets = json_array_size(pairs);
+    double total = overflow > 0 ? (double)overflow : 0, seen = 0;
+    for (size_t i = 0; i < buckets; i++) {
+        const json_int_t low = json_integer_value(json_array_get(json_array_get(pairs, i), 0));
+        const json_int_t count = json_integer_value(json_array_get(json_array_get(pairs, i), 1));
+        if (low < 0 || low >= HISTOGRAM_LIMIT_NS || count <= 0) {
+            return;
         }
+        total += (double)count;
     }
-    free(histogram);
-}
-
-static struct chart start_percentiles(const char *name, const char *title)
-{
-    struct chart chart = start_chart(CHART_OVER_PERCENTILE, "", FIGURE_UNIT_MS);
-    name_chart(&chart, name, title);
-    chart.is_log = true;
-    chart.end = 10;
-    return chart;
+    if (total <= 0 || max_ns <= 0) {
+        return;
+    }
+    struct chart_series *series = add_series(chart, name, buckets + 1);
+    chart->end = fmax(chart->end, total);
+    for (size_t i = 0; i <= buckets && series != NULL && seen < total; i++) {
+        const json_t *pair = json_array_get(pairs, i); /* none: what is beyond */
+        const size_t bucket = histogram_bucket(json_integer_value(json_array_get(pair, 0)));
+        const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
+        const double from = total / (total - seen);
+        seen = pair == NULL ? total : seen + json_number_value(json_array_get(pair, 1));
+        add_level(series, from, seen < total ? total / (total - seen) : total,
+                  (double)(high_ns < max_ns ? high_ns : max_ns) / (double)MONO_NS_PER_MS);
+    }
 }
 
 static void add_latency_by_percentile(struct report *report, struct report_run *run)
 {
-    struct chart chart = start_percentiles("latency-by-percentile", "Latency by percentile");
+    struct chart chart = start_chart(CHART_OVER_PERCENTILE, FIGURE_UNIT_MS, "latency-by-percentile",
+                                     "Latency by percentile");
     const char *call;
     json_t *histogram;
     json_object_foreach(json_object_get(run->run.json, "histograms"), call, histogram)
     {
-        add_percentiles(&chart, run, call, call);
+        if (chart.series_count < CHART_SERIES_MAX) {
+            add_percentiles(&chart, run, call, call);
+        }
     }
     if (!take(&report->charts, &chart)) {
-        say_absent(run, "No chart of latency by percentile: nothing was measured.");
+        buffer_add_text(absent_of(run), "No chart of latency by percentile: nothing was measured.");
     }
 }
 
@@ -468,65 +395,35 @@ static void add_pace(struct report *report, struct report_run *run)
     error_clear(&error);
     snprintf(path, sizeof path, "%s/sessions.csv", run->run.folder);
     if (csv_table_read(&table, path, &error) != STATUS_OK) {
-        say_absent(run, "No chart of the sessions' pace: %s.", error.text);
+        buffer_add_format(absent_of(run), "No chart of the sessions' pace: %s.", error.text);
         return;
     }
-    struct chart chart = start_chart(CHART_OVER_SHARE, "sessions.csv", FIGURE_UNIT_ROWS_PER_S);
-    name_chart(&chart, "pace", "Pace of the sessions, slowest first");
+    struct chart chart = start_chart(CHART_OVER_SHARE, FIGURE_UNIT_ROWS_PER_S, "pace",
+                                     "Pace of the sessions, slowest first");
     chart.label = "rows/s of a session";
     chart.is_filled = true;
     chart.end = 100;
-    const size_t place = csv_table_column(&table, "rows_per_s");
-    struct chart_series *series =
-        add_series(&chart, chart.label, run->run.folder, place, table.rows);
+    struct chart_series *series = add_series(&chart, chart.label, table.rows);
     for (size_t row = 0; row < table.rows && series != NULL; row++) {
         double pace;
-        if (csv_table_number(&table, row, place, &pace)) {
+        if (csv_table_number(&table, row, csv_table_column(&table, "rows_per_s"), &pace)) {
             add_level(series, pace, pace, pace);
         }
     }
     csv_table_free(&table);
     const size_t count = series == NULL ? 0 : series->count;
     if (count < 2) {
+        report->charts.has_failed |= chart.has_failed;
         free_chart(&chart);
         return;
     }
     qsort(series->points, count, sizeof *series->points, compare_points);
-    series->count = 0;
     const size_t levels = count < PACE_LEVELS ? count : PACE_LEVELS;
-    while (series->count < levels) {
+    for (series->count = 0; series->count < levels;) {
         const size_t i = series->count;
         add_level(series, 100.0 * (double)i / (double)levels,
                   100.0 * (double)(i + 1) / (double)levels,
                   series->points[i * (count - 1) / (levels - 1)].y);
-    }
-    take(&report->charts, &chart);
-}
-
-/* Of the levels of a search, those that held. */
-static void add_held(struct report *report, const struct report_run *run, const struct kind *kind)
-{
-    const struct csv_table *table = &run->run.levels;
-    struct chart chart = start_chart(CHART_OVER_SESSIONS, "levels.csv", kind->unit);
-    name_chart(&chart, kind->name, kind->title);
-    for (const struct line *line = next_line(NULL, kind); line != NULL;
-         line = next_line(line, kind)) {
-        const size_t place = csv_table_column(table, line->column);
-        struct chart_series *series =
-            add_series(&chart, line->name, run->run.folder, place, table->rows);
-        for (size_t row = 0; row < table->rows && series != NULL; row++) {
-            double sessions, value;
-            if (strcmp(csv_table_text(table, row, csv_table_column(table, "outcome")), "held") ==
-                    0 &&
-                csv_table_number(table, row, csv_table_column(table, "sessions"), &sessions) &&
-                csv_table_number(table, row, place, &value)) {
-                add_level(series, sessions, sessions, value);
-            }
-        }
-        if (series != NULL && series->count == 0) {
-            free(series->points);
-            chart.series_count--;
-        }
     }
     take(&report->charts, &chart);
 }
@@ -539,31 +436,35 @@ static void add_run(struct report *report, struct report_run *run)
                           figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                           elapsed_s < TIME_FROM_S && elapsed_s > 0;
     if (is_short) {
-        say_absent(run,
-                   "No charts over time: the run took %.3g s, and figures are taken each second.",
-                   elapsed_s);
+        buffer_add_format(absent_of(run),
+                          "No charts over time: the run took %.3g s, and figures are taken each "
+                          "second.",
+                          elapsed_s);
         add_latency_by_percentile(report, run);
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !is_short; i++) {
-        const unsigned flags = kinds[i].flags & of ? kinds[i].flags : 0;
-        if ((flags & OF_LEVELS) != 0) {
-            add_held(report, run, &kinds[i]);
-        } else if ((flags & EACH_CALL) != 0) {
-            add_calls(report, run, &kinds[i]);
-            add_latency_by_percentile(report, run);
-        } else if (flags != 0) {
-            add_over_time(report, run, &kinds[i], "");
+        if ((kinds[i].flags & of) == 0) {
+            continue;
         }
+        if ((kinds[i].flags & EACH_CALL) == 0) {
+            add_chart(report, run, &kinds[i], "");
+            continue;
+        }
+        const struct csv_table *table = table_of(run, &kinds[i]);
+        const char *end = kinds[i].lines[0];
+        for (size_t column = 0; column < table->columns; column++) {
+            char call[24];
+            const size_t length = strlen(table->cells[column]), tail = strlen(end);
+            if (length > tail && length - tail < sizeof call &&
+                strcmp(table->cells[column] + length - tail, end) == 0) {
+                snprintf(call, sizeof call, "%.*s", (int)(length - tail), table->cells[column]);
+                add_chart(report, run, &kinds[i], call);
+            }
+        }
+        add_latency_by_percentile(report, run);
     }
     if (of == OF_RUN) {
         add_pace(report, run);
-    }
-}
-
-static void note_first(struct chart *chart, size_t count, size_t limit, const char *what)
-{
-    if (count > limit) {
-        snprintf(chart->note, sizeof chart->note, "The first %zu %s. ", limit, what);
     }
 }
 
@@ -578,18 +479,18 @@ const struct figure *report_headline(size_t i)
 }
 
 /* Of a headline: "runs-max-cpu", after its key without the unit. */
-static struct chart start_headline(enum chart_across across, const char *file, const char *before,
+static struct chart start_headline(enum chart_across across, const char *before,
                                    const struct figure *figure)
 {
-    struct chart chart = start_chart(across, file, figure->unit);
-    snprintf(chart.name, sizeof chart.name, "%s-%.*s", before,
+    char name[CHART_NAME_BYTES], title[CHART_TEXT_BYTES];
+    snprintf(name, sizeof name, "%s-%.*s", before,
              (int)(strlen(figure->key) - strlen(figure_suffix(figure->key))), figure->key);
-    for (char *at = chart.name; *at != '\0'; at++) {
-        *at = (char)(*at == '_' ? '-' : *at);
+    for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
+        *at = '-';
     }
-    snprintf(chart.title, sizeof chart.title, "%s%s", figure->label,
+    snprintf(title, sizeof title, "%s%s", figure->label,
              across == CHART_OVER_SESSIONS ? " against sessions" : "");
-    return chart;
+    return start_chart(across, figure->unit, name, title);
 }
 
 /* A headline of a sweep: a curve for each number of records. */
@@ -598,39 +499,35 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
 {
     char name[REPORT_WORDS_BYTES + 8], count[REPORT_WORDS_BYTES];
     snprintf(name, sizeof name, "sweep%zu", number);
-    struct chart chart = start_headline(CHART_OVER_SESSIONS, "sweep.csv", name, figure);
-    for (size_t records = 0; records < sweep->records_count; records++) {
+    struct chart chart = start_headline(CHART_OVER_SESSIONS, name, figure);
+    for (size_t records = 0; records < sweep->records_count && records < CHART_SERIES_MAX;
+         records++) {
         snprintf(name, sizeof name, "%s rows",
                  report_format_count((double)sweep->records[records], count));
-        struct chart_series *series =
-            add_series(&chart, name, sweep->folder, csv_table_column(&sweep->table, figure->key),
-                       sweep->sessions_count);
+        struct chart_series *series = add_series(&chart, name, sweep->sessions_count);
         for (size_t i = 0; i < sweep->sessions_count && series != NULL; i++) {
             const double sessions = (double)sweep->sessions[i];
             struct spread found;
-            series->records = (double)sweep->records[records];
             if (saved_sweep_figure(sweep, i, records, figure->key, &found)) {
                 series->points[series->count++] = (struct chart_point){
                     sessions, sessions, found.median, found.lowest, found.highest};
             }
         }
     }
-    chart.is_median = sweep->repeat > 1;
     note_first(&chart, sweep->records_count, CHART_SERIES_MAX, "numbers of rows");
-    if (sweep->records_count == 1) {
-        snprintf(chart.note, sizeof chart.note, "All with %s. ", chart.series[0].name);
+    if (sweep->records_count == 1 && chart.series_count == 1) {
+        add_note(&chart, "All with %s.", chart.series[0].name);
     }
-    const size_t used = strlen(chart.note);
-    snprintf(chart.note + used, sizeof chart.note - used, "%s",
-             chart.is_median ? "The median of the runs, from the lowest to the highest." : "");
+    if (sweep->repeat > 1) {
+        add_note(&chart, "The median of the runs, from the lowest to the highest.");
+    }
     take(&report->charts, &chart);
 }
 
 static void add_bars(struct report *report, const struct figure *figure)
 {
-    struct chart chart = start_headline(CHART_OVER_RUNS, "summary.csv", "runs", figure);
-    struct chart_series *series = add_series(&chart, "runs", "", 0, CHART_BARS_MAX);
-    chart.figure = figure;
+    struct chart chart = start_headline(CHART_OVER_RUNS, "runs", figure);
+    struct chart_series *series = add_series(&chart, "runs", CHART_BARS_MAX);
     chart.runs = report->runs;
     for (size_t i = 0; i < report->run_count && i < CHART_BARS_MAX && series != NULL; i++) {
         double value;
@@ -643,13 +540,14 @@ static void add_bars(struct report *report, const struct figure *figure)
     take(&report->charts, &chart);
 }
 
-/* A chart in which each of the first runs is a line; with fewer than two lines it is none. */
+/* A chart in which each of the first runs is a line; with fewer than two lines it is none. `kind`
+ * NULL: of percentiles. */
 static void add_together(struct report *report, const struct kind *kind)
 {
-    const struct line *line = kind == NULL ? NULL : next_line(NULL, kind);
-    struct chart chart = kind == NULL ? start_percentiles("runs-append-by-percentile",
-                                                          "Append latency by percentile")
-                                      : start_over_time(kind);
+    struct chart chart =
+        kind == NULL ? start_chart(CHART_OVER_PERCENTILE, FIGURE_UNIT_MS,
+                                   "runs-append-by-percentile", "Append latency by percentile")
+                     : start_chart(CHART_OVER_TIME, kind->unit, kind->name, kind->title);
     for (size_t i = 0; i < report->run_count && i < CHART_SERIES_MAX; i++) {
         const struct report_run *run = &report->runs[i];
         double elapsed_s;
@@ -657,16 +555,16 @@ static void add_together(struct report *report, const struct kind *kind)
             add_percentiles(&chart, run, run->label, "append");
         } else if (figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                    elapsed_s >= TIME_FROM_S &&
-                   add_levels(&chart, run, run->label, line->column, line->how)) {
+                   add_line(&chart, run, kind, kind->lines[0], run->label)) {
             chart.end = fmax(chart.end, elapsed_s);
         }
     }
     note_first(&chart, report->run_count, CHART_SERIES_MAX, "runs");
     if (report->run_count <= CHART_SERIES_MAX && chart.series_count < report->run_count) {
-        snprintf(chart.note, sizeof chart.note,
-                 "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
+        add_note(&chart, "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
     }
     if (chart.series_count < 2) {
+        report->charts.has_failed |= chart.has_failed;
         free_chart(&chart);
     } else {
         take(&report->charts, &chart);

@@ -228,7 +228,7 @@ static enum status write_picture(const struct chart *chart, const char *path, st
 {
     struct buffer png;
     buffer_init(&png);
-    enum status status = plot_add_picture(&png, chart, error);
+    enum status status = plot_add(&png, chart, 0, error);
     if (status == STATUS_OK &&
         (png.length < strlen(png_begin) || memcmp(png.bytes, png_begin, strlen(png_begin)) != 0)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);

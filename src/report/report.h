@@ -63,11 +63,7 @@ struct chart_point {
 
 struct chart_series {
     char name[CHART_TEXT_BYTES];
-    size_t place;                /* of its column in the chart's file */
-    char file[CHART_NAME_BYTES]; /* CHART_OVER_PERCENTILE: its own, "append.hgrm" */
-    const char *folder;          /* borrowed */
-    double records;              /* CHART_OVER_SESSIONS of a sweep: of its rows; else 0 */
-    struct chart_point *points;  /* owned */
+    struct chart_point *points; /* owned */
     size_t count;
 };
 
@@ -75,20 +71,15 @@ struct chart {
     char name[CHART_NAME_BYTES];  /* for a file: "rows-per-second" */
     char title[CHART_TEXT_BYTES]; /* what it shows */
     char note[CHART_NOTE_BYTES];  /* how to read it; may be "" */
-    const char *file;             /* "intervals.csv" */
     const char *label;            /* of the values, with their unit */
     const char *unit;             /* behind a value; may be "" */
     enum chart_across across;
-    double factor; /* of the values of the file: 1 / 1024 makes MiB GiB */
-    double end;    /* across */
+    double end; /* across */
     bool is_log;
     bool is_filled;                  /* the area down to 0, too */
-    size_t merged;                   /* over time: rows of the file that are one level */
-    bool is_mean;                    /* of them, else their highest value */
-    bool is_median;                  /* of several runs, which stand beside it in the file */
-    const struct event_list *events; /* lines up, numbered as in the list; NULL: none. Borrowed */
-    const struct report_run *runs;   /* CHART_OVER_RUNS. Borrowed */
-    const struct figure *figure;     /* theirs */
+    double marks_s[CHART_MARKS_MAX]; /* lines up for the first events, by their numbers */
+    size_t mark_count;
+    const struct report_run *runs; /* CHART_OVER_RUNS. Borrowed */
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
     bool has_failed; /* out of memory: points are missing */
@@ -185,10 +176,10 @@ void charts_free(struct chart_list *list);
  * known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
-/* Adds a PNG of a chart, drawn by gnuplot. REJECTED: *error says that there is no gnuplot and which
- * package has it, or what it said. */
-enum status plot_add_picture(struct buffer *drawing, const struct chart *chart,
-                             struct error *error);
+/* Adds a chart drawn by gnuplot: a text of so many columns, or with 0 a PNG. REJECTED: *error says
+ * that there is no gnuplot and which package has it, or what it said. */
+enum status plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
+                     struct error *error);
 
 /* A number for people: three digits, or all before the point: 1,234, 12.5, 0.003. */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mono.h"
 #include "base/units.h"
 #include "report/report.h"
 
@@ -153,39 +152,43 @@ static void fit_time(struct axis *axis, double end_s)
     }
 }
 
-static void fit_percentile(struct axis *axis, double calls)
+/* What stands across. */
+static void fit_across(struct axis *axis, const struct chart *chart)
 {
-    axis->is_log = true;
-    axis->low = 1;
-    axis->high = calls;
-    add_tick(axis, 2, "50");
-    for (int nines = 1; pow(10, nines) <= calls * (1 + 1e-9) && nines <= NINES_MAX; nines++) {
-        add_tick(axis, pow(10, nines), "%.*f", nines > 2 ? nines - 2 : 0, 100 - pow(10, 2 - nines));
-    }
-}
-
-/* A tick at each number of sessions; labels that have no room are left out. */
-static void fit_sessions(struct axis *axis, const struct chart *chart)
-{
-    double last = 0;
-    for (bool is_found = true; is_found;) {
-        double next = INFINITY;
-        for (size_t i = 0; i < chart->series_count; i++) {
-            for (size_t j = 0; j < chart->series[i].count; j++) {
-                const double at = chart->series[i].points[j].from;
-                next = at > last && at < next ? at : next;
+    if (chart->across == CHART_OVER_TIME) {
+        fit_time(axis, chart->end);
+    } else if (chart->across == CHART_OVER_SHARE) {
+        fit_linear(axis, chart->end, 20, false);
+    } else if (chart->across == CHART_OVER_PERCENTILE) {
+        *axis = (struct axis){.is_log = true, .low = 1, .high = chart->end};
+        add_tick(axis, 2, "50");
+        for (int nines = 1; pow(10, nines) <= chart->end * (1 + 1e-9) && nines <= NINES_MAX;
+             nines++) {
+            add_tick(axis, pow(10, nines), "%.*f", nines > 2 ? nines - 2 : 0,
+                     100 - pow(10, 2 - nines));
+        }
+    } else if (chart->across == CHART_OVER_SESSIONS) {
+        /* a tick at each number of sessions; labels that have no room are left out */
+        double low = 1, high = 1;
+        for (double last = 0, next = 0; axis->count < TICKS_MAX && isfinite(next); last = next) {
+            next = INFINITY;
+            for (size_t i = 0; i < chart->series_count; i++) {
+                for (size_t j = 0; j < chart->series[i].count; j++) {
+                    const double at = chart->series[i].points[j].from;
+                    next = at > last && at < next ? at : next;
+                }
+            }
+            if (isfinite(next)) {
+                low = axis->count == 0 ? next : low;
+                high = next;
+                add_tick(axis, next, "%s",
+                         report_format_count(next, (char[REPORT_WORDS_BYTES]){0}));
             }
         }
-        is_found = isfinite(next) && axis->count < TICKS_MAX;
-        if (is_found) {
-            add_tick(axis, next, "%s", report_format_count(next, (char[REPORT_WORDS_BYTES]){0}));
-            last = next;
-        }
+        axis->is_log = high / low >= SESSIONS_LOG_RATIO;
+        axis->low = axis->is_log ? low * 0.9 : 0;
+        axis->high = axis->is_log ? high * 1.1 : high * 1.05;
     }
-    const double low = axis->count > 0 ? axis->ticks[0].at : 1, high = last > 0 ? last : 1;
-    axis->is_log = high / low >= SESSIONS_LOG_RATIO;
-    axis->low = axis->is_log ? low * 0.9 : 0;
-    axis->high = axis->is_log ? high * 1.1 : high * 1.05;
 }
 
 /* From 0 to above the highest: a line is not to run along the border. */
@@ -222,11 +225,6 @@ static double x_of(const struct drawing *drawing, double at)
     return drawing->left + drawing->width * share(&drawing->x, at);
 }
 
-static double y_of(const struct drawing *drawing, double at)
-{
-    return drawing->top + drawing->height * (1 - share(&drawing->y, at));
-}
-
 /* Labels across that would stand on the one before are left out. */
 static bool has_room(double center, const char *label, double *end)
 {
@@ -238,17 +236,22 @@ static bool has_room(double center, const char *label, double *end)
     return true;
 }
 
-static void add_axes(const struct drawing *drawing)
+/* The ticks, and what the axes are; the times of latencies have their units in their ticks. */
+static void add_axes(const struct drawing *drawing, int height)
 {
+    static const char *const across[] = {"time since the start", "share of calls, %",
+                                         "share of the sessions, %", "sessions"};
     struct buffer *html = drawing->html;
+    const struct chart *chart = drawing->chart;
+    const bool is_bars = chart->across == CHART_OVER_RUNS;
     const double bottom = drawing->top + drawing->height, right = drawing->left + drawing->width;
     double end = 0;
     buffer_add_text(html, "<g class=\"y\">");
     for (size_t i = 0; i < drawing->y.count; i++) {
-        const double y = y_of(drawing, drawing->y.ticks[i].at);
+        const struct tick *tick = &drawing->y.ticks[i];
+        const double y = drawing->top + drawing->height * (1 - share(&drawing->y, tick->at));
         buffer_add_format(html, "<path d=\"M%g %.1fH%g\"/><text x=\"%g\" y=\"%.1f\">%s</text>",
-                          drawing->left, y, right, drawing->left - 7, y + 4.5,
-                          drawing->y.ticks[i].label);
+                          drawing->left, y, right, drawing->left - 7, y + 4.5, tick->label);
     }
     buffer_add_text(html, "</g><g class=\"x\">");
     for (size_t i = 0; i < drawing->x.count; i++) {
@@ -260,62 +263,20 @@ static void add_axes(const struct drawing *drawing)
                               tick->label);
         }
     }
-    buffer_add_format(html, "</g><path class=\"frame\" d=\"M%g %gV%gH%g\"/>", drawing->left,
-                      drawing->top, bottom, right);
-}
-
-/* What the axes are; the times of latencies have their units in their ticks. */
-static void add_labels(const struct drawing *drawing, int height)
-{
-    static const char *const across[] = {"time since the start", "share of calls, %",
-                                         "share of the sessions, %", "sessions"};
-    const struct chart *chart = drawing->chart;
-    const bool is_ms = strcmp(chart->unit, "ms") == 0;
-    const bool is_bars = chart->across == CHART_OVER_RUNS;
-    buffer_add_format(drawing->html, "<text class=\"label\" x=\"%g\" y=\"%d\">%s%s</text>",
+    buffer_add_format(html,
+                      "</g><path class=\"frame\" d=\"M%g %gV%gH%g\"/>"
+                      "<text class=\"label\" x=\"%g\" y=\"%d\">%s%s</text>",
+                      drawing->left, drawing->top, bottom, right,
                       drawing->left + drawing->width / 2, height - 6,
                       is_bars ? chart->label : across[chart->across],
                       chart->across == CHART_OVER_TIME && chart->end < 300 ? ", s" : "");
-    if (is_bars) {
-        return;
+    if (!is_bars) {
+        buffer_add_format(
+            html, "<text class=\"label\" transform=\"translate(13 %g) rotate(-90)\">%s%s</text>",
+            drawing->top + drawing->height / 2,
+            strcmp(chart->unit, "ms") == 0 ? "latency" : chart->label,
+            chart->is_log ? " (log scale)" : "");
     }
-    buffer_add_format(
-        drawing->html,
-        "<text class=\"label\" transform=\"translate(13 %g) rotate(-90)\">%s%s</text>",
-        drawing->top + drawing->height / 2, is_ms ? "latency" : chart->label,
-        chart->is_log ? " (log scale)" : "");
-}
-
-static void add_marks(const struct drawing *drawing)
-{
-    const struct event_list *events = drawing->chart->events;
-    double end = 0;
-    for (size_t i = 0; events != NULL && i < events->count && i < CHART_MARKS_MAX; i++) {
-        char number[24];
-        const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
-        snprintf(number, sizeof number, "%zu", i + 1);
-        if (at_s <= drawing->chart->end && has_room(x_of(drawing, at_s), number, &end)) {
-            buffer_add_format(drawing->html,
-                              "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s</text>",
-                              at_s, x_of(drawing, at_s), drawing->top - 6, number);
-        }
-    }
-}
-
-static void add_mark_lines(const struct drawing *drawing)
-{
-    const struct event_list *events = drawing->chart->events;
-    const double low = coordinate(&drawing->y, drawing->y.low);
-    const double high = coordinate(&drawing->y, drawing->y.high);
-    const char *begin = "<path class=\"mark\" d=\"";
-    for (size_t i = 0; events != NULL && i < events->count && i < CHART_MARKS_MAX; i++) {
-        const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
-        if (at_s <= drawing->chart->end) {
-            buffer_add_format(drawing->html, "%sM%g %.6gV%.6g", begin, at_s, low, high);
-            begin = "";
-        }
-    }
-    buffer_add_text(drawing->html, begin[0] == '\0' ? "\"/>" : "");
 }
 
 /* M x y, H x for each level; what is filled begins and ends on the axis. */
@@ -349,29 +310,29 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
     buffer_add_text(html, is_open && is_filled ? "V0" : "");
 }
 
-enum parts {
-    LINE,
-    DOTS,
-    SPREAD /* a bar at each point from its lowest to its highest */
-};
-
-static void add_points(const struct drawing *drawing, const struct chart_series *series,
-                       enum parts parts)
+/* From point to point, a dot at each, and a bar from its lowest to its highest. */
+static void add_points(const struct drawing *drawing, const struct chart_series *series)
 {
-    for (size_t i = 0; i < series->count; i++) {
-        const struct chart_point *point = &series->points[i];
-        const double x = coordinate(&drawing->x, point->from);
-        const double y = coordinate(&drawing->y, parts == SPREAD ? point->lowest : point->y);
-        buffer_add_format(drawing->html, "%c%.6g %.6g", parts == LINE && i > 0 ? 'L' : 'M', x, y);
-        if (parts == DOTS) {
-            buffer_add_text(drawing->html, "h0");
-        } else if (parts == SPREAD) {
-            buffer_add_format(drawing->html, "V%.6g", coordinate(&drawing->y, point->highest));
+    struct buffer *html = drawing->html;
+    for (size_t part = 0; part < 3; part++) {
+        buffer_add_text(html, part == 0   ? ""
+                              : part == 1 ? "\"/><path class=\"dots\" d=\""
+                                          : "\"/><path class=\"line\" d=\"");
+        for (size_t i = 0; i < series->count; i++) {
+            const struct chart_point *point = &series->points[i];
+            const double y = coordinate(&drawing->y, part == 2 ? point->lowest : point->y);
+            buffer_add_format(html, "%c%.6g %.6g", part == 0 && i > 0 ? 'L' : 'M',
+                              coordinate(&drawing->x, point->from), y);
+            if (part == 1) {
+                buffer_add_text(html, "h0");
+            } else if (part == 2) {
+                buffer_add_format(html, "V%.6g", coordinate(&drawing->y, point->highest));
+            }
         }
     }
 }
 
-/* The curves in coordinates of their own, up and right. */
+/* The curves in coordinates of their own, up and right, and the marks behind them. */
 static void add_curves(const struct drawing *drawing)
 {
     struct buffer *html = drawing->html;
@@ -379,30 +340,38 @@ static void add_curves(const struct drawing *drawing)
     const double low = coordinate(&drawing->x, drawing->x.low);
     const double bottom = coordinate(&drawing->y, drawing->y.low);
     const double top = coordinate(&drawing->y, drawing->y.high);
+    double end = 0;
     buffer_add_format(html,
                       "<svg class=\"plot\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" viewBox=\""
                       "%.9g %.9g %.9g %.9g\" preserveAspectRatio=\"none\"><g transform=\"scale(1 "
                       "-1)\">",
                       drawing->left, drawing->top, drawing->width, drawing->height, low, -top,
                       coordinate(&drawing->x, drawing->x.high) - low, top - bottom);
-    add_mark_lines(drawing);
+    for (size_t i = 0; i < chart->mark_count; i++) {
+        buffer_add_format(html, "%sM%g %.6gV%.6g%s", i == 0 ? "<path class=\"mark\" d=\"" : "",
+                          chart->marks_s[i], bottom, top, i + 1 == chart->mark_count ? "\"/>" : "");
+    }
     for (size_t i = 0; i < chart->series_count; i++) {
-        const struct chart_series *series = &chart->series[i];
-        const bool is_levels = chart->across != CHART_OVER_SESSIONS;
         buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
                           chart->is_filled ? "line area" : "line");
-        if (is_levels) {
-            add_levels(drawing, series);
+        if (chart->across == CHART_OVER_SESSIONS) {
+            add_points(drawing, &chart->series[i]);
         } else {
-            add_points(drawing, series, LINE);
-            buffer_add_text(html, "\"/><path class=\"dots\" d=\"");
-            add_points(drawing, series, DOTS);
-            buffer_add_text(html, "\"/><path class=\"line\" d=\"");
-            add_points(drawing, series, SPREAD);
+            add_levels(drawing, &chart->series[i]);
         }
         buffer_add_text(html, "\"/></g>");
     }
     buffer_add_text(html, "</g></svg>");
+    for (size_t i = 0; i < chart->mark_count; i++) {
+        char number[24];
+        const double x = x_of(drawing, chart->marks_s[i]);
+        snprintf(number, sizeof number, "%zu", i + 1);
+        if (has_room(x, number, &end)) {
+            buffer_add_format(html,
+                              "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s</text>",
+                              chart->marks_s[i], x, drawing->top - 6, number);
+        }
+    }
 }
 
 /* Bars to the right, a run's name and value each. */
@@ -445,10 +414,6 @@ static void add_caption(const struct drawing *drawing, size_t number, int height
                           i + 1, REPORT_ESCAPED(chart->series[i].name));
     }
     buffer_add_text(html, "</span></figcaption>\n");
-    if (chart->merged > 1) {
-        buffer_add_format(html, "<p>%zu intervals each are drawn as one: %s.</p>\n", chart->merged,
-                          chart->is_mean ? "the mean" : "the highest of them");
-    }
     if (chart->note[0] != '\0') {
         buffer_add_format(html, "<p>%s</p>\n", REPORT_ESCAPED(chart->note));
     }
@@ -487,35 +452,18 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
         const size_t length = strlen(is_bars ? chart->runs[i].label : drawing->y.ticks[i].label);
         names = length > names ? length : names;
     }
-    switch (chart->across) {
-    case CHART_OVER_TIME:
-        fit_time(&drawing->x, chart->end);
-        break;
-    case CHART_OVER_PERCENTILE:
-        fit_percentile(&drawing->x, chart->end);
-        break;
-    case CHART_OVER_SHARE:
-        fit_linear(&drawing->x, chart->end, 20, false);
-        break;
-    case CHART_OVER_SESSIONS:
-        fit_sessions(&drawing->x, chart);
-        break;
-    case CHART_OVER_RUNS:
-        break;
-    }
+    fit_across(&drawing->x, chart);
     const int height = is_bars ? BAR_HEIGHT * (int)chart->end + TOP + BOTTOM : HEIGHT;
     drawing->left = (is_bars ? 12 : 28) + CHARACTER * (double)names;
-    drawing->top = chart->events != NULL && chart->events->count > 0 ? TOP_WITH_MARKS : TOP;
+    drawing->top = chart->mark_count > 0 ? TOP_WITH_MARKS : TOP;
     drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
     drawing->height = height - BOTTOM - drawing->top;
     add_caption(drawing, number, height);
-    add_axes(drawing);
-    add_labels(drawing, height);
+    add_axes(drawing, height);
     if (is_bars) {
         add_bars(drawing);
     } else {
         add_curves(drawing);
-        add_marks(drawing);
     }
     buffer_add_text(html, "</svg></figure>\n");
     free(drawing);

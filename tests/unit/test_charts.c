@@ -93,8 +93,8 @@ static void test_merged(void **state)
     assert_int_equal(rows->count, CHART_LEVELS_MAX);
     assert_true(rows->points[0].y == 20);
     assert_true(rows->points[CHART_LEVELS_MAX - 1].to == ROWS);
-    assert_int_equal(find(&report, "rows-per-second")->merged, 2);
-    assert_true(find(&report, "rows-per-second")->is_mean);
+    assert_string_equal(find(&report, "rows-per-second")->note,
+                        "2 intervals each are drawn as one: the mean.");
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
     report_free(&report);
     buffer_fini(&text);
@@ -259,15 +259,17 @@ static void test_ticks_across(void **state)
     }
 }
 
-/* Texts of others are text in the drawing; marks behind the end are left out, and of numbers that
- * would stand on each other all but the first. */
+/* Texts of others are text in the drawing; of numbers that would stand on each other all but the
+ * first are left out. */
 static void test_drawing(void **state)
 {
     (void)state;
-    struct event entries[] = {{.at_ns = 5000000000}, {.at_ns = 5010000000}, {.at_ns = 11000000000}};
-    const struct event_list events = {.entries = entries, .count = 3};
-    struct chart chart = {
-        .unit = "rows/s", .label = "rows/s", .end = 10, .events = &events, .is_filled = true};
+    struct chart chart = {.unit = "rows/s",
+                          .label = "rows/s",
+                          .end = 10,
+                          .is_filled = true,
+                          .marks_s = {5, 5.01},
+                          .mark_count = 2};
     snprintf(chart.title, sizeof chart.title, "<b>");
     snprintf(chart.note, sizeof chart.note, "a & b");
     snprintf(chart.series[0].name, sizeof chart.series[0].name, "'x'");

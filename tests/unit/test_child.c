@@ -14,7 +14,7 @@
 static enum child_result run(struct child_output *child, const char *script, int64_t timeout_ns)
 {
     const char *const argv[] = {"sh", "-c", script, NULL};
-    return child_run(child, argv, timeout_ns);
+    return child_run(child, argv, -1, timeout_ns);
 }
 
 static void test_output(void **state)
@@ -51,7 +51,7 @@ static void test_ends(void **state)
     child_output_fini(&child);
     assert_int_equal(child.end.signal, 9);
     const char *const argv[] = {"append-no-such-program", NULL};
-    assert_int_equal(child_run(&child, argv, PATIENCE_NS), CHILD_NOT_FOUND);
+    assert_int_equal(child_run(&child, argv, -1, PATIENCE_NS), CHILD_NOT_FOUND);
     child_output_fini(&child);
 }
 
