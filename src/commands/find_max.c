@@ -155,24 +155,17 @@ static void bound_rows(struct find_max *find)
     }
 }
 
-static enum status climb(const struct fleet_config *fleet, void *context, struct error *error)
+static enum status climb(struct load *load, void *context, struct error *error)
 {
     struct find_max *find = context;
-    const struct plan *plan = fleet->plan;
     const struct ladder_config ladder = {
-        .fleet = fleet,
-        .first = plan->first_sessions,
-        .hold_ns = plan->hold_ns,
         .patience_ns = PATIENCE_NS,
-        .max_time_ns = plan->max_time_ns,
-        .max_memory_bytes = plan->max_memory_bytes,
-        .max_rows = find->search.max_rows,
         .samples = &find->samples,
         .on_begin = on_begin,
         .on_level = on_level,
         .context = find,
     };
-    return ladder_run(&ladder, &find->search, find->job.result, error);
+    return ladder_run(&ladder, load, &find->search, find->job.result, error);
 }
 
 static enum exit_code search(struct find_max *find)

@@ -292,8 +292,7 @@ static enum status start_sampler(struct job *job, struct error *error)
 }
 
 enum exit_code job_load(struct job *job,
-                        enum status (*run)(const struct fleet_config *config, void *context,
-                                           struct error *error),
+                        enum status (*run)(struct load *load, void *context, struct error *error),
                         void *context, struct error *error)
 {
     struct result *result = job->result;
@@ -310,10 +309,9 @@ enum exit_code job_load(struct job *job,
     }
     result->started_wall_ns = mono_wall_ns();
     result->start_mono_ns = sampler_run_start_ns(job->sampler);
-    const struct fleet_config config = {
+    struct load load = {
         .plan = &job->plan,
         .setup = setup,
-        .workload = &workload_append_then_read,
         .generator = job->generator,
         .recorder = job->recorder,
         .sampler = job->sampler,
@@ -321,7 +319,7 @@ enum exit_code job_load(struct job *job,
         .on_shortage = on_shortage,
         .context = job,
     };
-    const enum status status = run(&config, context, error);
+    const enum status status = run(&load, context, error);
     sampler_stop(job->sampler, &result->resources);
     progress_end(&job->progress);
     if (status != STATUS_OK) {

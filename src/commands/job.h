@@ -59,11 +59,10 @@ struct job {
  * limits, server, table, memory. Else than OK: job_refuse says why. */
 enum exit_code job_begin(struct job *job, struct error *error);
 
-/* Runs the sessions by run(config, context), and measures while they live. `config` is complete but
- * for on_shortage, which captures evidence. Fills *job->result. */
+/* Runs the sessions by run(load, context), and measures while they live. on_shortage captures
+ * evidence. Fills *job->result. */
 enum exit_code job_load(struct job *job,
-                        enum status (*run)(const struct fleet_config *config, void *context,
-                                           struct error *error),
+                        enum status (*run)(struct load *load, void *context, struct error *error),
                         void *context, struct error *error);
 
 /* Says what the sessions came to: the server's side, what is in the table, verdict and problems.

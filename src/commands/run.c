@@ -5,10 +5,10 @@
 #include "commands/job.h"
 #include "report/expectations.h"
 
-static enum status run_fleet(const struct fleet_config *config, void *context, struct error *error)
+static enum status run_fleet(struct load *load, void *context, struct error *error)
 {
     struct job *job = context;
-    return fleet_run(config, job->result, error);
+    return fleet_run(load, job->result, error);
 }
 
 static enum exit_code run(struct job *job, struct error *error)

@@ -10,31 +10,10 @@
 #ifndef LOAD_FLEET_H
 #define LOAD_FLEET_H
 
-#include <pthread.h>
-
 #include "load/session.h"
-#include "load/setup.h"
-#include "measure/result.h"
-
-struct fleet_config {
-    const struct plan *plan;
-    const struct setup *setup;
-    const struct workload *workload;
-    struct generator *generator;
-    struct recorder *recorder;
-    struct sampler *sampler; /* may be NULL */
-    int64_t start_ns;        /* monotonic start of the run */
-
-    /* May be NULL. Main thread; once a run or level, soon after the first session had no thread,
-     * was not let in or was dropped: what was short still is, and the other sessions are still
-     * there. */
-    void (*on_shortage)(void *context);
-    void *context;
-};
 
 struct fleet {
-    const struct fleet_config *config; /* borrowed */
-    struct load load;
+    struct load *load;        /* borrowed */
     struct session *sessions; /* a place each */
     unsigned capacity;
     unsigned used;       /* places that ever had a session; they are the first ones */
@@ -51,29 +30,16 @@ struct fleet {
  * ledgers (but not the verification), worst_lag_rows, batches_late, session_list, fairness and
  * causes of *result, which is zeroed except for causes, already initialised. FATAL: no memory for
  * the sessions, nothing was started. */
-enum status fleet_run(const struct fleet_config *config, struct result *result,
-                      struct error *error);
+enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 /* For a search. Room for `capacity` sessions; the gate is at READY. Causes are borrowed and
  * initialised. FATAL: no memory, there is nothing to end. */
-enum status fleet_init(struct fleet *fleet, const struct fleet_config *config, unsigned capacity,
+enum status fleet_init(struct fleet *fleet, struct load *load, unsigned capacity,
                        struct causes *causes, struct error *error);
 void fleet_fini(struct fleet *fleet);
 
-/* What goes on while sessions come up. */
-struct fleet_pace {
-    bool (*may_start)(void *context); /* before each session */
-    unsigned (*wait)(void *context);  /* as many connect as may at a time: sleeps until something
-                                         has changed, and says how many still do */
-    void *context;
-};
-
-/* Starts sessions until so many are live, or no more may be. False: one got no thread; why is among
- * the causes. */
-bool fleet_grow(struct fleet *fleet, unsigned sessions, const struct fleet_pace *pace);
-
-/* Starts one. The result of pthread_create. */
-int fleet_start(struct fleet *fleet);
+/* Starts a session. False: it got no thread, nor would the next ones; why is among the causes. */
+bool fleet_start(struct fleet *fleet);
 
 /* Sleeps until something has changed at the gate, or for a short time. */
 struct gate_numbers fleet_wait(struct fleet *fleet);

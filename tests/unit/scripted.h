@@ -258,13 +258,12 @@ static inline struct result *run(const struct plan *plan)
     atomic_store(&queries, 0);
     atomic_store(&rows_kept, 0);
     causes_init(&result->causes);
-    const struct fleet_config config = {.plan = plan,
-                                        .setup = &setup,
-                                        .workload = &workload_append_then_read,
-                                        .generator = generator,
-                                        .recorder = recorder,
-                                        .start_ns = mono_now_ns()};
-    assert_int_equal(fleet_run(&config, result, NULL), STATUS_OK);
+    struct load load = {.plan = plan,
+                        .setup = &setup,
+                        .generator = generator,
+                        .recorder = recorder,
+                        .start_ns = mono_now_ns()};
+    assert_int_equal(fleet_run(&load, result, NULL), STATUS_OK);
     recorder_take_snapshot(recorder, &result->totals);
     assert_true(session_ledger_balances(&result->sessions));
     assert_true(row_ledger_balances(&result->rows));

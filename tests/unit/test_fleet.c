@@ -112,6 +112,52 @@ static void test_rejected_batch(void **state)
     end(result);
 }
 
+/* Batches of which nothing was accepted make one exception while they follow one another. */
+static void test_exceptions_are_kept_short(void **state)
+{
+    (void)state;
+    struct plan plan = make_plan();
+    plan.verify_mode = VERIFY_ROWS;
+    static const struct {
+        enum status status;
+        uint64_t accepted;
+        size_t count;
+        struct row_exception first;
+    } cases[] = {{STATUS_REJECTED, 0, 1, {200, 300, 0, false}},
+                 {STATUS_REJECTED, 30, 3, {200, 100, 30, false}},
+                 {STATUS_LOST, 30, 1, {200, 100, 30, true}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        script =
+            (struct script){STEP_CLOSE, cases[i].status, ERROR_DATA, 5, 3, 3, cases[i].accepted, 0};
+        struct result *result = run(&plan);
+        size_t count = 0;
+        for (size_t s = 0; s < result->session_count; s++) {
+            const struct session_summary *session = &result->session_list[s];
+            assert_false(session->lacks_exceptions);
+            count += session->exception_count;
+            if (session->exception_count > 0) {
+                const struct row_exception *first = &session->exceptions[0];
+                assert_int_equal(first->first, cases[i].first.first);
+                assert_int_equal(first->rows, cases[i].first.rows);
+                assert_int_equal(first->accepted, cases[i].first.accepted);
+                assert_int_equal(first->is_in_doubt, cases[i].first.is_in_doubt);
+                const struct row_exception *last =
+                    &session->exceptions[session->exception_count - 1];
+                assert_int_equal(last->first + last->rows,
+                                 cases[i].status == STATUS_LOST ? 300 : 500);
+            }
+        }
+        assert_int_equal(count, cases[i].count);
+        end(result);
+    }
+    plan.verify_mode = VERIFY_COUNT;
+    struct result *result = run(&plan);
+    for (size_t s = 0; s < result->session_count; s++) {
+        assert_int_equal(result->session_list[s].exception_count, 0);
+    }
+    end(result);
+}
+
 static void test_fatal_error(void **state)
 {
     (void)state;
@@ -287,7 +333,7 @@ static void test_waits_of_many_batches(void **state)
     struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 5}};
     struct session session = {.load = &load, .quota = UINT64_MAX};
     const uint64_t n = 3000000000;
-    assert_int_equal(workload_count_unsent(&session, 5 + (int64_t)n, 5 + (int64_t)n), n);
+    assert_int_equal(session_count_unsent(&session, 5 + (int64_t)n, 5 + (int64_t)n), n);
     recorder_take_snapshot(recorder, snapshot);
     const struct histogram *response = &snapshot->histograms[OPERATION_RESPONSE];
     assert_int_equal(response->total, n);
@@ -298,15 +344,15 @@ static void test_waits_of_many_batches(void **state)
 
     plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
     session.index = 1;
-    session.begun = 100;
+    session.sum.begun = 100;
     session.quota = 420;
     /* due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
     const int64_t ms_ns = MONO_NS_PER_MS;
-    assert_int_equal(workload_count_unsent(&session, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
-    assert_int_equal(workload_count_unsent(&session, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
-    assert_int_equal(workload_count_unsent(&session, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
-    assert_int_equal(workload_count_unsent(&session, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
-    assert_int_equal(workload_count_unsent(&session, INT64_MAX, INT64_MAX), 4);
+    assert_int_equal(session_count_unsent(&session, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
+    assert_int_equal(session_count_unsent(&session, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
+    assert_int_equal(session_count_unsent(&session, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
+    assert_int_equal(session_count_unsent(&session, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
+    assert_int_equal(session_count_unsent(&session, INT64_MAX, INT64_MAX), 4);
     recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);
@@ -708,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_server_that_answers_no_connect),
         cmocka_unit_test(test_lost_connection),
         cmocka_unit_test(test_rejected_batch),
+        cmocka_unit_test(test_exceptions_are_kept_short),
         cmocka_unit_test(test_fatal_error),
         cmocka_unit_test(test_busy_is_tried_again),
         cmocka_unit_test(test_stale_counts_are_anomalies),

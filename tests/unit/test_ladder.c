@@ -161,8 +161,18 @@ static void on_shortage(void *context)
     outcome->shortages++;
 }
 
+/* What is asked of a search. */
+struct asked {
+    unsigned first;
+    int64_t hold_ns;
+    int64_t patience_ns;
+    int64_t max_time_ns;
+    uint64_t max_memory_bytes;
+    uint64_t max_rows;
+};
+
 /* An untouched server, and a search that a test then makes its own. */
-static struct ladder_config begin(void)
+static struct asked begin(void)
 {
     server.room = NO_LIMIT;
     server.breaks_above = NO_LIMIT;
@@ -175,13 +185,13 @@ static struct ladder_config begin(void)
     atomic_store(&alive, 0);
     atomic_store(&most_alive, 0);
     atomic_store(&kept_count, 0);
-    return (struct ladder_config){.first = 10,
-                                  .hold_ns = 30 * MONO_NS_PER_MS,
-                                  .patience_ns = 20 * MONO_NS_PER_S,
-                                  .max_time_ns = 120 * MONO_NS_PER_S};
+    return (struct asked){.first = 10,
+                          .hold_ns = 30 * MONO_NS_PER_MS,
+                          .patience_ns = 20 * MONO_NS_PER_S,
+                          .max_time_ns = 120 * MONO_NS_PER_S};
 }
 
-static void search(struct ladder_config config, unsigned bound, struct outcome *outcome)
+static void search(struct asked asked, unsigned bound, struct outcome *outcome)
 {
     static const struct column column = {.name = "n", .type = COLUMN_INT64, .is_unique = true};
     const struct plan plan = {.adapter = &limited,
@@ -192,33 +202,36 @@ static void search(struct ladder_config config, unsigned bound, struct outcome *
                               .duration_ns = 1,
                               .connect_concurrency = server.connecting,
                               .is_search = true,
+                              .first_sessions = asked.first,
+                              .max_time_ns = asked.max_time_ns,
+                              .max_memory_bytes = asked.max_memory_bytes,
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
     struct generator *generator = NULL;
     struct hold_samples samples;
     struct recorder *recorder = recorder_create(4, OPERATIONS);
     *outcome = (struct outcome){
-        .search = {.bound = bound, .hold_ns = config.hold_ns, .max_rows = config.max_rows},
+        .search = {.bound = bound, .hold_ns = asked.hold_ns, .max_rows = asked.max_rows},
         .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
     assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
     assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
     hold_samples_init(&samples);
-    const struct fleet_config fleet = {.plan = &plan,
-                                       .setup = &setup,
-                                       .workload = &workload_append_then_read,
-                                       .generator = generator,
-                                       .recorder = recorder,
-                                       .start_ns = mono_now_ns(),
-                                       .on_shortage = on_shortage,
-                                       .context = outcome};
-    config.fleet = &fleet;
-    config.samples = &samples;
-    config.on_begin = on_begin;
-    config.on_level = on_level;
-    config.context = outcome;
-    assert_int_equal(ladder_run(&config, &outcome->search, outcome->result, NULL), STATUS_OK);
+    struct load load = {.plan = &plan,
+                        .setup = &setup,
+                        .generator = generator,
+                        .recorder = recorder,
+                        .start_ns = mono_now_ns(),
+                        .on_shortage = on_shortage,
+                        .context = outcome};
+    const struct ladder_config config = {.patience_ns = asked.patience_ns,
+                                         .samples = &samples,
+                                         .on_begin = on_begin,
+                                         .on_level = on_level,
+                                         .context = outcome};
+    assert_int_equal(ladder_run(&config, &load, &outcome->search, outcome->result, NULL),
+                     STATUS_OK);
     hold_samples_fini(&samples);
     recorder_destroy(recorder);
     generator_destroy(generator);
@@ -274,9 +287,9 @@ static void test_server_with_room(void **state)
     static const int rooms[] = {1, 9, 10, 11, 37, 80};
     for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
         struct outcome outcome;
-        const struct ladder_config config = begin();
+        const struct asked asked = begin();
         server.room = rooms[i];
-        search(config, BOUND, &outcome);
+        search(asked, BOUND, &outcome);
         assert_int_equal(outcome.search.end, SEARCH_FOUND);
         assert_int_equal(outcome.search.held, rooms[i]);
         assert_int_equal(outcome.search.failed, rooms[i] + 1);
@@ -295,9 +308,9 @@ static void test_server_with_no_room(void **state)
 {
     (void)state;
     struct outcome outcome;
-    const struct ladder_config config = begin();
+    const struct asked asked = begin();
     server.room = 0;
-    search(config, BOUND, &outcome);
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_FOUND);
     assert_int_equal(outcome.search.held, 0);
     assert_int_equal(outcome.search.failed, 1);
@@ -311,8 +324,8 @@ static void test_bound_on_sessions(void **state)
     static const unsigned bounds[] = {1, 10, 25};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         struct outcome outcome;
-        const struct ladder_config config = begin();
-        search(config, bounds[i], &outcome);
+        const struct asked asked = begin();
+        search(asked, bounds[i], &outcome);
         assert_int_equal(outcome.search.end, SEARCH_BOUND);
         assert_int_equal(outcome.search.held, bounds[i]);
         assert_int_equal(outcome.search.failed, 0);
@@ -327,9 +340,9 @@ static void test_sessions_that_are_lost(void **state)
 {
     (void)state;
     struct outcome outcome;
-    const struct ladder_config config = begin();
+    const struct asked asked = begin();
     server.breaks_above = 23;
-    search(config, BOUND, &outcome);
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_FOUND);
     assert_int_equal(outcome.search.held, 23);
     assert_int_equal(outcome.search.failed, 24);
@@ -344,9 +357,9 @@ static void test_appends_that_are_refused(void **state)
 {
     (void)state;
     struct outcome outcome;
-    const struct ladder_config config = begin();
+    const struct asked asked = begin();
     server.rejects_above = 17;
-    search(config, BOUND, &outcome);
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 17);
     assert_int_equal(outcome.search.failed, 18);
     assert_int_equal(outcome.search.levels[outcome.search.failure].reason, LEVEL_APPEND_FAILED);
@@ -358,11 +371,11 @@ static void test_sessions_without_progress(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
-    config.patience_ns = MONO_NS_PER_S;
+    struct asked asked = begin();
+    asked.patience_ns = MONO_NS_PER_S;
     server.busy_above = 12;
     server.connecting = 1; /* so that those sent away are those that starve */
-    search(config, BOUND, &outcome);
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 12);
     assert_int_equal(outcome.search.failed, 13);
     const struct level *level = &outcome.search.levels[outcome.search.failure];
@@ -377,12 +390,12 @@ static void test_a_session_that_is_cut(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
-    config.first = 13;
-    config.patience_ns = 200 * MONO_NS_PER_MS;
+    struct asked asked = begin();
+    asked.first = 13;
+    asked.patience_ns = 200 * MONO_NS_PER_MS;
     server.blocks_above = 12;
     server.connecting = 1;
-    search(config, 13, &outcome);
+    search(asked, 13, &outcome);
     assert_int_equal(outcome.search.levels[0].reason, LEVEL_NO_PROGRESS);
     assert_int_equal(outcome.search.levels[1].sessions, 6);
     for (size_t i = 1; i < outcome.search.count; i++) {
@@ -399,10 +412,10 @@ static void test_time_is_over(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
-    config.hold_ns = 60 * MONO_NS_PER_S;
-    config.max_time_ns = 3 * MONO_NS_PER_S; /* enough for ten sessions to come up */
-    search(config, BOUND, &outcome);
+    struct asked asked = begin();
+    asked.hold_ns = 60 * MONO_NS_PER_S;
+    asked.max_time_ns = 3 * MONO_NS_PER_S; /* enough for ten sessions to come up */
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_TIME);
     assert_int_equal(outcome.search.held, 0);
     assert_int_equal(outcome.search.count, 1);
@@ -416,16 +429,16 @@ static void test_rows_are_over(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
-    config.hold_ns = 60 * MONO_NS_PER_S;
-    config.max_rows = 40000;
-    search(config, BOUND, &outcome);
+    struct asked asked = begin();
+    asked.hold_ns = 60 * MONO_NS_PER_S;
+    asked.max_rows = 40000;
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_ROWS);
-    assert_true(outcome.result->rows.acknowledged >= config.max_rows);
+    assert_true(outcome.result->rows.acknowledged >= asked.max_rows);
     const struct level *level = &outcome.search.levels[0];
     assert_int_equal(level->outcome, LEVEL_HELD);
-    assert_true(level->hold_ns >= MONO_NS_PER_S && level->hold_ns < config.hold_ns);
-    assert_true(level->rows >= config.max_rows / 8 - 2 * BOUND);
+    assert_true(level->hold_ns >= MONO_NS_PER_S && level->hold_ns < asked.hold_ns);
+    assert_true(level->rows >= asked.max_rows / 8 - 2 * BOUND);
     finish(&outcome);
 }
 
@@ -434,14 +447,14 @@ static void test_sessions_rest_between_levels(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
+    struct asked asked = begin();
     server.connecting = 1;
     server.open_ns = 100 * MONO_NS_PER_MS;
-    config.max_rows = 20000;
-    search(config, 20, &outcome);
+    asked.max_rows = 20000;
+    search(asked, 20, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_BOUND);
     assert_int_equal(outcome.search.held, 20);
-    assert_true(outcome.result->rows.acknowledged < config.max_rows / 2);
+    assert_true(outcome.result->rows.acknowledged < asked.max_rows / 2);
     finish(&outcome);
 }
 
@@ -449,9 +462,9 @@ static void test_memory_is_over(void **state)
 {
     (void)state;
     struct outcome outcome;
-    struct ladder_config config = begin();
-    config.max_memory_bytes = 1 << 20; /* less than any machine has in use */
-    search(config, BOUND, &outcome);
+    struct asked asked = begin();
+    asked.max_memory_bytes = 1 << 20; /* less than any machine has in use */
+    search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.end, SEARCH_MEMORY);
     assert_int_equal(outcome.search.count, 0);
     assert_int_equal(outcome.result->sessions.requested, 0);
@@ -459,20 +472,33 @@ static void test_memory_is_over(void **state)
     finish(&outcome);
 }
 
+/* A level that was tried, where `let_in` sessions got in. */
+static void add_level(struct search *search, unsigned sessions, bool has_held, unsigned let_in)
+{
+    struct level *level = search_add_level(search);
+    assert_non_null(level);
+    level->sessions = sessions;
+    level->outcome = has_held ? LEVEL_HELD : LEVEL_FAILED;
+    level->reason = has_held ? LEVEL_NO_REASON : let_in > 0 ? LEVEL_REFUSED : LEVEL_DROPPED;
+    level->up = let_in;
+    search_note_level(search);
+}
+
 /* Walks a server with room for `room`; the levels that it took. */
 static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hinting,
                      unsigned *result)
 {
-    struct ladder_steps steps = {.first = first, .bound = bound};
+    struct search search = {.bound = bound};
     unsigned levels = 0;
     unsigned next = 0;
-    while ((next = ladder_steps_next(&steps)) != 0) {
+    while ((next = ladder_next(&search, first)) != 0) {
         assert_true(next >= 1 && next <= bound);
         const bool has_held = next <= room;
-        ladder_steps_note(&steps, next, has_held, has_held || !is_hinting ? 0 : room);
+        add_level(&search, next, has_held, has_held || !is_hinting ? 0 : room);
         assert_true(++levels < 100);
     }
-    *result = steps.held;
+    *result = search.held;
+    search_fini(&search);
     return levels;
 }
 
@@ -499,44 +525,34 @@ static void test_steps(void **state)
 static void test_steps_try_the_last_one_again(void **state)
 {
     (void)state;
-    struct ladder_steps steps = {.first = 297, .bound = 1000};
-    ladder_steps_note(&steps, 297, false, 296);
-    assert_int_equal(ladder_steps_next(&steps), 296);
-    ladder_steps_note(&steps, 296, true, 0);
-    assert_int_equal(ladder_steps_next(&steps), 297);
-    ladder_steps_note(&steps, 297, true, 0);
-    assert_int_equal(ladder_steps_next(&steps), 594);
-    ladder_steps_note(&steps, 594, false, 297);
-    assert_int_equal(ladder_steps_next(&steps), 298);
+    struct search search = {.bound = 1000};
+    add_level(&search, 297, false, 296);
+    assert_int_equal(ladder_next(&search, 297), 296);
+    add_level(&search, 296, true, 0);
+    assert_int_equal(ladder_next(&search, 297), 297);
+    add_level(&search, 297, true, 0);
+    assert_int_equal(ladder_next(&search, 297), 594);
+    add_level(&search, 594, false, 297);
+    assert_int_equal(ladder_next(&search, 297), 298);
     /* not yet right after 297 had held, nor twice */
-    ladder_steps_note(&steps, 298, false, 297);
-    assert_int_equal(ladder_steps_next(&steps), 298);
-    ladder_steps_note(&steps, 298, false, 297);
-    assert_int_equal(ladder_steps_next(&steps), 0);
+    add_level(&search, 298, false, 297);
+    assert_int_equal(ladder_next(&search, 297), 298);
+    add_level(&search, 298, false, 297);
+    assert_int_equal(ladder_next(&search, 297), 0);
+    search_fini(&search);
 }
 
 static void test_memory(void **state)
 {
     (void)state;
-    uint64_t total = 0;
-    uint64_t available = 0;
-    const char text[] = "MemTotal:       1000 kB\nMemFree:  1 kB\n"
-                        "MemAvailable:    600 kB\nBuffers: 2 kB\n";
-    assert_true(ladder_memory_parse(text, sizeof text - 1, &total, &available));
-    assert_int_equal(total, 1000 * 1024);
-    assert_int_equal(available, 600 * 1024);
-    assert_false(ladder_memory_parse(text, 24, &total, &available));
-    const char more[] = "MemTotal: 5 kB\nMemAvailable: 6 kB\n";
-    assert_false(ladder_memory_parse(more, sizeof more - 1, &total, &available));
-
-    const struct ladder_memory memory = {
-        .total_bytes = 1000, .limit_bytes = 900, .base_bytes = 100};
+    const struct ladder_memory memory = {.limit_bytes = 900, .base_bytes = 100};
     assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80); /* 10 each, 700 are left */
     assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 90), UINT32_MAX);
+    assert_int_equal(ladder_memory_fits(&memory, 10, 0), UINT32_MAX);
     assert_int_equal(ladder_memory_fits(&memory, 10, 901), 0);
-    assert_true(ladder_memory_is_passed(&memory, 901));
-    assert_false(ladder_memory_is_passed(&memory, 900));
+    const struct ladder_memory unknown = {.limit_bytes = UINT64_MAX, .base_bytes = 100};
+    assert_int_equal(ladder_memory_fits(&unknown, 10, 200), UINT32_MAX);
 }
 
 static void test_reading_a_search(void **state)

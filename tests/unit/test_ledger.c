@@ -361,36 +361,6 @@ static void test_exceptions(void **state)
     assert_int_equal(found.present + found.lost, 71);
 }
 
-/* Rows of which nothing was accepted make one entry while they follow one another. */
-static void test_exceptions_are_kept_short(void **state)
-{
-    (void)state;
-    struct exceptions exceptions = {0};
-    struct session_summary summary = {0};
-    const struct row_exception all[] = {
-        exception(0, 10, 0, false), exception(10, 10, 0, false), exception(20, 10, 0, true),
-        exception(30, 10, 5, true), exception(40, 10, 0, true),  exception(60, 10, 0, true),
-        exception(70, 0, 0, true),  exception(70, 30, 0, true),
-    };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        exceptions_add(&exceptions, &all[i]);
-    }
-    exceptions_hand_over(&exceptions, &summary);
-    const struct row_exception wanted[] = {exception(0, 20, 0, false), exception(20, 10, 0, true),
-                                           exception(30, 10, 5, true), exception(40, 10, 0, true),
-                                           exception(60, 40, 0, true)};
-    assert_int_equal(summary.exception_count, 5);
-    assert_false(summary.lacks_exceptions);
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(summary.exceptions[i].first, wanted[i].first);
-        assert_int_equal(summary.exceptions[i].rows, wanted[i].rows);
-        assert_int_equal(summary.exceptions[i].accepted, wanted[i].accepted);
-        assert_int_equal(summary.exceptions[i].is_in_doubt, wanted[i].is_in_doubt);
-    }
-    free(summary.exceptions);
-    assert_null(exceptions.list);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,7 +377,6 @@ int main(void)
         cmocka_unit_test(test_all_there),
         cmocka_unit_test(test_lost_doubled_and_foreign),
         cmocka_unit_test(test_exceptions),
-        cmocka_unit_test(test_exceptions_are_kept_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
