@@ -125,24 +125,14 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
     pthread_mutex_unlock(&causes->lock);
 }
 
-const char *cause_phase_name(enum cause_phase phase)
-{
-    static const char *const names[] = {
-        [CAUSE_THREAD] = "thread", [CAUSE_CONNECT] = "connect",     [CAUSE_APPEND] = "append",
-        [CAUSE_READ] = "read",     [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle",
-    };
-    return names[phase];
-}
+const char *const cause_phase_names[] = {
+    [CAUSE_THREAD] = "thread", [CAUSE_CONNECT] = "connect",     [CAUSE_APPEND] = "append",
+    [CAUSE_READ] = "read",     [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle"};
 
-const char *session_outcome_name(enum session_outcome outcome)
-{
-    static const char *const names[] = {
-        [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",
-        [SESSION_TIMED_OUT] = "timed_out",     [SESSION_FINISHED] = "finished",
-        [SESSION_STOPPED] = "stopped",         [SESSION_DROPPED] = "dropped",
-    };
-    return names[outcome];
-}
+const char *const session_outcome_names[] = {
+    [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",
+    [SESSION_TIMED_OUT] = "timed_out",     [SESSION_FINISHED] = "finished",
+    [SESSION_STOPPED] = "stopped",         [SESSION_DROPPED] = "dropped"};
 
 double session_rows_per_s(const struct session_summary *session)
 {

@@ -122,8 +122,7 @@ void causes_fini(struct causes *causes);
 void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
                 const struct error *error, int64_t now_ns);
 
-/* "connect", "append", ... never NULL. */
-const char *cause_phase_name(enum cause_phase phase);
+extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
 /*
  * What one session came to: a row of sessions.csv.
@@ -176,7 +175,7 @@ struct session_summary {
     uint64_t duplicates;             /* further rows of an identity that is there already */
 };
 
-const char *session_outcome_name(enum session_outcome outcome); /* "finished", ... */
+extern const char *const session_outcome_names[]; /* "finished", ... */
 
 /* Acknowledged rows a second of its own working time; negative = it did not work. */
 double session_rows_per_s(const struct session_summary *session);

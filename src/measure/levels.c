@@ -136,48 +136,23 @@ double search_session_bytes(const struct search *search)
            (double)(high->sessions - low->sessions);
 }
 
-const char *level_outcome_name(enum level_outcome outcome)
-{
-    static const char *const names[] = {
-        [LEVEL_HELD] = "held",
-        [LEVEL_FAILED] = "failed",
-        [LEVEL_UNFINISHED] = "unfinished",
-    };
-    return names[outcome];
-}
+const char *const level_outcome_names[] = {
+    [LEVEL_HELD] = "held", [LEVEL_FAILED] = "failed", [LEVEL_UNFINISHED] = "unfinished"};
 
-const char *level_reason_name(enum level_reason reason)
-{
-    static const char *const names[] = {
-        [LEVEL_NO_REASON] = "",
-        [LEVEL_NO_THREAD] = "no_thread",
-        [LEVEL_REFUSED] = "refused",
-        [LEVEL_TIMED_OUT] = "timed_out",
-        [LEVEL_DROPPED] = "dropped",
-        [LEVEL_APPEND_FAILED] = "append_failed",
-        [LEVEL_NO_PROGRESS] = "no_progress",
-        [LEVEL_STAYED] = "stayed",
-        [LEVEL_ENDED] = "ended",
-    };
-    return names[reason];
-}
+const char *const level_reason_names[] = {[LEVEL_NO_REASON] = "",
+                                          [LEVEL_NO_THREAD] = "no_thread",
+                                          [LEVEL_REFUSED] = "refused",
+                                          [LEVEL_TIMED_OUT] = "timed_out",
+                                          [LEVEL_DROPPED] = "dropped",
+                                          [LEVEL_APPEND_FAILED] = "append_failed",
+                                          [LEVEL_NO_PROGRESS] = "no_progress",
+                                          [LEVEL_STAYED] = "stayed",
+                                          [LEVEL_ENDED] = "ended"};
 
-const char *search_end_name(enum search_end end)
-{
-    static const char *const names[] = {
-        [SEARCH_FOUND] = "found", [SEARCH_BOUND] = "bound", [SEARCH_MEMORY] = "memory",
-        [SEARCH_TIME] = "time",   [SEARCH_ROWS] = "rows",   [SEARCH_INTERRUPTED] = "interrupted",
-        [SEARCH_GONE] = "gone",   [SEARCH_STUCK] = "stuck",
-    };
-    return names[end];
-}
+const char *const search_end_names[] = {
+    [SEARCH_FOUND] = "found", [SEARCH_BOUND] = "bound", [SEARCH_MEMORY] = "memory",
+    [SEARCH_TIME] = "time",   [SEARCH_ROWS] = "rows",   [SEARCH_INTERRUPTED] = "interrupted",
+    [SEARCH_GONE] = "gone",   [SEARCH_STUCK] = "stuck"};
 
-const char *search_bound_name(enum search_bound bound)
-{
-    static const char *const names[] = {
-        [BOUND_USER] = "user",
-        [BOUND_CLIENT] = "client",
-        [BOUND_PROGRAM] = "program",
-    };
-    return names[bound];
-}
+const char *const search_bound_names[] = {
+    [BOUND_USER] = "user", [BOUND_CLIENT] = "client", [BOUND_PROGRAM] = "program"};

@@ -136,10 +136,10 @@ void search_p99(const struct search *search, const struct level **over,
  * grown. */
 double search_session_bytes(const struct search *search);
 
-const char *level_outcome_name(enum level_outcome outcome); /* "held", "failed", "unfinished" */
-const char *level_reason_name(enum level_reason reason);    /* "refused", ...; "" for none */
-const char *search_end_name(enum search_end end);           /* "found", ... */
-const char *search_bound_name(enum search_bound bound);     /* "user", "client", "program" */
+extern const char *const level_outcome_names[]; /* "held", "failed", "unfinished" */
+extern const char *const level_reason_names[];  /* "refused", ...; "" for none */
+extern const char *const search_end_names[];    /* "found", ... */
+extern const char *const search_bound_names[];  /* "user", "client", "program" */
 
 /*
  * Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, and concludes; in

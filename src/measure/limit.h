@@ -87,8 +87,8 @@ struct findings {
     struct finding entries[FINDINGS_MAX];
 };
 
-const char *limit_side_name(enum limit_side side);    /* "client", "server", "database" */
-const char *limit_id_name(enum limit_id id);          /* "open_files", ...: for JSON */
-const char *limit_grade_name(enum limit_grade grade); /* "PASS", "WARN", "FAIL" */
+extern const char *const limit_side_names[];  /* "client", "server", "database" */
+extern const char *const limit_id_names[];    /* "open_files", ...: for JSON */
+extern const char *const limit_grade_names[]; /* "PASS", "WARN", "FAIL" */
 
 #endif

@@ -3,56 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FIRST_CAPACITY = 16
-};
-
-static bool has_room(struct event_list *list)
-{
-    if (list->count < list->capacity) {
-        return true;
-    }
-    if (list->count >= EVENTS_MAX) {
-        return false;
-    }
-    const size_t capacity = list->capacity == 0 ? FIRST_CAPACITY : 2 * list->capacity;
-    struct event *entries = realloc(list->entries, capacity * sizeof *entries);
-    if (entries == NULL) {
-        return false;
-    }
-    list->entries = entries;
-    list->capacity = capacity;
-    return true;
-}
-
-/* UTF-8 continues a character with 10xxxxxx. */
-static size_t cut_length(const char *text)
-{
-    size_t length = strlen(text);
-    if (length < EVENT_TEXT_BYTES) {
-        return length;
-    }
-    length = EVENT_TEXT_BYTES - 1;
-    while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U) {
-        length--;
-    }
-    return length;
-}
-
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
 {
-    if (list->count >= EVENTS_MAX || !has_room(list)) {
+    if (list->entries == NULL) {
+        /* room for all: memory that nobody writes to costs nothing */
+        list->entries = calloc(EVENTS_MAX, sizeof *list->entries);
+    }
+    if (list->entries == NULL || list->count == EVENTS_MAX) {
         return false;
     }
-    size_t place = list->count;
-    while (place > 0 && list->entries[place - 1].at_ns > at_ns) {
-        place--;
+    size_t place = list->count++;
+    for (; place > 0 && list->entries[place - 1].at_ns > at_ns; place--) {
+        list->entries[place] = list->entries[place - 1];
     }
     struct event *event = &list->entries[place];
-    memmove(event + 1, event, (list->count - place) * sizeof *event);
-    list->count++;
     *event = (struct event){.at_ns = at_ns};
-    memcpy(event->text, text, cut_length(text));
+    size_t length = strnlen(text, EVENT_TEXT_BYTES);
+    if (length == EVENT_TEXT_BYTES) {
+        /* UTF-8 continues a character with 10xxxxxx */
+        do {
+            length--;
+        } while (length > 0 && ((unsigned char)text[length] & 0xC0U) == 0x80U);
+    }
+    memcpy(event->text, text, length);
     return true;
 }
 
@@ -61,3 +34,24 @@ void event_list_fini(struct event_list *list)
     free(list->entries);
     *list = (struct event_list){0};
 }
+
+const char *const limit_side_names[] = {
+    [LIMIT_CLIENT] = "client", [LIMIT_SERVER] = "server", [LIMIT_DATABASE] = "database"};
+
+const char *const limit_grade_names[] = {
+    [LIMIT_PASS] = "PASS", [LIMIT_WARN] = "WARN", [LIMIT_FAIL] = "FAIL"};
+
+const char *const limit_id_names[] = {[LIMIT_OPEN_FILES] = "open_files",
+                                      [LIMIT_USER_TASKS] = "user_tasks",
+                                      [LIMIT_THREADS_MAX] = "threads_max",
+                                      [LIMIT_PID_MAX] = "pid_max",
+                                      [LIMIT_MAP_COUNT] = "map_count",
+                                      [LIMIT_CGROUP_TASKS] = "cgroup_tasks",
+                                      [LIMIT_CGROUP_MEMORY] = "cgroup_memory",
+                                      [LIMIT_ADDRESS_SPACE] = "address_space",
+                                      [LIMIT_COMMIT] = "commit",
+                                      [LIMIT_MEMORY] = "memory",
+                                      [LIMIT_PORTS] = "ports",
+                                      [LIMIT_BACKLOG] = "backlog",
+                                      [LIMIT_SESSIONS] = "sessions",
+                                      [LIMIT_GONE] = "gone"};

@@ -36,7 +36,6 @@ struct event {
 struct event_list {
     struct event *entries; /* owned; by time */
     size_t count;
-    size_t capacity;
     unsigned bad_lines; /* lines that say no event, or one too many; they are left out */
     char note[200];     /* the first of them and what is wrong with it; "" when there is none */
 };
@@ -156,8 +155,8 @@ struct result {
     const struct expectations *expectations; /* judged; borrowed; NULL: nothing was expected */
 };
 
-const char *stop_reason_name(enum stop_reason reason);
-const char *verdict_name(enum verdict verdict); /* "VALID", ... */
+extern const char *const stop_reason_names[];
+extern const char *const verdict_names[]; /* "VALID", ... */
 
 enum {
     RESULT_LOST_BYTES = 64,

@@ -623,26 +623,19 @@ void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
     free(sampler);
 }
 
-const char *memory_source_name(enum memory_source source)
-{
-    static const char *const names[] = {
-        [MEMORY_UNKNOWN] = "unknown", [MEMORY_SELF] = "self",     [MEMORY_PSS] = "pss",
-        [MEMORY_RSS] = "rss",         [MEMORY_CGROUP] = "cgroup",
-    };
-    return names[source];
-}
+const char *const memory_source_names[] = {[MEMORY_UNKNOWN] = "unknown",
+                                           [MEMORY_SELF] = "self",
+                                           [MEMORY_PSS] = "pss",
+                                           [MEMORY_RSS] = "rss",
+                                           [MEMORY_CGROUP] = "cgroup"};
 
-const char *memory_source_text(enum memory_source source)
-{
-    static const char *const texts[] = {
-        [MEMORY_UNKNOWN] = "not known",
-        [MEMORY_SELF] = "resident memory of this program, the database included",
-        [MEMORY_PSS] = "private memory of the server's processes, shared memory once (PSS)",
-        [MEMORY_RSS] = "private part of every process's resident memory, largest shared part once",
-        [MEMORY_CGROUP] = "anonymous and shared memory of the server's cgroup",
-    };
-    return texts[source];
-}
+const char *const memory_source_texts[] = {
+    [MEMORY_UNKNOWN] = "not known",
+    [MEMORY_SELF] = "resident memory of this program, the database included",
+    [MEMORY_PSS] = "private memory of the server's processes, shared memory once (PSS)",
+    [MEMORY_RSS] = "private part of every process's resident memory, largest shared part once",
+    [MEMORY_CGROUP] = "anonymous and shared memory of the server's cgroup",
+};
 
 void hold_samples_init(struct hold_samples *samples)
 {

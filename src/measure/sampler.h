@@ -148,8 +148,8 @@ void sampler_poke(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler, struct resource_summary *summary);
 
 /* "pss", "cgroup", ... for CSV and JSON; and in words for the report. */
-const char *memory_source_name(enum memory_source source);
-const char *memory_source_text(enum memory_source source);
+extern const char *const memory_source_names[];
+extern const char *const memory_source_texts[];
 
 /*
  * CPU and memory of one hold of a search: the samples that fall into it as a whole. The sampler's

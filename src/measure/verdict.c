@@ -30,25 +30,13 @@
 #define RATE_PERCENT 95.0
 #define SHORTEST_NS INT64_C(1000000000)
 
-const char *stop_reason_name(enum stop_reason reason)
-{
-    static const char *const names[] = {
-        [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
-        [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
-        [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
-    };
-    return names[reason];
-}
+const char *const stop_reason_names[] = {
+    [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
+    [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
+    [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions"};
 
-const char *verdict_name(enum verdict verdict)
-{
-    static const char *const names[] = {
-        [VERDICT_VALID] = "VALID",
-        [VERDICT_DEGRADED] = "DEGRADED",
-        [VERDICT_INVALID] = "INVALID",
-    };
-    return names[verdict];
-}
+const char *const verdict_names[] = {
+    [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
 
 __attribute__((format(printf, 3, 4))) static bool
 set_verdict(struct result *result, enum verdict verdict, const char *format, ...)
@@ -403,7 +391,7 @@ static const char *describe_limit(const struct finding *finding, char text[LIMIT
     if (finding == NULL) {
         return otherwise;
     }
-    snprintf(text, LIMIT_TEXT_BYTES, "%s (%s): %s", finding->name, limit_side_name(finding->side),
+    snprintf(text, LIMIT_TEXT_BYTES, "%s (%s): %s", finding->name, limit_side_names[finding->side],
              finding->evidence);
     return text;
 }
@@ -648,14 +636,14 @@ static void judge_nothing_held(const struct search *search, struct result *resul
     if (search->failed == 0) {
         const bool is_memory = search->end == SEARCH_MEMORY;
         end_with(result, VERDICT_DEGRADED, is_memory ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
-                 "no level was held before the search ended: %s", search_end_name(search->end));
+                 "no level was held before the search ended: %s", search_end_names[search->end]);
         return;
     }
     const struct cause *cause = level_main_cause(&search->levels[search->failure]);
     const struct finding *limit = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     char why[240] = "no session could append";
     if (limit != NULL) {
-        snprintf(why, sizeof why, "%s (%s): %.160s", limit->name, limit_side_name(limit->side),
+        snprintf(why, sizeof why, "%s (%s): %.160s", limit->name, limit_side_names[limit->side],
                  limit->evidence);
     } else if (cause != NULL) {
         snprintf(why, sizeof why, "%.239s", cause->error.text);

@@ -180,8 +180,8 @@ void csv_files_level(struct csv *csv, const struct level *level)
 {
     const bool has_hold = level->hold_ns > 0;
     csv_count(csv, "sessions", level->sessions);
-    csv_text(csv, "outcome", level_outcome_name(level->outcome));
-    csv_text(csv, "reason", level_reason_name(level->reason));
+    csv_text(csv, "outcome", level_outcome_names[level->outcome]);
+    csv_text(csv, "reason", level_reason_names[level->reason]);
     put_seconds(csv, "start_s", level->start_ns);
     put_seconds(csv, "connect_s", level->connect_ns);
     put_seconds(csv, "hold_s", level->hold_ns);
@@ -230,7 +230,7 @@ void csv_files_session(struct csv *csv, const struct session_summary *session)
     const bool has_worked = session->worked_ns > 0;
     csv_count(csv, "session", session->index);
     csv_text(csv, "kind", session->is_idle ? "idle" : "active");
-    csv_text(csv, "outcome", session_outcome_name(session->outcome));
+    csv_text(csv, "outcome", session_outcome_names[session->outcome]);
     csv_count(csv, "rows_planned", session->rows.planned);
     csv_count(csv, "rows_acknowledged", session->rows.acknowledged);
     csv_count(csv, "rows_rejected", session->rows.rejected);

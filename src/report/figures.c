@@ -118,7 +118,7 @@ static void fill_resources(struct figure_set *set, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     const bool has_memory = figures_has_memory(resources);
-    const char *source = memory_source_name(resources->memory_source);
+    const char *source = memory_source_names[resources->memory_source];
     const uint64_t server_bytes = (uint64_t)resources->max_server_memory_bytes;
     const uint64_t client_bytes = resources->max_client_memory_bytes;
     figure_put_count(set, FIGURE_CPUS, true, resources->cpus);
@@ -256,16 +256,17 @@ static void fill_fairness(struct figure_set *set, const struct fairness *fairnes
 
 static void fill_outcome(struct figure_set *set, const struct result *result)
 {
-    figure_put_text(set, FIGURE_STOP_REASON, stop_reason_name(result->stop_reason));
-    set->values[FIGURE_VERDICT] = (struct figure_value){
-        .is_known = true, .number = (double)result->verdict, .text = verdict_name(result->verdict)};
+    figure_put_text(set, FIGURE_STOP_REASON, stop_reason_names[result->stop_reason]);
+    set->values[FIGURE_VERDICT] = (struct figure_value){.is_known = true,
+                                                        .number = (double)result->verdict,
+                                                        .text = verdict_names[result->verdict]};
     figure_put_text(set, FIGURE_VERDICT_REASON, result->verdict_reason);
     figure_put_count(set, FIGURE_EXIT_CODE, true, (uint64_t)result->exit_code);
     figure_put_text(set, FIGURE_EXIT_REASON, result->exit_reason);
     if (result->findings.count > 0) {
         const struct finding *first = &result->findings.entries[0];
         figure_put_text(set, FIGURE_FIRST_LIMIT, first->name);
-        figure_put_text(set, FIGURE_FIRST_LIMIT_SIDE, limit_side_name(first->side));
+        figure_put_text(set, FIGURE_FIRST_LIMIT_SIDE, limit_side_names[first->side]);
         figure_put_count(set, FIGURE_FIRST_LIMIT_SESSIONS, true, first->sessions);
     }
 }

@@ -278,7 +278,7 @@ static const char *status_name(enum status status)
 static void add_cause(struct tree list, const struct cause *cause, const struct result *result)
 {
     struct tree entry = tree_append_object(list);
-    tree_text(entry, "phase", cause_phase_name(cause->phase));
+    tree_text(entry, "phase", cause_phase_names[cause->phase]);
     if (result != NULL) {
         tree_text(entry, "status", status_name(cause->status));
     }
@@ -333,8 +333,8 @@ static void add_findings(struct tree root, const struct findings *findings)
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->entries[i];
         struct tree entry = tree_append_object(list);
-        tree_text(entry, "limit", limit_id_name(finding->id));
-        tree_text(entry, "side", limit_side_name(finding->side));
+        tree_text(entry, "limit", limit_id_names[finding->id]);
+        tree_text(entry, "side", limit_side_names[finding->side]);
         tree_text(entry, "name", finding->name);
         tree_count(entry, "sessions", finding->sessions);
         tree_count(entry, "tries", finding->tries);
@@ -396,8 +396,8 @@ static void add_level(struct tree list, const struct level *level)
     const struct session_ledger *ledger = &level->ledger;
     struct tree tree = tree_append_object(list);
     tree_count(tree, "sessions", level->sessions);
-    tree_text(tree, "outcome", level_outcome_name(level->outcome));
-    tree_text(tree, "reason", level_reason_name(level->reason));
+    tree_text(tree, "outcome", level_outcome_names[level->outcome]);
+    tree_text(tree, "reason", level_reason_names[level->reason]);
     tree_number(tree, "start_s", figures_seconds(level->start_ns));
     tree_number(tree, "connect_s", figures_seconds(level->connect_ns));
     tree_number(tree, "hold_s", figures_seconds(level->hold_ns));
@@ -437,7 +437,7 @@ static void add_bound(struct tree search_tree, const struct search *search)
     const bool is_limit = search->bound_by == BOUND_CLIENT;
     struct tree tree = tree_object(search_tree, "bound");
     tree_count(tree, "sessions", search->bound);
-    tree_text(tree, "by", search_bound_name(search->bound_by));
+    tree_text(tree, "by", search_bound_names[search->bound_by]);
     tree_text(tree, "limit", is_limit ? search->bound_limit.name : NULL);
     tree_text(tree, "where", is_limit ? search->bound_limit.where : NULL);
 }
@@ -475,7 +475,7 @@ static void add_search(struct tree root, const struct search *search)
     struct tree tree = tree_object(root, "search");
     tree_count(tree, "held", search->held);
     tree_count_if(tree, "failed", search->failed > 0, search->failed);
-    tree_text(tree, "end", search_end_name(search->end));
+    tree_text(tree, "end", search_end_names[search->end]);
     tree_text(tree, "end_note", search->end_note);
     tree_text(tree, "figures_note", search->figures_note);
     tree_number(tree, "hold_s", figures_seconds(search->hold_ns));
@@ -572,9 +572,9 @@ bool report_write_search_json(FILE *stream, const struct plan *plan, const struc
 static void add_check_limit(struct tree list, const struct limit *limit)
 {
     struct tree tree = tree_append_object(list);
-    tree_text(tree, "grade", limit_grade_name(limit->grade));
-    tree_text(tree, "side", limit_side_name(limit->side));
-    tree_text(tree, "limit", limit_id_name(limit->id));
+    tree_text(tree, "grade", limit_grade_names[limit->grade]);
+    tree_text(tree, "side", limit_side_names[limit->side]);
+    tree_text(tree, "limit", limit_id_names[limit->id]);
     tree_text(tree, "name", limit->name);
     tree_text(tree, "where", limit->where);
     tree_text(tree, "unit", limit->unit);
@@ -610,7 +610,8 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     struct tree outcome = tree_object(root, "outcome");
     tree_count_if(outcome, "max_sessions", report->fitting != LIMIT_NONE, report->fitting);
     tree_text(outcome, "first_limit", report->first == NULL ? NULL : report->first->name);
-    tree_text(outcome, "side", report->first == NULL ? NULL : limit_side_name(report->first->side));
+    tree_text(outcome, "side",
+              report->first == NULL ? NULL : limit_side_names[report->first->side]);
     tree_put(outcome, "is_estimate",
              json_boolean(report->first != NULL && report->first->is_estimate));
     tree_text(outcome, "conclusion", line);

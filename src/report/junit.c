@@ -186,7 +186,7 @@ static void add_cases(struct buffer *buffer, const struct result *result)
     if (own != EXIT_CODE_OK) {
         snprintf(reason, sizeof reason, "; exit code %d: %s", (int)own, result->exit_reason);
     }
-    snprintf(text, sizeof text, "%s: %s%s", verdict_name(result->verdict), result->verdict_reason,
+    snprintf(text, sizeof text, "%s: %s%s", verdict_names[result->verdict], result->verdict_reason,
              reason);
     add_testcase(buffer, "append", "outcome", own == EXIT_CODE_OK ? NULL : "failure", type, text);
     const struct expectations *expectations = result->expectations;

@@ -426,7 +426,7 @@ static void put_cause(FILE *stream, const struct cause *cause)
     char label[UNITS_TEXT_BYTES + 16];
     struct text text = {""};
     snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
-    add(&text, "%s, %s", cause_phase_name(cause->phase), error_kind_name(cause->error.kind));
+    add(&text, "%s, %s", cause_phase_names[cause->phase], error_kind_name(cause->error.kind));
     if (cause->error.sqlstate[0] != '\0') {
         add(&text, " %s", cause->error.sqlstate);
     } else if (cause->error.native_code != 0) {
@@ -465,7 +465,7 @@ static void put_findings(FILE *stream, const struct findings *findings)
         const bool is_delay = finding->sessions == 0 && finding->tries > 0; /* all got in at last */
         const uint64_t number = is_delay ? finding->tries : finding->sessions;
         struct text text = {""};
-        add(&text, "%s (%s), %s%s %s: %s", finding->name, limit_side_name(finding->side),
+        add(&text, "%s (%s), %s%s %s: %s", finding->name, limit_side_names[finding->side],
             is_delay ? "delayed " : "", UNITS_COUNT(number),
             is_delay ? units_plural(number, "try", "tries")
                      : units_plural(number, "session", "sessions"),
@@ -531,7 +531,7 @@ static const char *stop_text(const struct result *result)
     case STOP_TOO_FEW:
         return "fewer sessions were up than --min-sessions requires";
     }
-    return stop_reason_name(result->stop_reason);
+    return stop_reason_names[result->stop_reason];
 }
 
 /* The four figures. */
@@ -593,7 +593,7 @@ static void put_memory(FILE *stream, const struct resource_summary *resources)
     if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
         add(&detail, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
     }
-    add(&detail, "%s", memory_source_text(resources->memory_source));
+    add(&detail, "%s", memory_source_texts[resources->memory_source]);
     if (resources->server_note[0] != '\0') {
         add(&detail, "; %s", resources->server_note);
     }
@@ -641,7 +641,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_memory(stream, &result->resources);
     put_elapsed_and_throughput(stream, result);
     fputc('\n', stream);
-    put_if(stream, verdict_name(result->verdict), result->verdict_reason);
+    put_if(stream, verdict_names[result->verdict], result->verdict_reason);
     screen_add_files(stream, plan->out_folder);
 }
 
@@ -842,8 +842,8 @@ static void put_levels(FILE *stream, const struct search *search)
             snprintf(cpu, sizeof cpu, "%.0f %%", level->host_cpu_percent);
         }
         fprintf(stream, format, UNITS_COUNT(level->sessions),
-                level->outcome == LEVEL_HELD ? level_outcome_name(level->outcome)
-                                             : level_reason_name(level->reason),
+                level->outcome == LEVEL_HELD ? level_outcome_names[level->outcome]
+                                             : level_reason_names[level->reason],
                 level->hold_ns > 0 ? ROUNDED(level->rows_per_s) : "-",
                 level->append.count > 0 ? UNITS_NS(level->append.p50_ns) : "-",
                 level->append.count > 0 ? UNITS_NS(level->append.p99_ns) : "-",
@@ -866,7 +866,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     const double each = search_session_bytes(search);
     if (each >= 0) {
         add(&text, "the server's grew by %s with each further session, its caches included (%s)",
-            UNITS_BYTES((uint64_t)each), memory_source_text(result->resources.memory_source));
+            UNITS_BYTES((uint64_t)each), memory_source_texts[result->resources.memory_source]);
         put(stream, "Memory", &text);
     }
     put_if(stream, "Note", search->figures_note);
@@ -881,6 +881,6 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     }
     put_if(stream, "Problem", shortage);
     put_if(stream, "Metrics", result->metrics_note);
-    put_if(stream, verdict_name(result->verdict), result->verdict_reason);
+    put_if(stream, verdict_names[result->verdict], result->verdict_reason);
     screen_add_files(stream, plan->out_folder);
 }

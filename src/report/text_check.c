@@ -41,7 +41,7 @@ static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *fi
                                 fitting == 1 ? "" : "s");
     }
     snprintf(line + used, CHECK_LINE_BYTES - used, "; the first %slimit is %s (%s%s%s)", known,
-             first->name, limit_side_name(first->side), first->where[0] == '\0' ? "" : ", ",
+             first->name, limit_side_names[first->side], first->where[0] == '\0' ? "" : ", ",
              first->is_estimate ? "an estimate" : first->where);
 }
 
@@ -95,7 +95,7 @@ static void write_limit(FILE *stream, const struct limit *limit)
     if (limit->allowed != LIMIT_NONE) {
         rest = limit->allowed > limit->used ? limit->allowed - limit->used : 0;
     }
-    screen_add(stream, "%s  %-*s%*s%*s%*s  %s", limit_grade_name(limit->grade), NAME_COLUMNS,
+    screen_add(stream, "%s  %-*s%*s%*s%*s  %s", limit_grade_names[limit->grade], NAME_COLUMNS,
                limit->name, FIGURE_COLUMNS,
                limit->needed == 0 && rest == LIMIT_NONE ? "-"
                                                         : format(limit, limit->needed, needed),

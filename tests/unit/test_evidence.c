@@ -51,7 +51,7 @@ static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t 
     struct limit *limit = &shortage.entries[shortage.count++];
     *limit =
         (struct limit){.id = id, .side = side, .allowed = allowed, .used = used, .unit = "threads"};
-    snprintf(limit->name, sizeof limit->name, "%s", limit_id_name(id));
+    snprintf(limit->name, sizeof limit->name, "%s", limit_id_names[id]);
     snprintf(limit->fix, sizeof limit->fix, "too late");
     before.entries[before.count] = *limit;
     before.entries[before.count].used = 1;

@@ -109,7 +109,7 @@ static void test_verdict(void **state)
     for (int i = VERDICT_VALID; i <= VERDICT_INVALID; i++) {
         result->verdict = (enum verdict)i;
         result->exit_code = EXIT_CODE_OK;
-        assert_string_equal(figure_word("verdict", i), verdict_name(result->verdict));
+        assert_string_equal(figure_word("verdict", i), verdict_names[result->verdict]);
         judge();
         assert_int_equal(expectations.entries[0].is_met, i == VERDICT_VALID);
         assert_int_equal(expectations.entries[1].is_met, i != VERDICT_INVALID);

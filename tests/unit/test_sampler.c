@@ -434,13 +434,13 @@ static void without_a_sampler_all_is_unknown(void **state)
 static void sources_have_names(void **state)
 {
     (void)state;
-    assert_string_equal(memory_source_name(MEMORY_UNKNOWN), "unknown");
-    assert_string_equal(memory_source_name(MEMORY_SELF), "self");
-    assert_string_equal(memory_source_name(MEMORY_PSS), "pss");
-    assert_string_equal(memory_source_name(MEMORY_RSS), "rss");
-    assert_string_equal(memory_source_name(MEMORY_CGROUP), "cgroup");
+    assert_string_equal(memory_source_names[MEMORY_UNKNOWN], "unknown");
+    assert_string_equal(memory_source_names[MEMORY_SELF], "self");
+    assert_string_equal(memory_source_names[MEMORY_PSS], "pss");
+    assert_string_equal(memory_source_names[MEMORY_RSS], "rss");
+    assert_string_equal(memory_source_names[MEMORY_CGROUP], "cgroup");
     for (int i = MEMORY_UNKNOWN; i <= MEMORY_CGROUP; i++) {
-        assert_true(strlen(memory_source_text((enum memory_source)i)) > 0);
+        assert_true(strlen(memory_source_texts[(enum memory_source)i]) > 0);
     }
 }
 
