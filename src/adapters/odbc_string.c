@@ -2,81 +2,19 @@
 #include "adapters/odbc.h"
 
 #include <string.h>
-#include <strings.h>
 
-struct pair {
-    const char *start; /* of the key */
-    size_t key_length;
-    const char *value; /* with its braces */
-    size_t value_length;
-};
+#include "base/url.h"
 
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
 static const char *const password_keys[] = {"PWD", "Password", NULL};
 static const char *const database_keys[] = {"Database", "DB", NULL};
 
-/* The brace that ends a value in braces; NULL when there is none. */
-static const char *closing_brace(const char *at)
-{
-    for (at++; *at != '\0'; at++) {
-        if (*at == '}' && at[1] == '}') {
-            at++;
-        } else if (*at == '}') {
-            return at;
-        }
-    }
-    return NULL;
-}
-
-static const char *end_of_value(const char *at)
-{
-    if (*at == '{') {
-        const char *brace = closing_brace(at);
-        at = brace != NULL ? brace + 1 : at + strlen(at);
-    }
-    return at + strcspn(at, ";");
-}
-
-/* Takes the next pair off *rest. */
-static bool next_pair(const char **rest, struct pair *pair)
-{
-    const char *at = *rest;
-    at += strspn(at, "; \t");
-    if (*at == '\0') {
-        return false;
-    }
-    const size_t length = strcspn(at, "=;");
-    pair->start = at;
-    pair->key_length = length;
-    while (pair->key_length > 0 && at[pair->key_length - 1] == ' ') {
-        pair->key_length--;
-    }
-    pair->value = at + length;
-    if (*pair->value == '=') {
-        pair->value += 1 + strspn(pair->value + 1, " ");
-    }
-    *rest = end_of_value(pair->value);
-    pair->value_length = (size_t)(*rest - pair->value);
-    return true;
-}
-
-static bool is_one_of(const struct pair *pair, const char *const *keys)
-{
-    for (; *keys != NULL; keys++) {
-        if (strlen(*keys) == pair->key_length &&
-            strncasecmp(*keys, pair->start, pair->key_length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size)
 {
-    struct pair pair;
+    struct url_pair pair;
     value[0] = '\0';
-    while (next_pair(&text, &pair)) {
-        if (!is_one_of(&pair, keys)) {
+    while (url_pair_next(&text, &pair)) {
+        if (!url_pair_is(&pair, keys)) {
             continue;
         }
         const bool has_braces = pair.value[0] == '{';
@@ -97,41 +35,30 @@ const char *odbc_string_fault(const char *text)
 {
     static const char *const no_place[] = {"Driver", "UID",      "User", "Username",
                                            "PWD",    "Password", NULL};
-    struct pair pair;
+    struct url_pair pair;
     bool has_place = strchr(text, '=') == NULL;
-    while (next_pair(&text, &pair)) {
+    while (url_pair_next(&text, &pair)) {
         /* without its end a value would swallow the password that is put behind it */
-        if (pair.value[0] == '{' && closing_brace(pair.value) == NULL) {
+        if (!pair.is_closed) {
             return "a { has no }";
         }
-        has_place = has_place || !is_one_of(&pair, no_place);
+        has_place = has_place || !url_pair_is(&pair, no_place);
     }
     return has_place ? NULL : "it names no DSN, Server or Database";
 }
 
 /* Braces only where nothing else will do: some drivers take them for a part of the value. */
-static bool needs_braces(const char *value)
-{
-    const size_t length = strlen(value);
-    return strchr(value, ';') != NULL || value[0] == '{' ||
-           (length > 0 && (value[0] == ' ' || value[length - 1] == ' '));
-}
-
 static void add_pair(struct buffer *text, const char *key, const char *value)
 {
-    buffer_add_text(text, key);
-    if (!needs_braces(value)) {
-        buffer_add_format(text, "=%s;", value);
-        return;
-    }
-    buffer_add_text(text, "={");
+    const size_t length = strlen(value);
+    const bool has_braces = strchr(value, ';') != NULL || value[0] == '{' || value[0] == ' ' ||
+                            (length > 0 && value[length - 1] == ' ');
+    buffer_add_format(text, "%s=%s", key, has_braces ? "{" : "");
     for (; *value != '\0'; value++) {
-        buffer_add(text, value, 1);
-        if (*value == '}') {
-            buffer_add(text, value, 1);
-        }
+        buffer_add(text, has_braces && *value == '}' ? "}}" : value,
+                   has_braces && *value == '}' ? 2 : 1);
     }
-    buffer_add_text(text, "};");
+    buffer_add_text(text, has_braces ? "};" : ";");
 }
 
 /* Of repeated keys some drivers take the first, others the last: the text's own are left out. */
@@ -144,26 +71,23 @@ void odbc_string_build(struct buffer *text, const struct target *target)
                  {password_keys, target->password},
                  {database_keys, target->database}};
     const char *rest = target->path;
-    struct pair pair;
-
+    struct url_pair pair;
     if (strchr(rest, '=') == NULL) {
         add_pair(text, "DSN", rest);
         rest = "";
     }
-    while (next_pair(&rest, &pair)) {
+    while (url_pair_next(&rest, &pair)) {
         bool is_replaced = false;
-        for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        for (size_t i = 0; i < COUNT_OF(given); i++) {
             is_replaced =
-                is_replaced || (given[i].value != NULL && is_one_of(&pair, given[i].keys));
+                is_replaced || (given[i].value != NULL && url_pair_is(&pair, given[i].keys));
         }
         if (!is_replaced) {
-            buffer_add(text, pair.start, pair.key_length);
-            buffer_add_text(text, "=");
-            buffer_add(text, pair.value, pair.value_length);
-            buffer_add_text(text, ";");
+            buffer_add_format(text, "%.*s=%.*s;", (int)pair.key_length, pair.key,
+                              (int)pair.value_length, pair.value);
         }
     }
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
         if (given[i].value != NULL) {
             add_pair(text, given[i].keys[0], given[i].value);
         }

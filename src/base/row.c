@@ -7,55 +7,44 @@
 #define NS_PER_S INT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
 
-static size_t put_unsigned(char *out, uint64_t value)
+/* At least `width` digits, without a terminator. */
+static size_t put_digits(char *out, uint64_t value, size_t width)
 {
     char digits[20];
     size_t count = 0;
     do {
-        digits[count++] = (char)('0' + value % 10);
+        digits[sizeof digits - ++count] = (char)('0' + value % 10);
         value /= 10;
-    } while (value > 0);
-    for (size_t i = 0; i < count; i++) {
-        out[i] = digits[count - 1 - i];
-    }
+    } while (value > 0 || count < width);
+    memcpy(out, digits + sizeof digits - count, count);
     return count;
-}
-
-/* Exactly `width` digits. */
-static size_t put_padded(char *out, unsigned value, size_t width)
-{
-    for (size_t i = width; i > 0; i--) {
-        out[i - 1] = (char)('0' + value % 10);
-        value /= 10;
-    }
-    return width;
 }
 
 static size_t put_decimal(char *out, int64_t unscaled, unsigned scale)
 {
     char digits[20];
-    size_t at = 0;
+    char *const start = out;
     const size_t places = scale < VALUE_DECIMAL_SCALE_MAX ? scale : VALUE_DECIMAL_SCALE_MAX;
+    const bool is_negative = unscaled < 0;
     const size_t count =
-        put_unsigned(digits, unscaled < 0 ? 0 - (uint64_t)unscaled : (uint64_t)unscaled);
-    if (unscaled < 0) {
-        out[at++] = '-';
-    }
+        put_digits(digits, is_negative ? 0 - (uint64_t)unscaled : (uint64_t)unscaled, 1);
     const size_t whole = count > places ? count - places : 0;
+    if (is_negative) {
+        *out++ = '-';
+    }
     if (whole == 0) {
-        out[at++] = '0';
+        *out++ = '0';
     }
-    memcpy(out + at, digits, whole);
-    at += whole;
+    memcpy(out, digits, whole);
+    out += whole;
     if (places > 0) {
-        const size_t zeros = places > count ? places - count : 0;
-        out[at++] = '.';
-        memset(out + at, '0', zeros);
-        at += zeros;
-        memcpy(out + at, digits + whole, count - whole);
-        at += count - whole;
+        const size_t zeros = places - (count - whole);
+        *out++ = '.';
+        memset(out, '0', zeros);
+        memcpy(out + zeros, digits + whole, count - whole);
+        out += places;
     }
-    return at;
+    return (size_t)(out - start);
 }
 
 static void set_date(struct civil_time *time, int64_t days)
@@ -73,8 +62,20 @@ static void set_date(struct civil_time *time, int64_t days)
     time->year = year_of_era + era * 400 + (time->month <= 2);
 }
 
-static void set_clock(struct civil_time *time, int64_t ns)
+void civil_time_of(const struct column *column, union column_values values, size_t row,
+                   struct civil_time *time)
 {
+    memset(time, 0, sizeof *time);
+    if (column->type == COLUMN_DATE) {
+        set_date(time, values.int32[row]);
+        return;
+    }
+    int64_t ns = values.int64[row];
+    if (column->type == COLUMN_TIMESTAMP) {
+        const int64_t rest = ns % NS_PER_DAY; /* days times a day could overflow */
+        set_date(time, ns / NS_PER_DAY - (rest < 0));
+        ns = rest < 0 ? rest + NS_PER_DAY : rest;
+    }
     const unsigned seconds = (unsigned)(ns / NS_PER_S);
     time->hour = seconds / 3600;
     time->minute = seconds / 60 % 60;
@@ -82,87 +83,54 @@ static void set_clock(struct civil_time *time, int64_t ns)
     time->nanosecond = (uint32_t)(ns % NS_PER_S);
 }
 
-void civil_time_of(const struct column *column, union column_values values, size_t row,
-                   struct civil_time *time)
-{
-    memset(time, 0, sizeof *time);
-    if (column->type == COLUMN_DATE) {
-        set_date(time, values.int32[row]);
-    } else if (column->type == COLUMN_TIME) {
-        set_clock(time, values.int64[row]);
-    } else {
-        const int64_t ns = values.int64[row];
-        const int64_t rest = ns % NS_PER_DAY; /* days times a day could overflow */
-        set_date(time, ns / NS_PER_DAY - (rest < 0));
-        set_clock(time, rest < 0 ? rest + NS_PER_DAY : rest);
-    }
-}
-
-static size_t put_date(char *out, const struct civil_time *time)
-{
-    size_t at = 0;
-    uint64_t year = (uint64_t)time->year;
-    if (time->year < 0) {
-        out[at++] = '-';
-        year = 0 - year;
-    }
-    at += year < 10000 ? put_padded(out + at, (unsigned)year, 4) : put_unsigned(out + at, year);
-    out[at++] = '-';
-    at += put_padded(out + at, time->month, 2);
-    out[at++] = '-';
-    return at + put_padded(out + at, time->day, 2);
-}
-
-static size_t put_clock(char *out, const struct civil_time *time, unsigned digits)
-{
-    char fraction[9];
-    size_t at = put_padded(out, time->hour, 2);
-    out[at++] = ':';
-    at += put_padded(out + at, time->minute, 2);
-    out[at++] = ':';
-    at += put_padded(out + at, time->second, 2);
-    if (digits == 0) {
-        return at;
-    }
-    out[at++] = '.';
-    put_padded(fraction, time->nanosecond, sizeof fraction);
-    memcpy(out + at, fraction, digits);
-    return at + digits;
-}
-
 static size_t put_time(char *out, const struct column *column, union column_values values,
                        size_t row, unsigned digits)
 {
     struct civil_time time;
-    size_t at = 0;
+    char *const start = out;
     civil_time_of(column, values, row, &time);
     if (column->type != COLUMN_TIME) {
-        at = put_date(out, &time);
+        if (time.year < 0) {
+            *out++ = '-';
+        }
+        out += put_digits(out, time.year < 0 ? 0 - (uint64_t)time.year : (uint64_t)time.year, 4);
+        *out++ = '-';
+        out += put_digits(out, time.month, 2);
+        *out++ = '-';
+        out += put_digits(out, time.day, 2);
     }
     if (column->type == COLUMN_TIMESTAMP) {
-        out[at++] = ' ';
+        *out++ = ' ';
     }
-    return column->type == COLUMN_DATE ? at : at + put_clock(out + at, &time, digits);
+    if (column->type != COLUMN_DATE) {
+        out += put_digits(out, time.hour, 2);
+        *out++ = ':';
+        out += put_digits(out, time.minute, 2);
+        *out++ = ':';
+        out += put_digits(out, time.second, 2);
+        if (digits > 0) {
+            char fraction[9];
+            put_digits(fraction, time.nanosecond, sizeof fraction);
+            *out++ = '.';
+            memcpy(out, fraction, digits);
+            out += digits;
+        }
+    }
+    return (size_t)(out - start);
 }
 
 static size_t put_uuid(char *out, const uint8_t *uuid)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t at = 0;
+    char *const start = out;
     for (int i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10) {
-            out[at++] = '-';
+            *out++ = '-';
         }
-        out[at++] = hex[uuid[i] >> 4];
-        out[at++] = hex[uuid[i] & 15];
+        *out++ = hex[uuid[i] >> 4];
+        *out++ = hex[uuid[i] & 15];
     }
-    return at;
-}
-
-static size_t put_address(char *out, int family, const void *address)
-{
-    inet_ntop(family, address, out, VALUE_TEXT_BYTES);
-    return strlen(out);
+    return (size_t)(out - start);
 }
 
 size_t value_text_write(char *out, const struct column *column, union column_values values,
@@ -187,9 +155,11 @@ size_t value_text_write(char *out, const struct column *column, union column_val
     case COLUMN_UUID:
         return put_uuid(out, values.uuid[row]);
     case COLUMN_IP4:
-        return put_address(out, AF_INET, values.ip4[row]);
+        inet_ntop(AF_INET, values.ip4[row], out, VALUE_TEXT_BYTES);
+        return strlen(out);
     case COLUMN_IP6:
-        return put_address(out, AF_INET6, values.ip6[row]);
+        inet_ntop(AF_INET6, values.ip6[row], out, VALUE_TEXT_BYTES);
+        return strlen(out);
     default:
         return 0;
     }
@@ -229,10 +199,9 @@ enum status table_add_column(struct table *table, const struct column *column, s
 
 void table_fini(struct table *table)
 {
-    if (table == NULL) {
-        return;
+    if (table != NULL) {
+        free(table->columns);
+        table->columns = NULL;
+        table->column_count = 0;
     }
-    free(table->columns);
-    table->columns = NULL;
-    table->column_count = 0;
 }

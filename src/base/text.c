@@ -11,39 +11,29 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Damerau's distance, no letter being part of two changes. Neither is longer than WORD_BYTES - 1.
- */
-static size_t count_changes(const char *from, const char *to)
+void nearest_offer(struct nearest *nearest, const char *name)
 {
     size_t cost[WORD_BYTES][WORD_BYTES];
-    const size_t rows = strlen(from), columns = strlen(to);
-    for (size_t i = 0; i <= rows; i++) {
+    const char *const word = nearest->word;
+    const size_t length = strlen(word), columns = strlen(name);
+    if (length < 2 || length >= WORD_BYTES || columns >= WORD_BYTES) {
+        return;
+    }
+    /* Damerau's distance, no letter being part of two changes */
+    for (size_t i = 0; i <= length; i++) {
         for (size_t j = 0; j <= columns; j++) {
             cost[i][j] = i == 0 ? j : i;
-            if (i == 0 || j == 0) {
-                continue;
+            if (i > 0 && j > 0) {
+                cost[i][j] = least(cost[i - 1][j - 1] + (word[i - 1] == name[j - 1] ? 0 : 1),
+                                   1 + least(cost[i - 1][j], cost[i][j - 1]));
             }
-            const size_t differs = from[i - 1] == to[j - 1] ? 0 : 1;
-            cost[i][j] =
-                least(cost[i - 1][j - 1] + differs, 1 + least(cost[i - 1][j], cost[i][j - 1]));
-            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
+            if (i > 1 && j > 1 && word[i - 1] == name[j - 2] && word[i - 2] == name[j - 1]) {
                 cost[i][j] = least(cost[i][j], cost[i - 2][j - 2] + 1);
             }
         }
     }
-    return cost[rows][columns];
-}
-
-void nearest_offer(struct nearest *nearest, const char *name)
-{
-    const size_t length = strlen(nearest->word);
-    if (length < 2 || length >= WORD_BYTES || strlen(name) >= WORD_BYTES) {
-        return;
-    }
-    const size_t changes =
-        strncmp(nearest->word, name, length) == 0 ? 1 : count_changes(nearest->word, name);
-    const size_t most = 1 + length / 3;
-    if (changes <= most && changes < length &&
+    const size_t changes = strncmp(word, name, length) == 0 ? 1 : cost[length][columns];
+    if (changes <= 1 + length / 3 && changes < length &&
         (nearest->name == NULL || changes < nearest->changes)) {
         nearest->name = name;
         nearest->changes = changes;
@@ -53,56 +43,45 @@ void nearest_offer(struct nearest *nearest, const char *name)
 bool text_parse_integer(const char *text, size_t length, int64_t *number)
 {
     const bool is_negative = length > 0 && text[0] == '-';
-    const uint64_t most = (uint64_t)INT64_MAX + (is_negative ? 1 : 0);
-    uint64_t value = 0;
-    size_t i = is_negative ? 1 : 0;
-    if (i == length) {
-        return false;
-    }
-    for (; i < length; i++) {
-        const unsigned digit = (unsigned)(unsigned char)text[i] - '0';
-        if (digit > 9 || value > (most - digit) / 10) {
+    int64_t value = 0; /* below 0: there is one more of them */
+    for (size_t i = is_negative ? 1 : 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, text[i] - '0', &value)) {
             return false;
         }
-        value = value * 10 + digit;
     }
-    if (is_negative) {
-        *number = value == 0 ? 0 : -(int64_t)(value - 1) - 1;
-    } else {
-        *number = (int64_t)value;
+    if (length == (is_negative ? 1 : 0) || (!is_negative && value == INT64_MIN)) {
+        return false;
     }
+    *number = is_negative ? value : -value;
     return true;
 }
 
-/* Reads one character. Returns its bytes, 0 when they are not UTF-8. The terminator is never read
- * past: it is no continuation byte. */
+/* Reads one character; returns its bytes. A byte that is not UTF-8 is one of code 0. The terminator
+ * is never read past: it is no continuation byte. */
 static size_t decode(const char *text, uint32_t *code)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = (unsigned char)text[0];
-    if (first < 0x80) {
-        *code = first;
-        return 1;
-    }
-    const size_t length = first >= 0xf5 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || length == 0) {
-        return 0;
-    }
-    uint32_t value = first & (0x7fU >> length);
+    const size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    uint32_t value = length == 1 ? first : first & (0x7fU >> length);
+    *code = 0;
     for (size_t i = 1; i < length; i++) {
         const unsigned char next = (unsigned char)text[i];
         if ((next & 0xc0U) != 0x80U) {
-            return 0;
+            return 1;
         }
         value = (value << 6) | (next & 0x3fU);
     }
-    if (value < lowest[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) {
-        return 0;
+    if ((length > 1 && (first < 0xc2 || first >= 0xf5)) || value < lowest[length] ||
+        value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) {
+        return 1;
     }
     *code = value;
     return length;
 }
 
+/* Also what is not UTF-8. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||
@@ -114,66 +93,50 @@ static bool is_control(uint32_t code)
  * characters of the locale, and the program runs in "C". */
 static unsigned width_of(uint32_t code)
 {
-    static const struct {
-        uint32_t first;
-        uint32_t last;
-    } wide[] = {
+    static const uint32_t wide[][2] = {
         {0x1100, 0x115f},   {0x2e80, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
         {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
         {0x1b000, 0x1b2ff}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
     };
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
-        if (code >= wide[i].first && code <= wide[i].last) {
-            return 2;
-        }
+    size_t i = 0;
+    while (i < COUNT_OF(wide) && (code < wide[i][0] || code > wide[i][1])) {
+        i++;
     }
-    return 1;
+    return i < COUNT_OF(wide) ? 2 : 1;
 }
 
 void text_add_utf8(struct buffer *buffer, const char *text)
 {
     while (*text != '\0') {
-        uint32_t code = 0;
+        uint32_t code;
         const size_t length = decode(text, &code);
-        if (length > 0) {
-            buffer_add(buffer, text, length);
-        } else {
-            buffer_add(buffer, "\xef\xbf\xbd", 3);
-        }
-        text += length > 0 ? length : 1;
+        buffer_add(buffer, code != 0 ? text : "\xef\xbf\xbd", code != 0 ? length : 3);
+        text += length;
     }
 }
 
 void text_clean_line(char *line, size_t size, const char *text, unsigned columns)
 {
-    static const char mark[] = "...";
     const unsigned mark_columns = columns < 3 ? columns : 3;
     size_t used = 0;
     size_t cut = 0; /* where the mark goes when the text turns out too wide */
     unsigned width = 0;
     while (*text != '\0') {
-        uint32_t code = 0;
-        size_t length = decode(text, &code);
-        const bool is_shown = length > 0 && !is_control(code);
-        const size_t step = length > 0 ? length : 1;
-        const unsigned wide = is_shown ? width_of(code) : 1;
-        length = is_shown ? length : 1;
-        if (width + wide > columns) {
-            if (cut + mark_columns < size) {
-                memcpy(line + cut, mark, mark_columns);
-                used = cut + mark_columns;
-            }
-            break;
+        uint32_t code;
+        const size_t step = decode(text, &code);
+        const bool is_shown = !is_control(code);
+        const size_t length = is_shown ? step : 1;
+        width += width_of(code);
+        if (width > columns && cut + mark_columns < size) {
+            memcpy(line + cut, "...", mark_columns);
+            used = cut + mark_columns;
         }
-        if (used + length >= size) {
+        if (width > columns || used + length >= size) {
             break;
         }
         memcpy(line + used, is_shown ? text : "?", length);
         used += length;
-        width += wide;
-        if (width + mark_columns <= columns) {
-            cut = used;
-        }
+        cut = width + mark_columns <= columns ? used : cut;
         text += step;
     }
     line[used] = '\0';
@@ -182,15 +145,14 @@ void text_clean_line(char *line, size_t size, const char *text, unsigned columns
 size_t text_fit(const char *text, unsigned columns)
 {
     size_t used = 0;
-    unsigned width = 0;
-    while (text[used] != '\0') {
-        uint32_t code = 0;
+    for (unsigned width = 0; text[used] != '\0';) {
+        uint32_t code;
         const size_t length = decode(text + used, &code);
-        width += length > 0 ? width_of(code) : 1;
+        width += width_of(code);
         if (width > columns) {
             break;
         }
-        used += length > 0 ? length : 1;
+        used += length;
     }
     return used;
 }
@@ -198,11 +160,8 @@ size_t text_fit(const char *text, unsigned columns)
 unsigned text_width(const char *text)
 {
     unsigned width = 0;
-    while (*text != '\0') {
-        uint32_t code = 0;
-        const size_t length = decode(text, &code);
-        width += length > 0 ? width_of(code) : 1;
-        text += length > 0 ? length : 1;
+    for (uint32_t code; *text != '\0'; width += width_of(code)) {
+        text += decode(text, &code);
     }
     return width;
 }

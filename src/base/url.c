@@ -8,30 +8,21 @@
 #include <string.h>
 #include <strings.h>
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const int lower = tolower((unsigned char)c);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-bool url_decode(char *text)
+/* Decodes %XX in place. False: a % without two hex digits, or an encoded NUL. */
+static bool decode(char *text)
 {
     char *to = text;
     for (const char *from = text; *from != '\0'; from++) {
-        if (*from != '%') {
-            *to++ = *from;
-            continue;
+        char c = *from;
+        if (c == '%') {
+            const char digits[] = {from[1], from[1] != '\0' ? from[2] : '\0', '\0'};
+            c = (char)strtoul(digits, NULL, 16);
+            if (strspn(digits, "0123456789abcdefABCDEF") != 2 || c == '\0') {
+                return false;
+            }
+            from += 2;
         }
-        const int high = hex_digit(from[1]);
-        const int low = high < 0 ? -1 : hex_digit(from[2]);
-        if (low < 0 || high * 16 + low == 0) {
-            return false;
-        }
-        *to++ = (char)(high * 16 + low);
-        from += 2;
+        *to++ = c;
     }
     *to = '\0';
     return true;
@@ -39,20 +30,12 @@ bool url_decode(char *text)
 
 static bool take(char *to, size_t size, const char *from, size_t length)
 {
-    if (length >= size) {
-        return false;
-    }
-    memcpy(to, from, length);
-    to[length] = '\0';
-    return url_decode(to);
+    return (size_t)snprintf(to, size, "%.*s", (int)length, from) < size && decode(to);
 }
 
 bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good)
 {
-    if (*rest == NULL) {
-        return false;
-    }
-    const char *start = *rest + strspn(*rest, "&");
+    const char *start = *rest == NULL ? "" : *rest + strspn(*rest, "&");
     const size_t length = strcspn(start, "&#");
     if (length == 0) {
         return false;
@@ -107,6 +90,21 @@ size_t url_scheme_length(const char *text)
     return isalpha((unsigned char)text[0]) && text[length] == ':' ? length : 0;
 }
 
+/* Ends the text at the mark; returns what is behind it, NULL when there is none. */
+static char *cut_at(char *mark)
+{
+    if (mark == NULL) {
+        return NULL;
+    }
+    *mark = '\0';
+    return mark + 1;
+}
+
+static const char *unless_empty(const char *text)
+{
+    return text == NULL || *text == '\0' ? NULL : text;
+}
+
 /* host, host:port, [v6], [v6]:port, or a list of these (which the client library must read). */
 static bool parse_host(struct url *url, char *text)
 {
@@ -118,74 +116,44 @@ static bool parse_host(struct url *url, char *text)
     }
     char *port = NULL;
     if (text[0] == '[') {
-        char *end = strchr(text, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':')) {
+        char *end = cut_at(strchr(text, ']'));
+        if (end == NULL || (*end != '\0' && *end != ':')) {
             return false;
         }
-        port = end[1] == ':' ? end + 2 : NULL;
-        *end = '\0';
+        port = *end == ':' ? end + 1 : NULL;
         text++;
     } else {
-        char *colon = strrchr(text, ':');
-        if (colon != NULL) {
-            *colon = '\0';
-            port = colon + 1;
-        }
+        port = cut_at(strrchr(text, ':'));
     }
     if (port != NULL && *port != '\0' && (!url_parse_port(port, &url->port) || url->port == 0)) {
         return false;
     }
-    url->host = *text == '\0' ? NULL : text;
-    return url_decode(text);
-}
-
-/* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning would be
- * a host and a port, and be shown. Then an @ comes behind it, outside of a parameter's value. */
-static bool has_stray_at(const char *rest)
-{
-    const char *end = rest + strcspn(rest, "/?#");
-    const char *at = strchr(end, '@');
-    if (at == NULL) {
-        return false;
-    }
-    const char *question = memchr(end, '?', (size_t)(at - end));
-    return question == NULL || memchr(question, '=', (size_t)(at - question)) == NULL;
+    url->host = unless_empty(text);
+    return decode(text);
 }
 
 static bool parse_authority(struct url *url, char *rest)
 {
-    if (has_stray_at(rest)) {
+    /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
+     * would be a host and a port, and be shown. Then an @ comes behind it, outside of a parameter's
+     * value. */
+    const char *end = rest + strcspn(rest, "/?#");
+    const char *stray = strchr(end, '@');
+    const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));
+    if (stray != NULL &&
+        (question == NULL || memchr(question, '=', (size_t)(stray - question)) == NULL)) {
         return false;
     }
-    rest[strcspn(rest, "#")] = '\0';
-    char *question = strchr(rest, '?');
-    if (question != NULL) {
-        *question = '\0';
-        url->query = question[1] == '\0' ? NULL : question + 1;
-    }
-    char *slash = strchr(rest, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-        url->database = slash[1] == '\0' ? NULL : slash + 1;
-        if (!url_decode(slash + 1)) {
-            return false;
-        }
-    }
-    char *at = strrchr(rest, '@');
-    if (at == NULL) {
-        return parse_host(url, rest);
-    }
-    *at = '\0';
-    char *colon = strchr(rest, ':');
-    if (colon != NULL) {
-        *colon = '\0';
-        url->password = colon + 1;
-        if (!url_decode(colon + 1)) {
-            return false;
-        }
-    }
-    url->user = *rest == '\0' ? NULL : rest;
-    return url_decode(rest) && parse_host(url, at + 1);
+    cut_at(strchr(rest, '#'));
+    url->query = unless_empty(cut_at(strchr(rest, '?')));
+    char *database = cut_at(strchr(rest, '/'));
+    char *host = cut_at(strrchr(rest, '@'));
+    char *password = host == NULL ? NULL : cut_at(strchr(rest, ':'));
+    url->database = unless_empty(database);
+    url->password = password;
+    url->user = host == NULL ? NULL : unless_empty(rest);
+    return (database == NULL || decode(database)) && (password == NULL || decode(password)) &&
+           (host == NULL ? parse_host(url, rest) : decode(rest) && parse_host(url, host));
 }
 
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error)
@@ -224,43 +192,22 @@ void url_fini(struct url *url)
     *url = (struct url){0};
 }
 
-/* A key may be percent-encoded too. */
-static bool is_secret_key(const char *from, size_t length)
-{
-    char key[URL_KEY_BYTES];
-    if (length >= sizeof key) {
-        return false;
-    }
-    memcpy(key, from, length);
-    key[length] = '\0';
-    return url_decode(key) &&
-           (strcasestr(key, "password") != NULL || strcasestr(key, "pwd") != NULL);
-}
-
 /* Behind a parameter of a query that is a password; NULL when it is none. A '#' does not end it:
  * PostgreSQL's library takes it for a part of the value. A user's name may hold a '&', and what
- * follows the name is no part of a key. */
+ * follows the name is no part of a key. A key may be percent-encoded, too. */
 static const char *end_of_secret(const char *from)
 {
+    char key[URL_KEY_BYTES];
     const size_t length = strcspn(from, "&");
     const char *equals = memchr(from, '=', length);
-    const char *key = equals;
-    while (key != NULL && key > from && strchr(":@?", key[-1]) == NULL) {
-        key--;
+    const char *start = equals;
+    while (start != NULL && start > from && strchr(":@?", start[-1]) == NULL) {
+        start--;
     }
-    return key != NULL && is_secret_key(key, (size_t)(equals - key)) ? from + length : NULL;
-}
-
-/* The first character to show again behind a password from `colon` to `at`, which may itself be
- * within a parameter that is a password. */
-static const char *skip_password(const char *colon, const char *at)
-{
-    const char *end = at;
-    for (const char *c = colon; c < at; c++) {
-        const char *secret = *c == '?' || *c == '&' ? end_of_secret(c + 1) : NULL;
-        end = secret != NULL && secret > end ? secret : end;
-    }
-    return end;
+    const bool is_secret = start != NULL &&
+                           take(key, sizeof key, start, (size_t)(equals - start)) &&
+                           (strcasestr(key, "password") != NULL || strcasestr(key, "pwd") != NULL);
+    return is_secret ? from + length : NULL;
 }
 
 void url_redact(const char *text, char *out, size_t size)
@@ -276,7 +223,12 @@ void url_redact(const char *text, char *out, size_t size)
     size_t used = 0;
     while (*tail != '\0' && used + 1 < size) {
         if (colon != NULL && tail >= colon && tail < at) {
-            tail = skip_password(colon, at);
+            /* the @ may itself be within a parameter that is a password */
+            tail = at;
+            for (const char *c = colon; c < at; c++) {
+                const char *secret = *c == '?' || *c == '&' ? end_of_secret(c + 1) : NULL;
+                tail = secret != NULL && secret > tail ? secret : tail;
+            }
             continue;
         }
         if (tail == equals && *tail == '=') {
@@ -296,81 +248,63 @@ void url_redact(const char *text, char *out, size_t size)
     out[used < size ? used : size - 1] = '\0';
 }
 
-/* Of a connection string only what is known to be harmless is shown: drivers have many keys for
- * secrets. */
-static bool is_shown_key(const char *key, size_t length)
+bool url_pair_next(const char **rest, struct url_pair *pair)
 {
-    static const char *const shown[] = {"dsn",  "filedsn",  "driver", "server", "servername",
-                                        "host", "port",     "uid",    "user",   "username",
-                                        "db",   "database", "dbq",    "socket", "sslmode"};
-    while (length > 0 && key[length - 1] == ' ') {
-        length--;
+    const char *at = *rest + strspn(*rest, "; \t");
+    if (*at == '\0') {
+        return false;
     }
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-        if (strlen(shown[i]) == length && strncasecmp(shown[i], key, length) == 0) {
-            return true;
-        }
+    const size_t length = strcspn(at, "=;");
+    *pair = (struct url_pair){.key = at, .key_length = length, .is_closed = true};
+    while (pair->key_length > 0 && at[pair->key_length - 1] == ' ') {
+        pair->key_length--;
     }
-    return false;
-}
-
-/* Behind a value: at its semicolon or the end. In {braces} }} is one brace of the value; a brace
- * that is never closed makes the value swallow what follows, which is_closed tells. */
-static const char *skip_value(const char *at, bool *is_closed)
-{
-    *is_closed = true;
-    at += strspn(at, " ");
+    at += length;
+    pair->has_value = *at == '=';
+    at += pair->has_value ? 1 + strspn(at + 1, " ") : 0;
+    pair->value = at;
     if (*at == '{') {
-        at++;
-        while (*at != '\0' && (at[0] != '}' || at[1] == '}')) {
+        for (at++; *at != '\0' && (at[0] != '}' || at[1] == '}');) {
             at += at[0] == '}' ? 2 : 1;
         }
-        *is_closed = *at == '}';
+        pair->is_closed = *at == '}';
     }
-    return at + strcspn(at, ";");
+    *rest = at + strcspn(at, ";");
+    pair->value_length = (size_t)(*rest - pair->value);
+    return true;
+}
+
+bool url_pair_is(const struct url_pair *pair, const char *const *keys)
+{
+    while (*keys != NULL && (strlen(*keys) != pair->key_length ||
+                             strncasecmp(*keys, pair->key, pair->key_length) != 0)) {
+        keys++;
+    }
+    return *keys != NULL;
 }
 
 void url_redact_string(const char *text, char *out, size_t size)
 {
+    /* only what is known to be harmless is shown: drivers have many keys for secrets */
+    static const char *const shown[] = {
+        "dsn",  "filedsn",  "driver", "server",   "servername", "host",   "port",    "uid",
+        "user", "username", "db",     "database", "dbq",        "socket", "sslmode", NULL};
     const char *at = text + url_scheme_length(text);
     at += *at == ':' ? 1 : 0;
     size_t used = (size_t)snprintf(out, size, "%.*s", (int)(at - text), text);
-    while (*at != '\0' && used < size) {
-        const size_t key = strcspn(at, "=;");
-        const bool has_value = at[key] == '=';
-        const char *value = at + key + (has_value ? 1 : 0);
-        bool is_closed = true;
-        const char *end = has_value ? skip_value(value, &is_closed) : value;
+    const char *end = at;
+    struct url_pair pair;
+    for (; used < size && url_pair_next(&end, &pair); at = end) {
         /* a text without '=' is the name of a data source, unless it is a URL gone astray */
-        const bool is_shown =
-            has_value ? is_closed && is_shown_key(at, key) : memchr(at, '@', key) == NULL;
-        const char *cut = is_shown ? end : has_value ? value : at;
-        used += (size_t)snprintf(out + used, size - used, "%.*s%s%s", (int)(cut - at), at,
-                                 is_shown ? "" : "***", *end == ';' ? ";" : "");
-        at = *end == ';' ? end + 1 : end;
+        const bool is_shown = pair.has_value ? pair.is_closed && url_pair_is(&pair, shown)
+                                             : memchr(pair.key, '@', pair.key_length) == NULL;
+        const char *cut = is_shown ? end : pair.has_value ? strchr(pair.key, '=') + 1 : pair.key;
+        used += (size_t)snprintf(out + used, size - used, "%.*s%s", (int)(cut - at), at,
+                                 is_shown ? "" : "***");
     }
-}
-
-/* True for loopback, and for the address of an interface of this machine. */
-static bool is_own(const struct sockaddr *address, socklen_t length)
-{
-    char text[NI_MAXHOST], other[NI_MAXHOST];
-    struct ifaddrs *interfaces = NULL;
-    if (getnameinfo(address, length, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0) {
-        return false;
+    if (used < size) {
+        snprintf(out + used, size - used, "%s", at);
     }
-    bool is_found = strncmp(text, "127.", 4) == 0 || strcmp(text, "::1") == 0;
-    if (is_found || getifaddrs(&interfaces) != 0) {
-        return is_found;
-    }
-    for (const struct ifaddrs *i = interfaces; i != NULL && !is_found; i = i->ifa_next) {
-        is_found =
-            i->ifa_addr != NULL && i->ifa_addr->sa_family == address->sa_family &&
-            getnameinfo(i->ifa_addr, length, other, sizeof other, NULL, 0, NI_NUMERICHOST) == 0 &&
-            strcmp(text, other) == 0;
-    }
-    freeifaddrs(interfaces);
-    return is_found;
 }
 
 bool address_is_local(const char *host)
@@ -380,13 +314,26 @@ bool address_is_local(const char *host)
     }
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
+    struct ifaddrs *interfaces = NULL;
+    bool is_local = false;
     if (getaddrinfo(host, NULL, &hints, &found) != 0) {
         return false;
     }
-    bool is_local = false;
+    getifaddrs(&interfaces);
     for (const struct addrinfo *a = found; a != NULL && !is_local; a = a->ai_next) {
-        is_local = is_own(a->ai_addr, a->ai_addrlen);
+        char text[NI_MAXHOST], other[NI_MAXHOST];
+        if (getnameinfo(a->ai_addr, a->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST)) {
+            continue;
+        }
+        is_local = strncmp(text, "127.", 4) == 0 || strcmp(text, "::1") == 0;
+        for (const struct ifaddrs *i = interfaces; i != NULL && !is_local; i = i->ifa_next) {
+            is_local = i->ifa_addr != NULL && i->ifa_addr->sa_family == a->ai_family &&
+                       getnameinfo(i->ifa_addr, a->ai_addrlen, other, sizeof other, NULL, 0,
+                                   NI_NUMERICHOST) == 0 &&
+                       strcmp(text, other) == 0;
+        }
     }
+    freeifaddrs(interfaces);
     freeaddrinfo(found);
     return is_local;
 }

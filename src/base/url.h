@@ -43,8 +43,24 @@ bool url_parse_place(const char *text, const char **host, size_t *length, uint16
  * what comes before the first '=' is shown. */
 void url_redact(const char *text, char *out, size_t size);
 
-/* The same for "scheme:KEY=value;KEY={value};...": only keys of places and users keep their value.
- */
+/* A pair of a connection string as ODBC has them: `Key=value;Key={value; with }} in it};…`. */
+struct url_pair {
+    const char *key;
+    size_t key_length; /* without blanks around it */
+    const char *value; /* with its braces */
+    size_t value_length;
+    bool has_value; /* there is a '=' */
+    bool is_closed; /* false: a brace without its end makes the value swallow what follows */
+};
+
+/* Takes the next pair off *rest, which is then at its ';' or the end; false: there is none. */
+bool url_pair_next(const char **rest, struct url_pair *pair);
+
+/* Whether the key is one of `keys` (NULL-terminated), without regard to case. */
+bool url_pair_is(const struct url_pair *pair, const char *const *keys);
+
+/* As url_redact, for "scheme:KEY=value;KEY={value};...": only keys of places and users keep their
+ * value. */
 void url_redact_string(const char *text, char *out, size_t size);
 
 enum {
@@ -56,9 +72,6 @@ struct url_parameter {
     char key[URL_KEY_BYTES];
     char value[URL_VALUE_BYTES]; /* "" when there is no '=' */
 };
-
-/* Decodes %XX in place. False: a % without two hex digits, or an encoded NUL. */
-bool url_decode(char *text);
 
 /* Takes the next parameter off *rest, decoded; empty ones are passed over. *is_good is false when
  * it is too long or badly encoded. Returns false at the end (and for NULL). */
