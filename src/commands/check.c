@@ -100,7 +100,7 @@ static enum exit_code check_target(struct plan *plan)
     limits_allow_files(&question, 0);
     const unsigned run_files = question.other_files;
     const bool is_embedded = question.is_embedded;
-    struct inquiry inquiry = {.is_remote = false};
+    struct setup inquiry = {.is_remote = false};
     struct error error;
     error_clear(&error);
     enum exit_code code = EXIT_CODE_OK;

@@ -10,7 +10,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "commands/command.h"
-#include "load/probe.h"
 #include "plan/target.h"
 #include "report/check.h"
 #include "report/events.h"
@@ -99,7 +98,7 @@ static enum exit_code check_server(struct job *job, struct error *error)
             return code;
         }
         mono_sleep(ROOM_PAUSE_NS);
-        struct inquiry inquiry;
+        struct setup inquiry;
         struct error ignored;
         error_clear(&ignored);
         if (setup_inquire(&inquiry, plan, &ignored) == EXIT_CODE_OK) {
@@ -124,7 +123,7 @@ enum exit_code job_begin_client(struct container *container, struct job_library 
     library->adapter = adapter;
     if (adapter->start != NULL &&
         adapter->start(plan->target.client_lib, &library->library, error) != STATUS_OK) {
-        return probe_exit_code(error);
+        return setup_exit_code(error);
     }
     plan->target.library = library->library;
     library->is_begun = true;
@@ -338,7 +337,7 @@ static void find_limits(struct job *job)
 {
     struct result *result = job->result;
     if (evidence_lacks_settings(result)) {
-        struct inquiry inquiry;
+        struct setup inquiry;
         struct error ignored; /* whoever does not answer now will not be verified either */
         error_clear(&ignored);
         if (setup_inquire(&inquiry, &job->plan, &ignored) == EXIT_CODE_OK) {

@@ -7,7 +7,6 @@
 #include "base/mono.h"
 #include "commands/command.h"
 #include "commands/sweep.h"
-#include "load/probe.h"
 #include "load/setup.h"
 #include "plan/options.h"
 #include "plan/target.h"
@@ -465,7 +464,7 @@ static enum exit_code probe(const struct plan *plan, bool *is_there, struct erro
     struct adapter_library *library = NULL;
     if (adapter->start != NULL &&
         adapter->start(plan->target.client_lib, &library, error) != STATUS_OK) {
-        return probe_exit_code(error);
+        return setup_exit_code(error);
     }
     struct plan with_library = *plan;
     with_library.target.library = library;

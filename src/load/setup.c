@@ -1,6 +1,9 @@
 #include "load/setup.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +13,263 @@
 #include "base/ask.h"
 #include "base/buffer.h"
 #include "base/mono.h"
+#include "base/notice.h"
+#include "base/random.h"
+#include "base/units.h"
 #include "base/url.h"
-#include "load/probe.h"
+#include "load/generator.h"
 #include "plan/columns.h"
 #include "plan/target.h"
+
+#define TICK_NS (50 * MONO_NS_PER_MS)
+#define GRACE_NS (3 * MONO_NS_PER_S)
+#define NOTICE_NS (2 * MONO_NS_PER_S)
+
+/* A server that was full may need a moment to notice that its sessions have left. */
+#define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
+#define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
+
+/* How long a server that did not let sessions finish may take for the count. */
+#define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
+
+enum {
+    LATE_CONNECT_S = 3,
+    TAGS = INT16_MAX + 1
+};
+
+enum probe_open {
+    PROBE_FIRST,     /* nobody has connected yet: where another database than the target's answers,
+                        the error says which */
+    PROBE_PATIENTLY, /* the same, and waits for the server as --wait allows */
+    PROBE_AGAIN,     /* the sessions have left: a server that was full may need a moment; with a
+                        signal, only if the server is quick */
+};
+
+/* Work on a connection of its own. */
+struct probe {
+    const struct plan *plan;
+    enum probe_open open;
+    bool makes_nothing; /* no database is made that is not there */
+
+    /* On the probe's thread; `connection` is good. */
+    enum status (*work)(struct probe *probe, struct adapter_conn *connection, struct error *error);
+    void *context;
+
+    const char *what;   /* named when it is given up: "the count" */
+    const char *notice; /* printed on stderr after 2 s, unless --quiet */
+    int64_t limit_ns;   /* for each answer; 0 = any time */
+    bool is_hasty;      /* the limit is not that of --timeout */
+
+    /* Of probe_run. */
+    atomic_bool has_answered;    /* since the main thread last looked */
+    const struct adapter *other; /* that the server speaks the protocol of; NULL: not known */
+    enum status status;
+    struct error error;
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t ended;
+    struct adapter_conn *connection; /* that may be interrupted; NULL = none */
+    bool has_ended;
+    int64_t limit_at_ns; /* when the limit is reached; INT64_MAX = never */
+};
+
+/* Called by the work, cheap: a part of a long answer has come, the limit counts from now. */
+static void note_answer(struct probe *probe)
+{
+    atomic_store_explicit(&probe->has_answered, true, memory_order_relaxed);
+}
+
+/* Once in a program: a server may hold it against the client that it is asked in vain. */
+static bool look_for_another(void *context)
+{
+    static atomic_flag was_asked = ATOMIC_FLAG_INIT;
+    struct probe *probe = context;
+    if (!atomic_flag_test_and_set(&was_asked)) {
+        probe->other = target_find_other(probe->plan);
+    }
+    return probe->other != NULL;
+}
+
+static enum status open_first(struct probe *probe, struct adapter_conn **connection,
+                              struct error *error)
+{
+    const struct adapter *adapter = probe->plan->adapter;
+    struct target target = probe->plan->target;
+    target.makes_nothing = probe->makes_nothing;
+    if (target.host == NULL || adapter->recognise == NULL) {
+        return adapter->open(&target, connection, error);
+    }
+    target.is_another = look_for_another;
+    target.silence_context = probe;
+    const enum status status = adapter->open(&target, connection, error);
+    const bool is_odd =
+        status != STATUS_OK && (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
+    if (probe->other == NULL && !(is_odd && look_for_another(probe))) {
+        return status;
+    }
+    error_clear(error);
+    error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+              "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target.host,
+              probe->other->name, adapter->name, target.url == NULL ? "--adapter " : "",
+              probe->other->name, target.url == NULL ? "" : "://...");
+    return STATUS_FATAL;
+}
+
+static enum status open_again(const struct probe *probe, struct adapter_conn **connection,
+                              struct error *error)
+{
+    struct target target = probe->plan->target;
+    if (interrupt_requested()) {
+        target.is_cancelled = NULL;
+        target.connect_timeout_s = LATE_CONNECT_S;
+    }
+    const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
+    for (;;) {
+        error_clear(error);
+        const enum status status = probe->plan->adapter->open(&target, connection, error);
+        if (status == STATUS_OK || error->kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
+            return status;
+        }
+        mono_sleep(ROOM_PAUSE_NS);
+    }
+}
+
+static int64_t limit_from(const struct probe *probe, int64_t now_ns)
+{
+    return probe->limit_ns > 0 ? now_ns + probe->limit_ns : INT64_MAX;
+}
+
+static void share(struct probe *probe, struct adapter_conn *connection)
+{
+    pthread_mutex_lock(&probe->lock);
+    probe->connection = connection;
+    probe->limit_at_ns = limit_from(probe, mono_now_ns());
+    pthread_mutex_unlock(&probe->lock);
+}
+
+static void *probe_thread(void *argument)
+{
+    struct probe *probe = argument;
+    const struct adapter *adapter = probe->plan->adapter;
+    struct adapter_conn *connection = NULL;
+    if (probe->open == PROBE_AGAIN) {
+        probe->status = open_again(probe, &connection, &probe->error);
+    } else {
+        while ((probe->status = open_first(probe, &connection, &probe->error)) == STATUS_LOST &&
+               probe->open == PROBE_PATIENTLY && target_wait(probe->plan, &probe->error)) {
+            adapter->close(connection);
+            connection = NULL;
+            error_clear(&probe->error);
+        }
+    }
+    share(probe, connection);
+    if (probe->status == STATUS_OK) {
+        probe->status = probe->work(probe, connection, &probe->error);
+    }
+    share(probe, NULL);
+    adapter->close(connection);
+    pthread_mutex_lock(&probe->lock);
+    probe->has_ended = true;
+    pthread_cond_signal(&probe->ended);
+    pthread_mutex_unlock(&probe->lock);
+    return NULL;
+}
+
+/* Runs it and waits. Else than OK: *error says why the connection or the work failed, that there
+ * was no thread, or that append gave up waiting for `what`. */
+static enum status probe_run(struct probe *probe, struct error *error)
+{
+    const struct adapter *adapter = probe->plan->adapter;
+    const int64_t start_ns = mono_now_ns();
+    bool was_requested = interrupt_requested();
+    int64_t interrupt_ns = was_requested ? start_ns + GRACE_NS : INT64_MAX;
+    bool is_told = probe->plan->is_quiet;
+    bool was_interrupted = false; /* what it came to is this side's doing */
+    bool was_overdue = false;     /* it was interrupted at the limit */
+    probe->limit_at_ns = INT64_MAX;
+    pthread_mutex_init(&probe->lock, NULL);
+    thread_cond_init(&probe->ended);
+    pthread_t thread;
+    const int rc = thread_start(&thread, 0, probe_thread, probe);
+    if (rc != 0) {
+        probe->status = STATUS_FATAL;
+        error_set(&probe->error, ERROR_SYSTEM, rc, NULL,
+                  "client limit: no thread could be started: %s", strerror(rc));
+    }
+    pthread_mutex_lock(&probe->lock);
+    while (rc == 0 && !probe->has_ended) {
+        const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
+        pthread_cond_timedwait(&probe->ended, &probe->lock, &tick);
+        const int64_t now_ns = mono_now_ns();
+        if (probe->has_ended) {
+            break;
+        }
+        if (!is_told && now_ns - start_ns > NOTICE_NS) {
+            notice_print("%s ...", probe->notice);
+            is_told = true;
+        }
+        if (!was_requested && interrupt_requested()) {
+            was_requested = true;
+            interrupt_ns = now_ns + GRACE_NS;
+        }
+        if (atomic_exchange_explicit(&probe->has_answered, false, memory_order_relaxed)) {
+            probe->limit_at_ns = limit_from(probe, now_ns);
+        }
+        const bool is_overdue = now_ns >= probe->limit_at_ns;
+        if ((now_ns >= interrupt_ns || is_overdue) && probe->connection != NULL &&
+            adapter->interrupt != NULL) {
+            adapter->interrupt(probe->connection);
+            was_interrupted = true;
+            was_overdue = was_overdue || is_overdue;
+            probe->limit_at_ns = INT64_MAX;
+            interrupt_ns = now_ns + MONO_NS_PER_S;
+        }
+    }
+    pthread_mutex_unlock(&probe->lock);
+    if (rc == 0) {
+        pthread_join(thread, NULL);
+    }
+    pthread_cond_destroy(&probe->ended);
+    pthread_mutex_destroy(&probe->lock);
+    if (probe->status == STATUS_OK) {
+        return STATUS_OK;
+    }
+    *error = probe->error;
+    if (was_interrupted) {
+        error_clear(error);
+        error_set(error, was_overdue ? ERROR_TIMEOUT : ERROR_CANCELLED, 0, NULL,
+                  "append gave up waiting for %s%s%s%s", probe->what,
+                  was_overdue ? ": no answer in " : "",
+                  was_overdue ? UNITS_NS(probe->limit_ns) : "",
+                  was_overdue && !probe->is_hasty ? " (--timeout)" : "");
+    }
+    return probe->status;
+}
+
+/* What a command comes to whose probe came to `status`. With a signal, be it that the probe was
+ * done before: EXIT_CODE_INTERRUPTED, and *error says "interrupted before …". */
+static enum exit_code conclude(enum status status, const char *before, struct error *error)
+{
+    if (interrupt_requested()) {
+        error_clear(error);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before %s", before);
+        return EXIT_CODE_INTERRUPTED;
+    }
+    return status == STATUS_OK ? EXIT_CODE_OK : setup_exit_code(error);
+}
+
+enum exit_code setup_exit_code(const struct error *error)
+{
+    switch (error->kind) {
+    case ERROR_MEMORY:
+    case ERROR_SYSTEM:
+        return EXIT_CODE_CLIENT_LIMIT;
+    case ERROR_USAGE:
+    case ERROR_UNSUPPORTED:
+        return EXIT_CODE_USAGE;
+    default:
+        return EXIT_CODE_SERVER;
+    }
+}
 
 static enum status execute_buffer(struct adapter_conn *conn, const struct plan *plan,
                                   struct buffer *sql, struct error *error)
@@ -52,101 +308,65 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
     return execute_buffer(conn, plan, &sql, error);
 }
 
-/* An engine that the server does not have, or that cannot hold these columns, is to be known before
- * the table that is there has been dropped. */
-static enum status try_engine(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
-                              char quote, struct error *error)
-{
-    const char *name = strstr(ddl, PLAN_DEFAULT_TABLE);
-    if (plan->engine == NULL || name == NULL) {
-        return STATUS_OK;
-    }
-    char trial[48];
-    snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
-    struct buffer text;
-    buffer_init(&text);
-    buffer_add(&text, ddl, (size_t)(name - ddl));
-    buffer_add_text(&text, trial);
-    buffer_add_text(&text, name + strlen(PLAN_DEFAULT_TABLE));
-    enum status status = create_table(conn, plan, buffer_text(&text), error);
-    buffer_fini(&text);
-    return status == STATUS_OK ? drop_table(conn, plan, trial, quote, error) : status;
-}
-
-/* The statement that makes the table; NULL: there is none, so the table has to exist. */
-static const char *find_ddl(const struct plan *plan, const struct connection_info *connection)
-{
-    if (plan->ddl != NULL || !plan->is_default_table) {
-        return plan->ddl;
-    }
-    return schema_find("syslog", connection->dialect);
-}
-
-/* A table that was there before, or that the server made with another engine than asked for. */
-static enum status check_engine(const struct plan *plan, const struct table *table,
-                                struct error *error)
-{
-    if (plan->engine == NULL || strcasecmp(plan->engine, table->engine) == 0) {
-        return STATUS_OK;
-    }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "table '%s' has the engine %s, not %s: leave --engine out, or let --recreate drop it",
-              table->name, table->engine, plan->engine);
-    return STATUS_FATAL;
-}
-
-/* A name with a point in it is a table's, unless its parts are meant. */
-static void explain_missing(const struct plan *plan, const struct connection_info *connection,
-                            struct error *error)
-{
-    const char *point = strchr(plan->table_name, '.');
-    if (error->kind == ERROR_NOT_FOUND && point != NULL) {
-        const bool has_schemas = strcmp(connection->dialect, "postgresql") == 0;
-        error_clear(error);
-        error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "no table is named \"%.70s\": if %.*s is a %s, write --%s %.*s --table %.40s",
-                  plan->table_name, (int)(point - plan->table_name), plan->table_name,
-                  has_schemas ? "schema" : "database", has_schemas ? "schema" : "database",
-                  (int)(point - plan->table_name), plan->table_name, point + 1);
-    }
-}
-
 /* Leaves the table described in *table, made if there was none and there is DDL for it. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
                                   struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
-    const char *ddl = find_ddl(plan, connection);
-    enum status status = STATUS_OK;
+    const char quote = connection->identifier_quote;
+    const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
+    /* NULL: there is no statement that makes the table, so it has to exist */
+    const char *ddl = has_own_ddl ? plan->ddl : schema_find("syslog", connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "--recreate needs --schema-file FILE here: append has no statement to create '%s' "
-            "in %s",
-            plan->table_name, connection->dialect);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--recreate needs --schema-file FILE here: append has no statement to create "
+                  "'%s' in %s",
+                  plan->table_name, connection->dialect);
         return STATUS_FATAL;
     }
-    if (plan->is_recreate) {
-        status = try_engine(conn, plan, ddl, connection->identifier_quote, error);
+    enum status status = STATUS_OK;
+    const char *name = plan->is_recreate ? strstr(ddl, PLAN_DEFAULT_TABLE) : NULL;
+    if (name != NULL && plan->engine != NULL) {
+        /* An engine that the server does not have, or that cannot hold these columns, is to be
+         * known before the table that is there has been dropped. */
+        char trial[48];
+        struct buffer text;
+        snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
+        buffer_init(&text);
+        buffer_add(&text, ddl, (size_t)(name - ddl));
+        buffer_add_text(&text, trial);
+        buffer_add_text(&text, name + strlen(PLAN_DEFAULT_TABLE));
+        status = create_table(conn, plan, buffer_text(&text), error);
+        buffer_fini(&text);
+        if (status == STATUS_OK) {
+            status = drop_table(conn, plan, trial, quote, error);
+        }
     }
     if (plan->is_recreate && status == STATUS_OK) {
-        status = drop_table(conn, plan, plan->table_name, connection->identifier_quote, error);
+        status = drop_table(conn, plan, plan->table_name, quote, error);
     }
     if (status != STATUS_OK) {
         return status;
     }
-    struct error missing;
-    error_clear(&missing);
+    struct error missing = {.kind = ERROR_NONE};
     status = adapter->describe(conn, plan->table_name, table, &missing);
     if (status == STATUS_REJECTED && missing.kind == ERROR_NOT_FOUND && ddl != NULL) {
         status = create_table(conn, plan, ddl, error);
         return status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error)
                                    : status;
     }
-    if (status != STATUS_OK) {
+    const char *point = strchr(plan->table_name, '.');
+    if (status != STATUS_OK && missing.kind == ERROR_NOT_FOUND && point != NULL) {
+        /* a name with a point in it is a table's, unless its parts are meant */
+        const int length = (int)(point - plan->table_name);
+        const char *part = strcmp(connection->dialect, "postgresql") == 0 ? "schema" : "database";
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "no table is named \"%.70s\": if %.*s is a %s, write --%s %.*s --table %.40s",
+                  plan->table_name, length, plan->table_name, part, part, length, plan->table_name,
+                  point + 1);
+    } else if (status != STATUS_OK) {
         *error = missing;
-        explain_missing(plan, connection, error);
     }
     return status;
 }
@@ -232,38 +452,30 @@ static enum status keep_writable(struct table *to, const struct plan *plan,
     return status;
 }
 
-/* A container has an address of its own, which is none of this machine's. */
-static bool is_elsewhere(const struct plan *plan, const struct connection_info *connection)
-{
-    return !connection->is_embedded && plan->server_pid == 0 && plan->server_cgroup == NULL &&
-           !address_is_local(connection->host);
-}
-
-static void inspect_connection(struct setup *setup, struct adapter_conn *conn,
-                               const struct plan *plan)
+/* What is known of the connection, which may be NULL. */
+static void inspect(struct setup *setup, struct adapter_conn *conn, const struct plan *plan)
 {
     struct connection_info *connection = &setup->connection;
     target_fill_connection(plan, connection);
-    if (plan->adapter->inspect != NULL) {
+    if (conn != NULL && plan->adapter->inspect != NULL) {
         plan->adapter->inspect(conn, connection);
     }
-    setup->is_remote = is_elsewhere(plan, connection);
+    /* a container has an address of its own, which is none of this machine's */
+    setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
+                       plan->server_cgroup == NULL && !address_is_local(connection->host);
 }
 
-/* A pooler may have prepared it in another session. */
-static enum status write_count(struct setup *setup, struct error *error)
+static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
+                              const struct adapter *adapter, struct error *error)
 {
-    struct buffer sql;
-    buffer_init(&sql);
-    ask_write_count(&sql, setup->table.name, setup->connection.identifier_quote);
-    if (buffer_failed(&sql)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-        return STATUS_FATAL;
+    enum status status = STATUS_OK;
+    if (adapter->server_limits != NULL) {
+        status = adapter->server_limits(conn, &setup->server, error);
     }
-    setup->count_sql = sql.bytes;
-    setup->count =
-        (struct statement){.sql = setup->count_sql, .is_prepared = !setup->table.is_pooled};
-    return STATUS_OK;
+    if (status != STATUS_OK) {
+        memset(&setup->server, 0, sizeof setup->server);
+    }
+    return status;
 }
 
 static enum status prepare(struct probe *probe, struct adapter_conn *conn, struct error *error)
@@ -271,35 +483,44 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     struct setup *setup = probe->context;
     const struct plan *plan = probe->plan;
     const struct adapter *adapter = plan->adapter;
-    struct error ignored;
-    error_clear(&ignored);
-    /* what a server does not tell about itself does not keep it from being loaded */
-    if (adapter->server_limits == NULL ||
-        adapter->server_limits(conn, &setup->server, &ignored) != STATUS_OK) {
-        memset(&setup->server, 0, sizeof setup->server);
-    }
-    probe_note_answer(probe);
-    inspect_connection(setup, conn, plan);
-
     struct table table = {0};
+    struct buffer sql = {0};
+    /* what a server does not tell about itself does not keep it from being loaded */
+    ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
+    note_answer(probe);
+    inspect(setup, conn, plan);
     enum status status = find_or_create(conn, plan, &setup->connection, &table, error);
-    inspect_connection(setup, conn, plan); /* it knows more about the server by now */
-    if (status == STATUS_OK) {
-        status = check_engine(plan, &table, error);
+    inspect(setup, conn, plan); /* it knows more about the server by now */
+    if (status == STATUS_OK && plan->engine != NULL &&
+        strcasecmp(plan->engine, table.engine) != 0) {
+        /* it was there before, or the server made it with another engine than asked for */
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "table '%s' has the engine %s, not %s: leave --engine out, or let --recreate drop it",
+            table.name, table.engine, plan->engine);
+        status = STATUS_FATAL;
     }
     if (status == STATUS_OK) {
         status = keep_writable(&setup->table, plan, &table, error);
     }
     table_fini(&table);
     if (status == STATUS_OK) {
-        status = write_count(setup, error);
+        ask_write_count(&sql, setup->table.name, setup->connection.identifier_quote);
+        setup->count_sql = sql.bytes;
+        /* a pooler may have prepared it in another session */
+        setup->count =
+            (struct statement){.sql = setup->count_sql, .is_prepared = !setup->table.is_pooled};
     }
-    probe_note_answer(probe);
+    if (buffer_failed(&sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+        status = STATUS_FATAL;
+    }
+    note_answer(probe);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         const int64_t start_ns = mono_now_ns();
         status = ask_count(adapter, conn, &setup->count, &setup->rows_before, error);
         setup->count_ns = mono_now_ns() - start_ns;
-        probe_note_answer(probe);
+        note_answer(probe);
     }
     if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
@@ -322,8 +543,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
                                     : "waiting for the server to get the table ready",
         .limit_ns = plan->timeout_ns,
     };
-    const enum exit_code code =
-        probe_conclude(probe_run(&probe, error), "the first session", error);
+    const enum exit_code code = conclude(probe_run(&probe, error), "the first session", error);
     if (code != EXIT_CODE_OK) {
         setup_fini(setup);
     }
@@ -339,34 +559,24 @@ void setup_fini(struct setup *setup)
 
 static enum status inquire(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    struct inquiry *inquiry = probe->context;
-    const struct adapter *adapter = probe->plan->adapter;
-    if (adapter->inspect != NULL) {
-        adapter->inspect(conn, &inquiry->connection);
-    }
-    return adapter->server_limits == NULL ? STATUS_OK
-                                          : adapter->server_limits(conn, &inquiry->server, error);
+    inspect(probe->context, conn, probe->plan);
+    return ask_limits(probe->context, conn, probe->plan->adapter, error);
 }
 
-enum exit_code setup_inquire(struct inquiry *inquiry, const struct plan *plan, struct error *error)
+enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct error *error)
 {
-    memset(inquiry, 0, sizeof *inquiry);
-    target_fill_connection(plan, &inquiry->connection);
+    memset(setup, 0, sizeof *setup);
+    inspect(setup, NULL, plan);
     struct probe probe = {
         .plan = plan,
         .open = PROBE_FIRST,
         .makes_nothing = true,
         .work = inquire,
-        .context = inquiry,
+        .context = setup,
         .what = "its limits",
         .notice = "waiting for the server to tell its limits",
     };
-    const enum status status = probe_run(&probe, error);
-    if (status != STATUS_OK) {
-        memset(&inquiry->server, 0, sizeof inquiry->server);
-    }
-    inquiry->is_remote = is_elsewhere(plan, &inquiry->connection);
-    return probe_conclude(status, "the server had answered", error);
+    return conclude(probe_run(&probe, error), "the server had answered", error);
 }
 
 static enum status find_table(struct probe *probe, struct adapter_conn *conn, struct error *error)
@@ -395,5 +605,204 @@ enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct 
         .what = "the table",
         .notice = "waiting for the server to tell about the table",
     };
-    return probe_conclude(probe_run(&probe, error), "the first run", error);
+    return conclude(probe_run(&probe, error), "the first run", error);
+}
+
+/* Rows of a run are known by run tag, session and row number (n1, n2, n3, see load/generator.h).
+ * One scan of the table, row by row; one bit of memory for each row that was sent. */
+struct scan {
+    struct probe *probe;
+    struct buffer sql;
+    struct result *result;
+    struct row_map *map; /* NULL: tags are read */
+    bool is_used[TAGS];  /* tags that rows of the table carry */
+};
+
+/* Writes a query: $0 is the table, $1 to $3 are its columns n1 to n3, as it spells them. */
+static void write_query(struct buffer *sql, const struct setup *setup, const char *text)
+{
+    const struct table *table = &setup->table;
+    const char quote = setup->connection.identifier_quote;
+    for (; *text != '\0'; text++) {
+        if (*text != '$') {
+            buffer_add(sql, text, 1);
+            continue;
+        }
+        const char name[] = {'n', *++text, '\0'};
+        if (*text == '0') {
+            buffer_add_identifier(sql, table->name, quote);
+        }
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (strcasecmp(table->columns[c].name, name) == 0) {
+                buffer_add_identifier(sql, table->columns[c].name, quote);
+            }
+        }
+    }
+}
+
+static bool take_numbers(void *context, const int64_t *values)
+{
+    struct scan *scan = context;
+    note_answer(scan->probe);
+    if (scan->map != NULL) {
+        row_map_add(scan->map, values[0], values[1], scan->result->session_list,
+                    &scan->result->row_verification);
+    } else if (values[0] > 0 && values[0] < TAGS) {
+        scan->is_used[values[0]] = true;
+    }
+    return true;
+}
+
+static enum status read_numbers(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct scan *scan = probe->context;
+    scan->probe = probe;
+    const struct ask_numbers numbers = {scan->map == NULL ? 1 : 2, take_numbers, scan};
+    return ask_numbers(probe->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
+}
+
+static enum status read_table(const struct plan *plan, struct scan *scan, const char *notice,
+                              struct error *error)
+{
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_AGAIN,
+        .work = read_numbers,
+        .context = scan,
+        .what = "the rows",
+        .notice = notice,
+        .limit_ns = plan->timeout_ns,
+    };
+    return probe_run(&probe, error);
+}
+
+enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan, uint64_t *seed,
+                              struct error *error)
+{
+    enum {
+        TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
+    };
+    if (!generator_identifies_rows(plan, &setup->table)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
+                  "without --values, which tell the rows apart: use --verify count",
+                  plan->table_name);
+        return EXIT_CODE_USAGE;
+    }
+    if (setup->rows_before == 0) {
+        return EXIT_CODE_OK;
+    }
+    struct scan scan = {.map = NULL};
+    enum status status = STATUS_FATAL;
+    write_query(&scan.sql, setup, "select distinct $1 from $0 where $1 is not null");
+    if (buffer_failed(&scan.sql)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+    } else {
+        status = read_table(plan, &scan, "looking for rows of earlier runs in the table", error);
+    }
+    buffer_fini(&scan.sql);
+    const enum exit_code code = conclude(status, "the first session", error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    if (plan->is_seed_given && scan.is_used[plan->run_tag]) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--verify rows: table '%.100s' has rows of --seed %" PRIu64
+                  " already (n1 = %d): use another --seed, or --recreate",
+                  plan->table_name, plan->seed, plan->run_tag);
+        return EXIT_CODE_USAGE;
+    }
+    for (int i = 0; scan.is_used[plan_run_tag(*seed)] && i < TRIES; i++) {
+        *seed = random_seed();
+    }
+    if (scan.is_used[plan_run_tag(*seed)]) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
+                  plan->table_name);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    struct row_verification *verification = &result->row_verification;
+    struct error error = {.kind = ERROR_NONE};
+    verification->state = VERIFICATION_FAILED;
+    if (result->verification.state != VERIFICATION_DONE) {
+        /* a server that could not be asked for a number will not send its rows */
+        memcpy(verification->reason, result->verification.reason, sizeof verification->reason);
+        return;
+    }
+    bool lacks_exceptions = false;
+    for (size_t i = 0; i < result->session_count; i++) {
+        lacks_exceptions = lacks_exceptions || result->session_list[i].lacks_exceptions;
+    }
+    struct scan scan = {.result = result};
+    scan.map = row_map_create(result->session_list, result->session_count);
+    /* rows whose session or number is NULL are somebody else's; -1 is no session's number */
+    write_query(&scan.sql, setup, "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = ");
+    buffer_add_format(&scan.sql, "%d", plan->run_tag);
+    if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
+        error_set(&error, ERROR_MEMORY, 0, NULL,
+                  "out of memory for what is known of each row (1 bit a row)");
+    } else if (read_table(plan, &scan, "reading the rows of the run back", &error) == STATUS_OK) {
+        row_map_settle(scan.map, result->session_list, verification);
+        verification->state = VERIFICATION_DONE;
+    }
+    snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+    row_map_destroy(scan.map);
+    buffer_fini(&scan.sql);
+}
+
+/* What a count of the rows after the run takes and gives. */
+struct recount {
+    const struct statement *count;
+    uint64_t *rows;
+};
+
+static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    const struct recount *recount = probe->context;
+    return ask_count(probe->plan->adapter, conn, recount->count, recount->rows, error);
+}
+
+static void verify_count(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    struct verification *verification = &result->verification;
+    struct recount recount = {&setup->count, &verification->rows_after};
+    struct error error = {.kind = ERROR_NONE};
+    /* a server that did not let sessions finish will not be quicker now */
+    const bool is_hasty =
+        result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_AGAIN,
+        .work = count_again,
+        .context = &recount,
+        .what = "the count",
+        .notice = "counting the rows of the table",
+        .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
+        .is_hasty = is_hasty,
+    };
+    verification->rows_before = setup->rows_before;
+    if (probe_run(&probe, &error) != STATUS_OK) {
+        verification->state = VERIFICATION_FAILED;
+        snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+        return;
+    }
+    verification->state = VERIFICATION_DONE;
+    verification_settle(verification, &result->rows);
+}
+
+void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    memset(&result->verification, 0, sizeof result->verification);
+    memset(&result->row_verification, 0, sizeof result->row_verification);
+    if ((plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
+        verify_count(setup, plan, result);
+    }
+    if (plan->verify_mode == VERIFY_ROWS) {
+        verify_rows(setup, plan, result);
+    }
 }

@@ -1,6 +1,11 @@
 /*
  * Before and after the sessions: the server is asked, the table is made ready and counted, and
- * counted or read again. Each on a connection of its own, see load/probe.h. Main thread.
+ * counted or read again.
+ *
+ * Each on a connection of its own, which takes no place from a session, and on a thread, so that
+ * the main thread stays able to see a signal: then the connection is interrupted after a grace, and
+ * again every second until the work returns; so it is when an answer takes longer than --timeout.
+ * Main thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -13,23 +18,6 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* What a server says of itself. */
-struct inquiry {
-    struct server_limits server;       /* version "" when the server did not say */
-    struct connection_info connection; /* how this connection, and so all of them, work */
-    bool is_remote;                    /* the server is on another machine */
-};
-
-/* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Else than
- * OK: *error is the line to print, and `connection` and `is_remote` are as far as they are known
- * without a connection. */
-enum exit_code setup_inquire(struct inquiry *inquiry, const struct plan *plan, struct error *error);
-
-/* Whether the table of the plan is there. Else than OK: *error is the line to print. A database
- * file that does not exist has no table, and is not made; a default database that the runs would
- * make is. */
-enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error);
-
 struct setup {
     struct table table;     /* the columns that are written; owned */
     struct statement count; /* select count(*) from it */
@@ -37,9 +25,19 @@ struct setup {
     uint64_t rows_before;
     int64_t count_ns;                  /* counting them took so long */
     struct server_limits server;       /* version "" when the server did not say */
-    struct connection_info connection; /* how the set-up's connection, and so all of them, work */
+    struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */
 };
+
+/* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only
+ * `server`, `connection` and `is_remote`: nothing is owned. Else than OK: *error is the line to
+ * print, and the latter two are as far as they are known without a connection. */
+enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struct error *error);
+
+/* Whether the table of the plan is there. Else than OK: *error is the line to print. A database
+ * file that does not exist has no table, and is not made; a default database that the runs would
+ * make is. */
+enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error);
 
 /* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
  * counts its rows, and runs the user's query once, if there is one. On OK the caller ends it with
@@ -47,7 +45,8 @@ struct setup {
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
-/* verify.c */
+/* The exit code of what could not begin for this reason. */
+enum exit_code setup_exit_code(const struct error *error);
 
 /* For --verify rows, between the set-up and the generator: rows that carry this run's tag
  * already would be taken for its own. Then *seed becomes another than the plan's, or, when the user
