@@ -31,45 +31,29 @@ enum shortage {
     SHORTAGES,
 };
 
-static enum shortage classify_system(const struct cause *cause)
-{
-    switch (cause->error.native_code) {
-    case EMFILE:
-        return SHORTAGE_FILES;
-    case ENFILE:
-        return SHORTAGE_MACHINE_FILES;
-    case EADDRNOTAVAIL:
-        return SHORTAGE_PORTS;
-    case EAGAIN:
-        return cause->phase == CAUSE_CONNECT ? SHORTAGE_SOCKET_BACKLOG : SHORTAGE_NONE;
-    default:
-        return SHORTAGE_NONE;
-    }
-}
-
-static enum shortage classify_limit(const char *limit)
-{
-    if (limit == NULL) {
-        return SHORTAGE_NONE;
-    }
-    return strcmp(limit, ERROR_LIMIT_TASKS) == 0 || strcmp(limit, ERROR_LIMIT_TASKS_LIKELY) == 0
-               ? SHORTAGE_SERVER_TASK
-               : SHORTAGE_SETTING;
-}
-
 /* What the cause of a failed session says about limits. */
 static enum shortage classify(const struct cause *cause)
 {
+    const bool is_connect = cause->phase == CAUSE_CONNECT;
+    const char *limit = cause->error.limit;
+    const int number = cause->error.native_code;
     if (cause->phase == CAUSE_THREAD) {
         return SHORTAGE_THREAD;
     }
     switch (cause->error.kind) {
     case ERROR_SYSTEM:
-        return classify_system(cause);
+        return number == EMFILE                 ? SHORTAGE_FILES
+               : number == ENFILE               ? SHORTAGE_MACHINE_FILES
+               : number == EADDRNOTAVAIL        ? SHORTAGE_PORTS
+               : number == EAGAIN && is_connect ? SHORTAGE_SOCKET_BACKLOG
+                                                : SHORTAGE_NONE;
     case ERROR_LIMIT:
-        return classify_limit(cause->error.limit);
+        return limit == NULL                                  ? SHORTAGE_NONE
+               : strcmp(limit, ERROR_LIMIT_TASKS) == 0        ? SHORTAGE_SERVER_TASK
+               : strcmp(limit, ERROR_LIMIT_TASKS_LIKELY) == 0 ? SHORTAGE_SERVER_TASK
+                                                              : SHORTAGE_SETTING;
     case ERROR_TIMEOUT:
-        return cause->phase == CAUSE_CONNECT ? SHORTAGE_SILENCE : SHORTAGE_NONE;
+        return is_connect ? SHORTAGE_SILENCE : SHORTAGE_NONE;
     case ERROR_CONNECTION:
     case ERROR_UNREACHABLE:
     case ERROR_SERVER:
@@ -79,123 +63,74 @@ static enum shortage classify(const struct cause *cause)
     }
 }
 
-struct counters {
-    bool is_known[EVIDENCE_COUNTERS];
-    uint64_t values[EVIDENCE_COUNTERS];
-};
-
-struct evidence {
-    const struct limits_question *question;
-    struct procfs_process server; /* pid 0: not seen */
-    bool was_listening;           /* somebody, on the server's port */
-    struct limit_list before;
-    struct limit_list shortage;
-    struct server_limits server_after;
-    bool has_server_after; /* it was asked once more */
-    bool is_captured;
-    struct counters counters; /* before the sessions */
-};
-
-static bool is_server_here(const struct limits_question *question)
-{
-    return question->has_server && !question->is_embedded && !question->is_remote;
-}
-
 /* Whose process may not be seen may still be seen to listen. */
-static bool is_port_open(uint16_t port)
+static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};
-    const int proc = procfs_open();
-    if (proc >= 0) {
-        procfs_read_listeners(proc, port, &listeners);
-        close(proc);
-    }
+    procfs_read_listeners(proc, port, &listeners);
     return listeners.count > 0;
 }
 
-/* /proc is not kept open: a descriptor is what a session may be short of. */
-static void find_server(struct evidence *evidence)
-{
-    const struct limits_question *question = evidence->question;
-    if (!is_server_here(question)) {
-        return;
-    }
-    const int proc = procfs_open();
-    if (proc < 0) {
-        return;
-    }
-    char note[200];
-    const bool is_path = question->host != NULL && question->host[0] == '/';
-    const bool is_seen = question->server_pid > 0
-                             ? procfs_read_process(proc, question->server_pid, &evidence->server)
-                             : server_find(proc, question->port, is_path ? question->host : NULL,
-                                           &evidence->server, note, sizeof note);
-    if (!is_seen) {
-        evidence->server.pid = 0;
-    }
-    evidence->was_listening = question->port > 0 && is_port_open(question->port);
-    close(proc);
-}
-
-/* One value of a file, unless it is known already. */
-static void read_counter(struct counters *counters, enum evidence_counter counter, const char *path,
-                         bool (*parse)(const char *, size_t, const char *, uint64_t *),
-                         const char *name)
-{
-    struct buffer text;
-    buffer_init(&text);
-    if (!counters->is_known[counter] && procfs_load(AT_FDCWD, path, &text)) {
-        counters->is_known[counter] =
-            parse(buffer_text(&text), text.length, name, &counters->values[counter]);
-    }
-    buffer_fini(&text);
-}
-
-/* What a cgroup counts stands in a file beside that of its limit. */
-static void read_cgroup_counters(struct counters *counters, const struct limit *limit)
+/* The listeners are those of the server's network namespace; of our own when it cannot be seen.
+ * What a cgroup counts stands in a file beside that of its limit. */
+static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {
-        enum limit_id id;
-        enum limit_side side;
         enum evidence_counter counter;
+        enum limit_side side;
+        enum limit_id id; /* of the cgroup's limit; LIMIT_IDS: no cgroup */
         const char *file;
+        bool (*parse)(const char *text, size_t length, const char *name, uint64_t *value);
         const char *name;
     } wanted[] = {
-        {LIMIT_CGROUP_TASKS, LIMIT_CLIENT, EVIDENCE_CLIENT_FORKS, "pids.events", "max"},
-        {LIMIT_CGROUP_TASKS, LIMIT_SERVER, EVIDENCE_SERVER_FORKS, "pids.events", "max"},
+        {EVIDENCE_LISTEN_OVERFLOWS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", procfs_parse_netstat,
+         "ListenOverflows"},
+        {EVIDENCE_LISTEN_DROPS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", procfs_parse_netstat,
+         "ListenDrops"},
+        {EVIDENCE_OOM_KILLS, LIMIT_CLIENT, LIMIT_IDS, "vmstat", procfs_parse_named, "oom_kill"},
+        {EVIDENCE_CLIENT_FORKS, LIMIT_CLIENT, LIMIT_CGROUP_TASKS, "pids.events", procfs_parse_named,
+         "max"},
+        {EVIDENCE_SERVER_FORKS, LIMIT_SERVER, LIMIT_CGROUP_TASKS, "pids.events", procfs_parse_named,
+         "max"},
         /* version 2, and version 1 */
-        {LIMIT_CGROUP_MEMORY, LIMIT_SERVER, EVIDENCE_SERVER_OOM_KILLS, "memory.events", "oom_kill"},
-        {LIMIT_CGROUP_MEMORY, LIMIT_SERVER, EVIDENCE_SERVER_OOM_KILLS, "memory.oom_control",
-         "oom_kill"},
+        {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.events",
+         procfs_parse_named, "oom_kill"},
+        {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.oom_control",
+         procfs_parse_named, "oom_kill"},
     };
-    char path[sizeof limit->where + 32];
-    const char *slash = limit->where[0] == '/' ? strrchr(limit->where, '/') : NULL;
-    for (size_t i = 0; slash != NULL && i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (wanted[i].id == limit->id && wanted[i].side == limit->side) {
-            snprintf(path, sizeof path, "%.*s/%s", (int)(slash - limit->where), limit->where,
-                     wanted[i].file);
-            read_counter(counters, wanted[i].counter, path, procfs_parse_named, wanted[i].name);
+    const pid_t pid = evidence->server.pid;
+    struct buffer text;
+    buffer_init(&text);
+    memset(counters, -1, EVIDENCE_COUNTERS * sizeof *counters);
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        const bool is_cgroup = wanted[i].id != LIMIT_IDS;
+        int64_t *const counter = &counters[wanted[i].counter];
+        if (!is_cgroup && wanted[i].side == LIMIT_SERVER && evidence->question->is_remote) {
+            continue;
+        }
+        for (size_t j = 0; j < (is_cgroup ? evidence->before.count : 1) && *counter < 0; j++) {
+            const struct limit *limit = &evidence->before.entries[j];
+            const char *slash = strrchr(limit->where, '/');
+            char path[sizeof limit->where + 32];
+            uint64_t value;
+            if (!is_cgroup && wanted[i].side == LIMIT_SERVER && pid > 0) {
+                snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, wanted[i].file);
+            } else if (!is_cgroup) {
+                snprintf(path, sizeof path, "/proc/%s", wanted[i].file);
+            } else if (limit->id == wanted[i].id && limit->side == wanted[i].side &&
+                       limit->where[0] == '/') {
+                snprintf(path, sizeof path, "%.*s/%s", (int)(slash - limit->where), limit->where,
+                         wanted[i].file);
+            } else {
+                continue;
+            }
+            if (procfs_load(AT_FDCWD, path, &text) &&
+                wanted[i].parse(buffer_text(&text), text.length, wanted[i].name, &value)) {
+                *counter = (int64_t)value;
+            }
         }
     }
-}
-
-/* The listeners are those of the server's network namespace; of our own when it cannot be seen. */
-static void read_counters(const struct evidence *evidence, struct counters *counters)
-{
-    char path[64] = "/proc/net/netstat";
-    *counters = (struct counters){0};
-    if (evidence->server.pid > 0) {
-        snprintf(path, sizeof path, "/proc/%d/net/netstat", (int)evidence->server.pid);
-    }
-    if (!evidence->question->is_remote) {
-        read_counter(counters, EVIDENCE_LISTEN_OVERFLOWS, path, procfs_parse_netstat,
-                     "ListenOverflows");
-        read_counter(counters, EVIDENCE_LISTEN_DROPS, path, procfs_parse_netstat, "ListenDrops");
-    }
-    read_counter(counters, EVIDENCE_OOM_KILLS, "/proc/vmstat", procfs_parse_named, "oom_kill");
-    for (size_t i = 0; i < evidence->before.count; i++) {
-        read_cgroup_counters(counters, &evidence->before.entries[i]);
-    }
+    buffer_fini(&text);
 }
 
 struct evidence *evidence_begin(const struct limits_question *question)
@@ -205,9 +140,24 @@ struct evidence *evidence_begin(const struct limits_question *question)
         return NULL;
     }
     evidence->question = question;
-    find_server(evidence);
+    /* /proc is not kept open: a descriptor is what a session may be short of */
+    const int proc = limits_has_server_here(question) ? procfs_open() : -1;
+    if (proc >= 0) {
+        char note[200];
+        const char *path =
+            question->host != NULL && question->host[0] == '/' ? question->host : NULL;
+        const pid_t pid = question->server_pid;
+        const bool is_seen =
+            pid > 0 ? procfs_read_process(proc, pid, &evidence->server)
+                    : server_find(proc, question->port, path, &evidence->server, note, sizeof note);
+        if (!is_seen) {
+            evidence->server.pid = 0;
+        }
+        evidence->was_listening = question->port > 0 && is_port_open(proc, question->port);
+        close(proc);
+    }
     limits_read(question, &evidence->before);
-    read_counters(evidence, &evidence->counters);
+    read_counters(evidence, evidence->counters);
     return evidence;
 }
 
@@ -220,26 +170,6 @@ void evidence_capture(struct evidence *evidence)
 {
     limits_read(evidence->question, &evidence->shortage);
     evidence->is_captured = true;
-}
-
-/* The same number may be another process's by now. What cannot be read is not held to be gone. */
-static bool is_server_there(const struct evidence *evidence)
-{
-    if (evidence->server.pid == 0) {
-        return is_port_open(evidence->question->port);
-    }
-    const int proc = procfs_open();
-    if (proc < 0) {
-        return true;
-    }
-    struct procfs_process now;
-    const bool is_read = procfs_read_process(proc, evidence->server.pid, &now);
-    const int reason = errno;
-    close(proc);
-    if (!is_read) {
-        return reason != ENOENT && reason != ESRCH;
-    }
-    return now.start_ticks == evidence->server.start_ticks && !now.has_ended;
 }
 
 /* True when sessions failed for that; `is_later_only`: those that reconnected. */
@@ -265,19 +195,45 @@ void evidence_take_settings(struct evidence *evidence, const struct server_limit
     evidence->has_server_after = true;
 }
 
-static bool is_server_gone(const struct evidence *evidence, const struct result *result)
+/* The same number may be another process's by now. What cannot be read is not held to be gone. */
+static bool is_server_there(const struct evidence *evidence)
 {
-    const bool was_seen = evidence->server.pid != 0 || evidence->was_listening;
-    if (!was_seen || !has_shortage(result, SHORTAGE_LOST, false)) {
-        return false;
+    const struct procfs_process *server = &evidence->server;
+    struct procfs_process now;
+    bool is_there = true;
+    const int proc = procfs_open();
+    if (proc >= 0 && server->pid == 0) {
+        is_there = is_port_open(proc, evidence->question->port);
+    } else if (proc >= 0 && procfs_read_process(proc, server->pid, &now)) {
+        is_there = now.start_ticks == server->start_ticks && !now.has_ended;
+    } else if (proc >= 0) {
+        is_there = errno != ENOENT && errno != ESRCH;
     }
+    if (proc >= 0) {
+        close(proc);
+    }
+    return is_there;
+}
+
+void evidence_conclude(struct evidence *evidence, const struct result *result,
+                       struct findings *findings)
+{
+    int64_t later[EVIDENCE_COUNTERS];
     const int64_t limit_ns = mono_now_ns() + END_LIMIT_NS;
-    bool is_there = is_server_there(evidence);
-    while (is_there && mono_now_ns() < limit_ns) {
+    const bool was_seen = evidence->server.pid != 0 || evidence->was_listening;
+    const bool may_be_gone = was_seen && has_shortage(result, SHORTAGE_LOST, false);
+    evidence->is_server_gone = may_be_gone && !is_server_there(evidence);
+    while (may_be_gone && !evidence->is_server_gone && mono_now_ns() < limit_ns) {
         mono_sleep(END_PAUSE_NS);
-        is_there = is_server_there(evidence);
+        evidence->is_server_gone = !is_server_there(evidence);
     }
-    return !is_there;
+    read_counters(evidence, later);
+    for (size_t i = 0; i < EVIDENCE_COUNTERS; i++) {
+        const int64_t earlier = evidence->counters[i];
+        evidence->growth[i] =
+            earlier >= 0 && later[i] > earlier ? (uint64_t)(later[i] - earlier) : 0;
+    }
+    evidence_name(evidence, result, findings);
 }
 
 /* The causes of one shortage taken together. */
@@ -288,17 +244,15 @@ struct shortage_sum {
 };
 
 struct naming {
-    const struct evidence_facts *facts;
+    const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
-    struct shortage_sum sums[SHORTAGES];
 };
 
 /* What can keep a process or thread from being made. */
 static const enum limit_id task_limits[] = {
     LIMIT_USER_TASKS, LIMIT_CGROUP_TASKS,  LIMIT_THREADS_MAX, LIMIT_PID_MAX,
     LIMIT_MAP_COUNT,  LIMIT_ADDRESS_SPACE, LIMIT_COMMIT};
-#define TASK_LIMITS (sizeof task_limits / sizeof task_limits[0])
 
 /* Adds to what shows it. */
 __attribute__((format(printf, 2, 3))) static void say(struct finding *finding, const char *format,
@@ -324,14 +278,14 @@ static uint64_t room_of(const struct limit *limit)
 /* No room for one more session. Reading took a moment, in which others may have come and gone. */
 static bool is_full(const struct limit *limit)
 {
-    return limit->allowed != LIMIT_NONE &&
+    return limit != NULL && limit->allowed != LIMIT_NONE &&
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
 static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,
                                       enum limit_side side)
 {
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         if (list->entries[i].id == id && list->entries[i].side == side) {
             return &list->entries[i];
         }
@@ -339,68 +293,98 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* As it was while sessions were short of tasks. What limits a whole machine stands once in a list,
- * as the client's. */
-static const struct limit *find_task_limit(const struct naming *naming, enum limit_id id,
-                                           enum limit_side side)
+/* As it was while sessions were short of something. What limits the tasks of a whole machine stands
+ * once in a list, as the client's. */
+static const struct limit *find_short(const struct naming *naming, enum limit_id id,
+                                      enum limit_side side)
 {
-    const struct limit_list *list = naming->facts->shortage;
-    const struct limit *limit = find_limit(list, id, side);
+    const struct limit_list *list = &naming->evidence->shortage;
     const bool is_machine = id == LIMIT_THREADS_MAX || id == LIMIT_PID_MAX || id == LIMIT_COMMIT;
-    const bool is_here = side == LIMIT_CLIENT || naming->facts->is_server_here;
-    return limit == NULL && is_machine && is_here ? find_limit(list, id, LIMIT_CLIENT) : limit;
+    if (!naming->evidence->is_captured) {
+        return NULL;
+    }
+    const struct limit *limit = find_limit(list, id, side);
+    return limit == NULL && is_machine && limits_has_server_here(naming->evidence->question)
+               ? find_limit(list, id, LIMIT_CLIENT)
+               : limit;
 }
 
-static struct finding *add_finding(struct naming *naming, enum limit_id id, enum limit_side side,
-                                   uint64_t sessions)
+/* `name` where no limit names it: see add_limit. */
+static struct finding *add_finding(const struct naming *naming, enum limit_id id,
+                                   enum limit_side side, uint64_t sessions, const char *name)
 {
     struct findings *findings = naming->findings;
     /* fewer shortages than FINDINGS_MAX, but causes that name settings may be many */
     struct finding *finding =
         &findings->entries[findings->count < FINDINGS_MAX ? findings->count++ : FINDINGS_MAX - 1];
     *finding = (struct finding){.id = id, .side = side, .sessions = sessions};
+    snprintf(finding->name, sizeof finding->name, "%s", name);
     return finding;
 }
 
 /* The name, and how it is raised: before the run the advice was made for all of its sessions. */
-static void add_limit(struct naming *naming, struct finding *finding, const struct limit *limit)
+static void add_limit(const struct naming *naming, struct finding *finding,
+                      const struct limit *limit, bool says_use)
 {
-    const struct limit *before = find_limit(naming->facts->before, limit->id, limit->side);
+    const struct limit *before = find_limit(&naming->evidence->before, limit->id, limit->side);
     const bool has_fix = before != NULL && before->fix[0] != '\0';
     snprintf(finding->name, sizeof finding->name, "%s", limit->name);
     snprintf(finding->fix, sizeof finding->fix, "%s", has_fix ? before->fix : limit->fix);
-}
-
-static void say_use(struct finding *finding, const struct limit *limit)
-{
-    say(finding, "; %s of %s %s in use then", UNITS_COUNT(limit->used), UNITS_COUNT(limit->allowed),
-        limit->unit == NULL ? "" : limit->unit);
-    if (limit->where[0] == '/') {
-        say(finding, " (%s)", limit->where);
-    }
-}
-
-/* The limit on tasks that leaves the least room; NULL: none is full. */
-static const struct limit *find_full(const struct naming *naming, enum limit_side side)
-{
-    const struct limit *found = NULL;
-    for (size_t i = 0; i < TASK_LIMITS; i++) {
-        const struct limit *limit = find_task_limit(naming, task_limits[i], side);
-        if (limit != NULL && is_full(limit) && (found == NULL || room_of(limit) < room_of(found))) {
-            found = limit;
+    if (says_use) {
+        say(finding, "; %s of %s %s in use then", UNITS_COUNT(limit->used),
+            UNITS_COUNT(limit->allowed), limit->unit == NULL ? "" : limit->unit);
+        if (limit->where[0] == '/') {
+            say(finding, " (%s)", limit->where);
         }
     }
-    return found;
 }
 
-/* It cannot be told which limit it was: all that it can be, with the room that they left. */
-static void say_candidates(const struct naming *naming, struct finding *finding)
+/* Tasks that could not be made: by the limit that leaves the least room. */
+static void name_tasks(const struct naming *naming, const struct shortage_sum *sum,
+                       enum limit_side side)
 {
+    const struct error *error = &sum->first->error;
+    const bool is_client = side == LIMIT_CLIENT;
+    const bool is_hidden = !is_client && strcmp(error->limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
+    const uint64_t refused =
+        naming->evidence->growth[is_client ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
+    const struct limit *limit = refused > 0 ? find_short(naming, LIMIT_CGROUP_TASKS, side) : NULL;
+    const bool is_cgroup = limit != NULL;
+    for (size_t i = 0; i < COUNT_OF(task_limits) && !is_cgroup; i++) {
+        const struct limit *one = find_short(naming, task_limits[i], side);
+        if (is_full(one) && (limit == NULL || room_of(one) < room_of(limit))) {
+            limit = one;
+        }
+    }
+    if (limit == NULL && is_hidden) {
+        return; /* nothing shows it */
+    }
+    struct finding *finding = add_finding(
+        naming, limit == NULL ? LIMIT_IDS : limit->id, limit == NULL ? side : limit->side,
+        is_client ? naming->result->sessions.not_started : sum->sessions,
+        "unknown limit of threads");
+    if (is_client) {
+        say(finding, "pthread_create: %s", strerror(error->native_code));
+    } else if (is_hidden) {
+        say(finding,
+            "the server answered before TLS with an error, as it does when it cannot fork");
+    } else {
+        const size_t length = strcspn(error->text, ";");
+        say(finding, "the server said: %.*s", (int)(length < 123 ? length : 123), error->text);
+    }
+    if (limit != NULL) {
+        add_limit(naming, finding, limit, true);
+        if (is_cgroup) {
+            say(finding, "; pids.events counted %llu refusals", (unsigned long long)refused);
+        }
+        return;
+    }
+    /* It cannot be told which limit it was: all that it can be, with the room that they left. */
     const char *separator = "; no limit that can be read here was reached; room left: ";
-    for (size_t i = 0; i < TASK_LIMITS; i++) {
-        const struct limit *limit = find_task_limit(naming, task_limits[i], finding->side);
-        if (limit != NULL && limit->allowed != LIMIT_NONE) {
-            say(finding, "%s%s %s", separator, limit->name, UNITS_COUNT(room_of(limit)));
+    for (size_t i = 0; i < COUNT_OF(task_limits); i++) {
+        const struct limit *one = find_short(naming, task_limits[i], side);
+        if (one != NULL && one->allowed != LIMIT_NONE) {
+            say(finding, "%s%s %s", separator, one->name, UNITS_COUNT(room_of(one)));
             separator = ", ";
         }
     }
@@ -409,104 +393,31 @@ static void say_candidates(const struct naming *naming, struct finding *finding)
     }
 }
 
-/* Tasks that could not be made; `what` says how that was noticed. */
-static void name_tasks(struct naming *naming, enum limit_side side, const char *what,
-                       uint64_t sessions)
-{
-    const uint64_t refused =
-        naming->facts->growth[side == LIMIT_CLIENT ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
-    const struct limit *cgroup = find_task_limit(naming, LIMIT_CGROUP_TASKS, side);
-    const bool is_cgroup = refused > 0 && cgroup != NULL;
-    const struct limit *limit = is_cgroup ? cgroup : find_full(naming, side);
-    struct finding *finding =
-        add_finding(naming, limit == NULL ? LIMIT_IDS : limit->id, side, sessions);
-    say(finding, "%.140s", what);
-    if (limit == NULL) {
-        snprintf(finding->name, sizeof finding->name, "unknown limit of threads");
-        say_candidates(naming, finding);
-        return;
-    }
-    finding->side = limit->side;
-    add_limit(naming, finding, limit);
-    say_use(finding, limit);
-    if (is_cgroup) {
-        say(finding, "; pids.events counted %llu refusals", (unsigned long long)refused);
-    }
-}
-
-static void name_thread(struct naming *naming, const struct shortage_sum *sum)
-{
-    char what[200];
-    snprintf(what, sizeof what, "pthread_create: %s", strerror(sum->first->error.native_code));
-    name_tasks(naming, LIMIT_CLIENT, what, naming->result->sessions.not_started);
-}
-
-static void name_server_task(struct naming *naming, const struct shortage_sum *sum)
-{
-    char what[200];
-    const char *text = sum->first->error.text;
-    const bool is_hidden = strcmp(sum->first->error.limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
-    if (is_hidden) {
-        snprintf(what, sizeof what,
-                 "the server answered before TLS with an error, as it does when "
-                 "it cannot fork");
-    } else {
-        snprintf(what, sizeof what, "the server said: %.*s", (int)strcspn(text, ";"), text);
-    }
-    const size_t before = naming->findings->count;
-    name_tasks(naming, LIMIT_SERVER, what, sum->sessions);
-    if (is_hidden && naming->findings->count > before &&
-        naming->findings->entries[before].id == LIMIT_IDS) {
-        naming->findings->count = before; /* nothing shows it */
-    }
-}
-
 /* An errno that has one meaning; what was in use makes it plain. */
-static void name_own(struct naming *naming, const struct shortage_sum *sum, enum shortage shortage)
+static void name_own(const struct naming *naming, const struct shortage_sum *sum,
+                     enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
+    const bool is_machine = shortage == SHORTAGE_MACHINE_FILES;
     const enum limit_id id = is_ports ? LIMIT_PORTS : LIMIT_OPEN_FILES;
-    struct finding *finding = add_finding(naming, id, LIMIT_CLIENT, sum->sessions);
-    const struct limit *limit = find_limit(naming->facts->shortage, id, LIMIT_CLIENT);
-    const struct limit *before = find_limit(naming->facts->before, id, LIMIT_CLIENT);
-    snprintf(finding->name, sizeof finding->name, "%s",
-             is_ports                             ? "ip_local_port_range"
-             : shortage == SHORTAGE_MACHINE_FILES ? "fs.file-max"
-                                                  : "RLIMIT_NOFILE");
+    struct finding *finding = add_finding(naming, id, LIMIT_CLIENT, sum->sessions,
+                                          is_ports     ? "ip_local_port_range"
+                                          : is_machine ? "fs.file-max"
+                                                       : "RLIMIT_NOFILE");
+    const struct limit *limit = find_short(naming, id, LIMIT_CLIENT);
+    const struct limit *before = find_limit(&naming->evidence->before, id, LIMIT_CLIENT);
     say(finding, "%s: %s", is_ports ? "connect" : "socket",
         strerror(sum->first->error.native_code));
-    if (shortage == SHORTAGE_MACHINE_FILES) {
+    if (is_machine) {
         return; /* of the whole machine: not among the limits that are read */
     }
     if (limit != NULL) {
-        add_limit(naming, finding, limit);
-        say_use(finding, limit);
+        add_limit(naming, finding, limit, true);
     } else if (before != NULL && before->allowed != LIMIT_NONE) {
         /* without a free descriptor nothing could be read then */
-        add_limit(naming, finding, before);
+        add_limit(naming, finding, before, false);
         say(finding, "; %s %s allowed", UNITS_COUNT(before->allowed), before->unit);
     }
-}
-
-/* The setting that a SHORTAGE_SETTING names: an entry of `server`, or NULL when it has none such.
- * *name is what it is called; NULL when neither the cause nor the server tells. */
-static const struct session_limit *
-find_setting(const struct cause *cause, const struct server_limits *server, const char **name)
-{
-    const char *const limit = cause->error.limit;
-    const bool is_named = limit[0] != '\0';
-    const struct session_limit *found = NULL;
-    for (size_t i = 0; server != NULL && i < server->count; i++) {
-        const struct session_limit *one = &server->sessions[i];
-        /* where it is not named, the first to be reached is the one with the least room */
-        if (is_named ? strcmp(one->name, limit) == 0
-                     : found == NULL ||
-                           room(one->allowed, one->used) < room(found->allowed, found->used)) {
-            found = one;
-        }
-    }
-    *name = found != NULL ? found->name : is_named ? limit : NULL;
-    return found;
 }
 
 /* One that connects again fails more than once, and may get in at last. */
@@ -515,16 +426,25 @@ static void add_cost(const struct cause *cause, uint64_t *sessions, uint64_t *tr
     *(cause->phase == CAUSE_RECONNECT ? tries : sessions) += cause->count;
 }
 
-static void name_setting(struct naming *naming, const struct cause *cause)
+static void name_setting(const struct naming *naming, const struct cause *cause)
 {
-    const char *name = NULL;
+    const struct evidence *evidence = naming->evidence;
     const bool is_later = cause->phase == CAUSE_RECONNECT;
-    const bool is_after = is_later && naming->facts->server_after != NULL;
-    const struct session_limit *limit =
-        find_setting(cause, is_after ? naming->facts->server_after : naming->facts->server, &name);
-    if (name == NULL) {
-        name = "unknown setting";
+    const bool is_after = is_later && evidence->has_server_after;
+    const struct server_limits *server =
+        is_after ? &evidence->server_after : evidence->question->server;
+    const char *const said = cause->error.limit;
+    const struct session_limit *limit = NULL;
+    for (size_t i = 0; server != NULL && i < server->count; i++) {
+        const struct session_limit *one = &server->sessions[i];
+        /* where it is not named, the first to be reached is the one with the least room */
+        if (said[0] != '\0' ? strcmp(one->name, said) == 0
+                            : limit == NULL || room(one->allowed, one->used) <
+                                                   room(limit->allowed, limit->used)) {
+            limit = one;
+        }
     }
+    const char *name = limit != NULL ? limit->name : said[0] != '\0' ? said : "unknown setting";
     struct findings *findings = naming->findings;
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->entries[i].id == LIMIT_SESSIONS &&
@@ -533,9 +453,8 @@ static void name_setting(struct naming *naming, const struct cause *cause)
             return;
         }
     }
-    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, 0);
+    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, 0, name);
     add_cost(cause, &finding->sessions, &finding->tries);
-    snprintf(finding->name, sizeof finding->name, "%s", name);
     say(finding, "the server said: %.140s", cause->error.text);
     if (limit == NULL) {
         return;
@@ -550,9 +469,8 @@ static void name_setting(struct naming *naming, const struct cause *cause)
     say(finding, "; %s allowed, %s in use by others before the run", UNITS_COUNT(limit->allowed),
         UNITS_COUNT(limit->used > 0 ? limit->used - 1 : 0));
     snprintf(finding->fix, sizeof finding->fix, "%s", limit->fix);
-    const struct limit_list *list = naming->facts->before;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct limit *before = &list->entries[i];
+    for (size_t i = 0; i < evidence->before.count; i++) {
+        const struct limit *before = &evidence->before.entries[i];
         if (before->id == LIMIT_SESSIONS && strcmp(before->name, name) == 0 &&
             before->fix[0] != '\0') {
             snprintf(finding->fix, sizeof finding->fix, "%s", before->fix);
@@ -561,10 +479,10 @@ static void name_setting(struct naming *naming, const struct cause *cause)
 }
 
 /* How many may wait is a server's own setting, which the kernel cuts to its own. */
-static struct finding *add_backlog(struct naming *naming, const struct shortage_sum *sum)
+static struct finding *add_backlog(const struct naming *naming, const struct shortage_sum *sum)
 {
-    struct finding *finding = add_finding(naming, LIMIT_BACKLOG, LIMIT_SERVER, sum->sessions);
-    snprintf(finding->name, sizeof finding->name, "listen backlog");
+    struct finding *finding =
+        add_finding(naming, LIMIT_BACKLOG, LIMIT_SERVER, sum->sessions, "listen backlog");
     snprintf(finding->fix, sizeof finding->fix,
              "a lower --connect-concurrency; or raise the server's own setting (back_log in "
              "my.cnf; in postgresql.conf it follows max_connections) and net.core.somaxconn "
@@ -573,199 +491,132 @@ static struct finding *add_backlog(struct naming *naming, const struct shortage_
 }
 
 /* Connections that nobody answered: the server does not accept them, or has no room to. */
-static void name_silence(struct naming *naming, const struct shortage_sum *sum)
+static void name_silence(const struct naming *naming, const struct shortage_sum *sum)
 {
-    const struct evidence_facts *facts = naming->facts;
-    const struct limit *files = find_limit(facts->shortage, LIMIT_OPEN_FILES, LIMIT_SERVER);
-    if (files != NULL && is_full(files)) {
+    const uint64_t *growth = naming->evidence->growth;
+    const struct limit *files = find_short(naming, LIMIT_OPEN_FILES, LIMIT_SERVER);
+    if (is_full(files)) {
         struct finding *finding =
-            add_finding(naming, LIMIT_OPEN_FILES, LIMIT_SERVER, sum->sessions);
-        add_limit(naming, finding, files);
+            add_finding(naming, LIMIT_OPEN_FILES, LIMIT_SERVER, sum->sessions, "");
         say(finding, "connections were not accepted");
-        say_use(finding, files);
-        return;
-    }
-    const uint64_t overflows = facts->growth[EVIDENCE_LISTEN_OVERFLOWS];
-    if (overflows > 0) {
+        add_limit(naming, finding, files, true);
+    } else if (growth[EVIDENCE_LISTEN_OVERFLOWS] > 0) {
         say(add_backlog(naming, sum),
             "ListenOverflows grew by %llu, ListenDrops by %llu while connects timed out",
-            (unsigned long long)overflows,
-            (unsigned long long)facts->growth[EVIDENCE_LISTEN_DROPS]);
+            (unsigned long long)growth[EVIDENCE_LISTEN_OVERFLOWS],
+            (unsigned long long)growth[EVIDENCE_LISTEN_DROPS]);
     }
-}
-
-static void say_memory_limit(struct naming *naming, struct finding *finding)
-{
-    const struct limit *memory =
-        find_limit(naming->facts->before, LIMIT_CGROUP_MEMORY, LIMIT_SERVER);
-    if (memory != NULL && memory->allowed != LIMIT_NONE) {
-        char bytes[UNITS_TEXT_BYTES];
-        say(finding, "; its cgroup may have %s (%s)", units_format_bytes(memory->allowed, bytes),
-            memory->where);
-        snprintf(finding->fix, sizeof finding->fix, "%s", memory->fix);
-    }
-}
-
-static void say_end(const struct naming *naming, struct finding *finding,
-                    const struct shortage_sum *sum)
-{
-    const struct evidence_facts *facts = naming->facts;
-    if (facts->server_pid > 0 && facts->is_server_gone) {
-        say(finding, "%s (pid %d) ended", facts->server_name, (int)facts->server_pid);
-    } else if (facts->is_server_gone) {
-        say(finding, "nothing listens on port %u any more", (unsigned)facts->port);
-    } else if (facts->server_pid > 0) {
-        say(finding, "connections were lost, %s (pid %d) still runs", facts->server_name,
-            (int)facts->server_pid);
-    } else {
-        say(finding, "connections were lost, and the server still runs");
-    }
-    char since[UNITS_TEXT_BYTES];
-    units_format_ns(sum->first->first_ns - naming->result->start_mono_ns, since);
-    say(finding, "; the first session lost it %s into the run", since);
-}
-
-static void say_kills(struct finding *finding, uint64_t kills, const char *where)
-{
-    say(finding, "; the kernel killed %llu process%s of %s for memory", (unsigned long long)kills,
-        kills == 1 ? "" : "es", where);
 }
 
 /* The server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
  * have been another process of the machine that the kernel killed: the words do not say more. */
-static void name_lost(struct naming *naming, const struct shortage_sum *sum)
+static void name_lost(const struct naming *naming, const struct shortage_sum *sum)
 {
-    const struct evidence_facts *facts = naming->facts;
-    const uint64_t own_kills = facts->growth[EVIDENCE_SERVER_OOM_KILLS];
-    const uint64_t kills = facts->is_server_here ? facts->growth[EVIDENCE_OOM_KILLS] : 0;
-    if (!facts->is_server_gone && own_kills == 0 && kills == 0) {
+    const struct evidence *evidence = naming->evidence;
+    const struct procfs_process *server = &evidence->server;
+    const bool is_gone = evidence->is_server_gone;
+    const bool is_own = evidence->growth[EVIDENCE_SERVER_OOM_KILLS] > 0;
+    const uint64_t kills = is_own ? evidence->growth[EVIDENCE_SERVER_OOM_KILLS]
+                           : limits_has_server_here(evidence->question)
+                               ? evidence->growth[EVIDENCE_OOM_KILLS]
+                               : 0;
+    if (!is_gone && kills == 0) {
         return;
     }
-    struct finding *finding = add_finding(naming, LIMIT_GONE, LIMIT_SERVER, sum->sessions);
-    snprintf(finding->name, sizeof finding->name, "%s",
-             own_kills > 0 || !facts->is_server_gone ? "OOM kill" : "end of the server's process");
-    say_end(naming, finding, sum);
-    if (own_kills > 0) {
-        say_kills(finding, own_kills, "its cgroup");
-        say_memory_limit(naming, finding);
-    } else if (kills > 0) {
-        say_kills(finding, kills, "this machine");
+    struct finding *finding =
+        add_finding(naming, LIMIT_GONE, LIMIT_SERVER, sum->sessions,
+                    is_own || !is_gone ? "OOM kill" : "end of the server's process");
+    if (is_gone && server->pid > 0) {
+        say(finding, "%s (pid %d) ended", server->name, (int)server->pid);
+    } else if (is_gone) {
+        say(finding, "nothing listens on port %u any more", (unsigned)evidence->question->port);
+    } else if (server->pid > 0) {
+        say(finding, "connections were lost, %s (pid %d) still runs", server->name,
+            (int)server->pid);
+    } else {
+        say(finding, "connections were lost, and the server still runs");
+    }
+    say(finding, "; the first session lost it %s into the run",
+        UNITS_NS(sum->first->first_ns - naming->result->start_mono_ns));
+    if (kills > 0) {
+        say(finding, "; the kernel killed %llu process%s of %s for memory",
+            (unsigned long long)kills, kills == 1 ? "" : "es",
+            is_own ? "its cgroup" : "this machine");
+    }
+    const struct limit *memory = find_limit(&evidence->before, LIMIT_CGROUP_MEMORY, LIMIT_SERVER);
+    if (is_own && memory != NULL && memory->allowed != LIMIT_NONE) {
+        say(finding, "; its cgroup may have %s (%s)", UNITS_BYTES(memory->allowed), memory->where);
+        snprintf(finding->fix, sizeof finding->fix, "%s", memory->fix);
     }
 }
 
-static void sum_up(struct naming *naming)
+void evidence_name(const struct evidence *evidence, const struct result *result,
+                   struct findings *findings)
 {
-    const struct causes *causes = &naming->result->causes;
+    const struct naming naming = {evidence, result, findings};
+    const struct causes *causes = &result->causes;
+    const struct session_ledger *sessions = &result->sessions;
+    struct shortage_sum sums[SHORTAGES] = {{.first = NULL}};
+    findings->count = 0;
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
-        struct shortage_sum *sum = &naming->sums[classify(cause)];
+        struct shortage_sum *sum = &sums[classify(cause)];
         add_cost(cause, &sum->sessions, &sum->tries);
         if (sum->first == NULL || cause->first_ns < sum->first->first_ns) {
             sum->first = cause;
         }
     }
-}
-
-static void name_shortage(struct naming *naming, enum shortage shortage)
-{
-    const struct shortage_sum *sum = &naming->sums[shortage];
-    switch (shortage) {
-    case SHORTAGE_THREAD:
-        name_thread(naming, sum);
-        break;
-    case SHORTAGE_FILES:
-    case SHORTAGE_MACHINE_FILES:
-    case SHORTAGE_PORTS:
-        name_own(naming, sum, shortage);
-        break;
-    case SHORTAGE_SOCKET_BACKLOG:
-        say(add_backlog(naming, sum),
-            "connect: EAGAIN, the queue of the server's Unix socket was full");
-        break;
-    case SHORTAGE_SERVER_TASK:
-        name_server_task(naming, sum);
-        break;
-    case SHORTAGE_SILENCE:
-        name_silence(naming, sum);
-        break;
-    case SHORTAGE_LOST:
-        name_lost(naming, sum);
-        break;
-    case SHORTAGE_SETTING: /* one by one: a server has several */
-    case SHORTAGE_NONE:
-    case SHORTAGES:
-        break;
-    }
-}
-
-/* Few entries; those of equal cost stay in order. */
-static void sort(struct findings *findings)
-{
-    for (size_t i = 1; i < findings->count; i++) {
-        const struct finding moved = findings->entries[i];
-        size_t to = i;
-        while (to > 0 && findings->entries[to - 1].sessions < moved.sessions) {
-            findings->entries[to] = findings->entries[to - 1];
-            to--;
-        }
-        findings->entries[to] = moved;
-    }
-}
-
-void evidence_name(const struct evidence_facts *facts, const struct result *result,
-                   struct findings *findings)
-{
-    struct naming naming = {.facts = facts, .result = result, .findings = findings};
-    findings->count = 0;
-    sum_up(&naming);
     for (int i = SHORTAGE_NONE; i < SHORTAGES; i++) {
-        if (naming.sums[i].first != NULL) {
-            const size_t before = findings->count;
-            name_shortage(&naming, (enum shortage)i);
-            if (findings->count > before) {
-                findings->entries[before].tries = naming.sums[i].tries;
-            }
+        const struct shortage_sum *sum = &sums[i];
+        const size_t before = findings->count;
+        switch (sum->first == NULL ? SHORTAGE_NONE : (enum shortage)i) {
+        case SHORTAGE_THREAD:
+            name_tasks(&naming, sum, LIMIT_CLIENT);
+            break;
+        case SHORTAGE_SERVER_TASK:
+            name_tasks(&naming, sum, LIMIT_SERVER);
+            break;
+        case SHORTAGE_FILES:
+        case SHORTAGE_MACHINE_FILES:
+        case SHORTAGE_PORTS:
+            name_own(&naming, sum, (enum shortage)i);
+            break;
+        case SHORTAGE_SOCKET_BACKLOG:
+            say(add_backlog(&naming, sum),
+                "connect: EAGAIN, the queue of the server's Unix socket was full");
+            break;
+        case SHORTAGE_SILENCE:
+            name_silence(&naming, sum);
+            break;
+        case SHORTAGE_LOST:
+            name_lost(&naming, sum);
+            break;
+        case SHORTAGE_SETTING: /* one by one, below: a server has several */
+        case SHORTAGE_NONE:
+        case SHORTAGES:
+            break;
+        }
+        if (findings->count > before) {
+            findings->entries[before].tries = sum->tries;
         }
     }
-    for (size_t i = 0; i < result->causes.count; i++) {
-        if (classify(&result->causes.entries[i]) == SHORTAGE_SETTING) {
-            name_setting(&naming, &result->causes.entries[i]);
+    for (size_t i = 0; i < causes->count; i++) {
+        if (classify(&causes->entries[i]) == SHORTAGE_SETTING) {
+            name_setting(&naming, &causes->entries[i]);
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
         /* one that comes back is lost more than once; of those that tried, some were dropped */
-        struct finding *finding = &findings->entries[i];
-        const struct session_ledger *sessions = &result->sessions;
-        finding->sessions +=
-            finding->tries < sessions->dropped ? finding->tries : sessions->dropped;
-        if (finding->sessions > sessions->requested) {
-            finding->sessions = sessions->requested;
+        struct finding moved = findings->entries[i];
+        moved.sessions += moved.tries < sessions->dropped ? moved.tries : sessions->dropped;
+        if (moved.sessions > sessions->requested) {
+            moved.sessions = sessions->requested;
         }
-    }
-    sort(findings);
-}
-
-void evidence_conclude(struct evidence *evidence, const struct result *result,
-                       struct findings *findings)
-{
-    struct evidence_facts facts = {
-        .before = &evidence->before,
-        .shortage = evidence->is_captured ? &evidence->shortage : NULL,
-        .server = evidence->question->server,
-        .server_after = evidence->has_server_after ? &evidence->server_after : NULL,
-        .is_server_here = is_server_here(evidence->question),
-        .is_server_gone = is_server_gone(evidence, result),
-        .server_pid = evidence->server.pid,
-        .port = evidence->question->port,
-    };
-    memcpy(facts.server_name, evidence->server.name, sizeof facts.server_name);
-    const struct counters *earlier = &evidence->counters;
-    struct counters later;
-    read_counters(evidence, &later);
-    for (size_t i = 0; i < EVIDENCE_COUNTERS; i++) {
-        if (earlier->is_known[i] && later.is_known[i] && later.values[i] > earlier->values[i]) {
-            facts.growth[i] = later.values[i] - earlier->values[i];
+        /* the dearest first; those of equal cost stay in order */
+        size_t to = i;
+        for (; to > 0 && findings->entries[to - 1].sessions < moved.sessions; to--) {
+            findings->entries[to] = findings->entries[to - 1];
         }
+        findings->entries[to] = moved;
     }
-    evidence_name(&facts, result, findings);
 }

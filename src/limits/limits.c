@@ -1,6 +1,7 @@
 #include "limits/limits.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +33,7 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .other_files = LIMITS_SAMPLER_FILES,
         .other_threads = LIMITS_OTHER_THREADS,
     };
-    if (is_embedded) {
-        question->other_files += LIMITS_EMBEDDED_FILES;
-    }
+    question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
     if (plan->metrics_port > 0) {
         question->other_files += LIMITS_METRICS_FILES;
         question->other_threads += connection == NULL ? 1 : 0;
@@ -45,13 +44,17 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         for (size_t i = 0; i < operations.count; i++) {
             question->other_files += operation_is_used(&operations, i) ? 1U : 0U;
         }
-    }
-    if (connection != NULL && !connection->is_embedded) {
+    } else if (!connection->is_embedded) {
         question->has_server = true;
         question->uses_tcp = connection->host[0] != '/' && connection->host[0] != '@';
         question->host = connection->host[0] == '\0' ? NULL : connection->host;
         question->port = connection->port;
     }
+}
+
+bool limits_has_server_here(const struct limits_question *question)
+{
+    return question->has_server && !question->is_remote && !question->is_embedded;
 }
 
 void limits_allow_files(const struct limits_question *question, uint64_t spare)
@@ -96,7 +99,9 @@ struct subject {
     struct procfs_rlimits rlimits;
     bool is_task_exempt; /* RLIMIT_NPROC does not apply */
     uint64_t user_tasks; /* of its user now */
-    struct place place;
+    bool is_contained;   /* in docker, podman or kubernetes, which set its limits */
+    char unit[80];       /* of systemd, which sets its limits; "": a login, or not known */
+    char user[40];       /* whose process it is */
 };
 
 struct reading {
@@ -109,28 +114,19 @@ struct reading {
     uint64_t low_tasks; /* with a pid below those that are given out again */
 };
 
-/* What the sessions need of a limit, and how it is raised. */
-struct need {
-    uint64_t each;   /* a session */
-    uint64_t fixed;  /* beside the sessions */
-    uint64_t spare;  /* more than needed, when it is raised */
-    uint64_t own_up; /* up to which the user may raise it alone */
-    const char *fix; /* in words of its own */
+/* A limit while it is read. */
+struct draft {
+    const struct subject *subject;
+    struct limit limit; /* all but needed, sessions, grade and fix */
+    uint64_t fixed;     /* needed beside the sessions */
+    uint64_t spare;     /* more than needed, when it is raised */
+    uint64_t own_up;    /* up to which the user may raise it alone */
+    const char *fix;    /* how it is raised, in words of its own */
 };
 
-/* What both sides take of something that they may share. */
-struct demand {
-    uint64_t client; /* a session, here */
-    uint64_t server; /* for a session, by a server on this machine */
-    uint64_t fixed;  /* this program, beside its sessions */
-};
-
-/* NULL: there is no room. */
 static struct limit *append_limit(struct limit_list *list, const struct limit *limit)
 {
-    if (list->count == LIMITS_MAX) {
-        return NULL;
-    }
+    assert(list->count < LIMITS_MAX);
     list->entries[list->count] = *limit;
     return &list->entries[list->count++];
 }
@@ -139,28 +135,20 @@ static struct limit *append_limit(struct limit_list *list, const struct limit *l
 static void warn(struct reading *reading, const struct limit *limit)
 {
     struct limit *entry = append_limit(reading->list, limit);
-    if (entry != NULL) {
-        entry->grade = LIMIT_WARN;
-        entry->sessions = LIMIT_NONE;
-    }
+    entry->grade = LIMIT_WARN;
+    entry->sessions = LIMIT_NONE;
 }
 
-/* Adds a limit: works out `needed`, `sessions` and `grade` of what is filled in of *limit. Returns
- * the entry, for its fix, or NULL when it passes or there is no room. */
-static struct limit *add_limit(struct reading *reading, const struct limit *limit,
-                               const struct need *need)
+/* Adds a limit; NULL when it passes, otherwise it lacks its fix. */
+static struct limit *add_limit(struct reading *reading, const struct draft *draft)
 {
-    struct limit *entry = append_limit(reading->list, limit);
-    if (entry == NULL) {
-        return NULL;
-    }
+    struct limit *entry = append_limit(reading->list, &draft->limit);
     const uint64_t asked = reading->question->sessions;
-    entry->needed = need->each * asked + need->fixed;
-    entry->each = need->each;
+    entry->needed = entry->each * asked + draft->fixed;
     entry->sessions = LIMIT_NONE;
-    if (entry->allowed != LIMIT_NONE && need->each > 0) {
-        const uint64_t taken = entry->used + need->fixed;
-        entry->sessions = entry->allowed > taken ? (entry->allowed - taken) / need->each : 0;
+    if (entry->allowed != LIMIT_NONE && entry->each > 0) {
+        const uint64_t taken = entry->used + draft->fixed;
+        entry->sessions = entry->allowed > taken ? (entry->allowed - taken) / entry->each : 0;
     }
     if (entry->sessions >= asked) {
         return NULL; /* which is LIMIT_PASS */
@@ -173,12 +161,8 @@ static struct limit *add_limit(struct reading *reading, const struct limit *limi
 static bool load(struct reading *reading, pid_t pid, const char *name)
 {
     char path[128];
-    if (pid > 0) {
-        snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-    } else {
-        snprintf(path, sizeof path, "%s", name);
-    }
-    return procfs_load(reading->proc, path, &reading->text);
+    snprintf(path, sizeof path, "%d/%s", (int)pid, name);
+    return procfs_load(reading->proc, pid > 0 ? path : name, &reading->text);
 }
 
 /* The same, then parses it: PARSE(reading, pid, "status", procfs_parse_status, &status). */
@@ -192,64 +176,70 @@ static bool read_number(struct reading *reading, const char *name, uint64_t *val
     return PARSE(reading, 0, name, procfs_parse_number, value);
 }
 
-/* The server runs on this machine, as a process of its own. */
-static bool has_server_here(const struct reading *reading)
+/* Finds out by the text of /proc/PID/cgroup what started a process. */
+static void find_place(struct subject *subject, const char *cgroups)
 {
-    const struct limits_question *question = reading->question;
-    return question->has_server && !question->is_remote && !question->is_embedded;
-}
-
-/* Not getpwuid: a directory service may take long to answer. */
-static void name_user(struct subject *subject)
-{
-    snprintf(subject->place.user, sizeof subject->place.user, "%lu",
-             (unsigned long)subject->status.uid);
-    FILE *file = fopen("/etc/passwd", "re");
-    if (file == NULL) {
-        return;
-    }
-    char bytes[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-    while (fgetpwent_r(file, &entry, bytes, sizeof bytes, &found) == 0) {
-        if (found->pw_uid == subject->status.uid) {
-            snprintf(subject->place.user, sizeof subject->place.user, "%s", found->pw_name);
-            break;
+    static const char *const marks[] = {"docker", "libpod", "kubepods", "containerd"};
+    for (size_t length; *cgroups != '\0'; cgroups += length + (cgroups[length] != '\0')) {
+        length = strcspn(cgroups, "/\n");
+        /* limits belong to the last one; user@1000.service is the manager of a login */
+        const bool is_unit = length > 8 && strncmp(cgroups + length - 8, ".service", 8) == 0;
+        if (is_unit) {
+            const bool is_login = strncmp(cgroups, "user@", 5) == 0;
+            const bool is_named = !is_login && length < sizeof subject->unit;
+            snprintf(subject->unit, sizeof subject->unit, "%.*s", is_named ? (int)length : 0,
+                     cgroups);
+        }
+        for (size_t i = 0; i < COUNT_OF(marks); i++) {
+            /* docker.service is not in a container, /docker/ID and docker-ID.scope are */
+            const size_t mark = strlen(marks[i]);
+            subject->is_contained |= strncmp(cgroups, marks[i], mark) == 0 &&
+                                     strncmp(cgroups + mark, ".service", 8) != 0;
         }
     }
-    fclose(file);
 }
 
-/* root of a user namespace is an ordinary user outside of it */
-static bool is_exempt(struct reading *reading, const struct subject *subject)
+/* All that is known of a process; false: it may not be seen, errno says why. */
+static bool read_subject(struct reading *reading, struct subject *subject, pid_t pid)
 {
     enum {
         CAPABILITY_ADMIN = 21,   /* CAP_SYS_ADMIN */
         CAPABILITY_RESOURCE = 24 /* CAP_SYS_RESOURCE */
     };
     const uint64_t exempting = UINT64_C(1) << CAPABILITY_ADMIN | UINT64_C(1) << CAPABILITY_RESOURCE;
-    bool is_initial = false;
-    return PARSE(reading, subject->pid, "uid_map", procfs_parse_uid_map, &is_initial) &&
-           is_initial &&
-           (subject->status.uid == 0 || (subject->status.capabilities & exempting) != 0);
-}
-
-/* All that is known of a process; false: it may not be seen, errno says why. */
-static bool read_subject(struct reading *reading, struct subject *subject, pid_t pid)
-{
     *subject = (struct subject){.side = subject->side, .pid = pid};
     if (!PARSE(reading, pid, "status", procfs_parse_status, &subject->status) ||
         !PARSE(reading, pid, "limits", procfs_parse_rlimits, &subject->rlimits)) {
         return false;
     }
-    subject->place.pid = subject->side == LIMIT_CLIENT ? 0 : pid;
-    name_user(subject);
-    subject->is_task_exempt = is_exempt(reading, subject);
+
+    /* not getpwuid: a directory service may take long to answer */
+    const uint64_t uid = subject->status.uid;
+    snprintf(subject->user, sizeof subject->user, "%" PRIu64, uid);
+    FILE *file = fopen("/etc/passwd", "re");
+    char bytes[1024];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    while (file != NULL && fgetpwent_r(file, &entry, bytes, sizeof bytes, &found) == 0) {
+        if (found->pw_uid == uid) {
+            snprintf(subject->user, sizeof subject->user, "%s", found->pw_name);
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+
+    /* root of a user namespace is an ordinary user outside of it */
+    bool is_initial = false;
+    subject->is_task_exempt = PARSE(reading, pid, "uid_map", procfs_parse_uid_map, &is_initial) &&
+                              is_initial &&
+                              (uid == 0 || (subject->status.capabilities & exempting) != 0);
     if (load(reading, pid, "cgroup")) {
-        const bool is_contained =
+        subject->is_contained =
             faccessat(reading->proc, "self/root/.dockerenv", F_OK, 0) == 0 ||
             faccessat(reading->proc, "self/root/run/.containerenv", F_OK, 0) == 0;
-        remedy_find_place(&subject->place, buffer_text(&reading->text), is_contained);
+        find_place(subject, buffer_text(&reading->text));
     }
     return true;
 }
@@ -267,9 +257,8 @@ static bool count_files(const struct reading *reading, const struct subject *sub
         return false;
     }
     const bool is_own = subject->pid == getpid();
-    const struct dirent *entry;
     *count = 0;
-    while ((entry = readdir(folder)) != NULL) {
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const long number = strtol(entry->d_name, NULL, 10);
         const bool looks = is_own && (number == dirfd(folder) || number == reading->proc);
         *count += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit ? 1 : 0;
@@ -278,35 +267,27 @@ static bool count_files(const struct reading *reading, const struct subject *sub
     return true;
 }
 
-static void count_process(struct reading *reading, pid_t pid)
-{
-    struct procfs_status status = {0};
-    /* one that has ended meanwhile, or is hidden, as those of other users may be */
-    if (!PARSE(reading, pid, "status", procfs_parse_status, &status)) {
-        return;
-    }
-    struct subject *const subjects[] = {&reading->client, &reading->server};
-    for (size_t i = 0; i < 2; i++) {
-        if (subjects[i]->pid != 0 && subjects[i]->status.uid == status.uid) {
-            subjects[i]->user_tasks += status.threads;
-        }
-    }
-    reading->low_tasks += pid < RESERVED_PIDS;
-}
-
 /* Counts tasks by user in one walk through /proc. */
 static void count_tasks(struct reading *reading)
 {
+    struct subject *const subjects[] = {&reading->client, &reading->server};
     DIR *folder = procfs_open_folder(reading->proc, ".");
     if (folder == NULL) {
         return;
     }
-    const struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0) {
-            count_process(reading, pid);
+        struct procfs_status status = {0};
+        /* one may have ended meanwhile, or be hidden, as those of other users may be */
+        if (pid <= 0 || !PARSE(reading, pid, "status", procfs_parse_status, &status)) {
+            continue;
         }
+        for (size_t i = 0; i < COUNT_OF(subjects); i++) {
+            if (subjects[i]->pid != 0 && subjects[i]->status.uid == status.uid) {
+                subjects[i]->user_tasks += status.threads;
+            }
+        }
+        reading->low_tasks += pid < RESERVED_PIDS;
     }
     closedir(folder);
 }
@@ -314,25 +295,23 @@ static void count_tasks(struct reading *reading)
 /* Tasks that the server makes for a session, when they are tasks of this machine. */
 static uint64_t server_tasks(const struct reading *reading)
 {
-    const struct server_limits *server = reading->question->server;
-    return has_server_here(reading) && server != NULL ? server->tasks_per_session : 0;
-}
-
-static struct demand task_demand(const struct reading *reading)
-{
-    return (struct demand){
-        .client = 1, .server = server_tasks(reading), .fixed = reading->question->other_threads};
-}
-
-static struct demand memory_demand(const struct reading *reading)
-{
     const struct limits_question *question = reading->question;
-    struct demand demand = {.client = question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES};
-    if (server_tasks(reading) > 0) {
-        demand.server =
-            question->server->files_per_session > 0 ? SERVER_THREAD_BYTES : SERVER_PROCESS_BYTES;
-    }
-    return demand;
+    return limits_has_server_here(question) && question->server != NULL
+               ? question->server->tasks_per_session
+               : 0;
+}
+
+/* Memory that a session takes of this machine: of this program, and of a server. */
+static uint64_t client_bytes(const struct reading *reading)
+{
+    return reading->question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
+}
+
+static uint64_t server_bytes(const struct reading *reading)
+{
+    return server_tasks(reading) == 0                         ? 0
+           : reading->question->server->files_per_session > 0 ? SERVER_THREAD_BYTES
+                                                              : SERVER_PROCESS_BYTES;
 }
 
 /* Arenas that the threads will make: eight a CPU, the first of which is there already. */
@@ -342,53 +321,49 @@ static uint64_t arenas_wanted(void)
     return 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
 }
 
-static bool read_files(struct reading *reading, const struct subject *subject, struct limit *limit,
-                       struct need *need)
+static bool read_files(struct reading *reading, struct draft *draft)
 {
     const struct limits_question *question = reading->question;
+    const struct subject *subject = draft->subject;
     const struct procfs_rlimit files = subject->rlimits.files;
+    struct limit *limit = &draft->limit;
     if (subject->side == LIMIT_CLIENT) {
-        need->each = question->files_per_session;
-        need->fixed = question->other_files;
-        need->own_up = files.hard;
+        limit->each = question->files_per_session;
         limit->allowed = files.hard;
+        draft->fixed = question->other_files;
+        draft->own_up = files.hard;
         return count_files(reading, subject, limit->allowed, &limit->used);
     }
-    need->each = question->server == NULL ? 0 : question->server->files_per_session;
-    if (need->each == 0) {
-        return false;
-    }
+    limit->each = question->server == NULL ? 0 : question->server->files_per_session;
     limit->allowed = files.soft;
-    if (count_files(reading, subject, limit->allowed, &limit->used)) {
-        return true;
+    if (limit->each == 0 || count_files(reading, subject, limit->allowed, &limit->used)) {
+        return limit->each > 0;
     }
+    limit->each = 0;
     snprintf(limit->note, sizeof limit->note,
-             "its open files belong to user %s and cannot be counted: run as root",
-             subject->place.user);
+             "its open files belong to user %s and cannot be counted: run as root", subject->user);
     warn(reading, limit);
     return false;
 }
 
-static bool read_user_tasks(struct reading *reading, const struct subject *subject,
-                            struct limit *limit, struct need *need)
+static bool read_user_tasks(struct reading *reading, struct draft *draft)
 {
+    const struct subject *subject = draft->subject;
+    const struct procfs_rlimit tasks = subject->rlimits.tasks;
     const bool is_client = subject->side == LIMIT_CLIENT;
     const bool shares_user =
         reading->server.pid != 0 && reading->server.status.uid == reading->client.status.uid;
-    const struct procfs_rlimit tasks = subject->rlimits.tasks;
     const uint64_t theirs = server_tasks(reading);
-    if (!is_client && theirs == 0) {
-        return false;
-    }
-    need->each = (is_client || shares_user ? 1 : 0) + (!is_client || shares_user ? theirs : 0);
-    need->fixed = is_client || shares_user ? reading->question->other_threads : 0;
-    need->own_up = is_client ? tasks.hard : 0;
+    struct limit *limit = &draft->limit;
+    limit->each = (is_client || shares_user ? 1 : 0) + (!is_client || shares_user ? theirs : 0);
+    draft->fixed = is_client || shares_user ? reading->question->other_threads : 0;
+    draft->own_up = is_client ? tasks.hard : 0;
     limit->allowed = subject->is_task_exempt ? LIMIT_NONE : tasks.soft;
     limit->used = subject->user_tasks;
     if (subject->is_task_exempt) {
-        snprintf(limit->note, sizeof limit->note, "does not apply to %s", subject->place.user);
+        snprintf(limit->note, sizeof limit->note, "does not apply to %s", subject->user);
     }
-    return true;
+    return is_client || theirs > 0;
 }
 
 /* The folder of a process's cgroup. That which the user named counts where there is no process: a
@@ -403,13 +378,6 @@ static bool find_folder(const struct reading *reading, const struct subject *sub
     return subject->pid != 0 &&
            cgroup_find(reading->proc, subject->pid, reading->client.pid, hierarchy, folder) &&
            (folder->is_inside || subject->side == LIMIT_CLIENT);
-}
-
-static bool holds(const struct cgroup_folder *outer, const struct cgroup_folder *inner)
-{
-    const size_t length = strlen(outer->path);
-    return strncmp(outer->path, inner->path, length) == 0 &&
-           (inner->path[length] == '/' || inner->path[length] == '\0');
 }
 
 /* What is allowed and used by one cgroup. */
@@ -435,58 +403,57 @@ static bool read_level(const struct cgroup_folder *folder, struct limit *limit)
 
 /* From a process's own cgroup up to the highest that can be seen here: the one that binds first.
  * A row has the name of the hierarchy in `where`; "" is version 2. */
-static bool read_cgroup(struct reading *reading, const struct subject *subject, struct limit *limit,
-                        struct need *need)
+static bool read_cgroup(struct reading *reading, struct draft *draft)
 {
-    const bool is_client = subject->side == LIMIT_CLIENT;
-    const struct demand demand =
-        limit->id == LIMIT_CGROUP_MEMORY ? memory_demand(reading) : task_demand(reading);
+    const struct draft unknown = *draft;
+    const char *hierarchy = unknown.limit.where;
+    const bool is_client = draft->subject->side == LIMIT_CLIENT;
+    const bool is_memory = unknown.limit.id == LIMIT_CGROUP_MEMORY;
+    const uint64_t theirs = is_memory ? server_bytes(reading) : server_tasks(reading);
+    const uint64_t own = !is_client ? theirs : is_memory ? client_bytes(reading) : 1;
+    const struct subject *beside = is_client ? &reading->server : &reading->client;
     struct cgroup_folder folder;
     struct cgroup_folder other;
-    if ((is_client ? demand.client : demand.server) == 0 ||
-        !find_folder(reading, subject, limit->where, &folder)) {
+    if (own == 0 || !find_folder(reading, draft->subject, hierarchy, &folder)) {
         return false;
     }
-    const bool has_other =
-        demand.server > 0 &&
-        find_folder(reading, is_client ? &reading->server : &reading->client, limit->where, &other);
-    const struct limit unknown = *limit;
+    const bool has_other = theirs > 0 && find_folder(reading, beside, hierarchy, &other);
     uint64_t fewest = LIMIT_NONE;
     do {
-        struct limit level = unknown;
-        const bool is_shared = has_other && holds(&folder, &other);
-        if ((is_shared && !is_client) || !read_level(&folder, &level)) {
+        struct draft level = unknown;
+        const size_t length = strlen(folder.path);
+        const bool is_shared = has_other && strncmp(folder.path, other.path, length) == 0 &&
+                               (other.path[length] == '/' || other.path[length] == '\0');
+        if ((is_shared && !is_client) || !read_level(&folder, &level.limit)) {
             continue; /* what both share is shown as the client's */
         }
-        const struct need here = {.each = (is_client ? demand.client : demand.server) +
-                                          (is_shared ? demand.server : 0),
-                                  .fixed = is_client ? demand.fixed : 0};
-        const uint64_t taken = level.used + here.fixed;
-        const uint64_t fitting = level.allowed > taken ? (level.allowed - taken) / here.each : 0;
+        level.limit.each = own + (is_shared ? theirs : 0);
+        level.fixed = is_client && !is_memory ? reading->question->other_threads : 0;
+        const uint64_t taken = level.limit.used + level.fixed;
+        const uint64_t fitting =
+            level.limit.allowed > taken ? (level.limit.allowed - taken) / level.limit.each : 0;
         if (fitting < fewest) {
             fewest = fitting;
-            *limit = level;
-            *need = here;
+            *draft = level;
         }
     } while (cgroup_go_up(&folder));
     return fewest != LIMIT_NONE;
 }
 
 /* The limits of the whole machine on tasks. */
-static bool read_machine_tasks(struct reading *reading, const struct subject *subject,
-                               struct limit *limit, struct need *need)
+static bool read_machine_tasks(struct reading *reading, struct draft *draft)
 {
-    (void)subject;
+    struct limit *limit = &draft->limit;
     const bool is_pids = limit->id == LIMIT_PID_MAX;
-    const struct demand demand = task_demand(reading);
-    *need = (struct need){.each = demand.client + demand.server, .fixed = demand.fixed};
+    const char *file = is_pids ? "sys/kernel/pid_max" : "sys/kernel/threads-max";
+    limit->each = 1 + server_tasks(reading);
+    draft->fixed = reading->question->other_threads;
     if (!PARSE(reading, 0, "loadavg", procfs_parse_tasks, &limit->used) ||
-        !read_number(reading, is_pids ? "sys/kernel/pid_max" : "sys/kernel/threads-max",
-                     &limit->allowed)) {
+        !read_number(reading, file, &limit->allowed)) {
         return false;
     }
     if (is_pids) {
-        need->spare = RESERVED_PIDS;
+        draft->spare = RESERVED_PIDS;
         limit->used -= reading->low_tasks < limit->used ? reading->low_tasks : limit->used;
         limit->allowed -= limit->allowed > RESERVED_PIDS ? RESERVED_PIDS : 0;
     }
@@ -494,84 +461,44 @@ static bool read_machine_tasks(struct reading *reading, const struct subject *su
 }
 
 /* A server's thread for each session has its stack in one address space; a process has its own. */
-static bool read_maps(struct reading *reading, const struct subject *subject, struct limit *limit,
-                      struct need *need)
+static bool read_maps(struct reading *reading, struct draft *draft)
 {
     const struct server_limits *said = reading->question->server;
-    if (subject->side == LIMIT_CLIENT) {
+    struct limit *limit = &draft->limit;
+    if (draft->subject->side == LIMIT_CLIENT) {
         /* an arena of the allocator takes as many as a thread */
-        const uint64_t others = reading->question->other_threads + arenas_wanted();
-        *need = (struct need){.each = MAPS_PER_THREAD, .fixed = others * MAPS_PER_THREAD};
+        limit->each = MAPS_PER_THREAD;
+        draft->fixed = (reading->question->other_threads + arenas_wanted()) * MAPS_PER_THREAD;
     } else if (said != NULL && said->files_per_session > 0) {
-        need->each = MAPS_PER_THREAD * server_tasks(reading);
+        limit->each = MAPS_PER_THREAD * server_tasks(reading);
     }
-    return need->each > 0 &&
-           PARSE(reading, subject->pid, "maps", procfs_count_lines, &limit->used) &&
+    return limit->each > 0 &&
+           PARSE(reading, draft->subject->pid, "maps", procfs_count_lines, &limit->used) &&
            read_number(reading, "sys/vm/max_map_count", &limit->allowed);
 }
 
-/* Each of the first threads takes an arena too, as long as there is room for it. */
-static uint64_t arenas_fitting(uint64_t free_bytes, uint64_t stack_bytes)
-{
-    uint64_t arenas = 0;
-    while (arenas < arenas_wanted() &&
-           free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * stack_bytes) {
-        arenas++;
-    }
-    return arenas;
-}
-
-static bool read_address_space(struct reading *reading, const struct subject *subject,
-                               struct limit *limit, struct need *need)
+static bool read_address_space(struct reading *reading, struct draft *draft)
 {
     const struct limits_question *question = reading->question;
+    const struct subject *subject = draft->subject;
     const uint64_t others = question->other_threads * USUAL_STACK_BYTES + RUN_BYTES;
-    const uint64_t each = question->stack_bytes + GUARD_BYTES;
+    const uint64_t wanted = arenas_wanted();
+    struct limit *limit = &draft->limit;
     limit->is_estimate = true;
+    limit->each = question->stack_bytes + GUARD_BYTES;
     limit->allowed = subject->rlimits.address_space.soft;
     limit->used = subject->status.size_bytes;
     const uint64_t taken = limit->used + others;
     const uint64_t free_bytes = limit->allowed > taken ? limit->allowed - taken : 0;
-    const uint64_t arenas =
-        limit->allowed == LIMIT_NONE ? arenas_wanted() : arenas_fitting(free_bytes, each);
-    *need = (struct need){.each = each,
-                          .fixed = others + arenas * ARENA_BYTES,
-                          .spare = (arenas_wanted() - arenas) * ARENA_BYTES,
-                          .own_up = subject->rlimits.address_space.hard};
+    /* each of the first threads takes an arena too, as long as there is room for it */
+    uint64_t arenas = limit->allowed == LIMIT_NONE ? wanted : 0;
+    while (arenas < wanted && free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {
+        arenas++;
+    }
+    draft->fixed = others + arenas * ARENA_BYTES;
+    draft->spare = (wanted - arenas) * ARENA_BYTES;
+    draft->own_up = subject->rlimits.address_space.hard;
     return true;
-}
-
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}
-
-/* Connections in TIME_WAIT: mode 1 reuses their ports, mode 2 (as set by default) only those of
- * connections within the machine. */
-static bool is_wait_reused(struct reading *reading, const char *host)
-{
-    uint64_t mode;
-    if (!read_number(reading, "sys/net/ipv4/tcp_tw_reuse", &mode)) {
-        return false;
-    }
-    return mode == 1 || (mode == 2 && is_loopback(host));
-}
-
-static struct procfs_destination find_destination(struct reading *reading)
-{
-    const struct limits_question *question = reading->question;
-    const char *host = question->host == NULL ? "" : question->host;
-    struct procfs_destination destination = {.port = question->port,
-                                             .is_wait_reused = is_wait_reused(reading, host)};
-    struct in_addr address;
-    struct in6_addr address6;
-    if (inet_pton(AF_INET, host, &address) == 1) {
-        destination.address = address.s_addr;
-    } else if (inet_pton(AF_INET6, host, &address6) == 1) {
-        memcpy(&destination.address, &address6.s6_addr[12], sizeof destination.address);
-    }
-    return destination;
 }
 
 static uint64_t count_in(const struct procfs_ports *ports, const struct procfs_port_range *range)
@@ -583,220 +510,299 @@ static uint64_t count_in(const struct procfs_ports *ports, const struct procfs_p
     return count;
 }
 
-static bool add_taken(struct reading *reading, const struct procfs_destination *destination,
-                      struct procfs_ports *taken, uint64_t *waiting)
+/* Each connection to one address and port needs another local port. */
+static bool read_ports(struct reading *reading, struct draft *draft)
 {
     static const char *const files[] = {"net/tcp", "net/tcp6"};
-    *waiting = 0;
+    const struct limits_question *question = reading->question;
+    const char *host = question->host == NULL ? "" : question->host;
+    struct limit *limit = &draft->limit;
+    struct procfs_port_range range;
+    struct procfs_ports taken = {0};
+    if (!question->uses_tcp || question->files_per_session == 0 ||
+        !PARSE(reading, 0, "sys/net/ipv4/ip_local_port_range", procfs_parse_port_range, &range) ||
+        !PARSE(reading, 0, "sys/net/ipv4/ip_local_reserved_ports", procfs_parse_reserved, &taken)) {
+        return false;
+    }
+    const uint64_t reserved = count_in(&taken, &range);
+
+    /* Connections in TIME_WAIT: mode 1 reuses their ports, mode 2 (as set by default) only those of
+     * connections within the machine. */
+    const bool is_loopback =
+        strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
+    uint64_t mode = 0;
+    read_number(reading, "sys/net/ipv4/tcp_tw_reuse", &mode);
+    struct procfs_destination destination = {
+        .port = question->port, .is_wait_reused = mode == 1 || (mode == 2 && is_loopback)};
+    struct in_addr address;
+    struct in6_addr address6;
+    if (inet_pton(AF_INET, host, &address) == 1) {
+        destination.address = address.s_addr;
+    } else if (inet_pton(AF_INET6, host, &address6) == 1) {
+        memcpy(&destination.address, &address6.s6_addr[12], sizeof destination.address);
+    }
+
+    uint64_t waiting = 0;
     bool is_read = false;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
         uint64_t found;
-        /* a machine without IPv6 has no tcp6 */
         if (!load(reading, 0, files[i])) {
-            continue;
+            continue; /* a machine without IPv6 has no tcp6 */
         }
-        if (!procfs_parse_sockets(buffer_text(&reading->text), reading->text.length, destination,
-                                  taken, &found)) {
+        if (!procfs_parse_sockets(buffer_text(&reading->text), reading->text.length, &destination,
+                                  &taken, &found)) {
             return false;
         }
         is_read = true;
-        *waiting += found;
+        waiting += found;
     }
-    return is_read;
-}
-
-static void explain(const struct reading *reading, const struct procfs_port_range *range,
-                    uint64_t waiting, bool is_reused, struct limit *limit)
-{
-    const uint16_t port = reading->question->port;
+    limit->each = 1;
+    limit->allowed = (uint64_t)(range.high - range.low) + 1 - reserved;
+    limit->used = count_in(&taken, &range) - reserved;
     if (waiting > 0) {
         snprintf(limit->note, sizeof limit->note,
                  "%" PRIu64 " of the ports in use %s in TIME_WAIT, and %s free %s", waiting,
                  waiting == 1 ? "is" : "are", waiting == 1 ? "comes" : "come",
-                 is_reused ? "in a second" : "in a minute");
-    } else if (port >= range->low && port <= range->high && has_server_here(reading)) {
+                 destination.is_wait_reused ? "in a second" : "in a minute");
+    } else if (question->port >= range.low && question->port <= range.high &&
+               limits_has_server_here(question)) {
         snprintf(limit->note, sizeof limit->note,
                  "the server's port %u is in the range: a connection may take it while the server "
                  "is restarted",
-                 port);
+                 question->port);
     }
-}
-
-/* Each connection to one address and port needs another local port. */
-static bool read_ports(struct reading *reading, const struct subject *subject, struct limit *limit,
-                       struct need *need)
-{
-    (void)subject;
-    const struct limits_question *question = reading->question;
-    struct procfs_port_range range;
-    struct procfs_ports reserved = {0};
-    if (!question->uses_tcp || question->files_per_session == 0 ||
-        !PARSE(reading, 0, "sys/net/ipv4/ip_local_port_range", procfs_parse_port_range, &range) ||
-        !PARSE(reading, 0, "sys/net/ipv4/ip_local_reserved_ports", procfs_parse_reserved,
-               &reserved)) {
-        return false;
-    }
-    const struct procfs_destination destination = find_destination(reading);
-    struct procfs_ports taken = reserved;
-    uint64_t waiting;
-    if (!add_taken(reading, &destination, &taken, &waiting)) {
-        return false;
-    }
-    const uint64_t count_reserved = count_in(&reserved, &range);
-    limit->allowed = (uint64_t)(range.high - range.low) + 1 - count_reserved;
-    limit->used = count_in(&taken, &range) - count_reserved;
-    explain(reading, &range, waiting, destination.is_wait_reused, limit);
     const uint64_t left = limit->allowed - limit->used;
     /* ports that wait come free while sessions connect: then it is not certain */
     limit->is_estimate = left < question->sessions && left + waiting >= question->sessions;
-    need->each = 1;
     /* the set-up's connection has been there before the sessions, and keeps its port for a while */
-    need->fixed = question->port != 0 && waiting == 0 ? 1 : 0;
+    draft->fixed = question->port != 0 && waiting == 0 ? 1 : 0;
     if (range.low <= 1024 && range.high == UINT16_MAX) {
-        need->fix = "the range cannot be larger: let the server listen on another address or port "
-                    "too";
+        draft->fix = "the range cannot be larger: let the server listen on another address or port "
+                     "too";
     } else {
-        need->fix = waiting > 0 ? "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"; "
-                                  "sysctl -w net.ipv4.tcp_tw_reuse=1"
-                                : "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"";
+        draft->fix = waiting > 0 ? "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"; "
+                                   "sysctl -w net.ipv4.tcp_tw_reuse=1"
+                                 : "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"";
     }
-    return true;
+    return is_read;
 }
 
-static bool read_commit(struct reading *reading, const struct subject *subject, struct limit *limit,
-                        struct need *need)
+static bool read_memory(struct reading *reading, struct draft *draft)
 {
-    (void)subject;
     enum {
         STRICT = 2 /* the kernel promises no more than it has */
     };
+    struct limit *limit = &draft->limit;
+    const bool is_commit = limit->id == LIMIT_COMMIT;
     uint64_t mode;
     struct procfs_memory memory = {0};
-    if (!read_number(reading, "sys/vm/overcommit_memory", &mode) || mode != STRICT ||
+    if ((is_commit &&
+         (!read_number(reading, "sys/vm/overcommit_memory", &mode) || mode != STRICT)) ||
         !PARSE(reading, 0, "meminfo", procfs_parse_memory, &memory)) {
         return false;
     }
-    const struct demand demand = memory_demand(reading);
-    need->each = reading->question->stack_bytes + demand.client + demand.server;
-    need->fix = "sysctl -w vm.overcommit_memory=0";
     limit->is_estimate = true;
-    limit->allowed = memory.commit_limit;
-    limit->used = memory.committed;
-    snprintf(limit->note, sizeof limit->note, "stacks count whether they are used or not");
-    return true;
-}
-
-static bool read_memory(struct reading *reading, const struct subject *subject, struct limit *limit,
-                        struct need *need)
-{
-    (void)subject;
-    struct procfs_memory memory = {0};
-    if (!PARSE(reading, 0, "meminfo", procfs_parse_memory, &memory)) {
-        return false;
-    }
-    const struct demand demand = memory_demand(reading);
-    need->each = demand.client + demand.server;
-    need->fix = "more memory, or fewer sessions";
-    limit->is_estimate = true;
+    limit->each = client_bytes(reading) + server_bytes(reading);
     limit->allowed = memory.total;
     limit->used = memory.total > memory.available ? memory.total - memory.available : 0;
+    draft->fix = "more memory, or fewer sessions";
+    if (is_commit) {
+        limit->each += reading->question->stack_bytes;
+        limit->allowed = memory.commit_limit;
+        limit->used = memory.committed;
+        draft->fix = "sysctl -w vm.overcommit_memory=0";
+        snprintf(limit->note, sizeof limit->note, "stacks count whether they are used or not");
+    }
     return true;
 }
 
-/* A limit: what it is called, where it is set, where its numbers are read, and how it is raised.
- * `read` fills what is allowed and used, and what the sessions need. False: there is no such limit
- * here. */
-struct row {
+/*
+ * How a limit is raised: the exact line or command, for the place where the process runs.
+ */
+
+static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t value)
+{
+    static const struct {
+        const char *item;   /* of limits.conf, docker and prlimit */
+        const char *unit;   /* of systemd */
+        const char *option; /* of ulimit */
+        unsigned scale;     /* bytes in what limits.conf and ulimit count */
+    } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 1},
+                          [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 1},
+                          [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 1024}};
+    const struct subject *subject = draft->subject;
+    const char *item = names[entry->id].item;
+    const uint64_t scaled = value / names[entry->id].scale;
+    char *const fix = entry->fix;
+    if (value <= draft->own_up) {
+        snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %" PRIu64, names[entry->id].option, scaled);
+    } else if (subject->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
+        /* docker knows no such limit: somebody set it in the container */
+        snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
+                 value);
+    } else if (subject->is_contained) {
+        snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", item,
+                 value, value);
+    } else if (subject->unit[0] != '\0') {
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "systemctl edit %s: [Service] %s=%" PRIu64 ", then systemctl restart %s",
+                 subject->unit, names[entry->id].unit, value, subject->unit);
+    } else if (subject->side == LIMIT_CLIENT) {
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "in /etc/security/limits.conf: %s - %s %" PRIu64
+                 ", then log in again; or: sudo prlimit --%s=%" PRIu64 " --pid $$",
+                 subject->user, item, scaled, item, value);
+    } else {
+        snprintf(fix, LIMIT_FIX_BYTES,
+                 "in /etc/security/limits.conf: %s - %s %" PRIu64
+                 ", then start it from a new login; or as root: prlimit --%s=%" PRIu64 " --pid %d",
+                 subject->user, item, scaled, item, value, (int)subject->pid);
+    }
+}
+
+/* The file may belong to a unit of systemd of its own, such as the slice of a user. */
+static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t value)
+{
+    const char *const file = entry->where;
+    const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
+    const char *end = strrchr(file, '/');
+    const char *unit = end != NULL ? end : file;
+    while (unit > file && unit[-1] != '/') {
+        unit--;
+    }
+    const char *kind = end != NULL ? memrchr(unit, '.', (size_t)(end - unit)) : NULL;
+    const bool is_unit = kind != NULL && kind > unit &&
+                         (strncmp(kind, ".service/", 9) == 0 || strncmp(kind, ".scope/", 7) == 0 ||
+                          strncmp(kind, ".slice/", 7) == 0);
+    if (draft->subject->is_contained && is_memory) {
+        /* alone it is refused when it is above the old limit of memory and swap */
+        snprintf(entry->fix, LIMIT_FIX_BYTES,
+                 "docker update --memory %" PRIu64 " --memory-swap %" PRIu64 " CONTAINER", value,
+                 value);
+    } else if (draft->subject->is_contained) {
+        snprintf(entry->fix, LIMIT_FIX_BYTES, "docker update --pids-limit %" PRIu64 " CONTAINER",
+                 value);
+    } else if (is_unit) {
+        /* below user@1000.service the manager is the user's own */
+        const char *manager = strstr(file, "/user@");
+        snprintf(entry->fix, LIMIT_FIX_BYTES, "systemctl %sset-property %.*s %s=%" PRIu64,
+                 manager != NULL && manager + 1 < unit ? "--user " : "", (int)(end - unit), unit,
+                 is_memory ? "MemoryMax" : "TasksMax", value);
+    } else {
+        snprintf(entry->fix, LIMIT_FIX_BYTES, "echo %" PRIu64 " > %s", value, file);
+    }
+}
+
+static void fix_sysctl(struct limit *entry, const struct draft *draft, uint64_t value)
+{
+    (void)draft;
+    snprintf(entry->fix, sizeof entry->fix, "sysctl -w %s=%" PRIu64, entry->name, value);
+}
+
+static void fix_by_words(struct limit *entry, const struct draft *draft, uint64_t value)
+{
+    (void)value;
+    snprintf(entry->fix, sizeof entry->fix, "%s", draft->fix);
+}
+
+/* A session limit's fix with the number of sessions in it: see struct session_limit. */
+static void fix_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
+{
+    char quote = '\0'; /* names may have a word N of their own */
+    char before = '\0';
+    size_t used = 0;
+    fix[0] = '\0';
+    while (*text != '\0' && used + 1 < LIMIT_FIX_BYTES) {
+        if (before == ' ' && quote == '\0' && *text == 'N') {
+            const char *rest = text + 1;
+            uint64_t number = sessions;
+            if (*rest == '+') {
+                char *end;
+                number += strtoull(rest + 1, &end, 10);
+                rest = end;
+            }
+            if (*rest == '\0' || strchr(" ;,", *rest) != NULL) {
+                used += (size_t)snprintf(fix + used, LIMIT_FIX_BYTES - used, "%" PRIu64, number);
+                before = 'N';
+                text = rest;
+                continue;
+            }
+        }
+        if (quote == '\0' && strchr("'\"`", *text) != NULL) {
+            quote = *text;
+        } else if (*text == quote) {
+            quote = '\0';
+        }
+        before = *text;
+        fix[used++] = *text++;
+        fix[used] = '\0';
+    }
+}
+
+/* A limit: whose, what it is called, where it is set, where its numbers are read, and how it is
+ * raised. `read` fills what is allowed and used, and what the sessions need. False: there is no
+ * such limit here. */
+enum {
+    OF_CLIENT = 1,
+    OF_PROCESS = 2, /* the server's */
+    OF_CGROUP = 4,  /* that the server's process is in, or that the user named */
+};
+
+static const struct row {
+    unsigned of;
     enum limit_id id;
     const char *name;
     const char *where;
     const char *unit;
-    bool (*read)(struct reading *reading, const struct subject *subject, struct limit *limit,
-                 struct need *need);
-    enum remedy remedy;
+    bool (*read)(struct reading *reading, struct draft *draft);
+    void (*fix)(struct limit *entry, const struct draft *draft, uint64_t value);
+} rows[] = {
+    {OF_CLIENT, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files", read_files, fix_rlimit},
+    {OF_CLIENT, LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads", read_user_tasks,
+     fix_rlimit},
+    {OF_PROCESS, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "its ulimit -Sn", "files", read_files,
+     fix_rlimit},
+    {OF_PROCESS, LIMIT_USER_TASKS, "RLIMIT_NPROC", "its ulimit -u", "threads", read_user_tasks,
+     fix_rlimit},
+    {OF_PROCESS, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup,
+     fix_cgroup},
+    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, fix_cgroup},
+    {OF_CLIENT, LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads", read_machine_tasks,
+     fix_sysctl},
+    {OF_CLIENT, LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine_tasks,
+     fix_sysctl},
+    {OF_CLIENT, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+    {OF_CLIENT, LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes", read_address_space,
+     fix_rlimit},
+    {OF_CLIENT, LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, fix_by_words},
+    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes",
+     read_cgroup, fix_cgroup},
+    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup,
+     fix_cgroup},
+    {OF_CLIENT, LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_memory, fix_by_words},
+    {OF_CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_by_words},
 };
 
-static const struct row client_rows[] = {
-    {LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files", read_files, REMEDY_FILES},
-    {LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads", read_user_tasks, REMEDY_TASKS},
-    {LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads", read_machine_tasks,
-     REMEDY_SYSCTL},
-    {LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine_tasks, REMEDY_SYSCTL},
-    {LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, REMEDY_SYSCTL},
-    {LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes", read_address_space,
-     REMEDY_ADDRESS_SPACE},
-    {LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, REMEDY_TEXT},
-    {LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_commit, REMEDY_TEXT},
-    {LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, REMEDY_TEXT},
-};
-
-/* Of the server's process. */
-static const struct row process_rows[] = {
-    {LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "its ulimit -Sn", "files", read_files, REMEDY_FILES},
-    {LIMIT_USER_TASKS, "RLIMIT_NPROC", "its ulimit -u", "threads", read_user_tasks, REMEDY_TASKS},
-    {LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, REMEDY_SYSCTL},
-};
-
-/* Of the cgroup that the server's process is in, or that the user named. */
-static const struct row cgroup_rows[] = {
-    {LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes", read_cgroup, REMEDY_CGROUP},
-    {LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup, REMEDY_CGROUP},
-};
-
-static void fill_fix(struct limit *entry, enum remedy remedy, const struct place *place,
-                     const struct need *need)
+static void read_rows(struct reading *reading, const struct subject *subject, unsigned of)
 {
-    const uint64_t value = entry->used + entry->needed + need->spare;
-    switch (remedy) {
-    case REMEDY_TEXT:
-        snprintf(entry->fix, sizeof entry->fix, "%s", need->fix);
-        break;
-    case REMEDY_SYSCTL:
-        snprintf(entry->fix, sizeof entry->fix, "sysctl -w %s=%" PRIu64, entry->name, value);
-        break;
-    case REMEDY_CGROUP:
-        remedy_cgroup(entry->fix, place, entry->where, entry->id == LIMIT_CGROUP_MEMORY, value);
-        break;
-    case REMEDY_FILES:
-    case REMEDY_TASKS:
-    case REMEDY_ADDRESS_SPACE:
-        remedy_rlimit(entry->fix, place, remedy, value, need->own_up);
-        break;
-    }
-}
-
-/* True when the file has been read: in a folder that the user named, the file of both versions is
- * the same. */
-static bool has_file(const struct limit_list *list, const char *where)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (where[0] == '/' && strcmp(list->entries[i].where, where) == 0) {
-            return true;
+    const struct limit_list *list = reading->list;
+    for (const struct row *row = rows; row < rows + COUNT_OF(rows); row++) {
+        struct draft draft = {
+            .subject = subject,
+            .limit = {.id = row->id, .side = subject->side, .unit = row->unit},
+        };
+        struct limit *limit = &draft.limit;
+        snprintf(limit->name, sizeof limit->name, "%s", row->name);
+        snprintf(limit->where, sizeof limit->where, "%s", row->where);
+        bool is_wanted = (row->of & of) != 0 && row->read(reading, &draft);
+        for (size_t i = 0; i < list->count && limit->where[0] == '/'; i++) {
+            /* in a folder that the user named, the file of both versions is the same */
+            is_wanted = is_wanted && strcmp(list->entries[i].where, limit->where) != 0;
         }
-    }
-    return false;
-}
-
-static void read_rows(struct reading *reading, const struct subject *subject,
-                      const struct row *rows, size_t count)
-{
-    for (const struct row *row = rows; row < rows + count; row++) {
-        struct limit limit = {.id = row->id, .side = subject->side, .unit = row->unit};
-        snprintf(limit.name, sizeof limit.name, "%s", row->name);
-        snprintf(limit.where, sizeof limit.where, "%s", row->where);
-        struct need need = {0};
-        if (!row->read(reading, subject, &limit, &need) || has_file(reading->list, limit.where)) {
-            continue;
-        }
-        struct limit *entry = add_limit(reading, &limit, &need);
+        struct limit *entry = is_wanted ? add_limit(reading, &draft) : NULL;
         if (entry != NULL) {
-            fill_fix(entry, row->remedy, &subject->place, &need);
+            row->fix(entry, &draft, entry->used + entry->needed + draft.spare);
         }
     }
 }
@@ -840,12 +846,8 @@ static void find_server(struct reading *reading)
 }
 
 /* Settings of the database, as it told them. */
-static void read_database(struct reading *reading)
+static void read_database(struct reading *reading, const struct server_limits *server)
 {
-    const struct server_limits *server = reading->question->server;
-    if (server == NULL) {
-        return;
-    }
     if (server->is_pooled) {
         const struct limit limit = {
             .id = LIMIT_SESSIONS,
@@ -861,21 +863,21 @@ static void read_database(struct reading *reading)
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *session = &server->sessions[i];
         /* the connection that asked is closed before the sessions open */
-        struct limit limit = {
-            .id = LIMIT_SESSIONS,
-            .side = LIMIT_DATABASE,
-            .unit = "sessions",
-            .allowed = session->allowed,
-            .used = session->used > 0 ? session->used - 1 : 0,
-        };
-        snprintf(limit.name, sizeof limit.name, "%s", session->name);
-        snprintf(limit.where, sizeof limit.where, "%.*s", (int)strcspn(server->version, " "),
+        struct draft draft = {.limit = {.id = LIMIT_SESSIONS,
+                                        .side = LIMIT_DATABASE,
+                                        .unit = "sessions",
+                                        .each = 1,
+                                        .allowed = session->allowed,
+                                        .used = session->used > 0 ? session->used - 1 : 0}};
+        struct limit *limit = &draft.limit;
+        snprintf(limit->name, sizeof limit->name, "%s", session->name);
+        snprintf(limit->where, sizeof limit->where, "%.*s", (int)strcspn(server->version, " "),
                  server->version);
-        snprintf(limit.note, sizeof limit.note, "%" PRIu64 " of %" PRIu64 " in use now%s%.100s",
-                 limit.used, limit.allowed, session->note[0] == '\0' ? "" : "; ", session->note);
-        struct limit *entry = add_limit(reading, &limit, &(struct need){.each = 1});
+        snprintf(limit->note, sizeof limit->note, "%" PRIu64 " of %" PRIu64 " in use now%s%.100s",
+                 limit->used, limit->allowed, session->note[0] == '\0' ? "" : "; ", session->note);
+        struct limit *entry = add_limit(reading, &draft);
         if (entry != NULL) {
-            remedy_setting(entry->fix, session->fix, entry->used + entry->needed);
+            fix_setting(entry->fix, session->fix, entry->used + entry->needed);
         }
     }
 }
@@ -895,23 +897,22 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
     }
     buffer_init(&reading.text);
     const bool is_known = read_subject(&reading, &reading.client, self);
-    const bool has_server = has_server_here(&reading);
+    const bool has_server = limits_has_server_here(question);
     if (has_server) {
         find_server(&reading);
     }
     count_tasks(&reading);
     if (is_known) {
-        read_rows(&reading, &reading.client, client_rows, COUNT_OF(client_rows));
+        read_rows(&reading, &reading.client, OF_CLIENT);
     } else {
         warn_unknown(&reading, LIMIT_CLIENT, "limits of this program", "/proc/self cannot be read");
     }
-    if (reading.server.pid != 0) {
-        read_rows(&reading, &reading.server, process_rows, COUNT_OF(process_rows));
-    }
     if (has_server) {
-        read_rows(&reading, &reading.server, cgroup_rows, COUNT_OF(cgroup_rows));
+        read_rows(&reading, &reading.server, OF_CGROUP | (reading.server.pid ? OF_PROCESS : 0));
     }
-    read_database(&reading);
+    if (question->server != NULL) {
+        read_database(&reading, question->server);
+    }
     buffer_fini(&reading.text);
 }
 
@@ -928,16 +929,13 @@ uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first)
 {
     uint64_t sessions = LIMIT_NONE;
-    const struct limit *binding = NULL;
+    *first = NULL;
     for (size_t i = 0; i < list->count; i++) {
         const struct limit *limit = &list->entries[i];
         if (limit->sessions < sessions && (with_estimates || !limit->is_estimate)) {
             sessions = limit->sessions;
-            binding = limit;
+            *first = limit;
         }
-    }
-    if (first != NULL) {
-        *first = binding;
     }
     return sessions;
 }

@@ -71,49 +71,8 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
-/*
- * How a limit is raised: the exact line or command, for the place where the process runs. With
- * these limits_read fills the fixes of a list.
- */
-
-/* What started a process, and so sets its limits. */
-enum place_kind {
-    PLACE_LOGIN,     /* a login, or not known: limits.conf */
-    PLACE_SERVICE,   /* a unit of systemd */
-    PLACE_CONTAINER, /* docker, podman, kubernetes */
-};
-
-struct place {
-    enum place_kind kind;
-    char unit[80]; /* of systemd */
-    char user[40]; /* whose process it is */
-    pid_t pid;     /* of a process that runs; 0: of the shell that starts this program */
-};
-
-enum remedy {
-    REMEDY_FILES, /* an rlimit, as the next two */
-    REMEDY_TASKS,
-    REMEDY_ADDRESS_SPACE,
-    REMEDY_CGROUP,
-    REMEDY_SYSCTL, /* by the limit's name */
-    REMEDY_TEXT,   /* words of its own */
-};
-
-/* Finds out by the text of /proc/PID/cgroup what started a process; `is_contained`: it is known to
- * be in a container. */
-void remedy_find_place(struct place *place, const char *cgroups, bool is_contained);
-
-/* Raises an rlimit to `value`. `hard` is the limit up to which the user may go alone. */
-void remedy_rlimit(char fix[LIMIT_FIX_BYTES], const struct place *place, enum remedy remedy,
-                   uint64_t value, uint64_t hard);
-
-/* Raises pids.max or memory.max, a file of the cgroup's folder, by its whole path; that may belong
- * to a unit of systemd of its own, such as the slice of a user. */
-void remedy_cgroup(char fix[LIMIT_FIX_BYTES], const struct place *place, const char *file,
-                   bool is_memory, uint64_t value);
-
-/* A session limit's fix with the number of sessions in it: see struct session_limit. */
-void remedy_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions);
+/* The server runs on this machine, as a process of its own. */
+bool limits_has_server_here(const struct limits_question *question);
 
 /*
  * What shows that a limit was hit: limits, counters and the server's process as they were before
@@ -125,7 +84,31 @@ void remedy_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessio
  * certain; which of several limits it was has to be seen in the readings.
  */
 
-struct evidence;
+/* What the kernel counts when it refuses something. A single value says little, the growth between
+ * two readings is evidence. */
+enum evidence_counter {
+    EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
+    EVIDENCE_LISTEN_DROPS,     /* likewise: connections to listeners that were dropped */
+    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel ended for memory */
+    EVIDENCE_SERVER_OOM_KILLS, /* of these, of the server's cgroup */
+    EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
+    EVIDENCE_SERVER_FORKS,     /* by the server's */
+    EVIDENCE_COUNTERS,
+};
+
+struct evidence {
+    const struct limits_question *question;
+    struct limit_list before;   /* as read before the sessions */
+    struct limit_list shortage; /* while they were short of something, if it is_captured */
+    bool is_captured;
+    bool has_server_after; /* the database was asked once more, after the sessions */
+    bool was_listening;    /* somebody, on the server's port */
+    bool is_server_gone;   /* the server was there before, and is not now */
+    struct server_limits server_after;
+    struct procfs_process server;        /* pid 0: not seen */
+    int64_t counters[EVIDENCE_COUNTERS]; /* before the sessions; negative: not known */
+    uint64_t growth[EVIDENCE_COUNTERS];  /* since then; 0: none, or not known */
+};
 
 /* Before the first session. What the question points to outlives the evidence. NULL: no memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
@@ -146,34 +129,8 @@ void evidence_take_settings(struct evidence *evidence, const struct server_limit
 void evidence_conclude(struct evidence *evidence, const struct result *result,
                        struct findings *findings);
 
-/* What the kernel counts when it refuses something. A single value says little, the growth between
- * two readings is evidence. */
-enum evidence_counter {
-    EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    EVIDENCE_LISTEN_DROPS,     /* likewise: connections to listeners that were dropped */
-    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel ended for memory */
-    EVIDENCE_SERVER_OOM_KILLS, /* of these, of the server's cgroup */
-    EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
-    EVIDENCE_SERVER_FORKS,     /* by the server's */
-    EVIDENCE_COUNTERS,
-};
-
-/* What evidence_conclude has gathered. */
-struct evidence_facts {
-    const struct limit_list *before;    /* as read before the sessions */
-    const struct limit_list *shortage;  /* while they were short of something; NULL: not read */
-    const struct server_limits *server; /* NULL: the database was not asked */
-    const struct server_limits *server_after; /* after the sessions; NULL: not asked once more */
-    uint64_t growth[EVIDENCE_COUNTERS];       /* since before the sessions; 0: none, or not known */
-    bool is_server_here;                      /* on this machine, in a process of its own */
-    bool is_server_gone;                      /* it was there before, and is not now */
-    pid_t server_pid; /* 0: its process cannot be seen, but that it listened on `port` */
-    uint16_t port;
-    char server_name[PROCFS_NAME_BYTES];
-};
-
-/* From these and the causes of a run to its findings. Reads nothing by itself. */
-void evidence_name(const struct evidence_facts *facts, const struct result *result,
+/* The second half of it, which reads nothing by itself. */
+void evidence_name(const struct evidence *evidence, const struct result *result,
                    struct findings *findings);
 
 #endif

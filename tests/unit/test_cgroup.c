@@ -1,4 +1,5 @@
-/* Limits of cgroups, read from folders that imitate /proc and both versions of cgroups. */
+/* Limits and how they are raised, read from folders that imitate /proc and both versions of
+ * cgroups. */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-/* Makes ROOT/path with its folders; in the text each @ is ROOT. */
+/* Makes ROOT/path with its folders; in the text each @ before a slash is ROOT. */
 static void write_file(const char *path, const char *text)
 {
     char full[512];
@@ -46,7 +47,7 @@ static void write_file(const char *path, const char *text)
     FILE *file = fopen(full, "w");
     assert_non_null(file);
     for (; *text != '\0'; text++) {
-        if (*text == '@') {
+        if (*text == '@' && text[1] == '/') {
             fputs(root, file);
         } else {
             fputc(*text, file);
@@ -58,6 +59,8 @@ static void write_file(const char *path, const char *text)
 static void put_process(int pid, const char *cgroup)
 {
     char path[64];
+    snprintf(path, sizeof path, "%d/fd/0", pid);
+    write_file(path, "");
     snprintf(path, sizeof path, "%d/cgroup", pid);
     write_file(path, cgroup);
     snprintf(path, sizeof path, "%d/status", pid);
@@ -229,6 +232,92 @@ static void test_a_named_folder(void **state)
     assert_memory_equal(limit->where, folder, strlen(folder));
 }
 
+static const char *fix(enum limit_id id, enum limit_side side)
+{
+    const struct limit *limit = find(id, side);
+    assert_non_null(limit);
+    return limit->fix;
+}
+
+static const char *fix_files(const char *cgroup, enum limit_side side)
+{
+    put_process(side == LIMIT_CLIENT ? CLIENT : SERVER, cgroup);
+    return fix(LIMIT_OPEN_FILES, side);
+}
+
+/* What started the process sets its limits. The user with the number 99999 has no name. */
+static void test_limits_of_a_place(void **state)
+{
+    (void)state;
+    static const char as[] = "Max processes 8 90 processes\n"
+                             "Max open files 1024 1024 files\n"
+                             "Max address space 4096 4096 bytes\n";
+    put_process(CLIENT, "0::/\n");
+    put_process(SERVER, "0::/\n");
+    write_file("11/status", "Uid:\t99999\t7\t7\t7\nThreads:\t1\nCapEff:\t0\n");
+    write_file("12/status", "Uid:\t99999\t7\t7\t7\nThreads:\t1\nCapEff:\t0\n");
+    write_file("11/limits", as);
+    question.files_per_session = 100;
+    server.files_per_session = 100;
+    /* two files of the process are open, one of which is numbered 0 */
+    assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_CLIENT),
+                        "in /etc/security/limits.conf: 99999 - nofile 5001, then log in again; or: "
+                        "sudo prlimit --nofile=5001 --pid $$");
+    assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_SERVER),
+                        "in /etc/security/limits.conf: 99999 - nofile 5001, then start it from a "
+                        "new login; or as root: prlimit --nofile=5001 --pid 12");
+    /* limits.conf counts KiB here, prlimit bytes */
+    const char *address_space = fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT);
+    const char *kib = strstr(address_space, "99999 - as ");
+    const char *bytes = strstr(address_space, "--as=");
+    assert_true(kib != NULL && bytes != NULL);
+    assert_int_equal(strtoull(kib + 11, NULL, 10), strtoull(bytes + 5, NULL, 10) / 1024);
+    /* the user may go up to the hard limit alone */
+    server.tasks_per_session = 0;
+    assert_string_equal(fix(LIMIT_USER_TASKS, LIMIT_CLIENT), "ulimit -Su 53");
+
+    static const char of_mariadb[] = "systemctl edit mariadb.service: [Service] LimitNOFILE=5001, "
+                                     "then systemctl restart mariadb.service";
+    assert_string_equal(fix_files("8:pids:/x\n0::/system.slice/mariadb.service\n", LIMIT_SERVER),
+                        of_mariadb);
+    assert_non_null(strstr(fix_files("0::/user.slice/user@7.service\n", LIMIT_SERVER), "--pid 12"));
+    assert_non_null(strstr(fix_files("0::/system.slice/docker.service\n", LIMIT_SERVER),
+                           "edit docker.service"));
+    assert_string_equal(fix_files("0::/system.slice/docker-0123.scope\n", LIMIT_CLIENT),
+                        "docker run --ulimit nofile=5001:5001 ...");
+    /* docker takes no such option */
+    write_file("11/limits", as);
+    assert_non_null(
+        strstr(fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT), "as root of the machine: prlimit"));
+    put_tasks("v2/system.slice/docker-0123.scope", "20\n", "9\n");
+    assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT),
+                        "docker update --pids-limit 60 CONTAINER");
+}
+
+/* A limit belongs to the unit whose folder it is in, which may be another than the process's. */
+static void test_limits_of_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder;
+        const char *fix;
+    } units[] = {
+        {"system.slice/db.service", "systemctl set-property db.service TasksMax=60"},
+        {"user.slice", "systemctl set-property user.slice TasksMax=60"},
+        {"user.slice/user@7.service", "systemctl set-property user@7.service TasksMax=60"},
+        {"user.slice/user@7.service/a.slice", "systemctl --user set-property a.slice TasksMax=60"},
+    };
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        char path[128];
+        snprintf(path, sizeof path, "0::/%s/x\n", units[i].folder);
+        put_process(CLIENT, path);
+        snprintf(path, sizeof path, "v2/%s", units[i].folder);
+        put_tasks(path, "20\n", "9\n");
+        assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT), units[i].fix);
+        put_tasks(path, "max\n", "9\n");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +328,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_version_1_of_a_container, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_named_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_of_a_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_of_units, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

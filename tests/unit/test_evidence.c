@@ -7,22 +7,21 @@
 #include "limits/limits.h"
 
 static struct result result; /* too large for a stack */
-static struct limit_list before;
-static struct limit_list shortage;
 static struct server_limits server;
-static struct evidence_facts facts;
+static struct limits_question question;
+static struct evidence evidence;
 static struct findings findings;
 
 static int set_up(void **state)
 {
     (void)state;
     memset(&result, 0, sizeof result);
-    memset(&before, 0, sizeof before);
-    memset(&shortage, 0, sizeof shortage);
+    memset(&evidence, 0, sizeof evidence);
     memset(&server, 0, sizeof server);
     result.sessions.requested = 100;
-    facts = (struct evidence_facts){.before = &before, .shortage = &shortage, .server = &server};
-    facts.is_server_here = true;
+    question = (struct limits_question){.has_server = true, .server = &server};
+    evidence.question = &question;
+    evidence.is_captured = true;
     return 0;
 }
 
@@ -48,22 +47,23 @@ static struct cause *add_cause(enum cause_phase phase, enum error_kind kind, int
 static struct limit *add_limit(enum limit_id id, enum limit_side side, uint64_t allowed,
                                uint64_t used)
 {
-    struct limit *limit = &shortage.entries[shortage.count++];
+    struct limit *limit = &evidence.shortage.entries[evidence.shortage.count++];
     *limit =
         (struct limit){.id = id, .side = side, .allowed = allowed, .used = used, .unit = "threads"};
     snprintf(limit->name, sizeof limit->name, "%s", limit_id_names[id]);
     snprintf(limit->fix, sizeof limit->fix, "too late");
-    before.entries[before.count] = *limit;
-    before.entries[before.count].used = 1;
-    snprintf(before.entries[before.count].fix, sizeof limit->fix, "fix of %s", limit->name);
-    before.count++;
+    evidence.before.entries[evidence.before.count] = *limit;
+    evidence.before.entries[evidence.before.count].used = 1;
+    snprintf(evidence.before.entries[evidence.before.count].fix, sizeof limit->fix, "fix of %s",
+             limit_id_names[id]);
+    evidence.before.count++;
     return limit;
 }
 
 /* The only finding. */
 static const struct finding *name_one(enum limit_id id, enum limit_side side, uint64_t sessions)
 {
-    evidence_name(&facts, &result, &findings);
+    evidence_name(&evidence, &result, &findings);
     assert_int_equal(findings.count, 1);
     const struct finding *finding = &findings.entries[0];
     assert_int_equal(finding->id, id);
@@ -74,7 +74,7 @@ static const struct finding *name_one(enum limit_id id, enum limit_side side, ui
 
 static void name_none(void)
 {
-    evidence_name(&facts, &result, &findings);
+    evidence_name(&evidence, &result, &findings);
     assert_int_equal(findings.count, 0);
 }
 
@@ -89,8 +89,8 @@ static void test_no_failure_no_finding(void **state)
 {
     (void)state;
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 100, 100);
-    facts.growth[EVIDENCE_LISTEN_OVERFLOWS] = 5;
-    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
+    evidence.growth[EVIDENCE_LISTEN_OVERFLOWS] = 5;
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     name_none();
     /* a failure that no limit explains */
     add_cause(CAUSE_CONNECT, ERROR_AUTH, 0, "password authentication failed");
@@ -139,7 +139,7 @@ static void test_a_cgroup_that_counted(void **state)
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 150, 150);
     struct limit *cgroup = add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 98);
     snprintf(cgroup->where, sizeof cgroup->where, "/sys/fs/cgroup/x/pids.max");
-    facts.growth[EVIDENCE_CLIENT_FORKS] = 3;
+    evidence.growth[EVIDENCE_CLIENT_FORKS] = 3;
     const struct finding *finding = name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0);
     check_says(finding, "98 of 100 threads in use then (/sys/fs/cgroup/x/pids.max)");
     check_says(finding, "pids.events counted 3 refusals");
@@ -155,7 +155,7 @@ static void test_threads_that_nothing_explains(void **state)
     const struct finding *finding = name_one(LIMIT_IDS, LIMIT_CLIENT, 0);
     check_says(finding, "no limit that can be read here was reached");
     check_says(finding, "room left: user_tasks 4,900, pid_max 32,468");
-    facts.shortage = NULL;
+    evidence.is_captured = false;
     check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
 }
 
@@ -174,7 +174,7 @@ static void test_threads_of_the_server(void **state)
 static void test_threads_of_a_remote_server(void **state)
 {
     (void)state;
-    facts.is_server_here = false;
+    question.is_remote = true;
     with_limit(
         add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "could not fork new process for connection: x"),
         ERROR_LIMIT_TASKS);
@@ -201,9 +201,9 @@ static void test_errno_of_this_machine(void **state)
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
     /* nothing could be opened then */
     add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
-    facts.shortage = NULL;
+    evidence.is_captured = false;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
-    facts.shortage = &shortage;
+    evidence.is_captured = true;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "64 of 64 threads in use then");
     result.causes.entries[0].error.native_code = ENFILE;
     assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->name, "fs.file-max");
@@ -238,7 +238,7 @@ static void test_tries_are_not_sessions(void **state)
     assert_true(evidence_lacks_settings(&result));
     struct server_limits after = server;
     after.sessions[0].allowed = 12;
-    facts.server_after = &after;
+    evidence_take_settings(&evidence, &after);
     finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
     check_says(finding, "; 12 allowed after the run");
     result.causes.entries[0].phase = CAUSE_CONNECT;
@@ -304,8 +304,8 @@ static void test_silence(void **state)
     add_cause(CAUSE_CONNECT, ERROR_TIMEOUT, 0, "no answer");
     struct limit *files = add_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, 64, 20);
     name_none();
-    facts.growth[EVIDENCE_LISTEN_OVERFLOWS] = 12;
-    facts.growth[EVIDENCE_LISTEN_DROPS] = 13;
+    evidence.growth[EVIDENCE_LISTEN_OVERFLOWS] = 12;
+    evidence.growth[EVIDENCE_LISTEN_DROPS] = 13;
     const struct finding *finding = name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40);
     check_says(finding, "ListenOverflows grew by 12, ListenDrops by 13");
     assert_non_null(strstr(finding->fix, "net.core.somaxconn"));
@@ -321,40 +321,41 @@ static void test_a_server_that_ended(void **state)
     result.start_mono_ns = INT64_C(1000000000);
     cause->first_ns = INT64_C(3500000000);
     name_none();
-    facts.is_server_gone = true;
-    facts.server_pid = 77;
-    snprintf(facts.server_name, sizeof facts.server_name, "mariadbd");
+    evidence.is_server_gone = true;
+    evidence.server.pid = 77;
+    snprintf(evidence.server.name, sizeof evidence.server.name, "mariadbd");
     const struct finding *finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     check_says(finding, "mariadbd (pid 77) ended; the first session lost it 2.50 s into the run");
     assert_null(strstr(finding->evidence, "memory"));
-    facts.growth[EVIDENCE_OOM_KILLS] = 1;
+    evidence.growth[EVIDENCE_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "end of the server's process");
     check_says(finding, "; the kernel killed 1 process of this machine for memory");
     /* a session's own process may have been it, when the server goes on */
-    facts.is_server_gone = false;
+    evidence.is_server_gone = false;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
     check_says(finding,
                "connections were lost, mariadbd (pid 77) still runs; the first session lost");
-    facts.is_server_here = false;
+    question.is_remote = true;
     name_none();
-    facts.is_server_here = true;
-    facts.is_server_gone = true;
+    question.is_remote = false;
+    evidence.is_server_gone = true;
     add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
-    snprintf(before.entries[0].where, sizeof before.entries[0].where, "/x/memory.max");
-    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
+    snprintf(evidence.before.entries[0].where, sizeof evidence.before.entries[0].where,
+             "/x/memory.max");
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
     check_says(finding, "of its cgroup for memory; its cgroup may have 64.0 MiB (/x/memory.max)");
     /* one process of the server, not the server */
-    facts.is_server_gone = false;
-    facts.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
+    evidence.is_server_gone = false;
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of its cgroup");
-    facts.server_pid = 0;
+    evidence.server.pid = 0;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, and the server still runs; ");
-    facts.is_server_gone = true;
-    facts.port = 5432;
+    evidence.is_server_gone = true;
+    question.port = 5432;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nothing listens on port 5432 any more");
 }
 
@@ -366,7 +367,7 @@ static void test_order_and_bounds(void **state)
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 1040, "Too many connections"),
                "max_connections")
         ->count = 500;
-    evidence_name(&facts, &result, &findings);
+    evidence_name(&evidence, &result, &findings);
     assert_int_equal(findings.count, 3);
     assert_int_equal(findings.entries[0].id, LIMIT_SESSIONS);
     assert_int_equal(findings.entries[0].sessions, 100); /* no more than there are */
