@@ -4,9 +4,11 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -154,4 +156,15 @@ void stack_give_back(void)
     if (end > start && end - start < size) {
         madvise((char *)low + (start - (uintptr_t)low), end - start, MADV_DONTNEED);
     }
+}
+
+enum exit_code usage_refuse(struct error *error, const char *format, ...)
+{
+    char text[ERROR_TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
+    return EXIT_CODE_USAGE;
 }

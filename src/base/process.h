@@ -29,6 +29,10 @@ enum exit_code {
     EXIT_CODE_INTERRUPTED = 130, /* stopped by a signal */
 };
 
+/* Records that what is asked for makes no sense. Returns EXIT_CODE_USAGE. */
+enum exit_code usage_refuse(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void interrupt_install(void);
 bool interrupt_requested(void);
 

@@ -266,7 +266,7 @@ bool command_begin(struct plan *plan, enum command command, int argc, char **arg
     const struct command_entry *entry = find(command);
     struct error error;
     error_clear(&error);
-    if (options_parse(plan, &entry->form, argc, argv, &error) != STATUS_OK) {
+    if (options_parse(plan, &entry->form, argc, argv, &error) != EXIT_CODE_OK) {
         *code = command_refuse(plan->is_json, EXIT_CODE_USAGE, &error);
         return false;
     }

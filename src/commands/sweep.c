@@ -1,5 +1,9 @@
-#include "commands/sweep.h"
-
+/*
+ * append sweep: a run for every pair of sessions and records, each once or several times.
+ * figures/saved_sweep.h says in which order, and what of it is on disk.
+ *
+ * Everything belongs to the main thread.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -7,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -14,27 +19,906 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "base/mono.h"
-#include "base/process.h"
+#include "base/notice.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/command.h"
+#include "figures/saved_sweep.h"
+#include "load/setup.h"
+#include "plan/target.h"
+#include "report/csv.h"
+#include "report/expectations.h"
 #include "report/files.h"
+#include "report/report.h"
+#include "report/screen.h"
+#include "report/tree.h"
 
 #define TICK_NS MONO_NS_PER_S
 #define HASTY_TICK_NS (50 * MONO_NS_PER_MS)
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
 
 enum {
+    PATH_BYTES = PLAN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES + 32,
     LOG_TAIL_BYTES = 4096,
-    OWN_WORDS = 10, /* of a run's command line, beside the options */
+    OWN_WORDS = 8, /* of a run's command line, beside the options */
     LINE_BYTES = 1024,
+    SIZE_BYTES = LINE_BYTES / 4,
     WIDEST = 1000,
+    DECIMALS_MAX = 9,
+    CELL_BYTES = 4 * UNITS_TEXT_BYTES,
+    GAP = 2,
+    NOTES_MAX = 10,
+    NOTE_COLUMN = 10,
+};
+
+/* Which rows a run finds in its table. */
+enum sweep_table {
+    TABLE_OWN,
+    TABLE_NONE,
+    TABLE_MADE,
+    TABLE_RECREATED, /* as asked for */
+    TABLE_KEPT,      /* those of earlier runs, and what was there before */
+    TABLES,
+};
+static const struct {
+    const char *name; /* in sweep.json */
+    const char *phrase;
+} tables[TABLES] = {
+    [TABLE_OWN] = {"own", "each run has a new database in its own folder"},
+    [TABLE_NONE] = {"none", "the adapter keeps no rows"},
+    [TABLE_MADE] = {"made",
+                    "created by the first run, dropped and recreated before each of the others"},
+    [TABLE_RECREATED] = {"recreated", "dropped and recreated before each run"},
+    [TABLE_KEPT] = {"kept", "kept: a run finds the rows of the runs before it"},
+};
+
+/* Begins all zero, but for `given` and `lock`. */
+struct sweep {
+    struct saved_sweep results; /* folder, lists, runs; read back when the sweep resumes; owned */
+    struct plan given;          /* of a sweep that resumes: what it was started with */
+    struct plan plan;           /* of the first run; owned */
+    bool is_resumed;
+    bool is_place_saved;    /* a part of where it connects to is known from its folder only, */
+    bool is_place_optional; /* and a part by --host or --port */
+
+    json_t *words;    /* options but those of this call alone, "--batch=50"; owned */
+    char target[512]; /* as given, without password; "": none */
+    bool has_secret;  /* as given it has a password */
+    char working_folder[PLAN_PATH_BYTES]; /* where relative paths of the options begin */
+
+    enum sweep_table table;
+    bool has_begun; /* some run was started: the table of TABLE_MADE is the sweep's */
+    char started_utc[40];
+    int lock; /* descriptor of the folder, locked; -1 = none */
+
+    struct notice notice; /* of the progress */
+    int64_t next_line_ns;
 };
 
 static void path_of(const struct sweep *sweep, const struct saved_sweep_run *run, const char *end,
-                    char path[SWEEP_PATH_BYTES])
+                    char path[PATH_BYTES])
 {
-    snprintf(path, SWEEP_PATH_BYTES, "%s/%s%s", sweep->results.folder, run->name, end);
+    snprintf(path, PATH_BYTES, "%s/%s%s", sweep->results.folder, run->name, end);
+}
+
+static const char *target_of(const struct sweep *sweep)
+{
+    return sweep->plan.owned_path != NULL ? sweep->plan.adapter->name : sweep->plan.display_target;
+}
+
+static size_t cells_of(const struct saved_sweep *sweep)
+{
+    return sweep->sessions_count * sweep->records_count;
+}
+
+/* sweep.csv and the tables. A cell goes by the place of its first run. */
+
+/* What is known of a run, be it one that left no summary. */
+static const char *text_of_run(const struct sweep *sweep, const struct saved_sweep_run *run,
+                               const char *key, char text[FIGURE_TEXT_BYTES])
+{
+    if (run->has_row || run->summary.rows > 0) {
+        return saved_sweep_text(&sweep->results, run, key);
+    }
+    const bool is_sessions = strcmp(key, "sessions") == 0;
+    if (is_sessions || strcmp(key, "records") == 0) {
+        snprintf(text, FIGURE_TEXT_BYTES, "%" PRIu64, is_sessions ? run->sessions : run->records);
+    } else if (strcmp(key, "exit_code") == 0) {
+        snprintf(text, FIGURE_TEXT_BYTES, "%d", run->exit_code);
+    } else if (strcmp(key, "adapter") == 0) {
+        return sweep->plan.adapter->name;
+    } else {
+        return strcmp(key, "target") == 0 ? target_of(sweep) : "";
+    }
+    return text;
+}
+
+/* What the figures of a cell's done runs are written with. */
+static int decimals_of(const struct saved_sweep *sweep, size_t cell, const char *key)
+{
+    size_t most = 0;
+    for (size_t i = cell; i < sweep->run_count; i += cells_of(sweep)) {
+        const struct saved_sweep_run *run = &sweep->runs[i];
+        const char *number = run->state == SAVED_DONE ? saved_sweep_text(sweep, run, key) : "";
+        const char *point = strchr(number, '.');
+        const size_t own = point == NULL ? 0 : strlen(point + 1);
+        most = own > most ? own : most;
+    }
+    return most < DECIMALS_MAX ? (int)most : DECIMALS_MAX;
+}
+
+static const char *const statistics[] = {"median", "lowest", "highest"};
+
+/* What the done runs of a cell have in common, the statistic of their numbers, or nothing. */
+static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell, size_t statistic,
+                                const struct figure_cell *column, char text[FIGURE_TEXT_BYTES])
+{
+    const char *first = NULL;
+    bool are_equal = true;
+    size_t done = 0;
+    for (size_t i = cell; i < sweep->run_count; i += cells_of(sweep)) {
+        if (sweep->runs[i].state == SAVED_DONE) {
+            const char *own = saved_sweep_text(sweep, &sweep->runs[i], column->key);
+            first = first == NULL ? own : first;
+            are_equal = are_equal && strcmp(own, first) == 0;
+            done++;
+        }
+    }
+    double values[SAVED_SWEEP_LIST_MAX];
+    if (are_equal) {
+        return first;
+    }
+    if (column->unit == FIGURE_UNIT_ID ||
+        saved_sweep_values(sweep, cell, column->key, values) != done) {
+        return NULL;
+    }
+    const struct spread spread = spread_of(values, done);
+    const double numbers[] = {spread.median, spread.lowest, spread.highest};
+    /* the mean of two numbers may have one digit more than they have */
+    const int more = statistic == 0 && done % 2 == 0 ? 1 : 0;
+    snprintf(text, FIGURE_TEXT_BYTES, "%.*f", decimals_of(sweep, cell, column->key) + more,
+             numbers[statistic]);
+    return text;
+}
+
+/* A line of sweep.csv: of a run, with run == NULL the header, or a statistic of a cell. */
+static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
+                       const size_t *cell, size_t statistic)
+{
+    static const struct saved_sweep_run none = {.repeat = 0};
+    const struct saved_sweep_run *shown = run == NULL ? &none : run;
+    const struct figure_set nothing = {.operations = operation_list_all()};
+    struct csv csv;
+    csv_begin(&csv, stream, run == NULL && cell == NULL);
+    csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);
+    csv_count_if(&csv, "repeat", run != NULL, shown->repeat);
+    csv_text(&csv, "folder", shown->name);
+    csv_text(&csv, "state", run == NULL ? NULL : saved_state_name(run->state));
+    csv_text(&csv, "reason", shown->reason);
+    struct figure_cell column = {0};
+    for (size_t at = 0; figure_next_cell(&nothing, &at, &column);) {
+        char text[FIGURE_TEXT_BYTES];
+        csv_text(&csv, column.key,
+                 run != NULL    ? text_of_run(sweep, run, column.key, text)
+                 : cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, &column, text)
+                                : NULL);
+    }
+    csv_end(&csv);
+}
+
+static void write_all(FILE *stream, const struct sweep *sweep)
+{
+    const struct saved_sweep *results = &sweep->results;
+    write_line(stream, sweep, NULL, NULL, 0);
+    for (size_t i = 0; i < results->run_count; i++) {
+        if (results->runs[i].state != SAVED_PENDING) {
+            write_line(stream, sweep, &results->runs[i], NULL, 0);
+        }
+    }
+    for (size_t cell = 0; cell < cells_of(results) && results->repeat > 1; cell++) {
+        bool has_done = false;
+        for (size_t i = cell; i < results->run_count; i += cells_of(results)) {
+            has_done = has_done || results->runs[i].state == SAVED_DONE;
+        }
+        for (size_t s = 0; s < COUNT_OF(statistics) && has_done; s++) {
+            write_line(stream, sweep, NULL, &cell, s);
+        }
+    }
+}
+
+/* max_cpu.csv and the like: sessions down, records across. */
+static void write_table(FILE *stream, const struct saved_sweep *sweep, const char *key)
+{
+    struct csv csv;
+    csv_begin(&csv, stream, false);
+    csv_text(&csv, NULL, "sessions");
+    for (size_t r = 0; r < sweep->records_count; r++) {
+        csv_count(&csv, NULL, sweep->records[r]);
+    }
+    csv_end(&csv);
+    for (size_t s = 0; s < sweep->sessions_count; s++) {
+        csv_begin(&csv, stream, false);
+        csv_count(&csv, NULL, sweep->sessions[s]);
+        for (size_t r = 0; r < sweep->records_count; r++) {
+            struct spread figure;
+            const bool is_known = saved_sweep_figure(sweep, s, r, key, &figure);
+            csv_decimal_if(&csv, NULL, is_known, figure.median,
+                           decimals_of(sweep, r * sweep->sessions_count + s, key));
+        }
+        csv_end(&csv);
+    }
+}
+
+/* sweep.json. False: out of memory, or a failed write. */
+static bool write_json(FILE *stream, const struct sweep *sweep, const char *state)
+{
+    const struct saved_sweep *results = &sweep->results;
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
+    tree_count(root, "format", SAVED_SWEEP_FORMAT);
+    tree_text(root, "kind", "sweep");
+    tree_text(root, "append_version", APPEND_VERSION);
+    tree_text(root, "state", state);
+    tree_text(root, "started_utc", sweep->started_utc);
+    tree_text(root, "adapter", sweep->plan.adapter->name);
+    tree_text(root, "target", target_of(sweep));
+    const struct tree sessions = tree_array(root, "sessions");
+    for (size_t s = 0; s < results->sessions_count; s++) {
+        tree_append(sessions, tree_integer(results->sessions[s]));
+    }
+    const struct tree records = tree_array(root, "records");
+    for (size_t r = 0; r < results->records_count; r++) {
+        tree_append(records, tree_integer(results->records[r]));
+    }
+    tree_count(root, "repeat", results->repeat);
+    tree_text(root, "table", tables[sweep->table].name);
+    tree_bool(root, "has_begun", sweep->has_begun);
+    tree_put(root, "options", json_incref(sweep->words));
+    tree_text(root, "target_given", sweep->target);
+    tree_bool(root, "target_has_password", sweep->has_secret);
+    tree_text(root, "working_folder", sweep->working_folder);
+    const struct tree cells = tree_array(root, "cells");
+    for (size_t i = 0; i < cells_of(results); i++) {
+        const size_t s = i % results->sessions_count, r = i / results->sessions_count;
+        const struct tree cell = tree_append_object(cells);
+        tree_count(cell, "sessions", results->sessions[s]);
+        tree_count(cell, "records", results->records[r]);
+        const struct figure *kind;
+        for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+            struct spread figure; /* null where no done run has one */
+            const bool is_known = saved_sweep_figure(results, s, r, kind->key, &figure);
+            const struct tree entry = tree_object(cell, kind->key);
+            tree_number_if(entry, "median", is_known, figure.median);
+            tree_number_if(entry, "lowest", is_known, figure.lowest);
+            tree_number_if(entry, "highest", is_known, figure.highest);
+            tree_count(entry, "runs", figure.count);
+        }
+    }
+    const struct tree runs = tree_array(root, "runs");
+    for (size_t i = 0; i < results->run_count; i++) {
+        const struct saved_sweep_run *run = &results->runs[i];
+        const bool has_ended = run->state != SAVED_PENDING;
+        const struct tree entry = tree_append_object(runs);
+        tree_count(entry, "sessions", run->sessions);
+        tree_count(entry, "records", run->records);
+        tree_count(entry, "repeat", run->repeat);
+        tree_text(entry, "folder", run->name);
+        tree_text(entry, "state", saved_state_name(run->state));
+        tree_count_if(entry, "exit_code", has_ended, (uint64_t)run->exit_code);
+        tree_text(entry, "reason", run->reason);
+        tree_number_if(entry, "wall_s", has_ended && run->wall_s > 0, run->wall_s);
+    }
+    return tree_write(stream, json, has_failed);
+}
+
+/* The files in the folder. */
+
+static enum exit_code refuse_path(struct error *error, int number, const char *what,
+                                  const char *path)
+{
+    if (number == EEXIST) {
+        return usage_refuse(error,
+                            "output folder '%.130s' exists already: name another with --out, or "
+                            "resume its sweep with --resume",
+                            path);
+    }
+    error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path,
+              strerror(number));
+    return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+}
+
+/* Replaces all files, so that a reader never sees a half one; sweep.json comes last. `state` is
+ * "running", "interrupted" or "finished". */
+static enum exit_code write_files(const struct sweep *sweep, const char *state, struct error *error)
+{
+    char name[FIGURE_KEY_BYTES + 8] = "sweep.csv";
+    bool is_last = false;
+    for (size_t file = 0; !is_last; file++) {
+        const struct figure *kind = file == 0 ? NULL : report_headline(file - 1);
+        struct buffer content = {.bytes = NULL};
+        FILE *stream = buffer_open(&content);
+        bool is_written = stream != NULL;
+        is_last = file > 0 && kind == NULL;
+        if (kind != NULL) {
+            snprintf(name, sizeof name, "%.*s.csv",
+                     (int)(strlen(kind->key) - strlen(figure_suffix(kind->key))), kind->key);
+        } else if (is_last) {
+            snprintf(name, sizeof name, "sweep.json");
+        }
+        if (is_written && kind != NULL) {
+            write_table(stream, &sweep->results, kind->key);
+        } else if (is_written && is_last) {
+            is_written = write_json(stream, sweep, state);
+        } else if (is_written) {
+            write_all(stream, sweep);
+        }
+        is_written = stream != NULL && fclose(stream) == 0 && is_written;
+        const int number = is_written ? file_replace(sweep->lock, name, &content, true) : ENOMEM;
+        buffer_fini(&content);
+        if (number != 0) {
+            char path[PATH_BYTES];
+            snprintf(path, sizeof path, "%s/%s", sweep->results.folder, name);
+            refuse_path(error, number, "write", path);
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+/* EXIT_CODE_USAGE: another sweep is at work in the folder, or a run of one. */
+static enum exit_code lock_folder(struct sweep *sweep, struct error *error)
+{
+    const char *folder = sweep->results.folder;
+    sweep->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sweep->lock < 0) {
+        return refuse_path(error, errno, "open output folder", folder);
+    }
+    if (flock(sweep->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return usage_refuse(
+            error, "another append sweep is at work in '%.160s', or a run that it left behind",
+            folder);
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Makes the folder (parents too) and the files of a sweep that has not begun; on failure nothing is
+ * left behind. */
+static enum exit_code create_files(struct sweep *sweep, struct error *error)
+{
+    const char *folder = sweep->results.folder;
+    int number = file_make_parents(folder);
+    if (number == 0 && mkdir(folder, 0777) != 0) {
+        number = errno;
+    }
+    if (number != 0) {
+        return refuse_path(error, number, "make output folder", folder);
+    }
+    enum exit_code code = lock_folder(sweep, error);
+    if (code == EXIT_CODE_OK) {
+        code = write_files(sweep, "running", error);
+    }
+    if (code != EXIT_CODE_OK) {
+        file_remove_folder(folder);
+    }
+    return code;
+}
+
+/* The report. */
+
+/* 1,234, 321.5, 98.62, 0.057 */
+static const char *format_figure(double value, char text[UNITS_TEXT_BYTES])
+{
+    const double size = fabs(value);
+    if (size >= 1000 && size < 1e18) {
+        return units_format_count((uint64_t)(size + 0.5), text);
+    }
+    snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 1 ? 3 : size < 100 ? 2 : 1, value);
+    return text;
+}
+
+/* True when something is to be said of a run below the tables. */
+static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
+{
+    const char *verdict = saved_sweep_text(sweep, run, "verdict");
+    return run->state == SAVED_FAILED || run->reason[0] != '\0' ||
+           (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
+}
+
+static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, const char *key,
+                          char text[CELL_BYTES])
+{
+    static const char *const failures[] = {
+        [EXIT_CODE_SHORT] = "short",         [EXIT_CODE_USAGE] = "refused",
+        [EXIT_CODE_CLIENT_LIMIT] = "client", [EXIT_CODE_SERVER] = "server",
+        [EXIT_CODE_EXPECTATION] = "missed",  [EXIT_CODE_INVALID] = "invalid",
+        [EXIT_CODE_INTERRUPTED] = "stopped",
+    };
+    struct spread figure;
+    const char *mark = "", *missing = "not run";
+    bool has_ended = false;
+    for (size_t i = r * sweep->sessions_count + s; i < sweep->run_count; i += cells_of(sweep)) {
+        const struct saved_sweep_run *run = &sweep->runs[i];
+        const size_t code = (size_t)run->exit_code;
+        mark = has_note(sweep, run) ? "*" : mark;
+        if (run->state == SAVED_DONE) {
+            missing = "unknown";
+        } else if (run->state == SAVED_FAILED && !has_ended) {
+            missing =
+                code < COUNT_OF(failures) && failures[code] != NULL ? failures[code] : "failed";
+        }
+        has_ended = has_ended || run->state != SAVED_PENDING;
+    }
+    char median[UNITS_TEXT_BYTES], lowest[UNITS_TEXT_BYTES], highest[UNITS_TEXT_BYTES];
+    if (!saved_sweep_figure(sweep, s, r, key, &figure)) {
+        return (size_t)snprintf(text, CELL_BYTES, "%s%s", missing, has_ended ? mark : "");
+    }
+    if (sweep->repeat == 1) {
+        return (size_t)snprintf(text, CELL_BYTES, "%s%s", format_figure(figure.median, median),
+                                mark);
+    }
+    return (size_t)snprintf(text, CELL_BYTES, "%s (%s-%s)%s", format_figure(figure.median, median),
+                            format_figure(figure.lowest, lowest),
+                            format_figure(figure.highest, highest), mark);
+}
+
+/* The four tables, sessions down and records across, at most 80 columns wide: columns that do not
+ * fit beside the others follow below them. */
+static void write_tables(FILE *stream, const struct saved_sweep *sweep)
+{
+    static const char corner[] = "sessions \\ rows";
+    size_t widths[SAVED_SWEEP_LIST_MAX]; /* of header and cells, in all tables alike */
+    const struct figure *kind;
+    char text[CELL_BYTES];
+    for (size_t r = 0; r < sweep->records_count; r++) {
+        widths[r] = strlen(UNITS_COUNT(sweep->records[r]));
+        for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+            for (size_t s = 0; s < sweep->sessions_count; s++) {
+                const size_t width = format_cell(sweep, s, r, kind->key, text);
+                widths[r] = width > widths[r] ? width : widths[r];
+            }
+        }
+        widths[r] += GAP;
+    }
+    for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+        fprintf(stream, "%s,%s%s\n", kind->label,
+                kind->unit == FIGURE_UNIT_PERCENT ? " % of all CPUs" : figure_unit(kind->key),
+                sweep->repeat > 1 ? ": median (lowest-highest)" : "");
+        for (size_t first = 0, end = 0; first < sweep->records_count; first = end) {
+            size_t used = strlen(corner) + widths[end++];
+            while (end < sweep->records_count && used + widths[end] <= SCREEN_COLUMNS) {
+                used += widths[end++];
+            }
+            fputs(corner, stream);
+            for (size_t r = first; r < end; r++) {
+                fprintf(stream, "%*s", (int)widths[r], UNITS_COUNT(sweep->records[r]));
+            }
+            fputc('\n', stream);
+            for (size_t s = 0; s < sweep->sessions_count; s++) {
+                fprintf(stream, "%*s", (int)strlen(corner), UNITS_COUNT(sweep->sessions[s]));
+                for (size_t r = first; r < end; r++) {
+                    format_cell(sweep, s, r, kind->key, text);
+                    fprintf(stream, "%*s", (int)widths[r], text);
+                }
+                fputc('\n', stream);
+            }
+        }
+        fputc('\n', stream);
+    }
+}
+
+/* What the marks stand for: failed runs first. */
+static void write_notes(FILE *stream, const struct saved_sweep *sweep)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < 2 * sweep->run_count; i++) {
+        const struct saved_sweep_run *run = &sweep->runs[i % sweep->run_count];
+        const bool is_failed = run->state == SAVED_FAILED;
+        if (!has_note(sweep, run) || is_failed != (i < sweep->run_count) || count++ >= NOTES_MAX) {
+            continue;
+        }
+        char text[SAVED_SWEEP_REASON_BYTES + 160], repeat[24] = "";
+        if (sweep->repeat > 1) {
+            snprintf(repeat, sizeof repeat, ", repeat %u", run->repeat);
+        }
+        const int length = snprintf(text, sizeof text, "%s x %s%s", UNITS_COUNT(run->sessions),
+                                    UNITS_COUNT(run->records), repeat);
+        if (run->reason[0] != '\0') {
+            snprintf(text + length, sizeof text - (size_t)length, ", exit code %d: %s",
+                     run->exit_code, run->reason);
+        } else {
+            snprintf(text + length, sizeof text - (size_t)length, ": %.20s: %.300s",
+                     saved_sweep_text(sweep, run, "verdict"),
+                     saved_sweep_text(sweep, run, "verdict_reason"));
+        }
+        screen_add_wrapped(stream, is_failed ? "* Failed" : "* Note", NOTE_COLUMN, text);
+    }
+    if (count > NOTES_MAX) {
+        screen_add(stream, "*         and %zu more: see sweep.csv", count - NOTES_MAX);
+    }
+}
+
+static void write_text(FILE *stream, const struct sweep *sweep)
+{
+    const struct saved_sweep *results = &sweep->results;
+    write_tables(stream, results);
+    write_notes(stream, results);
+    screen_add_wrapped(stream, "Target", NOTE_COLUMN, target_of(sweep));
+    screen_add_wrapped(stream, "Table", NOTE_COLUMN, tables[sweep->table].phrase);
+    if ((sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
+        screen_add_wrapped(stream, "Memory", NOTE_COLUMN,
+                           "the server is not restarted between runs: it may keep what earlier "
+                           "ones made it take");
+    }
+    screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run",
+               saved_sweep_count(results, SAVED_DONE), results->run_count,
+               saved_sweep_count(results, SAVED_FAILED), saved_sweep_count(results, SAVED_PENDING));
+    screen_add_files(stream, results->folder);
+}
+
+/* What the sweep is asked for. */
+
+/* "--batch=50", cut off where there is no more room. */
+static const char *word_of(const struct given_option *option, char *text, size_t size)
+{
+    const bool has_value = option->value != NULL;
+    snprintf(text, size, "--%s%s%s", option->entry->name, has_value ? "=" : "",
+             has_value ? option->value : "");
+    return text;
+}
+
+/* The first of the options with this name; NULL: it was not given. */
+static const struct given_option *find_given(const struct given_option *given, size_t count,
+                                             const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(given[i].entry->name, name) == 0) {
+            return &given[i];
+        }
+    }
+    return NULL;
+}
+
+/* With --resume it may be another than the sweep was started with. */
+static bool is_replaceable(const struct given_option *option)
+{
+    const enum option_scope scope = option->entry->scope;
+    return scope == OPTION_OF_CALL || scope == OPTION_OF_PLACE;
+}
+
+static const char *saved_text(const struct sweep *sweep, const char *key)
+{
+    return json_string_value(json_object_get(sweep->results.json, key));
+}
+
+static enum exit_code refuse(const struct sweep *sweep, const char *what, struct error *error)
+{
+    error_set(error, ERROR_DATA, 0, NULL, "%.120s/sweep.json %s", sweep->results.folder, what);
+    return EXIT_CODE_USAGE;
+}
+
+/* Reads the folder of a sweep that resumes, and puts what it was started with into sweep->given. */
+static enum exit_code ask_again(struct sweep *sweep, struct error *error)
+{
+    struct saved_sweep *results = &sweep->results;
+    const struct plan now = sweep->given;
+    sweep->is_resumed = true;
+    if (saved_sweep_read(results, now.resume, error) != STATUS_OK) {
+        return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    }
+    if (!results->is_own) {
+        return usage_refuse(
+            error,
+            "'%.140s' or its sweep.json belongs to another user, whose options --resume would "
+            "run: read sweep.json, then resume a copy of yours (cp -r)",
+            results->folder);
+    }
+    const char *version = saved_text(sweep, "append_version");
+    if (version == NULL || strcmp(version, APPEND_VERSION) != 0) {
+        char what[120];
+        snprintf(what, sizeof what,
+                 "is of append %.20s, this is %s: figures of two versions are not put together",
+                 version == NULL ? "?" : version, APPEND_VERSION);
+        return refuse(sweep, what, error);
+    }
+    const json_t *words = json_object_get(results->json, "options");
+    const char *there = saved_text(sweep, "working_folder");
+    const size_t count = json_array_size(words);
+    struct given_option saved[PLAN_GIVEN_MAX];
+    if (!json_is_array(words) || there == NULL || count > PLAN_GIVEN_MAX) {
+        return refuse(sweep, "does not say what the sweep was asked for", error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (word == NULL) {
+            return refuse(sweep, "has an option that is no text", error);
+        }
+        char name[40];
+        const size_t length = strcspn(word, "=");
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        saved[i].entry = option_find(name[0] == '\0' ? name : name + 2, COMMAND_SWEEP);
+        saved[i].value = word[length] == '=' ? word + length + 1 : NULL;
+        if (saved[i].entry == NULL ||
+            (saved[i].value == NULL) != (saved[i].entry->argument == NULL)) {
+            return refuse(sweep, "has an option that a sweep does not take", error);
+        }
+    }
+    /* any other option that is given now must be the one of the sweep */
+    for (size_t i = 0; i < now.given_count; i++) {
+        const struct given_option *option = &now.given[i];
+        const struct given_option *before = find_given(saved, count, option->entry->name);
+        bool is_same = is_replaceable(option);
+        if (strcmp(option->entry->name, "out") == 0) {
+            return usage_refuse(error,
+                                "--out does not go with --resume: the sweep stays in its folder");
+        }
+        for (size_t w = 0; w < count && !is_same; w++) {
+            is_same = saved[w].entry == option->entry &&
+                      (option->value == NULL || strcmp(saved[w].value, option->value) == 0);
+        }
+        if (!is_same) {
+            char word[71], was[61];
+            return usage_refuse(
+                error, "%s is not what the sweep was started with (%s): leave it out",
+                word_of(option, word, sizeof word),
+                before == NULL ? "no such option" : word_of(before, was, sizeof was));
+        }
+    }
+    const char *target = saved_text(sweep, "target_given");
+    if (json_is_true(json_object_get(results->json, "target_has_password")) &&
+        now.target_given == NULL) {
+        return usage_refuse(
+            error, "the sweep's target (%.100s) is not kept with its password: give TARGET again",
+            target);
+    }
+    if (strcmp(sweep->working_folder, there) != 0) {
+        return usage_refuse(error, "the sweep was started in '%.160s': resume it there", there);
+    }
+    const bool has_host = find_given(saved, count, "host") != NULL;
+    const bool has_port = find_given(saved, count, "port") != NULL;
+    sweep->is_place_optional = has_host || has_port;
+    sweep->is_place_saved = (now.target_given == NULL && now.target.port == 0) ||
+                            (now.target.host == NULL && has_host) ||
+                            (now.target.port == 0 && has_port);
+    /* what was saved, and what is given in its place */
+    options_init(&sweep->given, COMMAND_SWEEP);
+    sweep->given.is_json = now.is_json; /* also when an option is wrong */
+    sweep->given.target_given = now.target_given == NULL ? target : now.target_given;
+    enum exit_code code = EXIT_CODE_OK;
+    for (size_t i = 0; i < count && code == EXIT_CODE_OK; i++) {
+        if (!is_replaceable(&saved[i]) ||
+            find_given(now.given, now.given_count, saved[i].entry->name) == NULL) {
+            code = option_take(&sweep->given, saved[i].entry, saved[i].value, error);
+        }
+    }
+    for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
+        if (is_replaceable(&now.given[i])) {
+            code = option_take(&sweep->given, now.given[i].entry, now.given[i].value, error);
+        }
+    }
+    return code;
+}
+
+/* Takes over the runs of a sweep that resumes. One that is not over is run again; so is one whose
+ * folder is gone, and with --retry-failed one that failed. */
+static enum exit_code take_over(struct sweep *sweep, struct error *error)
+{
+    struct saved_sweep *results = &sweep->results;
+    const struct sweep_list *sessions = &sweep->given.sweep_sessions;
+    const struct sweep_list *records = &sweep->given.sweep_records;
+    const char *table = saved_text(sweep, "table");
+    const char *started = saved_text(sweep, "started_utc");
+    int known = 0;
+    while (table != NULL && known < TABLES && strcmp(table, tables[known].name) != 0) {
+        known++;
+    }
+    if (table == NULL || known == TABLES || results->repeat != sweep->given.sweep_repeat ||
+        results->sessions_count != sessions->count || results->records_count != records->count ||
+        memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
+        memcmp(results->records, records->values, records->count * sizeof(uint64_t)) != 0) {
+        return refuse(sweep, "has other runs than its options ask for", error);
+    }
+    sweep->table = (enum sweep_table)known;
+    sweep->has_begun = json_is_true(json_object_get(results->json, "has_begun"));
+    snprintf(sweep->started_utc, sizeof sweep->started_utc, "%s", started == NULL ? "" : started);
+    for (size_t i = 0; i < results->run_count; i++) {
+        struct saved_sweep_run *run = &results->runs[i];
+        char path[PATH_BYTES];
+        path_of(sweep, run, "/summary.csv", path);
+        const bool is_gone = run->state == SAVED_DONE && (!run->has_row || access(path, R_OK) != 0);
+        const bool is_retried = run->state == SAVED_FAILED && sweep->given.is_retrying_failed;
+        if (is_gone || is_retried || run->state == SAVED_PENDING) {
+            run->state = SAVED_PENDING;
+            run->has_row = false;
+            run->reason[0] = '\0';
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+/* The runs of a sweep that begins, in a folder that without --out has the name that a run would
+ * have, with "sweep" for its sessions and records. */
+static enum exit_code make_runs(struct sweep *sweep, struct error *error)
+{
+    struct saved_sweep *results = &sweep->results;
+    const struct plan *given = &sweep->given;
+    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
+    const char *path = sweep->plan.out_folder;
+    const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
+    snprintf(results->folder, sizeof results->folder, "%.*s%s",
+             (int)(extent == NULL ? strlen(path) : (size_t)(extent - path)), path,
+             extent == NULL ? "" : "-sweep");
+    if (strlen(results->folder) >= room) {
+        return usage_refuse(error, "--out must be a path of 1 to %zu bytes", room - 1);
+    }
+    results->sessions_count = given->sweep_sessions.count;
+    results->records_count = given->sweep_records.count;
+    results->repeat = (unsigned)given->sweep_repeat;
+    memcpy(results->sessions, given->sweep_sessions.values, sizeof results->sessions);
+    memcpy(results->records, given->sweep_records.values, sizeof results->records);
+    mono_format_utc(mono_wall_ns(), sweep->started_utc, sizeof sweep->started_utc);
+    return saved_sweep_make_runs(results, error) == STATUS_OK ? EXIT_CODE_OK
+                                                              : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* Makes the plans of all runs, of which the first is kept, and looks at where they connect to. */
+static enum exit_code make_plans(struct sweep *sweep, struct error *error)
+{
+    const struct plan *given = &sweep->given;
+    const struct sweep_list *sessions = &given->sweep_sessions, *records = &given->sweep_records;
+    for (size_t i = 0; i < sessions->count * records->count; i++) {
+        struct plan other, *plan = i == 0 ? &sweep->plan : &other;
+        *plan = *given;
+        /* who listens on a port is asked once */
+        plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
+        plan->sessions = (unsigned)sessions->values[i % sessions->count];
+        plan->records = records->values[i / sessions->count];
+        const enum exit_code code = plan_make(plan, error);
+        if (i > 0) {
+            plan_fini(plan);
+        }
+        if (code != EXIT_CODE_OK) {
+            return code;
+        }
+    }
+    const char *target = given->target_given, *adapter = sweep->plan.adapter->name;
+    if (target != NULL) {
+        target_redact(target, sweep->target, sizeof sweep->target);
+    }
+    sweep->has_secret = target != NULL && strcmp(target, sweep->target) != 0;
+    /* a password would go to a target that nobody has named now */
+    static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
+    for (size_t i = 0; i < COUNT_OF(variables) && sweep->is_place_saved; i++) {
+        if (getenv(variables[i]) != NULL && (sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
+            return usage_refuse(
+                error,
+                "the password in %s would go to %.100s, which sweep.json names: give TARGET "
+                "again%s",
+                variables[i], sweep->plan.display_target,
+                sweep->is_place_optional ? " (--host, --port)" : "");
+        }
+    }
+    const char *before = saved_text(sweep, "target_given");
+    const char *adapter_before = saved_text(sweep, "adapter");
+    before = before == NULL ? "" : before;
+    if (sweep->is_resumed && (adapter_before == NULL || strcmp(adapter_before, adapter) != 0)) {
+        return usage_refuse(error, "the sweep was started on %.40s, this is %s",
+                            adapter_before == NULL ? "?" : adapter_before, adapter);
+    }
+    if (sweep->is_resumed && strcmp(before, sweep->target) != 0) {
+        return usage_refuse(error, "target %.80s is not that of the sweep (%.80s): leave it out",
+                            sweep->target, before);
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Completes *sweep, with its runs: what is given is looked at as a whole. */
+static enum exit_code ask(struct sweep *sweep, struct error *error)
+{
+    const struct plan *given = &sweep->given;
+    struct expectations expectations;
+    enum exit_code code = EXIT_CODE_OK;
+    if (getcwd(sweep->working_folder, sizeof sweep->working_folder) == NULL) {
+        return usage_refuse(error,
+                            "this folder cannot be named: it is gone, or its path is too long");
+    }
+    if (given->resume != NULL) {
+        code = ask_again(sweep, error);
+    } else if (given->is_retrying_failed) {
+        return usage_refuse(error, "--retry-failed goes with --resume DIR only");
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    if (expectations_parse(&expectations, &given->expected, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
+    }
+    if (given->sweep_sessions.count == 0 || given->sweep_records.count == 0) {
+        return usage_refuse(error,
+                            "a sweep needs --sessions N,N,... and --records N,N,..., or --resume "
+                            "DIR: see append sweep --help");
+    }
+    if (given->is_keeping_rows && given->is_recreate) {
+        return usage_refuse(error, "--keep-rows contradicts --recreate");
+    }
+    if (given->is_seed_given && given->verify_mode == VERIFY_ROWS && given->is_keeping_rows) {
+        return usage_refuse(error,
+                            "--seed gives all runs the same rows, which --verify rows cannot tell "
+                            "apart with --keep-rows: leave --seed out");
+    }
+    sweep->words = json_array();
+    for (size_t i = 0; i < given->given_count; i++) {
+        const struct option_entry *entry = given->given[i].entry;
+        const char *value = given->given[i].value;
+        if (entry->scope != OPTION_OF_CALL &&
+            json_array_append_new(sweep->words,
+                                  value == NULL ? json_sprintf("--%s", entry->name)
+                                                : json_sprintf("--%s=%s", entry->name, value))) {
+            return usage_refuse(
+                error, "--%s has a value that is not UTF-8, which cannot be kept for --resume",
+                entry->name);
+        }
+    }
+    code = make_plans(sweep, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    json_t *target = json_string(sweep->target);
+    const bool can_keep = target != NULL;
+    json_decref(target);
+    if (!can_keep) {
+        return usage_refuse(error, "the target is not UTF-8, and cannot be kept for --resume");
+    }
+    return sweep->is_resumed ? take_over(sweep, error) : make_runs(sweep, error);
+}
+
+/* Asks the database, and decides which rows runs find: a table that was there before is neither
+ * dropped nor added to unless that was asked for. Of a sweep that resumes the answer stays. */
+static enum exit_code choose_table(struct sweep *sweep, struct error *error)
+{
+    struct plan plan = sweep->plan;
+    const struct adapter *adapter = plan.adapter;
+    const bool has_none = (adapter->flags & ADAPTER_DISCARDS) != 0;
+    if (has_none || plan.owned_path != NULL) {
+        sweep->table = has_none ? TABLE_NONE : TABLE_OWN;
+        return sweep->given.is_keeping_rows ? usage_refuse(error, "--keep-rows does not apply: %s",
+                                                           tables[sweep->table].phrase)
+                                            : EXIT_CODE_OK;
+    }
+    bool is_there = false;
+    struct adapter_library *library = NULL;
+    if (adapter->start != NULL &&
+        adapter->start(plan.target.client_lib, &library, error) != STATUS_OK) {
+        return setup_exit_code(error);
+    }
+    plan.target.library = library;
+    const enum exit_code code = setup_find_table(&plan, &is_there, error);
+    if (adapter->stop != NULL) {
+        adapter->stop(library);
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    sweep->table = sweep->given.is_recreate       ? TABLE_RECREATED
+                   : sweep->given.is_keeping_rows ? TABLE_KEPT
+                                                  : TABLE_MADE;
+    /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
+    const bool can_make = plan.is_default_table || plan.ddl != NULL;
+    if (sweep->table != TABLE_MADE || sweep->has_begun) {
+        return EXIT_CODE_OK;
+    }
+    if (is_there) {
+        return usage_refuse(
+            error, "table '%.60s' is there already: %s--keep-rows lets every run add to it",
+            plan.table_name, can_make ? "--recreate lets the sweep drop it before each run, " : "");
+    }
+    if (!can_make) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "there is no table '%.60s', and no --schema-file FILE to make it with",
+                  plan.table_name);
+        return EXIT_CODE_SERVER;
+    }
+    return EXIT_CODE_OK;
 }
 
 /* Progress on stderr: a line for each run that has ended, and on a terminal one line that is
@@ -45,29 +929,35 @@ static void keep_line(struct sweep *sweep, const char *text)
 {
     char line[LINE_BYTES];
     text_clean_line(line, sizeof line, text, WIDEST);
-    notice_keep(&sweep->notice, line);
+    if (!sweep->given.is_quiet) {
+        notice_keep(&sweep->notice, line);
+    }
 }
 
-/* "run 2 of 6" is followed by this. */
-static void format_size(const struct sweep *sweep, const struct saved_sweep_run *run, char *text,
-                        size_t size)
+/* "1 session x 1,000 rows (2 of 3)" */
+static const char *format_size(const struct sweep *sweep, const struct saved_sweep_run *run,
+                               char text[SIZE_BYTES])
 {
     char repeat[48] = "";
     if (sweep->results.repeat > 1) {
         snprintf(repeat, sizeof repeat, " (%u of %u)", run->repeat, sweep->results.repeat);
     }
-    snprintf(text, size, "%s session%s x %s row%s%s", UNITS_COUNT(run->sessions),
+    snprintf(text, SIZE_BYTES, "%s session%s x %s row%s%s", UNITS_COUNT(run->sessions),
              units_plural(run->sessions, "", "s"), UNITS_COUNT(run->records),
              units_plural(run->records, "", "s"), repeat);
+    return text;
 }
 
-static const char *format_seconds(double seconds, char text[UNITS_TEXT_BYTES])
+static uint64_t whole_seconds(double seconds)
 {
-    return units_format_seconds((uint64_t)(fmin(fmax(seconds, 0), 1e9) + 0.5), text);
+    return (uint64_t)(fmin(fmax(seconds, 0), 1e9) + 0.5);
 }
 
-bool sweep_time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows, double elapsed_s,
-                     double *left_s)
+/* About how many seconds the rest takes, from the time that the rows so far took. `rows` and
+ * `elapsed_s` are those of run `index`, which is going on: so many rows took so long. Below 0:
+ * nothing is known yet. */
+static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows,
+                        double elapsed_s)
 {
     uint64_t rows_done = 0, rows_left = 0;
     double took_s = 0;
@@ -85,49 +975,7 @@ bool sweep_time_left(const struct saved_sweep *sweep, size_t index, uint64_t row
             rows_left += run->records;
         }
     }
-    *left_s = rows_done > 0 ? took_s / (double)rows_done * (double)rows_left : 0;
-    return rows_done > 0;
-}
-
-/* Rows that the run has acknowledged, by the intervals it has written, and when the last of them
- * ended. */
-static uint64_t rows_so_far(const struct sweep *sweep, const struct saved_sweep_run *run,
-                            double *end_s)
-{
-    char path[SWEEP_PATH_BYTES];
-    path_of(sweep, run, "/intervals.csv", path);
-    struct csv_table table;
-    *end_s = 0;
-    if (csv_table_read(&table, path, NULL) != STATUS_OK) {
-        return 0; /* it is connecting, or has not begun */
-    }
-    const size_t column = csv_table_column(&table, "rows");
-    double sum = 0;
-    for (size_t row = 0; row < table.rows; row++) {
-        double rows = 0;
-        sum += csv_table_number(&table, row, column, &rows) ? rows : 0;
-        csv_table_number(&table, row, csv_table_column(&table, "end_s"), end_s);
-    }
-    csv_table_free(&table);
-    return (uint64_t)sum;
-}
-
-static void begin_progress(struct sweep *sweep)
-{
-    const struct saved_sweep *results = &sweep->results;
-    const size_t left = saved_sweep_count(results, SAVED_PENDING);
-    uint64_t rows = 0;
-    for (size_t i = 0; i < results->run_count; i++) {
-        rows += results->runs[i].records;
-    }
-    char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
-    if (left > 0) {
-        snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
-                 results->run_count, UNITS_COUNT(rows), left, sweep_table_phrase(sweep->table));
-    }
-    if (!sweep->given.is_quiet) {
-        keep_line(sweep, line);
-    }
+    return rows_done > 0 ? took_s / (double)rows_done * (double)rows_left : -1;
 }
 
 /* Run `index` has been going on for so long. */
@@ -141,57 +989,64 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     sweep->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct saved_sweep_run *run = &sweep->results.runs[index];
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    double end_s = 0, left_s;
-    const uint64_t rows = is_first ? 0 : rows_so_far(sweep, run, &end_s);
-    char what[LINE_BYTES / 4], seconds[UNITS_TEXT_BYTES], line[LINE_BYTES], text[LINE_BYTES];
-    char left[2 * UNITS_TEXT_BYTES] = "time left not known yet", done[2 * UNITS_TEXT_BYTES] = "";
-    format_size(sweep, run, what, sizeof what);
-    if (sweep_time_left(&sweep->results, index, rows, end_s, &left_s)) {
-        /* the rows are known up to the end of an interval */
+    /* rows acknowledged by the intervals that the run has written, and when the last one ended */
+    double end_s = 0, rows = 0;
+    char path[PATH_BYTES];
+    path_of(sweep, run, "/intervals.csv", path);
+    struct csv_table table;
+    if (!is_first && csv_table_read(&table, path, NULL) == STATUS_OK) {
+        const size_t column = csv_table_column(&table, "rows");
+        for (size_t row = 0; row < table.rows; row++) {
+            double own = 0;
+            rows += csv_table_number(&table, row, column, &own) ? own : 0;
+            csv_table_number(&table, row, csv_table_column(&table, "end_s"), &end_s);
+        }
+        csv_table_free(&table);
+    }
+    char size[SIZE_BYTES], text[LINE_BYTES], line[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
+    char left[2 * UNITS_TEXT_BYTES] = "time left not known yet";
+    const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
+    if (left_s >= 0) { /* the rows are known up to the end of an interval */
         snprintf(left, sizeof left, "about %s left",
-                 format_seconds(left_s - (rows > 0 ? elapsed_s - end_s : 0), seconds));
+                 UNITS_SECONDS(whole_seconds(left_s - (rows >= 1 ? elapsed_s - end_s : 0))));
     }
     if (!is_first) {
         snprintf(done, sizeof done, ", %.1f%% after %s",
-                 floor(1000 * (double)rows / (double)run->records) / 10,
-                 format_seconds(elapsed_s, seconds));
+                 floor(1000 * rows / (double)run->records) / 10,
+                 UNITS_SECONDS(whole_seconds(elapsed_s)));
     }
     snprintf(text, sizeof text, "run %zu of %zu, %s: %s%s", index + 1, sweep->results.run_count,
-             left, what, done);
+             left, format_size(sweep, run, size), done);
     const unsigned columns = notice_columns(&sweep->notice);
     text_clean_line(line, sizeof line, text, columns > 0 ? columns : WIDEST);
     notice_show(&sweep->notice, line);
 }
 
+/* Run `index` has ended. */
 static void end_progress(struct sweep *sweep, size_t index)
 {
     static const char *const shown[] = {"elapsed_s", "throughput_rows_per_s"};
     const struct saved_sweep_run *run = &sweep->results.runs[index];
-    char what[LINE_BYTES / 4], text[LINE_BYTES];
-    format_size(sweep, run, what, sizeof what);
-    int length = snprintf(text, sizeof text, "run %zu of %zu: %s: ", index + 1,
-                          sweep->results.run_count, what);
+    char size[SIZE_BYTES], text[LINE_BYTES], number[UNITS_TEXT_BYTES];
+    int length = snprintf(text, sizeof text, "run %zu of %zu: %s: %s%s", index + 1,
+                          sweep->results.run_count, format_size(sweep, run, size),
+                          run->state == SAVED_FAILED    ? "FAILED: "
+                          : run->state == SAVED_PENDING ? "interrupted"
+                                                        : "",
+                          run->state == SAVED_FAILED ? run->reason : "");
     const char *comma = "";
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0] && run->state == SAVED_DONE; i++) {
+    for (size_t i = 0; i < COUNT_OF(shown) && run->state == SAVED_DONE; i++) {
         double value;
         if (saved_sweep_number(&sweep->results, run, shown[i], &value)) {
-            char number[UNITS_TEXT_BYTES];
             length += snprintf(text + length, sizeof text - (size_t)length, "%s%s%s", comma,
-                               sweep_format(value, number), figure_unit(shown[i]));
+                               format_figure(value, number), figure_unit(shown[i]));
             comma = ", ";
         }
     }
-    if (run->state != SAVED_DONE) {
-        const bool has_failed = run->state == SAVED_FAILED;
-        snprintf(text + length, sizeof text - (size_t)length, "%s%s",
-                 has_failed ? "FAILED: " : "interrupted", has_failed ? run->reason : "");
-    }
-    if (!sweep->given.is_quiet) {
-        keep_line(sweep, text);
-    }
+    keep_line(sweep, text);
 }
 
-/* A run. */
+/* The runs. */
 
 /* The last line that the program said of itself, else the last line of all. */
 static void read_reason(const char *log_path, char reason[SAVED_SWEEP_REASON_BYTES])
@@ -209,28 +1064,21 @@ static void read_reason(const char *log_path, char reason[SAVED_SWEEP_REASON_BYT
     text[fread(text, 1, LOG_TAIL_BYTES, file)] = '\0';
     fclose(file);
     bool has_own = false;
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         const bool is_own = strncmp(line, own, strlen(own)) == 0;
-        if (is_own || !has_own) {
+        if (is_own || (!has_own && line[0] != '\0')) {
             snprintf(reason, SAVED_SWEEP_REASON_BYTES, "%s", line + (is_own ? strlen(own) : 0));
         }
         has_own = has_own || is_own;
     }
 }
 
-static bool is_exit_code(int code)
-{
-    return (code >= EXIT_CODE_OK && code <= EXIT_CODE_INVALID) || code == EXIT_CODE_INTERNAL ||
-           code == EXIT_CODE_INTERRUPTED;
-}
-
 /* What became of a run, by how its program ended and what it left. */
 static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
                    const struct child_end *end)
 {
-    char log_path[SWEEP_PATH_BYTES], path[SWEEP_PATH_BYTES], said[SAVED_SWEEP_REASON_BYTES];
+    char log_path[PATH_BYTES], path[PATH_BYTES], said[SAVED_SWEEP_REASON_BYTES];
     struct error error;
     struct stat log;
     error_clear(&error);
@@ -242,20 +1090,22 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
     }
     const bool has_summary =
         csv_table_read(&run->summary, path, &error) == STATUS_OK && run->summary.rows == 1;
-    run->exit_code = end->code;
-    snprintf(run->reason, sizeof run->reason, "%s", end->code == EXIT_CODE_OK ? "" : said);
+    const bool is_known = (end->code >= EXIT_CODE_OK && end->code <= EXIT_CODE_INVALID) ||
+                          end->code == EXIT_CODE_INTERNAL || end->code == EXIT_CODE_INTERRUPTED;
+    run->exit_code = EXIT_CODE_INTERNAL;
     if (end->signal != 0) {
         /* nobody but the kernel, short of memory, is likely to send SIGKILL */
         run->exit_code = end->signal == SIGKILL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
         snprintf(run->reason, sizeof run->reason, "its append was ended by signal %d (%s)%s%.300s",
                  end->signal, strsignal(end->signal), said[0] == '\0' ? "" : ": ", said);
-    } else if (!is_exit_code(end->code)) {
-        run->exit_code = EXIT_CODE_INTERNAL;
+    } else if (!is_known) {
         snprintf(run->reason, sizeof run->reason, "its append ended with exit code %d: %.300s",
                  end->code, said);
     } else if (end->code == EXIT_CODE_OK && !has_summary) {
-        run->exit_code = EXIT_CODE_INTERNAL;
         snprintf(run->reason, sizeof run->reason, "its append left no figures: %s", error.text);
+    } else {
+        run->exit_code = end->code;
+        snprintf(run->reason, sizeof run->reason, "%s", end->code == EXIT_CODE_OK ? "" : said);
     }
     /* figures that missed an expectation are figures all the same */
     const bool is_good =
@@ -269,25 +1119,20 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
 /* This program again, in a process of its own: its memory and its CPU time are then the run's
  * alone, and a crash ends the run and not the sweep. What is locked stays so until the run is over
  * too, when the sweep was killed. */
-static enum status start_run(const struct sweep *sweep, const struct saved_sweep_run *run,
-                             bool is_recreate, pid_t *pid, struct error *error)
+static enum exit_code start_run(const struct sweep *sweep, const struct saved_sweep_run *run,
+                                bool is_recreate, pid_t *pid, struct error *error)
 {
-    char sessions[24], records[24], out[SWEEP_PATH_BYTES + 8], log_path[SWEEP_PATH_BYTES];
+    char sessions[24], records[24], out[PATH_BYTES + 8], log_path[PATH_BYTES];
     snprintf(sessions, sizeof sessions, "%" PRIu64, run->sessions);
     snprintf(records, sizeof records, "%" PRIu64, run->records);
     snprintf(out, sizeof out, "--out=%s/%s", sweep->results.folder, run->name);
-    const char **argv = calloc(sweep->word_count + OWN_WORDS, sizeof *argv);
-    if (argv == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a run");
-        return STATUS_REJECTED;
-    }
-    size_t count = 0;
-    argv[count++] = "append";
-    argv[count++] = "--quiet";
-    argv[count++] = out;
-    for (size_t i = 0; i < sweep->word_count; i++) {
-        if (sweep->is_for_runs[i]) {
-            argv[count++] = sweep->words[i];
+    const char *argv[PLAN_GIVEN_MAX + OWN_WORDS] = {"append", "--quiet", out};
+    size_t count = 3, word = 0;
+    for (size_t i = 0; i < sweep->given.given_count; i++) {
+        const enum option_scope scope = sweep->given.given[i].entry->scope;
+        const json_t *text = scope == OPTION_OF_CALL ? NULL : json_array_get(sweep->words, word++);
+        if (text != NULL && scope != OPTION_OF_SWEEP) {
+            argv[count++] = json_string_value(text);
         }
     }
     if (is_recreate) {
@@ -301,36 +1146,65 @@ static enum status start_run(const struct sweep *sweep, const struct saved_sweep
     unlink(log_path); /* of a run before, or a pipe without a reader */
     const int log =
         open(log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-    int number = errno;
     if (log < 0) {
-        error_set(error, ERROR_SYSTEM, number, NULL, "%.160s: %s", log_path, strerror(number));
-    } else {
-        const struct child_start start = {.argv = argv,
-                                          .program = "/proc/self/exe",
-                                          .in = -1,
-                                          .out = -1,
-                                          .err = log,
-                                          .kept = sweep->lock,
-                                          .ends_with_us = true};
-        number = child_start(pid, &start);
-        close(log);
-        if (number != 0) {
-            error_set(error, ERROR_SYSTEM, number, NULL, "cannot start a run: %s",
-                      strerror(number));
-        }
+        error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", log_path, strerror(errno));
+        return EXIT_CODE_CLIENT_LIMIT;
     }
-    free(argv);
-    return log >= 0 && number == 0 ? STATUS_OK : STATUS_REJECTED;
+    const struct child_start start = {.argv = argv,
+                                      .program = "/proc/self/exe",
+                                      .in = -1,
+                                      .out = -1,
+                                      .err = log,
+                                      .kept = sweep->lock,
+                                      .ends_with_us = true};
+    const int number = child_start(pid, &start);
+    close(log);
+    if (number != 0) {
+        error_set(error, ERROR_SYSTEM, number, NULL, "cannot start a run: %s", strerror(number));
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return EXIT_CODE_OK;
 }
 
-static void wait_for(struct sweep *sweep, size_t index, pid_t pid, struct child_end *end)
+static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
 {
+    struct saved_sweep_run *run = &sweep->results.runs[index];
+    const bool is_recreate =
+        sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
+    enum exit_code code = EXIT_CODE_OK;
+    char path[PATH_BYTES];
+    struct stat about;
+    /* what a run that was interrupted left behind goes */
+    path_of(sweep, run, "", path);
+    if (lstat(path, &about) == 0) {
+        if (!sweep->given.is_quiet) {
+            notice_print("%s: incomplete: removing its folder and rerunning", run->name);
+        }
+        const int number = file_remove_folder(path);
+        if (number != 0) {
+            error_set(error, ERROR_SYSTEM, number, NULL, "cannot remove '%.160s': %s", path,
+                      strerror(number));
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+    }
+    if (!sweep->has_begun) {
+        sweep->has_begun = true;
+        code = write_files(sweep, "running", error);
+    }
+    pid_t pid = 0;
+    if (code == EXIT_CODE_OK) {
+        code = start_run(sweep, run, is_recreate, &pid, error);
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
     const int64_t start_ns = mono_now_ns();
     int64_t shown_ns = start_ns;
     bool is_told = false;
+    struct child_end end;
     show_progress(sweep, index, 0);
     /* a signal that comes just before the wait does not end it */
-    while (!child_wait(pid, is_told ? HASTY_TICK_NS : TICK_NS / 4, end)) {
+    while (!child_wait(pid, is_told ? HASTY_TICK_NS : TICK_NS / 4, &end)) {
         if (interrupt_requested() && !is_told) {
             is_told = true;
             kill(pid, SIGINT);
@@ -341,116 +1215,68 @@ static void wait_for(struct sweep *sweep, size_t index, pid_t pid, struct child_
             shown_ns = now_ns;
         }
     }
-    sweep->results.runs[index].wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
-}
-
-/* What a run that was interrupted left behind goes. */
-static enum exit_code clear_folder(const struct sweep *sweep, const struct saved_sweep_run *run,
-                                   struct error *error)
-{
-    char path[SWEEP_PATH_BYTES];
-    path_of(sweep, run, "", path);
-    struct stat about;
-    if (lstat(path, &about) != 0) {
-        return EXIT_CODE_OK;
-    }
-    if (!sweep->given.is_quiet) {
-        notice_print("%s: incomplete: removing its folder and rerunning", run->name);
-    }
-    const int number = file_remove_folder(path);
-    if (number != 0) {
-        error_set(error, ERROR_SYSTEM, number, NULL, "cannot remove '%.160s': %s", path,
-                  strerror(number));
-        return EXIT_CODE_CLIENT_LIMIT;
-    }
-    return EXIT_CODE_OK;
-}
-
-/* Whether a run did not begin because the disk is full: then none of those to come would. */
-static bool is_disk_full(const struct sweep *sweep, const struct saved_sweep_run *run)
-{
-    char path[SWEEP_PATH_BYTES];
-    struct statvfs disk;
-    path_of(sweep, run, "/run.json", path);
-    return run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
-           access(path, F_OK) != 0 && statvfs(sweep->results.folder, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize < RUN_FILES_ROOM_BYTES;
-}
-
-static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
-{
-    struct saved_sweep_run *run = &sweep->results.runs[index];
-    const bool is_recreate = sweep->table == SWEEP_TABLE_RECREATED ||
-                             (sweep->table == SWEEP_TABLE_MADE && sweep->has_begun);
-    enum exit_code code = clear_folder(sweep, run, error);
-    if (code == EXIT_CODE_OK && !sweep->has_begun) {
-        sweep->has_begun = true;
-        code = sweep_write_files(sweep, "running", error);
-    }
-    if (code != EXIT_CODE_OK) {
-        return code;
-    }
-    pid_t pid;
-    struct child_end end;
-    if (start_run(sweep, run, is_recreate, &pid, error) != STATUS_OK) {
-        return EXIT_CODE_CLIENT_LIMIT;
-    }
-    wait_for(sweep, index, pid, &end);
+    run->wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
     settle(sweep, run, &end);
     end_progress(sweep, index);
-    if (is_disk_full(sweep, run)) {
+    /* a run that did not begin because the disk is full: then none of those to come would */
+    struct statvfs disk;
+    path_of(sweep, run, "/run.json", path);
+    if (run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
+        access(path, F_OK) != 0 && statvfs(sweep->results.folder, &disk) == 0 &&
+        (uint64_t)disk.f_bavail * disk.f_frsize < RUN_FILES_ROOM_BYTES) {
         run->state = SAVED_PENDING;
         error_set(error, ERROR_SYSTEM, ENOSPC, NULL, "%s: cannot write to '%.120s': %s", run->name,
                   sweep->results.folder, strerror(ENOSPC));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    return sweep_write_files(sweep, "running", error);
+    return write_files(sweep, "running", error);
 }
 
 static enum exit_code run_all(struct sweep *sweep, struct error *error)
 {
+    const struct saved_sweep *results = &sweep->results;
+    const size_t left = saved_sweep_count(results, SAVED_PENDING);
     enum exit_code code = EXIT_CODE_OK;
+    uint64_t rows = 0;
+    for (size_t i = 0; i < results->run_count; i++) {
+        rows += results->runs[i].records;
+    }
+    char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
+    if (left > 0) {
+        snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
+                 results->run_count, UNITS_COUNT(rows), left, tables[sweep->table].phrase);
+    }
+    keep_line(sweep, line);
     child_prepare_waits();
-    begin_progress(sweep);
-    for (size_t i = 0;
-         i < sweep->results.run_count && code == EXIT_CODE_OK && !interrupt_requested(); i++) {
-        if (sweep->results.runs[i].state == SAVED_PENDING) {
+    for (size_t i = 0; i < results->run_count && code == EXIT_CODE_OK && !interrupt_requested();
+         i++) {
+        if (results->runs[i].state == SAVED_PENDING) {
             code = run_one(sweep, i, error);
         }
     }
-    const bool is_over = saved_sweep_count(&sweep->results, SAVED_PENDING) == 0;
-    return code == EXIT_CODE_OK
-               ? sweep_write_files(sweep, is_over ? "finished" : "interrupted", error)
-               : code;
+    const bool is_over = saved_sweep_count(results, SAVED_PENDING) == 0;
+    return code == EXIT_CODE_OK ? write_files(sweep, is_over ? "finished" : "interrupted", error)
+                                : code;
 }
 
-/* What weighs most comes first, as within a run: a defect, rows that are short, whose limit it was.
- */
-static size_t rank(int code)
+/* The run that decides the exit code; NULL: all that are over ended with 0. What weighs most comes
+ * first, as within a run: a defect, rows that are short, whose limit it was. */
+static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
 {
     static const enum exit_code order[] = {
         EXIT_CODE_INTERNAL, EXIT_CODE_SHORT,   EXIT_CODE_CLIENT_LIMIT, EXIT_CODE_SERVER,
         EXIT_CODE_USAGE,    EXIT_CODE_INVALID, EXIT_CODE_EXPECTATION,
     };
-    const size_t known = sizeof order / sizeof order[0];
-    size_t place = 0;
-    while (place < known && (int)order[place] != code) {
-        place++;
-    }
-    return place;
-}
-
-const struct saved_sweep_run *sweep_worst(const struct saved_sweep *sweep)
-{
-    const struct saved_sweep_run *worst = NULL;
-    for (size_t i = 0; i < sweep->run_count; i++) {
-        const struct saved_sweep_run *run = &sweep->runs[i];
-        if (run->state != SAVED_PENDING && run->exit_code != EXIT_CODE_OK &&
-            (worst == NULL || rank(run->exit_code) < rank(worst->exit_code))) {
-            worst = run;
+    for (size_t c = 0; c <= COUNT_OF(order); c++) {
+        for (size_t i = 0; i < sweep->run_count; i++) {
+            const int code = sweep->runs[i].exit_code;
+            if (sweep->runs[i].state != SAVED_PENDING &&
+                (c == COUNT_OF(order) ? code != EXIT_CODE_OK : code == (int)order[c])) {
+                return &sweep->runs[i];
+            }
         }
     }
-    return worst;
+    return NULL;
 }
 
 /* Prints the report; the exit code is that of the run that weighs most. */
@@ -460,25 +1286,24 @@ static enum exit_code report(const struct sweep *sweep)
     const size_t pending = saved_sweep_count(results, SAVED_PENDING);
     const size_t failed = saved_sweep_count(results, SAVED_FAILED);
     if (!sweep->given.is_json) {
-        sweep_write_text(stdout, sweep);
-    } else if (!sweep_write_json(stdout, sweep, pending == 0 ? "finished" : "interrupted") &&
+        write_text(stdout, sweep);
+    } else if (!write_json(stdout, sweep, pending == 0 ? "finished" : "interrupted") &&
                !ferror(stdout)) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
     }
-    struct error report_error;
-    error_clear(&report_error);
+    struct error error;
+    error_clear(&error);
     const enum exit_code reported =
-        sweep->given.is_report
-            ? command_write_report(results->folder, sweep->given.is_json, &report_error)
-            : EXIT_CODE_OK;
+        sweep->given.is_report ? command_write_report(results->folder, sweep->given.is_json, &error)
+                               : EXIT_CODE_OK;
     const enum exit_code written = command_finish_output();
     if (written != EXIT_CODE_OK) {
         return written;
     }
-    const struct saved_sweep_run *worst = sweep_worst(results);
-    char line[SAVED_SWEEP_REASON_BYTES + SWEEP_PATH_BYTES + 300], no_page[200] = "";
+    const struct saved_sweep_run *worst = find_worst(results);
+    char line[SAVED_SWEEP_REASON_BYTES + PATH_BYTES + 300], no_page[200] = "";
     if (reported != EXIT_CODE_OK) {
-        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", report_error.text);
+        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", error.text);
     }
     if (pending > 0) {
         snprintf(line, sizeof line,
@@ -487,7 +1312,7 @@ static enum exit_code report(const struct sweep *sweep)
         return command_say(EXIT_CODE_INTERRUPTED, line);
     }
     if (worst == NULL) {
-        return reported == EXIT_CODE_OK ? reported : command_fail(reported, &report_error);
+        return reported == EXIT_CODE_OK ? reported : command_fail(reported, &error);
     }
     if (failed > 0) {
         snprintf(line, sizeof line, "%zu of %zu runs failed: %s: %s%s", failed, results->run_count,
@@ -499,30 +1324,26 @@ static enum exit_code report(const struct sweep *sweep)
     return command_say((enum exit_code)worst->exit_code, line);
 }
 
-/* A new sweep has a new folder; one that resumes has what it had. */
-static enum exit_code prepare(struct sweep *sweep, struct error *error)
-{
-    enum exit_code code = sweep_ask(sweep, error);
-    if (code == EXIT_CODE_OK && sweep->is_resumed) {
-        code = sweep_lock(sweep, error);
-    }
-    if (code == EXIT_CODE_OK && saved_sweep_count(&sweep->results, SAVED_PENDING) > 0) {
-        code = sweep_ask_table(sweep, error);
-    }
-    return code == EXIT_CODE_OK && !sweep->is_resumed ? sweep_create_files(sweep, error) : code;
-}
-
 static enum exit_code sweep_all(struct sweep *sweep)
 {
     struct error error;
     error_clear(&error);
-    enum exit_code code = prepare(sweep, &error);
+    enum exit_code code = ask(sweep, &error);
+    if (code == EXIT_CODE_OK && sweep->is_resumed) {
+        code = lock_folder(sweep, &error);
+    }
+    if (code == EXIT_CODE_OK && saved_sweep_count(&sweep->results, SAVED_PENDING) > 0) {
+        code = choose_table(sweep, &error);
+    }
+    if (code == EXIT_CODE_OK && !sweep->is_resumed) {
+        code = create_files(sweep, &error);
+    }
     if (code != EXIT_CODE_OK) {
         return command_refuse(sweep->given.is_json, code, &error);
     }
     code = run_all(sweep, &error);
     if (code != EXIT_CODE_OK) {
-        char line[ERROR_TEXT_BYTES + SWEEP_PATH_BYTES + 60];
+        char line[ERROR_TEXT_BYTES + PATH_BYTES + 60];
         snprintf(line, sizeof line, "%s; then resume with: append sweep --resume %s", error.text,
                  sweep->results.folder);
         return command_say(code, line);
@@ -538,22 +1359,14 @@ enum exit_code command_sweep(int argc, char **argv)
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for a sweep");
     }
     sweep->lock = -1;
-    if (!command_begin(&sweep->given, COMMAND_SWEEP, argc, argv, &code)) {
-        free(sweep);
-        return code;
+    if (command_begin(&sweep->given, COMMAND_SWEEP, argc, argv, &code)) {
+        interrupt_install();
+        notice_init(&sweep->notice, STDERR_FILENO);
+        const locale_t before = units_use_point();
+        code = sweep_all(sweep);
+        uselocale(before);
     }
-    interrupt_install();
-    notice_init(&sweep->notice, STDERR_FILENO);
-    const locale_t before = units_use_point();
-    code = sweep_all(sweep);
-    uselocale(before);
-    for (size_t i = 0; i < sweep->word_count; i++) {
-        free(sweep->words[i]);
-    }
-    for (size_t i = 0; sweep->argv != NULL && sweep->argv[i] != NULL; i++) {
-        free(sweep->argv[i]);
-    }
-    free(sweep->argv);
+    json_decref(sweep->words);
     plan_fini(&sweep->plan);
     saved_sweep_free(&sweep->results);
     if (sweep->lock >= 0) {

@@ -33,45 +33,33 @@ bool column_item_next(const char **list, struct column_item *item)
     return true;
 }
 
-static bool is_good(const struct column_item *item, bool with_values)
-{
-    if (item->name.length == 0 || with_values != (item->values.length > 0)) {
-        return false;
-    }
-    int64_t from, to;
-    if (!with_values) {
-        return true;
-    }
-    if (column_item_range(item, &from, &to)) {
-        return from <= to;
-    }
-    struct text_value rest = item->values, word;
-    while (column_word_next(&rest, &word)) {
-        if (word.length == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-enum status column_items_check(const char *option, const char *list, bool with_values,
-                               struct error *error)
+enum exit_code column_items_check(const char *option, const char *list, bool with_values,
+                                  struct error *error)
 {
     struct column_item item;
     while (column_item_next(&list, &item)) {
-        if (is_good(&item, with_values)) {
-            continue;
+        struct text_value rest = item.values, word;
+        int64_t from, to;
+        bool is_good = item.name.length > 0 && with_values == (rest.length > 0);
+        if (column_item_range(&item, &from, &to)) {
+            is_good = is_good && from <= to;
+        } else {
+            while (with_values && column_word_next(&rest, &word)) {
+                is_good = is_good && word.length > 0;
+            }
         }
-        const char *const end = with_values && item.values.length > 0
-                                    ? item.values.bytes + item.values.length
-                                    : item.name.bytes + item.name.length;
-        error_set(error, ERROR_USAGE, 0, NULL, "--%s: '%.*s' is not %s", option,
-                  (int)(end - item.name.bytes > 60 ? 60 : end - item.name.bytes), item.name.bytes,
-                  with_values ? "COLUMN=FROM..TO, with whole numbers, or COLUMN=WORD|WORD|…"
-                              : "the name of a column");
-        return STATUS_REJECTED;
+        if (!is_good) {
+            const char *const end = with_values && item.values.length > 0
+                                        ? item.values.bytes + item.values.length
+                                        : item.name.bytes + item.name.length;
+            return usage_refuse(
+                error, "--%s: '%.*s' is not %s", option,
+                (int)(end - item.name.bytes > 60 ? 60 : end - item.name.bytes), item.name.bytes,
+                with_values ? "COLUMN=FROM..TO, with whole numbers, or COLUMN=WORD|WORD|…"
+                            : "the name of a column");
+        }
     }
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
 const struct column *column_item_find(const struct column_item *item, const struct table *table)

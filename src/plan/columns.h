@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "append/row.h"
+#include "base/process.h"
 
 struct column_item {
     struct text_value name;
@@ -21,10 +22,10 @@ struct column_item {
 /* Takes the next item off *list; false at its end. NULL is an empty list. */
 bool column_item_next(const char **list, struct column_item *item);
 
-/* Checks the form of a list of --option; with_values: every item has some. REJECTED: *error says
- * which item is wrong, and what would be right. */
-enum status column_items_check(const char *option, const char *list, bool with_values,
-                               struct error *error);
+/* Checks the form of a list of --option; with_values: every item has some. EXIT_CODE_USAGE: *error
+ * says which item is wrong, and what would be right. */
+enum exit_code column_items_check(const char *option, const char *list, bool with_values,
+                                  struct error *error);
 
 /* The column that the item names: exactly, or else whatever the case; NULL: none. */
 const struct column *column_item_find(const struct column_item *item, const struct table *table);

@@ -1,30 +1,42 @@
 #include "plan/options.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/buffer.h"
+#include "adapters/registry.h"
 #include "base/mono.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/url.h"
 #include "plan/columns.h"
+#include "plan/target.h"
 
-#define DAY_NS (UINT64_C(24) * 3600 * MONO_NS_PER_S)
+#define MS (UINT64_C(1000000))
+#define SECOND (1000 * MS)
+#define DAY_NS (24 * 3600 * SECOND)
 
 enum {
     CONTAINER_NAME_MAX = 100,
     RECONNECT_TRIES_MAX = 1000000,
-    SHOWN_MAX = 60
+    PASSWORD_OPTION = 256, /* --password: there is none */
+    FIRST_LONG,            /* and on: places in the table */
+    SHOWN_BYTES = 60
 };
 
+static const char *const read_words[] = {"count", "none", "query", NULL};
+static const char *const data_words[] = {"varied", "constant", NULL};
+static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
+static const char *const verify_words[] = {"count", "rows", NULL};
+
 /* "--option 'value' is not <right>" */
-static enum status refuse(const struct option_entry *entry, const char *value, const char *right,
-                          struct error *error)
+static enum exit_code refuse(const struct option_entry *entry, const char *value, const char *right,
+                             struct error *error)
 {
-    error_set(error, ERROR_USAGE, 0, NULL, "--%s '%.*s' is not %s", entry->name, SHOWN_MAX, value,
-              right);
-    return STATUS_REJECTED;
+    return usage_refuse(error, "--%s '%.*s' is not %s", entry->name, SHOWN_BYTES, value, right);
 }
 
 const void *option_at(const struct option_entry *entry, const struct plan *plan)
@@ -32,201 +44,149 @@ const void *option_at(const struct option_entry *entry, const struct plan *plan)
     return (const char *)plan + entry->offset;
 }
 
+/* Where a number of so many bytes is in one of all. */
+static char *low_bytes(uint64_t *number, size_t bytes)
+{
+    return (char *)number + (BYTE_ORDER == LITTLE_ENDIAN ? 0 : sizeof *number - bytes);
+}
+
 uint64_t option_number(const struct option_entry *entry, const struct plan *plan)
 {
-    const void *at = option_at(entry, plan);
-    switch (entry->bytes) {
-    case 1:
-        return *(const uint8_t *)at;
-    case 2:
-        return *(const uint16_t *)at;
-    case 4:
-        return *(const uint32_t *)at;
-    default:
-        return *(const uint64_t *)at;
-    }
-}
-
-static void set_number(const struct option_entry *entry, struct plan *plan, uint64_t value)
-{
-    void *at = (char *)plan + entry->offset;
-    switch (entry->bytes) {
-    case 1:
-        *(uint8_t *)at = (uint8_t)value;
-        break;
-    case 2:
-        *(uint16_t *)at = (uint16_t)value;
-        break;
-    case 4:
-        *(uint32_t *)at = (uint32_t)value;
-        break;
-    default:
-        *(uint64_t *)at = value;
-    }
-}
-
-/* What would be right, of COUNT, BYTES and TIME. */
-static void describe_range(const struct option_entry *entry, bool is_small, char *right,
-                           size_t size)
-{
-    const int64_t unit = entry->min % MONO_NS_PER_S == 0 ? MONO_NS_PER_S : MONO_NS_PER_MS;
-    if (entry->type == OPTION_COUNT) {
-        snprintf(right, size, "a whole number from 1 to %s", UNITS_COUNT(entry->max));
-    } else if (entry->type == OPTION_BYTES) {
-        snprintf(right, size, "a size up to %s (64K, 500M, 16G)", UNITS_BYTES(entry->max));
-    } else if (is_small) {
-        snprintf(right, size, "at least %.0f %s", (double)entry->min / (double)unit,
-                 unit == MONO_NS_PER_S ? "s" : "ms");
-    } else {
-        snprintf(right, size, "a time above 0 and up to %.0f s (5, 500ms, 30s, 2m, 1h)",
-                 (double)entry->max / (double)MONO_NS_PER_S);
-    }
-}
-
-static enum status store_number(const struct option_entry *entry, struct plan *plan,
-                                const char *value, struct error *error)
-{
     uint64_t number = 0;
-    int64_t ns = 0;
-    bool is_number;
-    if (entry->type == OPTION_TIME) {
-        is_number = units_parse_duration(value, (int64_t)entry->max, &ns);
-        number = (uint64_t)ns;
-    } else {
-        is_number = entry->type == OPTION_BYTES ? units_parse_bytes(value, entry->max, &number)
-                                                : units_parse_count(value, entry->max, &number);
-    }
-    if (!is_number || number == 0 || number < entry->min) {
-        char right[80];
-        describe_range(entry, is_number, right, sizeof right);
-        return refuse(entry, value, right, error);
-    }
-    set_number(entry, plan, number);
-    return STATUS_OK;
+    memcpy(low_bytes(&number, entry->bytes), option_at(entry, plan), entry->bytes);
+    return number;
 }
 
-static enum status store_text(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static void set_number(const struct option_entry *entry, struct plan *plan, uint64_t number)
 {
-    if (value[0] == '\0') {
-        return refuse(entry, value, "allowed to be empty", error);
-    }
-    if (entry->max > 0 && strlen(value) >= entry->max) {
-        return refuse(entry, value, "a path that is short enough", error);
-    }
-    *(const char **)(void *)((char *)plan + entry->offset) = value;
-    return STATUS_OK;
+    memcpy((char *)plan + entry->offset, low_bytes(&number, entry->bytes), entry->bytes);
 }
 
-static enum status store_texts(const struct option_entry *entry, struct plan *plan,
-                               const char *value, struct error *error)
+/* As the type of the option has it. */
+static enum exit_code store_usual(const struct option_entry *entry, struct plan *plan,
+                                  const char *value, struct error *error)
 {
-    struct plan_texts *list = (struct plan_texts *)(void *)((char *)plan + entry->offset);
-    if (list->count == PLAN_TEXTS_MAX) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--%s can be given %d times", entry->name,
-                  PLAN_TEXTS_MAX);
-        return STATUS_REJECTED;
-    }
-    list->texts[list->count++] = value;
-    return STATUS_OK;
-}
-
-/* "count or rows" */
-static enum status store_choice(const struct option_entry *entry, struct plan *plan,
-                                const char *value, struct error *error)
-{
+    void *const at = (char *)plan + entry->offset;
     char right[80] = "";
-    for (size_t i = 0; entry->words[i] != NULL; i++) {
-        if (strcmp(entry->words[i], value) == 0) {
-            set_number(entry, plan, i);
-            return STATUS_OK;
-        }
-        const size_t used = strlen(right);
-        snprintf(right + used, sizeof right - used, "%s%s", i == 0 ? "" : " or ", entry->words[i]);
-    }
-    return refuse(entry, value, right, error);
-}
-
-enum status option_store(const struct option_entry *entry, struct plan *plan, const char *value,
-                         struct error *error)
-{
-    if (entry->store != NULL) {
-        return entry->store(entry, plan, value, error);
-    }
+    uint64_t number = 1; /* of a flag */
+    int64_t ns = 0;
+    bool is_good = true;
     switch (entry->type) {
     case OPTION_COUNT:
+        is_good = units_parse_count(value, entry->max, &number) && number > 0;
+        snprintf(right, sizeof right, "a whole number from 1 to %s", UNITS_COUNT(entry->max));
+        break;
     case OPTION_BYTES:
+        is_good = units_parse_bytes(value, entry->max, &number) && number > 0;
+        snprintf(right, sizeof right, "a size up to %s (64K, 500M, 16G)", UNITS_BYTES(entry->max));
+        break;
     case OPTION_TIME:
-        return store_number(entry, plan, value, error);
+        is_good = units_parse_duration(value, (int64_t)entry->max, &ns);
+        number = (uint64_t)ns;
+        if (!is_good) {
+            snprintf(right, sizeof right, "a time above 0 and up to %.0f s (5, 500ms, 30s, 2m, 1h)",
+                     (double)entry->max / (double)SECOND);
+        } else if (number < entry->min) {
+            const bool is_whole = entry->min % SECOND == 0;
+            snprintf(right, sizeof right, "at least %.0f %s",
+                     (double)entry->min / (double)(is_whole ? SECOND : MS), is_whole ? "s" : "ms");
+            is_good = false;
+        }
+        break;
+    case OPTION_CHOICE: /* "count or rows" */
+        is_good = false;
+        for (size_t i = 0; entry->words[i] != NULL && !is_good; i++) {
+            const size_t used = strlen(right);
+            snprintf(right + used, sizeof right - used, "%s%s", i == 0 ? "" : " or ",
+                     entry->words[i]);
+            is_good = strcmp(entry->words[i], value) == 0;
+            number = i;
+        }
+        break;
     case OPTION_TEXT:
-        return store_text(entry, plan, value, error);
-    case OPTION_TEXTS:
-        return store_texts(entry, plan, value, error);
-    case OPTION_CHOICE:
-        return store_choice(entry, plan, value, error);
+        if (value[0] == '\0') {
+            return refuse(entry, value, "allowed to be empty", error);
+        }
+        if (entry->max > 0 && strlen(value) >= entry->max) {
+            return refuse(entry, value, "a path that is short enough", error);
+        }
+        *(const char **)at = value;
+        return EXIT_CODE_OK;
+    case OPTION_TEXTS: {
+        struct plan_texts *list = at;
+        if (list->count == PLAN_TEXTS_MAX) {
+            return usage_refuse(error, "--%s can be given %d times", entry->name, PLAN_TEXTS_MAX);
+        }
+        list->texts[list->count++] = value;
+        return EXIT_CODE_OK;
+    }
     case OPTION_FLAG:
     case OPTION_OTHER:
         break;
     }
-    set_number(entry, plan, 1);
-    return STATUS_OK;
+    if (!is_good) {
+        return refuse(entry, value, right, error);
+    }
+    set_number(entry, plan, number);
+    return EXIT_CODE_OK;
+}
+
+enum exit_code option_store(const struct option_entry *entry, struct plan *plan, const char *value,
+                            struct error *error)
+{
+    return (entry->store != NULL ? entry->store : store_usual)(entry, plan, value, error);
 }
 
 /* "1000,2k,4000" */
-static enum status store_list(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static enum exit_code store_list(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
 {
     struct sweep_list *list = (struct sweep_list *)(void *)((char *)plan + entry->offset);
     list->count = 0;
-    for (const char *text = value;;) {
+    for (const char *text = value;; text++) {
         const size_t length = strcspn(text, ",");
         char word[UNITS_TEXT_BYTES];
         uint64_t number = 0;
         snprintf(word, sizeof word, "%.*s", (int)(length < 31 ? length : 31), text);
         if (length >= sizeof word || !units_parse_count(word, entry->max, &number) || number == 0) {
-            error_set(error, ERROR_USAGE, 0, NULL,
-                      "--%s: '%.*s' is not a whole number from 1 to %s: give them as 1000,2000,4k",
-                      entry->name, (int)(length < 40 ? length : 40), text, UNITS_COUNT(entry->max));
-            return STATUS_REJECTED;
+            return usage_refuse(
+                error, "--%s: '%.*s' is not a whole number from 1 to %s: give them as 1000,2000,4k",
+                entry->name, (int)(length < 40 ? length : 40), text, UNITS_COUNT(entry->max));
         }
         for (size_t i = 0; i < list->count; i++) {
             if (list->values[i] == number) {
-                error_set(error, ERROR_USAGE, 0, NULL, "--%s has %s twice", entry->name,
-                          UNITS_COUNT(number));
-                return STATUS_REJECTED;
+                return usage_refuse(error, "--%s has %s twice", entry->name, UNITS_COUNT(number));
             }
         }
         if (list->count == SWEEP_LIST_MAX) {
-            error_set(error, ERROR_USAGE, 0, NULL, "--%s has more than %d numbers", entry->name,
-                      SWEEP_LIST_MAX);
-            return STATUS_REJECTED;
+            return usage_refuse(error, "--%s has more than %d numbers", entry->name,
+                                SWEEP_LIST_MAX);
         }
         list->values[list->count++] = number;
-        if (text[length] == '\0') {
-            return STATUS_OK;
+        text += length;
+        if (*text == '\0') {
+            return EXIT_CODE_OK;
         }
-        text += length + 1;
     }
 }
 
 /* In MariaDB's client -p is the password: what was given is not shown. */
-static enum status store_port(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static enum exit_code store_port(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
 {
     uint16_t port = 0;
-    if (url_parse_port(value, &port) && port != 0) {
-        set_number(entry, plan, port);
-        return STATUS_OK;
+    if (!url_parse_port(value, &port) || port == 0) {
+        return usage_refuse(error,
+                            "--port (-p) is not given a number from 1 to 65535; a password goes "
+                            "into --password-file FILE or APPEND_PASSWORD");
     }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "--port (-p) is not given a number from 1 to 65535; a password goes into "
-              "--password-file FILE or APPEND_PASSWORD");
-    return STATUS_REJECTED;
+    set_number(entry, plan, port);
+    return EXIT_CODE_OK;
 }
 
 /* The first line of the file, without its end. */
-static enum status store_password(const struct option_entry *entry, struct plan *plan,
-                                  const char *value, struct error *error)
+static enum exit_code store_password(const struct option_entry *entry, struct plan *plan,
+                                     const char *value, struct error *error)
 {
     FILE *file = fopen(value, "re");
     int number = file == NULL ? errno : 0;
@@ -249,59 +209,52 @@ static enum status store_password(const struct option_entry *entry, struct plan 
     if (number != 0) {
         error_set(error, ERROR_USAGE, number, NULL, "--%s %s: %s", entry->name, value,
                   strerror(number));
-        return STATUS_REJECTED;
+        return EXIT_CODE_USAGE;
     }
-    if (plan->password[0] == '\0') {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--%s %s: its first line must have 1 to %zu bytes, none of them NUL", entry->name,
-                  value, sizeof plan->password - 2);
-        return STATUS_REJECTED;
-    }
-    return STATUS_OK;
+    return plan->password[0] != '\0'
+               ? EXIT_CODE_OK
+               : usage_refuse(error,
+                              "--%s %s: its first line must have 1 to %zu bytes, none of them NUL",
+                              entry->name, value, sizeof plan->password - 2);
 }
 
-static enum status store_read(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static enum exit_code store_read(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
 {
-    if (strcmp(value, "count") == 0) {
-        plan->read_mode = READ_COUNT;
-    } else if (strcmp(value, "none") == 0) {
-        plan->read_mode = READ_NONE;
-    } else if (strchr(value, ' ') != NULL) {
+    if (strchr(value, ' ') != NULL) {
         plan->read_mode = READ_QUERY;
         plan->read_sql = value;
-    } else {
+    } else if (strcmp(value, "query") == 0 ||
+               store_usual(entry, plan, value, NULL) != EXIT_CODE_OK) {
         return refuse(entry, value, "count, none or an SQL query", error);
     }
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
 /* One list holds all columns: of two, one would be forgotten. */
-static enum status store_columns(const struct option_entry *entry, struct plan *plan,
-                                 const char *value, struct error *error)
+static enum exit_code store_columns(const struct option_entry *entry, struct plan *plan,
+                                    const char *value, struct error *error)
 {
     const char **to = (const char **)(void *)((char *)plan + entry->offset);
     if (*to != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--%s is given twice: put a comma between columns",
-                  entry->name);
-        return STATUS_REJECTED;
+        return usage_refuse(error, "--%s is given twice: put a comma between columns", entry->name);
     }
     *to = value;
     return column_items_check(entry->name, value, to == &plan->values, error);
 }
 
-static enum status store_seed(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static enum exit_code store_seed(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
 {
     plan->is_seed_given = units_parse_count(value, INT64_MAX, &plan->seed);
     return plan->is_seed_given
-               ? STATUS_OK
+               ? EXIT_CODE_OK
                : refuse(entry, value, "a whole number from 0 to 9223372036854775807", error);
 }
 
 /* A number, or with % a share of the sessions. */
-static enum status store_min_sessions(const struct option_entry *entry, struct plan *plan,
-                                      const char *value, struct error *error)
+static enum exit_code store_min_sessions(const struct option_entry *entry, struct plan *plan,
+                                         const char *value, struct error *error)
 {
     const size_t length = strlen(value);
     char share[8];
@@ -309,18 +262,18 @@ static enum status store_min_sessions(const struct option_entry *entry, struct p
     plan->min_sessions = 0;
     plan->min_percent = 0;
     if (length == 0 || value[length - 1] != '%') {
-        return store_number(entry, plan, value, error);
+        return store_usual(entry, plan, value, error);
     }
     snprintf(share, sizeof share, "%.*s", (int)(length - 1 < 7 ? length - 1 : 7), value);
     if (length > sizeof share || !units_parse_count(share, 100, &percent) || percent == 0) {
         return refuse(entry, value, "a number of sessions or a share of 1% to 100%", error);
     }
     plan->min_percent = (unsigned)percent;
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
-static enum status store_on_drop(const struct option_entry *entry, struct plan *plan,
-                                 const char *value, struct error *error)
+static enum exit_code store_on_drop(const struct option_entry *entry, struct plan *plan,
+                                    const char *value, struct error *error)
 {
     static const char reconnect[] = "reconnect:";
     uint64_t tries;
@@ -328,18 +281,18 @@ static enum status store_on_drop(const struct option_entry *entry, struct plan *
         units_parse_count(value + strlen(reconnect), RECONNECT_TRIES_MAX, &tries) && tries > 0) {
         plan->drop_policy = DROP_RECONNECT;
         plan->reconnect_tries = (unsigned)tries;
-        return STATUS_OK;
+        return EXIT_CODE_OK;
     }
-    if (store_choice(entry, plan, value, NULL) == STATUS_OK) {
-        return STATUS_OK;
-    }
-    return refuse(entry, value,
-                  "continue, stop, reconnect or reconnect:TRIES, 1 to 1,000,000 (reconnect:50)",
-                  error);
+    return store_usual(entry, plan, value, NULL) == EXIT_CODE_OK
+               ? EXIT_CODE_OK
+               : refuse(entry, value,
+                        "continue, stop, reconnect or reconnect:TRIES, 1 to 1,000,000 "
+                        "(reconnect:50)",
+                        error);
 }
 
-static enum status store_threshold(const struct option_entry *entry, struct plan *plan,
-                                   const char *value, struct error *error)
+static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
+                                      const char *value, struct error *error)
 {
     /* digits and a point only: strtod alone would take signs, "1e1" and "inf" */
     const size_t length = strspn(value, "0123456789.");
@@ -351,42 +304,37 @@ static enum status store_threshold(const struct option_entry *entry, struct plan
         return refuse(entry, value, "a share above 0 and below 100 % (5%)", error);
     }
     plan->threshold = percent / 100;
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
 /* Bounds on ratios have no unit. Whether there are such figures is told by the runs. */
-static enum status store_fail_if(const struct option_entry *entry, struct plan *plan,
-                                 const char *value, struct error *error)
+static enum exit_code store_fail_if(const struct option_entry *entry, struct plan *plan,
+                                    const char *value, struct error *error)
 {
     struct error why;
     error_clear(&why);
     while (value != NULL) {
         struct bound bound;
         if (bound_parse(&bound, &value, &why) != STATUS_OK) {
-            break;
+            return usage_refuse(error, "--%s: %s", entry->name, why.text);
         }
         if (bound.unit[0] != '\0') {
-            error_set(&why, ERROR_USAGE, 0, NULL,
-                      "bound '%s': a ratio of B to A has no unit (throughput<0.95)", bound.text);
-            break;
+            return usage_refuse(error,
+                                "--%s: bound '%s': a ratio of B to A has no unit (throughput<0.95)",
+                                entry->name, bound.text);
         }
         if (plan->fail_if_count == PLAN_BOUNDS_MAX) {
-            error_set(&why, ERROR_USAGE, 0, NULL, "bound '%s' is one too many: there may be %d",
-                      bound.text, PLAN_BOUNDS_MAX);
-            break;
+            return usage_refuse(error, "--%s: bound '%s' is one too many: there may be %d",
+                                entry->name, bound.text, PLAN_BOUNDS_MAX);
         }
         plan->fail_if[plan->fail_if_count++] = bound;
     }
-    if (error_is_set(&why)) {
-        error_set(error, why.kind, 0, NULL, "--%s: %s", entry->name, why.text);
-        return STATUS_REJECTED;
-    }
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
 /* As Docker and Podman have names and ids: it becomes a word of their command line. */
-static enum status store_container(const struct option_entry *entry, struct plan *plan,
-                                   const char *value, struct error *error)
+static enum exit_code store_container(const struct option_entry *entry, struct plan *plan,
+                                      const char *value, struct error *error)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -395,56 +343,46 @@ static enum status store_container(const struct option_entry *entry, struct plan
         return refuse(entry, value, "a name or id of a container", error);
     }
     plan->container = value;
-    return STATUS_OK;
+    return EXIT_CODE_OK;
 }
 
 /* PORT, HOST:PORT or [ADDRESS]:PORT */
-static enum status store_metrics(const struct option_entry *entry, struct plan *plan,
-                                 const char *value, struct error *error)
+static enum exit_code store_metrics(const struct option_entry *entry, struct plan *plan,
+                                    const char *value, struct error *error)
 {
     const char *host;
     size_t length;
-    uint16_t port;
-    if (!url_parse_place(value, &host, &length, &port) || port == 0 ||
+    if (!url_parse_place(value, &host, &length, &plan->metrics_port) || plan->metrics_port == 0 ||
         length >= sizeof plan->metrics_host) {
         return refuse(entry, value, "PORT or HOST:PORT (9464, 0.0.0.0:9464, [::1]:9464)", error);
     }
-    snprintf(plan->metrics_host, sizeof plan->metrics_host, "%.*s", (int)length, host);
-    if (length == 0) {
-        snprintf(plan->metrics_host, sizeof plan->metrics_host, "127.0.0.1");
-    }
-    plan->metrics_port = port;
-    return store_text(entry, plan, value, error);
+    snprintf(plan->metrics_host, sizeof plan->metrics_host, "%.*s",
+             (int)(length > 0 ? length : strlen("127.0.0.1")), length > 0 ? host : "127.0.0.1");
+    return store_usual(entry, plan, value, error);
 }
 
-static enum status store_mark(const struct option_entry *entry, struct plan *plan,
-                              const char *value, struct error *error)
+static enum exit_code store_mark(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
 {
     const char *equals = strchr(value, '=');
     char time[MOMENT_TEXT_BYTES] = "";
-    struct mark mark = {0};
+    struct mark mark = {.text = ""};
     if (equals != NULL && (size_t)(equals - value) < sizeof time) {
         memcpy(time, value, (size_t)(equals - value));
         mark.text = equals + 1;
     }
-    if (mark.text == NULL || mark.text[0] == '\0' || strpbrk(mark.text, "\r\n") != NULL ||
+    if (mark.text[0] == '\0' || strpbrk(mark.text, "\r\n") != NULL ||
         !moment_parse(time, &mark.moment)) {
         return refuse(entry, value, "TIME=TEXT, TIME " MOMENT_FORM, error);
     }
     if (plan->mark_count == PLAN_TEXTS_MAX) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--mark can be given %d times: append lines to the run's events.csv for more",
-                  PLAN_TEXTS_MAX);
-        return STATUS_REJECTED;
+        return usage_refuse(
+            error, "--mark can be given %d times: append lines to the run's events.csv for more",
+            PLAN_TEXTS_MAX);
     }
     plan->marks[plan->mark_count++] = mark;
-    return store_texts(entry, plan, value, error);
+    return store_usual(entry, plan, value, error);
 }
-
-static const char *const read_words[] = {"count", "none", "query", NULL};
-static const char *const data_words[] = {"varied", "constant", NULL};
-static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
-static const char *const verify_words[] = {"count", "rows", NULL};
 
 #define AT(field)                                                                                  \
     .offset = offsetof(struct plan, field), .bytes = sizeof(((const struct plan *)NULL)->field)
@@ -456,187 +394,171 @@ static const char *const verify_words[] = {"count", "rows", NULL};
 #define TEXT(field) .type = OPTION_TEXT, AT(field)
 #define TEXTS(field) .type = OPTION_TEXTS, AT(field)
 #define OTHER(field) .type = OPTION_OTHER, AT(field)
+#define SHOWN(in_json, in_page) .key = (in_json), .label = (in_page)
+#define OF(what) .scope = OPTION_OF_##what
+#define OF_SERVER .is_of_server = true
 
 enum {
     RUN = COMMAND_RUN,
     RUN_ALONE = COMMAND_RUN | COMMAND_RUN_ALONE,
-    RUN_CHECK = COMMAND_RUN | COMMAND_CHECK,
     CHECK = COMMAND_CHECK,
     SEARCH = COMMAND_FIND_MAX,
     SWEEP = COMMAND_SWEEP,
     REPORT = COMMAND_REPORT,
     COMPARE = COMMAND_COMPARE,
-    LOAD = COMMANDS_LOAD,
+    LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
     ALL = COMMANDS_ALL,
     ANY = COMMANDS_ALL | COMMAND_REPORT | COMMAND_COMPARE
 };
 
-#define MS (UINT64_C(1000000))
-#define SECOND (1000 * MS)
-
-/* One line on what an option is called and says of itself, one on its value, one on who shows it.
- */
 const struct option_entry option_table[] = {
-    {"The sweep", SWEEP, "sessions", 'c', "N,N,...", "sessions of the runs, down the tables",
-     OTHER(sweep_sessions), .max = PLAN_SESSIONS_MAX, .store = store_list,
-     .scope = OPTION_OF_SWEEP},
-    {NULL, SWEEP, "records", 0, "N,N,...", "rows of the runs, across the tables",
-     OTHER(sweep_records), .max = PLAN_RECORDS_MAX, .store = store_list, .scope = OPTION_OF_SWEEP},
-    {NULL, SWEEP, "repeat", 0, "N", "runs of each size: median and spread (1)",
-     COUNT(sweep_repeat, SWEEP_LIST_MAX), .usual = 1, .scope = OPTION_OF_SWEEP},
-    {NULL, SWEEP, "keep-rows", 0, NULL, "append to the rows of earlier runs", FLAG(is_keeping_rows),
-     .scope = OPTION_OF_SWEEP},
-    {NULL, SWEEP, "resume", 0, "DIR", "resume the interrupted sweep in DIR", TEXT(resume),
-     .scope = OPTION_OF_CALL},
-    {NULL, SWEEP, "retry-failed", 0, NULL, "with --resume: also rerun failed runs",
-     FLAG(is_retrying_failed), .scope = OPTION_OF_CALL},
+    {SWEEP, "sessions", "N,N,...", "sessions of the runs, down the tables", OTHER(sweep_sessions),
+     .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c', .group = "The sweep"},
+    {SWEEP, "records", "N,N,...", "rows of the runs, across the tables", OTHER(sweep_records),
+     .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP)},
+    {SWEEP, "repeat", "N", "runs of each size: median and spread (1)",
+     COUNT(sweep_repeat, SWEEP_LIST_MAX), .usual = 1, OF(SWEEP)},
+    {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(is_keeping_rows),
+     OF(SWEEP)},
+    {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(resume), OF(CALL)},
+    {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs", FLAG(is_retrying_failed),
+     OF(CALL)},
 
-    {"Connection", ALL, "adapter", 0, "NAME", "database behind a port (found by asking it)",
-     TEXT(adapter_name)},
-    {NULL, ALL, "host", 'h', "NAME", "server's host, or folder of its socket", TEXT(target.host),
-     .key = "target.host", .is_of_server = true},
-    {NULL, ALL, "port", 'p', "N", "server's port, in place of TARGET",
-     COUNT(target.port, UINT16_MAX), .store = store_port, .key = "target.port",
-     .is_of_server = true},
-    {NULL, ALL, "user", 'U', "NAME", "user of the database", TEXT(target.user),
-     .key = "target.user", .is_of_server = true},
-    {NULL, ALL, "password-file", 0, "FILE", "file whose first line is the password",
-     OTHER(password), .store = store_password, .scope = OPTION_OF_PLACE},
-    {NULL, ALL, "database", 'd', "NAME", "database to connect to", TEXT(target.database),
-     .key = "target.database", .is_of_server = true},
-    {NULL, LOAD, "schema", 0, "NAME", "schema in which the table lives", TEXT(target.schema),
-     .key = "target.schema", .label = "Schema", .is_of_server = true},
-    {NULL, ALL, "client-lib", 0, "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
+    {ALL, "adapter", "NAME", "database behind a port (found by asking it)", TEXT(adapter_name),
+     .group = "Connection"},
+    {ALL, "host", "NAME", "server's host, or folder of its socket", TEXT(target.host),
+     .key = "target.host", OF_SERVER, .letter = 'h'},
+    {ALL, "port", "N", "server's port, in place of TARGET", COUNT(target.port, UINT16_MAX),
+     .store = store_port, .key = "target.port", OF_SERVER, .letter = 'p'},
+    {ALL, "user", "NAME", "user of the database", TEXT(target.user), .key = "target.user",
+     OF_SERVER, .letter = 'U'},
+    {ALL, "password-file", "FILE", "file whose first line is the password", OTHER(password),
+     .store = store_password, OF(PLACE)},
+    {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
+     .key = "target.database", OF_SERVER, .letter = 'd'},
+    {LOAD, "schema", "NAME", "schema in which the table lives", TEXT(target.schema),
+     SHOWN("target.schema", "Schema"), OF_SERVER},
+    {ALL, "client-lib", "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
      TEXT(target.client_lib), .key = "client_lib"},
-    {NULL, ALL, "connect-concurrency", 0, "N", "sessions that connect at a time (64)",
-     COUNT(connect_concurrency, PLAN_SESSIONS_MAX), .usual = 64, .key = "connect_concurrency",
-     .label = "Connecting at a time"},
-    {NULL, ALL, "connect-timeout", 0, "T", "time for one connect, whole seconds (30)",
+    {ALL, "connect-concurrency", "N", "sessions that connect at a time (64)",
+     COUNT(connect_concurrency, PLAN_SESSIONS_MAX), .usual = 64,
+     SHOWN("connect_concurrency", "Connecting at a time")},
+    {ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .usual = 30 * SECOND},
-    {NULL, LOAD, "wait", 0, "T", "wait until the server accepts the first session",
-     TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true},
+    {LOAD, "wait", "T", "wait until the server accepts the first session", TIME(wait_ns, 0, DAY_NS),
+     .key = "target.wait_s", .shows_zero = true},
 
-    {"Work", RUN_ALONE | CHECK, "sessions", 'c', "N", "sessions, in place of the operand",
-     COUNT(sessions, PLAN_SESSIONS_MAX), .key = "sessions", .label = "Sessions"},
-    {NULL, LOAD, "table", 0, "NAME", "table to append to (syslog_table)", TEXT(table_name),
-     .key = "table"},
-    {NULL, LOAD, "schema-file", 0, "FILE", "SQL that creates the table when it is missing",
+    {RUN_ALONE | CHECK, "sessions", "N", "sessions, in place of the operand",
+     COUNT(sessions, PLAN_SESSIONS_MAX), SHOWN("sessions", "Sessions"), .letter = 'c',
+     .group = "Work"},
+    {LOAD, "table", "NAME", "table to append to (syslog_table)", TEXT(table_name), .key = "table"},
+    {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
      TEXT(schema_file), .key = "schema_file"},
-    {NULL, LOAD, "engine", 0, "NAME", "mariadb: storage engine of a table made here", TEXT(engine),
+    {LOAD, "engine", "NAME", "mariadb: storage engine of a table made here", TEXT(engine),
      .key = "engine"},
-    {NULL, LOAD, "recreate", 0, NULL, "drop the table and create it again", FLAG(is_recreate),
-     .scope = OPTION_OF_SWEEP, .key = "is_recreate"},
-    {NULL, LOAD, "method", 0, "NAME", "how to append: see above (the first one)",
-     TEXT(target.method), .key = "target.method"},
-    {NULL, LOAD, "batch", 0, "N", "rows in one append (100)",
-     COUNT(batch_rows, PLAN_BATCH_ROWS_MAX), .usual = 100, .key = "batch_rows",
-     .label = "Rows in a batch"},
-    {NULL, LOAD, "read", 0, "count|none|SQL", "after an append: count(*), nothing or a query",
-     CHOICE(read_mode, read_words), .store = store_read, .key = "read_mode",
-     .label = "Read after it"},
-    {NULL, LOAD, "read-every", 0, "N", "read after every N batches (1)",
-     COUNT(read_every, UINT32_MAX), .usual = 1, .key = "read_every",
-     .label = "Read every, batches"},
-    {NULL, LOAD, "data", 0, "varied|constant", "rows that differ (default), or all alike",
-     CHOICE(data_mode, data_words), .key = "data_mode", .label = "Data"},
-    {NULL, LOAD, "values", 0, "COLUMN=VALUES", "'id=1..1000, status=ok|failed': what columns get",
-     TEXT(values), .store = store_columns, .key = "values", .label = "Values"},
-    {NULL, LOAD, "skip-columns", 0, "A,B", "columns left to their defaults, or NULL",
-     TEXT(skip_columns), .store = store_columns, .key = "skip_columns",
-     .label = "Columns left out"},
-    {NULL, LOAD, "seed", 0, "N", "repeat the rows of an earlier run", OTHER(seed),
-     .store = store_seed, .key = "seed", .label = "Seed"},
-    {NULL, RUN, "rate", 0, "N", "rows/s in all, open loop (no limit)",
-     COUNT(rate_rows_per_s, 1000000000), .key = "rate_rows_per_s", .label = "Rate, rows/s"},
-    {NULL, RUN, "duration", 'T', "T", "append no longer than T, with or without RECORDS",
-     TIME(duration_ns, 0, 30 * DAY_NS), .key = "duration_s", .label = "Duration, s"},
-    {NULL, ALL, "stack-size", 0, "BYTES", "stack of a session's thread (by adapter)",
+    {LOAD, "recreate", NULL, "drop the table and create it again", FLAG(is_recreate), OF(SWEEP),
+     .key = "is_recreate"},
+    {LOAD, "method", "NAME", "how to append: see above (the first one)", TEXT(target.method),
+     .key = "target.method"},
+    {LOAD, "batch", "N", "rows in one append (100)", COUNT(batch_rows, PLAN_BATCH_ROWS_MAX),
+     .usual = 100, SHOWN("batch_rows", "Rows in a batch")},
+    {LOAD, "read", "count|none|SQL", "after an append: count(*), nothing or a query",
+     CHOICE(read_mode, read_words), .store = store_read, SHOWN("read_mode", "Read after it")},
+    {LOAD, "read-every", "N", "read after every N batches (1)", COUNT(read_every, UINT32_MAX),
+     .usual = 1, SHOWN("read_every", "Read every, batches")},
+    {LOAD, "data", "varied|constant", "rows that differ (default), or all alike",
+     CHOICE(data_mode, data_words), SHOWN("data_mode", "Data")},
+    {LOAD, "values", "COLUMN=VALUES", "'id=1..1000, status=ok|failed': what columns get",
+     TEXT(values), .store = store_columns, SHOWN("values", "Values")},
+    {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
+     .store = store_columns, SHOWN("skip_columns", "Columns left out")},
+    {LOAD, "seed", "N", "repeat the rows of an earlier run", OTHER(seed), .store = store_seed,
+     SHOWN("seed", "Seed")},
+    {RUN, "rate", "N", "rows/s in all, open loop (no limit)", COUNT(rate_rows_per_s, 1000000000),
+     SHOWN("rate_rows_per_s", "Rate, rows/s")},
+    {RUN, "duration", "T", "append no longer than T, with or without RECORDS",
+     TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T'},
+    {ALL, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
      BYTES(stack_bytes, 1 << 30), .key = "stack_bytes"},
 
-    {"Limits and faults", RUN, "no-check", 0, NULL, "run although a limit is certain to be hit",
-     FLAG(is_unchecked), .key = "no_check", .label = "No check of limits"},
-    {NULL, RUN, "min-sessions", 0, "N|N%", "sessions that must be up for the run to go on (1)",
-     COUNT(min_sessions, PLAN_SESSIONS_MAX), .store = store_min_sessions, .key = "min_sessions",
-     .label = "Sessions required"},
-    {NULL, RUN, "on-drop", 0, "continue|stop|reconnect", "when a session is lost (continue)",
-     CHOICE(drop_policy, drop_words), .store = store_on_drop, .key = "on_drop", .label = "On drop"},
-    {NULL, RUN, "timeout", 0, "T", "cut off a call that takes longer (no limit)",
-     TIME(timeout_ns, 100 * MS, DAY_NS), .key = "timeout_s", .label = "Timeout of a call, s"},
-    {NULL, RUN, "verify", 0, "count|rows", "what is checked against the ledger (count)",
-     CHOICE(verify_mode, verify_words), .key = "verify", .label = "Verified"},
-    {NULL, RUN_CHECK, "idle", 0, "N", "extra sessions that only stay connected (0)",
-     COUNT(idle_sessions, PLAN_SESSIONS_MAX), .shows_zero = true, .key = "idle_sessions",
-     .label = "Idle sessions"},
-    {NULL, RUN, "churn", 0, "N", "reconnect after every N batches (off)",
-     COUNT(churn_batches, UINT32_MAX), .key = "churn_batches", .label = "Churn, batches"},
+    {RUN, "no-check", NULL, "run although a limit is certain to be hit", FLAG(is_unchecked),
+     SHOWN("no_check", "No check of limits"), .group = "Limits and faults"},
+    {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on (1)",
+     COUNT(min_sessions, PLAN_SESSIONS_MAX), .store = store_min_sessions,
+     SHOWN("min_sessions", "Sessions required")},
+    {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
+     CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop")},
+    {RUN, "timeout", "T", "cut off a call that takes longer (no limit)",
+     TIME(timeout_ns, 100 * MS, DAY_NS), SHOWN("timeout_s", "Timeout of a call, s")},
+    {RUN, "verify", "count|rows", "what is checked against the ledger (count)",
+     CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified")},
+    {RUN | CHECK, "idle", "N", "extra sessions that only stay connected (0)",
+     COUNT(idle_sessions, PLAN_SESSIONS_MAX), .shows_zero = true,
+     SHOWN("idle_sessions", "Idle sessions")},
+    {RUN, "churn", "N", "reconnect after every N batches (off)", COUNT(churn_batches, UINT32_MAX),
+     SHOWN("churn_batches", "Churn, batches")},
 
-    {"The search", SEARCH, "first", 0, "N", "sessions of the first level (10)",
-     COUNT(first_sessions, PLAN_SESSIONS_MAX), .key = "first", .label = "First level, sessions"},
-    {NULL, SEARCH, "hold", 0, "T", "how long a level is held (5)", TIME(hold_ns, 0, DAY_NS),
-     .usual = 5 * SECOND, .key = "hold_s", .label = "Hold, s"},
-    {NULL, SEARCH, "max-sessions", 0, "N", "most sessions (what this machine holds)",
-     COUNT(max_sessions, PLAN_SESSIONS_MAX), .key = "max_sessions", .label = "Sessions, at most"},
-    {NULL, SEARCH, "max-time", 0, "T", "end the search after a time (10m)",
+    {SEARCH, "first", "N", "sessions of the first level (10)",
+     COUNT(first_sessions, PLAN_SESSIONS_MAX), SHOWN("first", "First level, sessions"),
+     .group = "The search"},
+    {SEARCH, "hold", "T", "how long a level is held (5)", TIME(hold_ns, 0, DAY_NS),
+     .usual = 5 * SECOND, SHOWN("hold_s", "Hold, s")},
+    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)",
+     COUNT(max_sessions, PLAN_SESSIONS_MAX), SHOWN("max_sessions", "Sessions, at most")},
+    {SEARCH, "max-time", "T", "end the search after a time (10m)",
      TIME(max_time_ns, 0, 30 * DAY_NS), .usual = 600 * SECOND, .key = "max_time_s"},
-    {NULL, SEARCH, "max-memory", 0, "SIZE", "most memory of this machine in use (90 %)",
+    {SEARCH, "max-memory", "SIZE", "most memory of this machine in use (90 %)",
      BYTES(max_memory_bytes, UINT64_C(1) << 50), .key = "max_memory_bytes"},
-    {NULL, SEARCH, "max-rows", 0, "N", "end the search after N rows",
-     COUNT(max_rows, PLAN_RECORDS_MAX), .key = "max_rows", .label = "Rows, at most"},
-    {NULL, SEARCH, "max-bytes", 0, "SIZE", "end it when the values of its rows reach SIZE (2G)",
+    {SEARCH, "max-rows", "N", "end the search after N rows", COUNT(max_rows, PLAN_RECORDS_MAX),
+     SHOWN("max_rows", "Rows, at most")},
+    {SEARCH, "max-bytes", "SIZE", "end it when the values of its rows reach SIZE (2G)",
      BYTES(max_bytes, UINT64_C(1) << 50), .key = "max_bytes"},
-    {NULL, SEARCH, "p99", 0, "T", "name the level where append's p99 passes T",
-     TIME(p99_bound_ns, 0, DAY_NS), .key = "p99_s", .label = "Bound of append's p99, s"},
+    {SEARCH, "p99", "T", "name the level where append's p99 passes T",
+     TIME(p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
 
-    {"Expectations", RUN, "expect", 0, "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'",
-     TEXTS(expected), .key = "expect"},
-    {NULL, RUN_ALONE, "junit", 0, "FILE", "outcome and expectations as JUnit XML", TEXT(junit),
-     .scope = OPTION_OF_CALL, .key = "junit"},
-    {NULL, COMPARE, "fail-if", 0, "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(fail_if),
+    {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
+     .key = "expect", .group = "Expectations"},
+    {RUN_ALONE, "junit", "FILE", "outcome and expectations as JUnit XML", TEXT(junit), OF(CALL),
+     .key = "junit"},
+    {COMPARE, "fail-if", "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(fail_if),
      .store = store_fail_if},
-    {NULL, COMPARE, "threshold", 0, "N%", "smaller differences do not count (5%)", OTHER(threshold),
+    {COMPARE, "threshold", "N%", "smaller differences do not count (5%)", OTHER(threshold),
      .store = store_threshold},
 
-    {"Measuring and reporting", RUN, "sample-interval", 0, "T",
-     "CPU and memory, a sample every T (3)", TIME(sample_interval_ns, 100 * MS, DAY_NS),
-     .usual = 3 * SECOND, .key = "sample_interval_s", .label = "Sample interval, s"},
-    {NULL, SEARCH, "sample-interval", 0, "T", "CPU and memory (1, at most half of --hold)",
+    {RUN, "sample-interval", "T", "CPU and memory, a sample every T (3)",
+     TIME(sample_interval_ns, 100 * MS, DAY_NS), .usual = 3 * SECOND,
+     SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
+    {SEARCH, "sample-interval", "T", "CPU and memory (1, at most half of --hold)",
      TIME(sample_interval_ns, 100 * MS, DAY_NS)},
-    {NULL, ALL, "server-pid", 0, "PID", "server's process (found by its port)",
-     COUNT(server_pid, INT32_MAX), .scope = OPTION_OF_PLACE, .key = "server_pid",
-     .is_of_server = true},
-    {NULL, ALL, "server-cgroup", 0, "DIR", "server's cgroup folder, for its memory",
-     TEXT(server_cgroup), .scope = OPTION_OF_PLACE, .key = "server_cgroup", .is_of_server = true},
-    {NULL, LOAD, "out", 0, "DIR", "folder of the files (append-runs/...)", TEXT(out),
-     .scope = OPTION_OF_CALL},
-    {NULL, REPORT, "out", 0, "FILE", "the page (report.html)", TEXT(out)},
-    {NULL, RUN_ALONE, "progress", 'P', "T", "a line of progress every T",
-     TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s"},
-    {NULL, ALL, "quiet", 'q', NULL, "no progress", FLAG(is_quiet), .scope = OPTION_OF_CALL,
-     .key = "quiet"},
-    {NULL, ANY, "json", 0, NULL, "report as JSON on standard output", FLAG(is_json),
-     .scope = OPTION_OF_CALL, .key = "json"},
-    {NULL, RUN_ALONE, "plan", 0, NULL, "print the plan and end", FLAG(is_plan_only)},
-    {NULL, RUN_ALONE, "version", 'V', NULL, "print versions and end", FLAG(is_version)},
-    {NULL, ANY, "help", 0, NULL, "print this text (also -h alone)", FLAG(is_help)},
+    {ALL, "server-pid", "PID", "server's process (found by its port)", COUNT(server_pid, INT32_MAX),
+     OF(PLACE), .key = "server_pid", OF_SERVER},
+    {ALL, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
+     OF(PLACE), .key = "server_cgroup", OF_SERVER},
+    {LOAD, "out", "DIR", "folder of the files (append-runs/...)", TEXT(out), OF(CALL)},
+    {REPORT, "out", "FILE", "the page (report.html)", TEXT(out)},
+    {RUN_ALONE, "progress", "T", "a line of progress every T", TIME(progress_ns, SECOND, DAY_NS),
+     .key = "progress_s", .letter = 'P'},
+    {ALL, "quiet", NULL, "no progress", FLAG(is_quiet), OF(CALL), .key = "quiet", .letter = 'q'},
+    {ANY, "json", NULL, "report as JSON on standard output", FLAG(is_json), OF(CALL),
+     .key = "json"},
+    {RUN_ALONE, "plan", NULL, "print the plan and end", FLAG(is_plan_only)},
+    {RUN_ALONE, "version", NULL, "print versions and end", FLAG(is_version), .letter = 'V'},
+    {ANY, "help", NULL, "print this text (also -h alone)", FLAG(is_help)},
 
-    {"Watching a run", ALL, "container", 0, "NAME", "server's container, of docker or podman",
-     TEXT(container), .store = store_container, .key = "container", .is_of_server = true},
-    {NULL, LOAD, "metrics", 0, "[HOST:]PORT", "serve /metrics for Prometheus during the run",
-     TEXT(metrics), .store = store_metrics, .scope = OPTION_OF_PLACE, .key = "metrics"},
-    {NULL, LOAD, "metrics-file", 0, "FILE", "the same into a file, for node_exporter",
-     TEXT(metrics_file), .max = PLAN_PATH_BYTES, .scope = OPTION_OF_PLACE, .key = "metrics_file"},
-    {NULL, RUN, "mark", 0, "TIME=TEXT", "line in the charts (more: events.csv of the run)",
+    {ALL, "container", "NAME", "server's container, of docker or podman", TEXT(container),
+     .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run"},
+    {LOAD, "metrics", "[HOST:]PORT", "serve /metrics for Prometheus during the run", TEXT(metrics),
+     .store = store_metrics, OF(PLACE), .key = "metrics"},
+    {LOAD, "metrics-file", "FILE", "the same into a file, for node_exporter", TEXT(metrics_file),
+     .max = PLAN_PATH_BYTES, OF(PLACE), .key = "metrics_file"},
+    {RUN, "mark", "TIME=TEXT", "line in the charts (more: events.csv of the run)",
      TEXTS(mark_texts), .store = store_mark, .key = "mark"},
 
-    {"Charts and report", RUN_ALONE | SWEEP, "report", 0, NULL,
-     "write report.html with charts at the end", FLAG(is_report), .scope = OPTION_OF_CALL,
-     .key = "report"},
-    {NULL, REPORT, "text", 0, NULL, "charts as text on standard output, no page",
-     FLAG(is_text_charts)},
-    {NULL, REPORT, "png", 0, NULL, "also each chart as a PNG file beside the page",
-     FLAG(is_png_charts)},
-    {NULL, REPORT, "all", 0, NULL, "with several runs, also the charts of each",
-     FLAG(is_all_charts)},
+    {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
+     OF(CALL), .key = "report", .group = "Charts and report"},
+    {REPORT, "text", NULL, "charts as text on standard output, no page", FLAG(is_text_charts)},
+    {REPORT, "png", NULL, "also each chart as a PNG file beside the page", FLAG(is_png_charts)},
+    {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(is_all_charts)},
     {.name = NULL},
 };
 
@@ -646,14 +568,22 @@ bool option_is_of(const struct option_entry *entry, enum command command)
     return (entry->commands & command) != 0 || (command == COMMAND_SWEEP && is_of_runs);
 }
 
+const struct option_entry *option_find(const char *name, enum command command)
+{
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (strcmp(entry->name, name) == 0 && option_is_of(entry, command)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 const struct option_entry *option_of_server(const struct plan *plan)
 {
-    const struct option_entry *entry = option_table;
-    for (; entry->name != NULL; entry++) {
-        const bool is_given = entry->type == OPTION_TEXT
-                                  ? *(const char *const *)option_at(entry, plan) != NULL
-                                  : entry->is_of_server && option_number(entry, plan) != 0;
-        if (entry->is_of_server && is_given) {
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (entry->is_of_server &&
+            (entry->type == OPTION_TEXT ? *(const char *const *)option_at(entry, plan) != NULL
+                                        : option_number(entry, plan) != 0)) {
             return entry;
         }
     }
@@ -677,4 +607,200 @@ void options_init(struct plan *plan, enum command command)
         plan->read_mode = READ_NONE;
         plan->sample_interval_ns = 0; /* by the length of a hold */
     }
+}
+
+enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
+                           struct error *error)
+{
+    if (plan->given_count == PLAN_GIVEN_MAX) {
+        return usage_refuse(error, "more than %d options", PLAN_GIVEN_MAX);
+    }
+    plan->given[plan->given_count++] = (struct given_option){entry, value};
+    return option_store(entry, plan, value, error);
+}
+
+/* What getopt does not take. What stands behind an '=' may be a password. */
+static enum exit_code refuse_option(const struct command_form *form, int code, const char *word,
+                                    struct error *error)
+{
+    if (code == PASSWORD_OPTION || strncmp(word, "--pass", strlen("--pass")) == 0) {
+        return usage_refuse(error,
+                            "a password does not belong on the command line, where everybody "
+                            "can read it: use --password-file FILE or APPEND_PASSWORD");
+    }
+    if (code == ':') {
+        return usage_refuse(error, "%s needs a value: see append --help", word);
+    }
+    if (optopt >= '0' && optopt <= '9') {
+        return usage_refuse(
+            error, "'-%c…' is no count: SESSIONS and RECORDS are whole numbers from 1", optopt);
+    }
+    if (optopt >= FIRST_LONG) {
+        return usage_refuse(error, "%.*s takes no value", (int)strcspn(word, "="), word);
+    }
+    if (optopt != 0) {
+        return usage_refuse(error, "unknown option '-%c': see append --help", optopt);
+    }
+    char name[SHOWN_BYTES];
+    struct nearest nearest = {.word = name};
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (strcmp(entry->name, name) == 0) { /* another command's */
+            return usage_refuse(error, "--%s is no option of '%s': see append help%s%s", name,
+                                form->usage, form->name == NULL ? "" : " ",
+                                form->name == NULL ? "" : form->name);
+        }
+        if (option_is_of(entry, form->command)) {
+            nearest_offer(&nearest, entry->name);
+        }
+    }
+    return nearest.name != NULL
+               ? usage_refuse(error, "unknown option '--%s': did you mean --%s?", name,
+                              nearest.name)
+               : usage_refuse(error, "unknown option '--%s': see append --help", name);
+}
+
+static enum exit_code parse_count(const char *name, const char *text, uint64_t max, uint64_t *value,
+                                  struct error *error)
+{
+    if (units_parse_count(text, max, value) && *value > 0) {
+        return EXIT_CODE_OK;
+    }
+    char shown[SHOWN_BYTES];
+    target_redact(text, shown, sizeof shown); /* it may be a target out of its place */
+    return usage_refuse(error, "%s '%.40s' is not a whole number from 1 to %s (10000000 or 10M)",
+                        name, shown, UNITS_COUNT(max));
+}
+
+static enum exit_code parse_folders(struct plan *plan, const struct command_form *form,
+                                    size_t count, char *const *operands, struct error *error)
+{
+    if (count < form->folders_least) {
+        return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
+    }
+    if (count > form->folders_most) {
+        return usage_refuse(error, "too many operands: use %s (at most %zu), see append --help",
+                            form->usage, form->folders_most);
+    }
+    for (size_t i = 0; i < count; i++) {
+        char shown[SHOWN_BYTES];
+        target_redact(operands[i], shown, sizeof shown);
+        if (strncmp(shown, operands[i], strlen(shown)) != 0 && access(operands[i], F_OK) != 0) {
+            return usage_refuse(error, "'%s' is a target, not a folder of a run", shown);
+        }
+    }
+    plan->folders = operands;
+    plan->folder_count = count;
+    return EXIT_CODE_OK;
+}
+
+/* RECORDS can be left out where a duration stands for it. A number is never a port here: that comes
+ * behind. */
+static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
+                                     char *const *operands, struct error *error)
+{
+    const bool is_run = form->command == COMMAND_RUN;
+    const bool has_sessions = (is_run || form->command == COMMAND_CHECK) && plan->sessions == 0;
+    const int first = has_sessions ? 1 : 0;
+    const bool can_lack_records = !is_run || plan->duration_ns != 0;
+    uint64_t number;
+    const bool has_records =
+        is_run && (!can_lack_records || count > first + 1 ||
+                   (count == first + 1 && units_parse_count(operands[first], UINT64_MAX, &number)));
+    const int least = first + (can_lack_records ? 0 : 1);
+    const int most = first + (has_records ? 1 : 0) + 1;
+    if (count < least || count > most) {
+        return usage_refuse(
+            error, "%s operands: use %s, see append --help", count < least ? "too few" : "too many",
+            plan->duration_ns != 0 && is_run ? "append SESSIONS [RECORDS] [TARGET] --duration T"
+                                             : form->usage);
+    }
+    enum exit_code code = EXIT_CODE_OK;
+    if (has_sessions) {
+        code = parse_count("SESSIONS", operands[0], PLAN_SESSIONS_MAX, &number, error);
+        plan->sessions = code == EXIT_CODE_OK ? (unsigned)number : 0;
+    }
+    /* where a port is most likely meant, a run of so many rows elsewhere would surprise */
+    uint16_t port = 0;
+    if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0 &&
+        url_parse_port(operands[first], &port) && port != 0) {
+        for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+            if ((*a)->default_port == port) {
+                return usage_refuse(error,
+                                    "%s stands where RECORDS does and is the port of %s: write "
+                                    "localhost:%s for the server, or RECORDS and then a target",
+                                    operands[first], (*a)->name, operands[first]);
+            }
+        }
+    }
+    if (code == EXIT_CODE_OK && has_records) {
+        code = parse_count("RECORDS", operands[first], PLAN_RECORDS_MAX, &plan->records, error);
+    }
+    plan->target_given = count > most - 1 ? operands[most - 1] : NULL;
+    return code;
+}
+
+static enum exit_code parse(struct plan *plan, const struct command_form *form, int argc,
+                            char **argv, struct error *error)
+{
+    struct option longs[COUNT_OF(option_table) + 1];
+    char letters[2 * COUNT_OF(option_table) + 2] = ":"; /* a missing value is told apart */
+    char *letter = letters + 1;
+    size_t count = 0;
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (option_is_of(entry, form->command)) {
+            longs[count++] = (struct option){
+                .name = entry->name,
+                .has_arg = entry->argument == NULL ? no_argument : required_argument,
+                .val = FIRST_LONG + (int)(entry - option_table),
+            };
+            if (entry->letter != '\0') {
+                *letter++ = entry->letter;
+                *letter = entry->argument == NULL ? '\0' : ':';
+                letter += entry->argument == NULL ? 0 : 1;
+            }
+        }
+    }
+    *letter = '\0';
+    /* else getopt takes it for an abbreviation, and the password for the name of a file */
+    longs[count++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
+    longs[count] = (struct option){0};
+    opterr = 0;
+    optind = 0; /* getopt forgets the words of an earlier call, which 1 does not make it do */
+    int code;
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        const struct option_entry *entry = option_table;
+        while (code < FIRST_LONG && entry->name != NULL &&
+               (entry->letter != code || !option_is_of(entry, form->command))) {
+            entry++;
+        }
+        entry += code < FIRST_LONG ? 0 : code - FIRST_LONG;
+        /* -h HOST is pgbench's and psql's; without a host, or where none is taken, it asks for
+         * help, and so does their -? */
+        if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
+            plan->is_help = true;
+        } else if (entry->name == NULL) {
+            return refuse_option(form, code, argv[optind > 0 ? optind - 1 : 0], error);
+        } else if (option_take(plan, entry, optarg, error) != EXIT_CODE_OK) {
+            return EXIT_CODE_USAGE;
+        }
+        if (plan->is_help || plan->is_version) {
+            return EXIT_CODE_OK;
+        }
+    }
+    return form->folders_most > 0
+               ? parse_folders(plan, form, (size_t)(argc - optind), argv + optind, error)
+               : parse_operands(plan, form, argc - optind, argv + optind, error);
+}
+
+enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
+                             char **argv, struct error *error)
+{
+    options_init(plan, form->command);
+    const enum exit_code code = parse(plan, form, argc, argv, error);
+    for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
+        /* also behind the option that is wrong */
+        plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
+    }
+    return code;
 }

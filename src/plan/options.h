@@ -9,8 +9,7 @@
 #include "plan/plan.h"
 
 enum {
-    COMMANDS_LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
-    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX,
+    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX, /* that connect */
 };
 
 enum option_type {
@@ -33,10 +32,8 @@ enum option_scope {
 };
 
 struct option_entry {
-    const char *group; /* heading in --help; NULL: that of the entry before */
     unsigned commands; /* that take it: enum command, or-ed */
     const char *name;
-    char letter;          /* pgbench's, with its meaning; '\0': none */
     const char *argument; /* NULL: the option takes none */
     const char *help;
     enum option_type type;
@@ -46,12 +43,14 @@ struct option_entry {
     uint64_t max;
     uint64_t usual; /* number when it is not given */
     const char *const *words;
-    /* In place of what the type would do. REJECTED: *error says what would be right. */
-    enum status (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                         struct error *error);
+    /* In place of what the type would do. */
+    enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
+                            struct error *error);
     enum option_scope scope;
+    char letter;       /* pgbench's, with its meaning; '\0': none */
     const char *key;   /* in the plan of run.json, "target.host" in an object; NULL: not there */
     const char *label; /* in the page; NULL: not there */
+    const char *group; /* heading in --help; NULL: that of the entry before */
     bool shows_zero;   /* in run.json 0 is a value, not null */
     bool is_of_server; /* has no meaning where there is none */
 };
@@ -62,12 +61,20 @@ extern const struct option_entry option_table[];
 /* True when the command takes the option. A sweep takes what its runs do. */
 bool option_is_of(const struct option_entry *entry, enum command command);
 
+/* The option of the command with this name; NULL: there is none. */
+const struct option_entry *option_find(const char *name, enum command command);
+
 /* The defaults of every option. */
 void options_init(struct plan *plan, enum command command);
 
-/* Checks and stores a value, NULL for an option that takes none. */
-enum status option_store(const struct option_entry *entry, struct plan *plan, const char *value,
-                         struct error *error);
+/* Checks and stores a value, NULL for an option that takes none. EXIT_CODE_USAGE: *error says what
+ * would be right. */
+enum exit_code option_store(const struct option_entry *entry, struct plan *plan, const char *value,
+                            struct error *error);
+
+/* The same, and the plan remembers what was given. */
+enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
+                           struct error *error);
 
 /* The value of FLAG, COUNT, BYTES, TIME and CHOICE. */
 uint64_t option_number(const struct option_entry *entry, const struct plan *plan);
@@ -87,9 +94,8 @@ struct command_form {
     size_t folders_most;  /* 0: it takes a target */
 };
 
-/* Reads the argv of a command into *plan; argv[0] is not looked at. REJECTED: *error is the line to
- * print. */
-enum status options_parse(struct plan *plan, const struct command_form *form, int argc, char **argv,
-                          struct error *error);
+/* Reads the argv of a command into *plan; argv[0] is not looked at. */
+enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,
+                             char **argv, struct error *error);
 
 #endif

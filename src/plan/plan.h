@@ -100,7 +100,7 @@ struct plan {
     const char *adapter_name; /* --adapter; NULL = from the target */
     const struct adapter *adapter;
     struct target target;     /* options win over the parts of a URL */
-    char display_target[512]; /* for reports: without the password */
+    char display_target[640]; /* for reports: without the password */
     char password[256];       /* of --password-file; "": not given */
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;

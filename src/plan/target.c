@@ -11,43 +11,25 @@
 #include "base/url.h"
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
-#define LOCAL_HOST "127.0.0.1"
 
 /* A server that says nothing for so long will not be recognised. */
 enum {
     RECOGNISE_S = 5,
     OTHER_MS = 500, /* nor for so long when it is asked in a second protocol or third */
+    SCHEME_BYTES = 64,
 };
-
-static const char *const embedded_default = "sqlite";
-
-static enum exit_code unknown_adapter(const char *name, struct error *error)
-{
-    struct buffer known;
-    buffer_init(&known);
-    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        buffer_add_format(&known, "%s%s", known.length == 0 ? "" : ", ", (*a)->name);
-    }
-    error_set(error, ERROR_USAGE, 0, NULL, "unknown adapter '%.60s': this build has %s", name,
-              buffer_text(&known));
-    buffer_fini(&known);
-    return EXIT_CODE_USAGE;
-}
 
 static enum exit_code choose_by_name(struct plan *plan, const char *name, struct error *error)
 {
+    char known[ERROR_TEXT_BYTES] = "";
     plan->adapter = registry_find(name);
-    if (plan->adapter == NULL) {
-        return unknown_adapter(name, error);
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used == 0 ? "" : ", ", (*a)->name);
     }
-    return EXIT_CODE_OK;
-}
-
-static enum exit_code interrupted(struct error *error)
-{
-    error_clear(error);
-    error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
-    return EXIT_CODE_INTERRUPTED;
+    return plan->adapter != NULL
+               ? EXIT_CODE_OK
+               : usage_refuse(error, "unknown adapter '%.60s': this build has %s", name, known);
 }
 
 bool target_wait(const struct plan *plan, struct error *error)
@@ -60,10 +42,9 @@ bool target_wait(const struct plan *plan, struct error *error)
         return !interrupt_requested();
     }
     const struct error last = *error;
-    char text[UNITS_TEXT_BYTES];
     error_clear(error);
     error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s: %s",
-              units_format_ns(plan->wait_ns, text), last.text);
+              UNITS_NS(plan->wait_ns), last.text);
     return false;
 }
 
@@ -74,10 +55,8 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
     const struct target *target = &plan->target;
     const unsigned timeout_s =
         target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
-    enum exit_code code = EXIT_CODE_SERVER;
+    char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
-    struct buffer tried;
-    buffer_init(&tried);
     for (int pass = 0; pass < 2; pass++) {
         for (const struct adapter *const *a = registry_adapters; *a != NULL && !is_over; a++) {
             if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != (pass == 0)) {
@@ -87,48 +66,32 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
             error_clear(&reason);
             const enum status status =
                 (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
-            if (status == STATUS_OK || interrupt_requested()) {
-                plan->adapter = status == STATUS_OK ? *a : NULL;
-                code = status == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_INTERRUPTED;
-                is_over = true;
-            } else if (status == STATUS_LOST) {
+            if (status == STATUS_OK) {
+                plan->adapter = *a;
+                return EXIT_CODE_OK;
+            }
+            if (interrupt_requested()) {
+                return EXIT_CODE_INTERRUPTED;
+            }
+            if (status == STATUS_LOST) {
                 *error = reason;
                 /* in a folder of sockets the next one looks for another name */
                 is_over = target->host[0] != '/';
             } else {
+                const size_t used = strlen(tried);
                 error_clear(error);
-                buffer_add_format(&tried, "%s%s", tried.length == 0 ? "" : ", ", (*a)->name);
+                snprintf(tried + used, sizeof tried - used, "%s%s", used == 0 ? "" : ", ",
+                         (*a)->name);
             }
         }
     }
-    if (code == EXIT_CODE_SERVER && !error_is_set(error)) {
+    if (!error_is_set(error)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                   "the server on %s:%u was not recognised (tried: %s); name the database with a "
                   "URL or --adapter",
-                  target->host, target->port, buffer_text(&tried));
+                  target->host, target->port, tried);
     }
-    buffer_fini(&tried);
-    return code;
-}
-
-static enum exit_code recognise(struct plan *plan, struct error *error)
-{
-    for (;;) {
-        const enum exit_code code = recognise_once(plan, error);
-        if (code != EXIT_CODE_SERVER || error->kind == ERROR_UNSUPPORTED ||
-            !target_wait(plan, error)) {
-            return interrupt_requested() ? interrupted(error) : code;
-        }
-        error_clear(error);
-    }
-}
-
-/* The option for one place contradicts the target that names another. */
-static enum exit_code refuse_place(const char *option, const struct plan *plan, struct error *error)
-{
-    error_set(error, ERROR_USAGE, 0, NULL, "--%s contradicts the target '%.100s': leave one out",
-              option, plan->target_given);
-    return EXIT_CODE_USAGE;
+    return EXIT_CODE_SERVER;
 }
 
 /* A port, with or without a host: by the target, or by the options alone. */
@@ -136,16 +99,13 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
                                     uint16_t port, struct error *error)
 {
     struct target *target = &plan->target;
+    const bool is_other_port = target->port != 0 && target->port != port;
     if (port == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "port '%.100s' is not in 1 … 65535",
-                  plan->target_given);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(error, "port '%.100s' is not in 1 … 65535", plan->target_given);
     }
-    if (target->port != 0 && target->port != port) {
-        return refuse_place("port", plan, error);
-    }
-    if (length > 0 && target->host != NULL) {
-        return refuse_place("host", plan, error);
+    if (is_other_port || (length > 0 && target->host != NULL)) {
+        return usage_refuse(error, "--%s contradicts the target '%.100s': leave one out",
+                            is_other_port ? "port" : "host", plan->target_given);
     }
     target->port = port;
     if (length > 0) {
@@ -156,16 +116,24 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
         }
         target->host = plan->url_text;
     } else if (target->host == NULL) {
-        target->host = LOCAL_HOST;
+        target->host = "127.0.0.1";
     }
-    if (plan->adapter_name == NULL) {
-        return recognise(plan, error);
+    enum exit_code code = EXIT_CODE_OK;
+    if (plan->adapter_name != NULL) {
+        code = choose_by_name(plan, plan->adapter_name, error);
+        return code != EXIT_CODE_OK || plan->adapter->default_port != 0
+                   ? code
+                   : usage_refuse(error, "%s has no port: write %s:...", plan->adapter->name,
+                                  plan->adapter->name);
     }
-    const enum exit_code code = choose_by_name(plan, plan->adapter_name, error);
-    if (code == EXIT_CODE_OK && plan->adapter->default_port == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s has no port: write %s:...", plan->adapter->name,
-                  plan->adapter->name);
-        return EXIT_CODE_USAGE;
+    while ((code = recognise_once(plan, error)) == EXIT_CODE_SERVER &&
+           error->kind != ERROR_UNSUPPORTED && target_wait(plan, error)) {
+        error_clear(error);
+    }
+    if (interrupt_requested()) {
+        error_clear(error);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before the first session");
+        return EXIT_CODE_INTERRUPTED;
     }
     return code;
 }
@@ -173,7 +141,7 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
 /* The adapter of "scheme:..."; NULL: the text has no scheme, or one that nobody knows. */
 static const struct adapter *adapter_of(const char *text)
 {
-    char scheme[64];
+    char scheme[SCHEME_BYTES];
     snprintf(scheme, sizeof scheme, "%.*s", (int)url_scheme_length(text), text);
     return registry_find(scheme);
 }
@@ -197,51 +165,33 @@ void target_redact(const char *text, char *out, size_t size)
     }
 }
 
-/* Options win over the parts of the URL. */
-static void take_url(struct plan *plan, const struct url *url)
-{
-    struct target *target = &plan->target;
-    plan->url_text = url->text;
-    target->url = plan->target_given;
-    target->path = url->path != NULL && *url->path != '\0' ? url->path : NULL;
-    target->query = url->query;
-    target->host = target->host == NULL ? url->host : target->host;
-    target->port = target->port == 0 ? url->port : target->port;
-    target->user = target->user == NULL ? url->user : target->user;
-    target->password = url->password;
-    target->database = target->database == NULL ? url->database : target->database;
-}
-
 static enum exit_code resolve_url(struct plan *plan, struct error *error)
 {
     const char *const text = plan->target_given;
-    char scheme[64];
+    struct target *target = &plan->target;
+    char scheme[SCHEME_BYTES];
     const size_t length = url_scheme_length(text);
     if (length == 0 || length >= sizeof scheme) {
         char shown[160];
         url_redact(text, shown, sizeof shown);
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "target '%s' is not a port, HOST:PORT or a URL such as "
-                  "postgresql://user@host/db: see append --help",
-                  shown);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(error,
+                            "target '%s' is not a port, HOST:PORT or a URL such as "
+                            "postgresql://user@host/db: see append --help",
+                            shown);
     }
     snprintf(scheme, sizeof scheme, "%.*s", (int)length, text);
     const char *rest = text + length + 1;
     if (registry_find(scheme) == NULL && strspn(rest, "0123456789") > 0 &&
         strchr(rest, '/') != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "a database needs a whole URL, such as postgresql://%s:PORT/DATABASE", scheme);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(
+            error, "a database needs a whole URL, such as postgresql://%s:PORT/DATABASE", scheme);
     }
-    const enum exit_code code = choose_by_name(plan, scheme, error);
-    if (code != EXIT_CODE_OK) {
-        return code;
+    if (choose_by_name(plan, scheme, error) != EXIT_CODE_OK) {
+        return EXIT_CODE_USAGE;
     }
     if (plan->adapter_name != NULL && registry_find(plan->adapter_name) != plan->adapter) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--adapter %s contradicts the target's %s:", plan->adapter_name, scheme);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(error, "--adapter %s contradicts the target's %s:", plan->adapter_name,
+                            scheme);
     }
     const unsigned flags = plan->adapter->flags;
     const bool has_path = (flags & (ADAPTER_FILE | ADAPTER_STRING)) != 0;
@@ -249,34 +199,20 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     if (url_parse(&url, text, has_path || (flags & ADAPTER_EMBEDDED) != 0, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (url.path != NULL && *url.path != '\0' && !has_path) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s: takes no path: write %s:", scheme, scheme);
-        url_fini(&url);
-        return EXIT_CODE_USAGE;
+    plan->url_text = url.text;
+    target->path = url.path != NULL && *url.path != '\0' ? url.path : NULL;
+    if (target->path != NULL && !has_path) {
+        return usage_refuse(error, "%s: takes no path: write %s:", scheme, scheme);
     }
-    take_url(plan, &url);
+    /* options win over the parts of the URL */
+    target->url = text;
+    target->query = url.query;
+    target->host = target->host == NULL ? url.host : target->host;
+    target->port = target->port == 0 ? url.port : target->port;
+    target->user = target->user == NULL ? url.user : target->user;
+    target->password = url.password;
+    target->database = target->database == NULL ? url.database : target->database;
     return EXIT_CODE_OK;
-}
-
-static void write_place(struct plan *plan, const struct connection_info *place)
-{
-    char *const out = plan->display_target;
-    const size_t size = sizeof plan->display_target;
-    const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
-    size_t used =
-        (size_t)snprintf(out, size, is_ipv6 ? "%s://%s%s[%s]" : "%s://%s%s%s", plan->adapter->name,
-                         place->user, place->user[0] == '\0' ? "" : "@", place->host);
-    if (place->port != 0 && used < size) {
-        used += (size_t)snprintf(out + used, size - used, ":%u", place->port);
-    }
-    if (place->database[0] != '\0' && used < size) {
-        snprintf(out + used, size - used, "/%s", place->database);
-    }
-}
-
-static void copy_text(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%s", from == NULL ? "" : from);
 }
 
 const struct adapter *target_find_other(const struct plan *plan)
@@ -294,6 +230,11 @@ const struct adapter *target_find_other(const struct plan *plan)
     return NULL;
 }
 
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from == NULL ? "" : from);
+}
+
 void target_fill_connection(const struct plan *plan, struct connection_info *connection)
 {
     const struct adapter *adapter = plan->adapter;
@@ -302,15 +243,29 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
         .port = target->port == 0 ? adapter->default_port : target->port,
         .is_embedded = (adapter->flags & ADAPTER_EMBEDDED) != 0,
         .identifier_quote = adapter->identifier_quote,
+        .method = target->method == NULL && adapter->methods != NULL ? adapter->methods[0]
+                                                                     : target->method,
     };
     copy_text(connection->host, sizeof connection->host, target->host);
     copy_text(connection->user, sizeof connection->user, target->user);
     copy_text(connection->database, sizeof connection->database, target->database);
     copy_text(connection->dialect, sizeof connection->dialect, adapter->name);
-    connection->method = target->method;
-    if (target->method == NULL && adapter->methods != NULL) {
-        connection->method = adapter->methods[0];
+}
+
+void target_show_connection(struct plan *plan, const struct connection_info *place)
+{
+    const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
+    char port[8] = "";
+    if ((plan->adapter->flags & (ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0) {
+        return;
     }
+    if (place->port != 0) {
+        snprintf(port, sizeof port, ":%u", place->port);
+    }
+    snprintf(plan->display_target, sizeof plan->display_target, "%s://%s%s%s%s%s%s%s%s",
+             plan->adapter->name, place->user, place->user[0] == '\0' ? "" : "@",
+             is_ipv6 ? "[" : "", place->host, is_ipv6 ? "]" : "", port,
+             place->database[0] == '\0' ? "" : "/", place->database);
 }
 
 static void describe_target(struct plan *plan)
@@ -328,14 +283,7 @@ static void describe_target(struct plan *plan)
         struct connection_info place;
         target_fill_connection(plan, &place);
         place.port = target->port;
-        write_place(plan, &place);
-    }
-}
-
-void target_show_connection(struct plan *plan, const struct connection_info *connection)
-{
-    if ((plan->adapter->flags & (ADAPTER_STRING | ADAPTER_EMBEDDED)) == 0) {
-        write_place(plan, connection);
+        target_show_connection(plan, &place);
     }
 }
 
@@ -347,13 +295,13 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     target->connect_timeout_s =
         (unsigned)((plan->connect_timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S);
     target->is_cancelled = interrupt_requested;
-    enum exit_code code = EXIT_CODE_OK;
+    enum exit_code code;
     const char *host = NULL;
     size_t length = 0;
     uint16_t port = target->port;
     if (given == NULL && port == 0) {
-        code = choose_by_name(
-            plan, plan->adapter_name == NULL ? embedded_default : plan->adapter_name, error);
+        code =
+            choose_by_name(plan, plan->adapter_name == NULL ? "sqlite" : plan->adapter_name, error);
     } else if (given == NULL || (!is_text_of_its_own(adapter_of(given)) &&
                                  url_parse_place(given, &host, &length, &port))) {
         code = resolve_place(plan, host, length, port, error);
@@ -379,15 +327,12 @@ enum exit_code target_settle_path(struct plan *plan, struct error *error)
     if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL) {
         return EXIT_CODE_OK;
     }
-    const size_t size = strlen(plan->out_folder) + sizeof "/append.db";
-    char *path = malloc(size);
-    if (path == NULL) {
+    if (asprintf(&plan->owned_path, "%s/append.db", plan->out_folder) < 0) {
+        plan->owned_path = NULL;
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the path of the database");
         return EXIT_CODE_INTERNAL;
     }
-    snprintf(path, size, "%s/append.db", plan->out_folder);
-    plan->owned_path = path;
-    plan->target.path = path;
+    plan->target.path = plan->owned_path;
     describe_target(plan);
     return EXIT_CODE_OK;
 }

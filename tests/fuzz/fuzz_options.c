@@ -169,8 +169,10 @@ static enum status parse(struct plan *plan, enum command command, int count, cha
                          struct error *error)
 {
     static struct expectations expectations;
-    const enum status status = options_parse(plan, command_form_of(command), count, words, error);
-    return status == STATUS_OK ? expectations_parse(&expectations, &plan->expected, error) : status;
+    if (options_parse(plan, command_form_of(command), count, words, error) != EXIT_CODE_OK) {
+        return STATUS_REJECTED;
+    }
+    return expectations_parse(&expectations, &plan->expected, error);
 }
 
 static void run_words(enum command command, int count, char **words)
@@ -256,9 +258,10 @@ static void run_value(char *name)
     error_clear(&error);
     options_init(&plan, COMMAND_RUN);
     is_parsing = true;
-    enum status status = option_store(entry, &plan, value, &error);
+    enum status status = STATUS_REJECTED;
+    const enum exit_code code = option_store(entry, &plan, value, &error);
     is_parsing = false;
-    if (status == STATUS_OK) {
+    if (code == EXIT_CODE_OK) {
         status = expectations_parse(&expectations, &plan.expected, &error);
     }
     if (status == STATUS_OK) {

@@ -14,7 +14,7 @@ struct span {
 };
 
 enum {
-    SHOWN_BYTES = 512
+    SHOWN_BYTES = 640
 };
 
 /* The password of scheme://user:password@...; length 0: there is none. */
