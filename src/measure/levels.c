@@ -17,9 +17,7 @@ struct level *search_add_level(struct search *search)
         .rows_per_s = -1,
         .lowest_rows_per_s = -1,
         .highest_rows_per_s = -1,
-        .host_cpu_percent = -1,
-        .server_cpu_percent = -1,
-        .client_cpu_percent = -1,
+        .cpu = {-1, -1, -1},
         .server_memory_bytes = -1,
         .client_memory_bytes = -1,
     };

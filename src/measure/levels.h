@@ -14,6 +14,7 @@
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"
+#include "measure/sampler.h"
 
 enum level_outcome {
     LEVEL_HELD,       /* all were up for the whole hold, and each of them appended */
@@ -56,10 +57,8 @@ struct level {
     double lowest_rows_per_s, highest_rows_per_s; /* of its fifths; negative = unknown */
     struct recorder_latency append;
     struct recorder_latency connect; /* of the sessions added */
-    double host_cpu_percent;         /* of all CPUs, mean; negative = unknown */
-    double server_cpu_percent;
-    double client_cpu_percent;
-    int64_t server_memory_bytes; /* highest; negative = unknown */
+    struct cpu_shares cpu;           /* mean */
+    int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;
 
     struct causes *causes; /* owned; of a level that failed; NULL = none or no memory */

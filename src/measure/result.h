@@ -159,13 +159,8 @@ extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
 
 enum {
-    RESULT_LOST_BYTES = 64,
-    RESULT_STILL_BYTES = 160
+    RESULT_LOST_BYTES = 64
 };
-
-/* True when this program was not let run for a time, which `text` says: its figures are not the
- * server's. */
-bool result_has_stood_still(const struct result *result, char text[RESULT_STILL_BYTES]);
 
 /* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
 uint64_t result_lost_at_most(const struct result *result);

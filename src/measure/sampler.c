@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -26,6 +24,8 @@ enum {
 /* No sleep is longer than that, so that little can have happened in one but the sleep. */
 #define SLEEP_NS (200 * MONO_NS_PER_MS)
 
+static const struct cpu_shares unknown_shares = {-1, -1, -1};
+
 /* Cumulative figures at a moment. */
 struct reading {
     int64_t taken_ns;
@@ -35,27 +35,12 @@ struct reading {
     struct server_reading server;
 };
 
-/* Shares of all CPUs in one interval, in percent; negative = unknown. */
-struct cpu_shares {
-    double host;
-    double server;
-    double client;
-};
-
-/* Highest shares of a group of samples. */
-struct maxima {
-    struct cpu_shares highest; /* of the sample with the highest share of the host */
-    double server;
-    double client;
-};
-static const struct maxima unknown_maxima = {{-1, -1, -1}, -1, -1};
-
 /* What the thread is woken for. */
-struct wake_up {
-    bool is_stopping;
-    bool is_work_begun;
-    bool is_work_done;
-    bool is_poked;
+enum wake_up {
+    WAKE_TO_STOP = 1,
+    WAKE_TO_BEGIN_WORK = 2,
+    WAKE_TO_END_WORK = 4,
+    WAKE_TO_READ = 8,
 };
 
 struct sampler {
@@ -63,13 +48,12 @@ struct sampler {
     pthread_t thread;
     pthread_mutex_t lock; /* guards wake_up; the rest is the thread's own */
     pthread_cond_t wake;
-    struct wake_up wake_up;
+    unsigned wake_up; /* enum wake_up */
     struct intervals intervals;
     struct server_process *server; /* owned */
     int proc;                      /* owned, as the next two */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
     int schedstat; /* of the thread, likewise */
-    unsigned cpus;
     int64_t last_read_ns; /* when the server was read last; 0 = never */
     struct reading first;
     struct reading work;                /* when the sessions began to work; first before that */
@@ -77,66 +61,26 @@ struct sampler {
     int64_t work_start_ns;              /* as in struct sampler_progress */
     struct server_reading first_server; /* first (of the work) and last with a known CPU time */
     struct server_reading last_server;
-    int64_t work_server_cpu_ns; /* from the beginning of the work to its end; -1 = not known */
-    struct sample
-        peaks; /* the current sample, of which only the gauges are filled, at their highest */
-    struct sample sample; /* the latest that is whole */
-    bool has_sample;
-    struct maxima maxima;       /* of samples that are long enough */
-    struct maxima short_maxima; /* of the others */
-    bool has_long_sample;
-    int64_t max_server_memory_bytes;
-    uint64_t max_client_memory_bytes;
-    unsigned max_server_processes;
-    int64_t asleep_ns;    /* what the machine had slept before */
-    int64_t suspended_ns; /* in which this program stood still */
+    struct sample peaks;         /* of the current sample the gauges, at their highest */
+    struct sample sample;        /* the latest that is whole; end_ns 0 = none */
+    struct cpu_shares short_max; /* of samples that are too short to set a maximum */
+    struct cpu_shares short_at_max;
+    int64_t asleep_ns;               /* what the machine had slept before */
+    struct resource_summary summary; /* so far */
 };
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec time = {0};
-    clock_gettime(clock, &time);
-    return (int64_t)time.tv_sec * MONO_NS_PER_S + time.tv_nsec;
-}
-
-static unsigned online_cpus(void)
+static void summarise_nothing(struct resource_summary *summary)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
-}
-
-static int64_t own_cpu_ns(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0) {
-        return 0;
-    }
-    const int64_t seconds = (int64_t)usage.ru_utime.tv_sec + (int64_t)usage.ru_stime.tv_sec;
-    const int64_t micros = (int64_t)usage.ru_utime.tv_usec + (int64_t)usage.ru_stime.tv_usec;
-    return seconds * MONO_NS_PER_S + micros * 1000;
-}
-
-/* Only the head of the file matters, and the rest grows with the number of interrupts. */
-static bool read_host(int stat_file, struct procfs_cpu *host)
-{
-    char text[65536];
-    const ssize_t length = stat_file < 0 ? -1 : pread(stat_file, text, sizeof text, 0);
-    return length > 0 && procfs_parse_cpu(text, (size_t)length, host);
-}
-
-static void raise_to(uint64_t *highest, uint64_t value)
-{
-    *highest = value > *highest ? value : *highest;
-}
-
-static void raise_to_signed(int64_t *highest, int64_t value)
-{
-    *highest = value > *highest ? value : *highest;
-}
-
-static void raise_to_unsigned(unsigned *highest, unsigned value)
-{
-    *highest = value > *highest ? value : *highest;
+    *summary = (struct resource_summary){
+        .max_cpu = unknown_shares,
+        .cpu_at_max = unknown_shares,
+        .mean_cpu = unknown_shares,
+        .max_server_memory_bytes = -1,
+        .server_cpu_s = -1,
+        .memory_source = MEMORY_UNKNOWN,
+        .cpus = online > 0 ? (unsigned)online : 1,
+    };
 }
 
 /* Folds the sessions alive into the current sample. */
@@ -145,7 +89,8 @@ static void note_sessions(struct sampler *sampler)
     /* Closed first: a session that ends in between must not make the difference negative. */
     const uint64_t closed = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_CLOSED);
     const uint64_t opened = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_OPENED);
-    raise_to(&sampler->peaks.sessions_alive, intervals_sessions_alive(opened, closed));
+    sampler->peaks.sessions_alive =
+        MAX(sampler->peaks.sessions_alive, intervals_sessions_alive(opened, closed));
 }
 
 /* Reads the server, memory and sessions, for the current sample. */
@@ -153,16 +98,17 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
 {
     struct sample *const peaks = &sampler->peaks;
     note_sessions(sampler);
-    raise_to(&peaks->client_memory_bytes, procfs_read_own(sampler->proc).resident_bytes);
+    const struct procfs_status own = procfs_read_own(sampler->proc);
+    peaks->client_memory_bytes = MAX(peaks->client_memory_bytes, own.resident_bytes);
     /* readings between samples share the interval's budget with those */
     const int64_t now_ns = mono_now_ns();
-    const int64_t since_ns = now_ns - sampler->last_read_ns;
-    const int64_t interval_ns = sampler->config.sample_interval_ns;
-    server_process_read(sampler->server, since_ns < interval_ns ? since_ns : interval_ns, server);
+    server_process_read(sampler->server,
+                        MIN(now_ns - sampler->last_read_ns, sampler->config.sample_interval_ns),
+                        server);
     sampler->last_read_ns = now_ns;
-    raise_to_signed(&peaks->server_memory_bytes, server->memory_bytes);
-    raise_to_unsigned(&peaks->server_processes, server->processes);
-    raise_to_unsigned(&peaks->server_threads, server->threads);
+    peaks->server_memory_bytes = MAX(peaks->server_memory_bytes, server->memory_bytes);
+    peaks->server_processes = MAX(peaks->server_processes, server->processes);
+    peaks->server_threads = MAX(peaks->server_threads, server->threads);
     if (server->cpu_ns >= 0) {
         if (sampler->first_server.cpu_ns < 0) {
             sampler->first_server = *server;
@@ -173,215 +119,91 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
 
 static void read_all(struct sampler *sampler, struct reading *reading)
 {
+    /* Only the head of the file matters, and the rest grows with the number of interrupts. */
+    char text[65536];
     reading->taken_ns = mono_now_ns();
-    reading->is_host_known = read_host(sampler->stat_file, &reading->host);
-    reading->client_cpu_ns = own_cpu_ns();
+    const ssize_t length =
+        sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
+    reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
+    reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     read_gauges(sampler, &reading->server);
-}
-
-static void begin_work(struct sampler *sampler)
-{
-    sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
-    sampler->first_server.cpu_ns = -1;
-    read_all(sampler, &sampler->work);
-}
-
-static void end_work(struct sampler *sampler)
-{
-    struct server_reading server;
-    read_gauges(sampler, &server);
-    if (sampler->work_start_ns >= 0 && sampler->work.server.cpu_ns >= 0 && server.cpu_ns >= 0) {
-        sampler->work_server_cpu_ns = server.cpu_ns - sampler->work.server.cpu_ns;
-    }
-}
-
-/* Finds the server and takes the first reading. False: out of memory. */
-static bool init_readings(struct sampler *sampler)
-{
-    const char *stat_path = sampler->config.stat_path;
-    sampler->proc = procfs_open();
-    sampler->stat_file = open(stat_path == NULL ? "/proc/stat" : stat_path, O_RDONLY | O_CLOEXEC);
-    sampler->work_start_ns = -1;
-    sampler->first_server.cpu_ns = -1;
-    sampler->last_server.cpu_ns = -1;
-    sampler->work_server_cpu_ns = -1;
-    sampler->peaks.server_memory_bytes = -1;
-    sampler->maxima = unknown_maxima;
-    sampler->short_maxima = unknown_maxima;
-    sampler->max_server_memory_bytes = -1;
-    sampler->server = server_process_create(&sampler->config.server);
-    if (sampler->server == NULL) {
-        return false;
-    }
-    read_all(sampler, &sampler->first);
-    sampler->cpus = sampler->first.is_host_known ? sampler->first.host.cpus : online_cpus();
-    sampler->work = sampler->first;
-    sampler->last = sampler->first;
-    return true;
-}
-
-static void fini_readings(struct sampler *sampler)
-{
-    server_process_destroy(sampler->server);
-    if (sampler->proc >= 0) {
-        close(sampler->proc);
-    }
-    if (sampler->stat_file >= 0) {
-        close(sampler->stat_file);
-    }
 }
 
 /* Clocks of different fineness are compared here, so a little more than all is all. */
 static double percent_of(double part, double whole)
 {
-    if (whole <= 0) {
-        return -1;
-    }
-    const double percent = 100 * part / whole;
-    return percent < 0 ? 0 : (percent > 100 ? 100 : percent);
-}
-
-static double host_percent(const struct reading *from, const struct reading *to)
-{
-    /* The kernel lets the count of iowait fall at times, and with it the sum. */
-    if (!from->is_host_known || !to->is_host_known ||
-        to->host.total_ticks <= from->host.total_ticks) {
-        return -1;
-    }
-    const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
-    return percent_of(busy, (double)(to->host.total_ticks - from->host.total_ticks));
-}
-
-static double server_percent(const struct sampler *sampler, const struct server_reading *from,
-                             const struct server_reading *to)
-{
-    if (from->cpu_ns < 0 || to->cpu_ns < 0) {
-        return -1;
-    }
-    return percent_of((double)(to->cpu_ns - from->cpu_ns),
-                      (double)(to->taken_ns - from->taken_ns) * sampler->cpus);
+    return whole <= 0 ? -1 : fmin(fmax(100 * part / whole, 0), 100);
 }
 
 /* The kernel may count the host's time in ticks, and that of processes exactly: the whole is no
  * less than its parts. A cgroup that the user named may have append in it. */
 static struct cpu_shares shares_of(const struct sampler *sampler, const struct reading *from,
-                                   const struct reading *to,
-                                   const struct server_reading *server_from,
-                                   const struct server_reading *server_to)
+                                   const struct reading *to)
 {
     const bool is_cgroup = sampler->config.server.cgroup != NULL;
-    struct cpu_shares shares = {
-        .host = host_percent(from, to),
-        .server = server_percent(sampler, server_from, server_to),
-        .client = percent_of((double)(to->client_cpu_ns - from->client_cpu_ns),
-                             (double)(to->taken_ns - from->taken_ns) * sampler->cpus),
-    };
+    const double cpus = sampler->summary.cpus;
+    struct cpu_shares shares = unknown_shares;
+    shares.client = percent_of((double)(to->client_cpu_ns - from->client_cpu_ns),
+                               (double)(to->taken_ns - from->taken_ns) * cpus);
+    if (from->server.cpu_ns >= 0 && to->server.cpu_ns >= 0) {
+        shares.server = percent_of((double)(to->server.cpu_ns - from->server.cpu_ns),
+                                   (double)(to->server.taken_ns - from->server.taken_ns) * cpus);
+    }
     if (!is_cgroup && shares.server + shares.client > 100) {
         shares.server = 100 - shares.client; /* read a moment later, one process after the other */
     }
     const double parts = is_cgroup ? fmax(shares.server, shares.client)
                                    : fmax(shares.server, 0) + fmax(shares.client, 0);
-    if (shares.host >= 0) {
-        shares.host = fmax(shares.host, parts);
+    /* The kernel lets the count of iowait fall at times, and with it the sum. */
+    if (from->is_host_known && to->is_host_known && to->host.total_ticks > from->host.total_ticks) {
+        const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
+        const double total = (double)(to->host.total_ticks - from->host.total_ticks);
+        shares.host = fmax(percent_of(busy, total), parts);
     }
     return shares;
 }
 
-static void raise_maxima(struct maxima *maxima, const struct cpu_shares *shares)
+static void raise_maxima(struct cpu_shares *max, struct cpu_shares *at_max,
+                         const struct cpu_shares *shares)
 {
-    if (shares->host > maxima->highest.host) {
-        maxima->highest = *shares;
+    if (shares->host > max->host) {
+        *at_max = *shares;
     }
-    maxima->server = fmax(maxima->server, shares->server);
-    maxima->client = fmax(maxima->client, shares->client);
-}
-
-static int64_t since_start(const struct sampler *sampler, int64_t moment_ns)
-{
-    const int64_t start_ns = sampler->config.run_start_ns;
-    return moment_ns > start_ns ? moment_ns - start_ns : 0;
+    max->host = fmax(max->host, shares->host);
+    max->server = fmax(max->server, shares->server);
+    max->client = fmax(max->client, shares->client);
 }
 
 /* Ends the current sample now and begins the next; none when no time has passed. */
 static void take_sample(struct sampler *sampler)
 {
     const struct sampler_sink *const sink = &sampler->config.sink;
+    const int64_t start_ns = sampler->config.run_start_ns;
+    struct resource_summary *const summary = &sampler->summary;
     struct reading now;
     read_all(sampler, &now);
-    const struct reading *const from = &sampler->last;
     struct sample sample = sampler->peaks;
-    sample.start_ns = since_start(sampler, from->taken_ns);
-    sample.end_ns = since_start(sampler, now.taken_ns);
+    sample.start_ns = MAX(sampler->last.taken_ns - start_ns, 0);
+    sample.end_ns = MAX(now.taken_ns - start_ns, 0);
     if (sample.end_ns <= sample.start_ns) {
         return;
     }
-    const struct cpu_shares shares = shares_of(sampler, from, &now, &from->server, &now.server);
-    sample.host_cpu_percent = shares.host;
-    sample.server_cpu_percent = shares.server;
-    sample.client_cpu_percent = shares.client;
-    const bool is_short = sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS;
-    raise_maxima(is_short ? &sampler->short_maxima : &sampler->maxima, &shares);
-    sampler->has_long_sample |= !is_short;
-    raise_to(&sampler->max_client_memory_bytes, sample.client_memory_bytes);
-    raise_to_signed(&sampler->max_server_memory_bytes, sample.server_memory_bytes);
-    raise_to_unsigned(&sampler->max_server_processes, sample.server_processes);
+    sample.cpu = shares_of(sampler, &sampler->last, &now);
+    if (sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS) {
+        raise_maxima(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
+    } else {
+        raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
+    }
+    summary->max_client_memory_bytes =
+        MAX(summary->max_client_memory_bytes, sample.client_memory_bytes);
+    summary->max_server_memory_bytes =
+        MAX(summary->max_server_memory_bytes, sample.server_memory_bytes);
+    summary->max_server_processes = MAX(summary->max_server_processes, sample.server_processes);
     sampler->last = now;
     sampler->peaks = (struct sample){.server_memory_bytes = -1};
     sampler->sample = sample;
-    sampler->has_sample = true;
     if (sink->on_sample != NULL) {
         sink->on_sample(sink->context, &sampler->sample);
-    }
-}
-
-static void summarise_nothing(struct resource_summary *summary)
-{
-    *summary = (struct resource_summary){
-        .max_host_cpu_percent = -1,
-        .max_server_cpu_percent = -1,
-        .max_client_cpu_percent = -1,
-        .server_cpu_percent_at_max = -1,
-        .client_cpu_percent_at_max = -1,
-        .mean_host_cpu_percent = -1,
-        .mean_server_cpu_percent = -1,
-        .mean_client_cpu_percent = -1,
-        .max_server_memory_bytes = -1,
-        .server_cpu_s = -1,
-        .memory_source = MEMORY_UNKNOWN,
-        .cpus = online_cpus(),
-    };
-}
-
-static void summarise(const struct sampler *sampler, struct resource_summary *summary)
-{
-    struct maxima maxima = sampler->has_long_sample ? sampler->maxima : sampler->short_maxima;
-    const struct cpu_shares mean = shares_of(sampler, &sampler->work, &sampler->last,
-                                             &sampler->first_server, &sampler->last_server);
-    /* The work of a short run is all in one sample, diluted by connecting and leaving. */
-    raise_maxima(&maxima, &mean);
-    *summary = (struct resource_summary){
-        .max_host_cpu_percent = maxima.highest.host,
-        .max_server_cpu_percent = maxima.server,
-        .max_client_cpu_percent = maxima.client,
-        .server_cpu_percent_at_max = maxima.highest.server,
-        .client_cpu_percent_at_max = maxima.highest.client,
-        .mean_host_cpu_percent = mean.host,
-        .mean_server_cpu_percent = mean.server,
-        .mean_client_cpu_percent = mean.client,
-        .max_server_memory_bytes = sampler->max_server_memory_bytes,
-        .max_client_memory_bytes = sampler->max_client_memory_bytes,
-        .client_cpu_s =
-            (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S,
-        .server_cpu_s = sampler->work_server_cpu_ns < 0
-                            ? -1
-                            : (double)sampler->work_server_cpu_ns / MONO_NS_PER_S,
-        .max_server_processes = sampler->max_server_processes,
-        .cpus = sampler->cpus,
-    };
-    raise_to(&summary->max_client_memory_bytes, procfs_read_own(sampler->proc).peak_bytes);
-    server_process_describe(sampler->server, summary);
-    if (summary->memory_source == MEMORY_SELF && summary->max_client_memory_bytes > 0) {
-        summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;
     }
 }
 
@@ -389,81 +211,70 @@ static void summarise(const struct sampler *sampler, struct resource_summary *su
 static int64_t machine_asleep_ns(void)
 {
     const int64_t awake_ns = mono_now_ns();
-    return clock_ns(CLOCK_BOOTTIME) - awake_ns;
+    return mono_clock_ns(CLOCK_BOOTTIME) - awake_ns;
 }
 
-/* What the thread and the program had of the CPUs when a sleep began. */
-struct sleep {
-    bool is_known;
-    struct procfs_schedstat thread;
-    int64_t process_ns;
-    int64_t deadline_ns;
-};
-
-static struct sleep begin_sleep(const struct sampler *sampler, int64_t moment_ns)
+/* The last reading was taken; the thread has ended. */
+static void summarise(struct sampler *sampler)
 {
-    const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
-    struct sleep sleep = {.deadline_ns = moment_ns < longest_ns ? moment_ns : longest_ns};
-    sleep.is_known = procfs_read_thread_file(sampler->schedstat, &sleep.thread);
-    sleep.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    return sleep;
+    struct resource_summary *const summary = &sampler->summary;
+    if (summary->max_cpu.client < 0) { /* no sample was long enough */
+        summary->max_cpu = sampler->short_max;
+        summary->cpu_at_max = sampler->short_at_max;
+    }
+    struct reading from = sampler->work;
+    struct reading to = sampler->last;
+    from.server = sampler->first_server;
+    to.server = sampler->last_server;
+    summary->mean_cpu = shares_of(sampler, &from, &to);
+    /* The work of a short run is all in one sample, diluted by connecting and leaving. */
+    raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
+    summary->client_cpu_s =
+        (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S;
+    const struct procfs_status own = procfs_read_own(sampler->proc);
+    summary->max_client_memory_bytes = MAX(summary->max_client_memory_bytes, own.peak_bytes);
+    server_process_describe(sampler->server, summary);
+    if (summary->memory_source == MEMORY_SELF && summary->max_client_memory_bytes > 0) {
+        summary->max_server_memory_bytes = (int64_t)summary->max_client_memory_bytes;
+    }
+    const int64_t asleep_ns = machine_asleep_ns() - sampler->asleep_ns;
+    summary->suspended_ns += asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0;
 }
 
-/* A thread that wakes up late has waited for a CPU, which the kernel counts, or was not let run at
+/* Sleeps until the moment, or until it is woken, SLEEP_NS at most; under the lock.
+ *
+ * A thread that wakes up late has waited for a CPU, which the kernel counts, or was not let run at
  * all: stopped by a signal or a debugger, frozen, or its virtual machine was paused. In the latter
  * case the other threads have not run either, beyond the sleep and the wait for a CPU. */
-static void note_lateness(struct sampler *sampler, const struct sleep *sleep)
+static void nap(struct sampler *sampler, int64_t moment_ns)
 {
-    const int64_t late_ns = mono_now_ns() - sleep->deadline_ns;
-    struct procfs_schedstat now;
-    if (late_ns < SAMPLER_SUSPENDED_NS || !sleep->is_known ||
-        !procfs_read_thread_file(sampler->schedstat, &now)) {
+    const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
+    const int64_t deadline_ns = MIN(moment_ns, longest_ns);
+    const struct timespec deadline = mono_timespec(deadline_ns);
+    struct procfs_schedstat before;
+    struct procfs_schedstat after;
+    const bool is_known = procfs_read_thread_file(sampler->schedstat, &before);
+    const int64_t process_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pthread_cond_timedwait(&sampler->wake, &sampler->lock, &deadline);
+    const int64_t late_ns = mono_now_ns() - deadline_ns;
+    if (late_ns < SAMPLER_SUSPENDED_NS || !is_known ||
+        !procfs_read_thread_file(sampler->schedstat, &after)) {
         return;
     }
-    const int64_t queued_ns = (int64_t)(now.run_queue_ns - sleep->thread.run_queue_ns);
-    const int64_t ran_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - sleep->process_ns;
-    const int64_t most_ns = (int64_t)sampler->cpus * (SLEEP_NS + queued_ns) + late_ns / 10;
+    const int64_t queued_ns = (int64_t)(after.run_queue_ns - before.run_queue_ns);
+    const int64_t ran_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - process_ns;
+    const int64_t most_ns = sampler->summary.cpus * (SLEEP_NS + queued_ns) + late_ns / 10;
     if (late_ns - queued_ns >= SAMPLER_SUSPENDED_NS && ran_ns <= most_ns) {
-        sampler->suspended_ns += late_ns - queued_ns;
+        sampler->summary.suspended_ns += late_ns - queued_ns;
     }
-}
-
-static struct wake_up wait_until(struct sampler *sampler, int64_t moment_ns)
-{
-    struct wake_up *const wake_up = &sampler->wake_up;
-    pthread_mutex_lock(&sampler->lock);
-    while (!wake_up->is_stopping && !wake_up->is_work_begun && !wake_up->is_work_done &&
-           !wake_up->is_poked && mono_now_ns() < moment_ns) {
-        const struct sleep sleep = begin_sleep(sampler, moment_ns);
-        const struct timespec deadline = mono_timespec(sleep.deadline_ns);
-        pthread_cond_timedwait(&sampler->wake, &sampler->lock, &deadline);
-        note_lateness(sampler, &sleep);
-    }
-    const struct wake_up woken_for = *wake_up;
-    *wake_up = (struct wake_up){0};
-    pthread_mutex_unlock(&sampler->lock);
-    return woken_for;
 }
 
 /* The next multiple of the period behind now; ticks that were slept through are left out. */
 static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 {
-    const int64_t since_ns = mono_now_ns() - sampler->config.run_start_ns;
-    const int64_t ticks = since_ns < 0 ? 0 : since_ns / period_ns;
-    return sampler->config.run_start_ns + (ticks + 1) * period_ns;
-}
-
-static bool take_interval(struct sampler *sampler, struct interval *interval)
-{
-    const struct sampler_sink *const sink = &sampler->config.sink;
-    if (!intervals_take(&sampler->intervals, interval)) {
-        return false;
-    }
-    note_sessions(sampler);
-    if (sink->on_interval != NULL) {
-        sink->on_interval(sink->context, interval);
-    }
-    return true;
+    const int64_t start_ns = sampler->config.run_start_ns;
+    const int64_t now_ns = mono_now_ns();
+    return start_ns + (MAX(now_ns - start_ns, 0) / period_ns + 1) * period_ns;
 }
 
 /* The interval comes first: it is quick to take, and a sample of many processes is not. Progress
@@ -472,14 +283,20 @@ static void take(struct sampler *sampler, bool is_interval_due, bool is_sample_d
 {
     const struct sampler_sink *const sink = &sampler->config.sink;
     struct interval interval;
-    const bool has_interval = is_interval_due && take_interval(sampler, &interval);
+    const bool has_interval = is_interval_due && intervals_take(&sampler->intervals, &interval);
+    if (has_interval) {
+        note_sessions(sampler);
+    }
+    if (has_interval && sink->on_interval != NULL) {
+        sink->on_interval(sink->context, &interval);
+    }
     if (is_sample_due) {
         take_sample(sampler);
     }
     if (has_interval && sink->on_progress != NULL) {
         const struct sampler_progress progress = {
             .interval = &interval,
-            .sample = sampler->has_sample ? &sampler->sample : NULL,
+            .sample = sampler->sample.end_ns > 0 ? &sampler->sample : NULL,
             .total = intervals_total(&sampler->intervals),
             .work_start_ns = sampler->work_start_ns,
         };
@@ -497,30 +314,38 @@ static void *run_sampler(void *argument)
     const int64_t sample_ns = sampler->config.sample_interval_ns;
     int64_t next_interval_ns = next_tick(sampler, INTERVAL_NS);
     int64_t next_sample_ns = next_tick(sampler, sample_ns);
-    for (;;) {
-        const struct wake_up wake_up = wait_until(
-            sampler, next_interval_ns < next_sample_ns ? next_interval_ns : next_sample_ns);
-        if (wake_up.is_work_done && !wake_up.is_work_begun) {
-            end_work(sampler); /* else its beginning was missed */
+    unsigned wake_up = 0;
+    while ((wake_up & WAKE_TO_STOP) == 0) {
+        const int64_t moment_ns = MIN(next_interval_ns, next_sample_ns);
+        pthread_mutex_lock(&sampler->lock);
+        while (sampler->wake_up == 0 && mono_now_ns() < moment_ns) {
+            nap(sampler, moment_ns);
         }
-        if (wake_up.is_stopping) {
-            take(sampler, true, true);
-            if (sampler->schedstat >= 0) {
-                close(sampler->schedstat);
+        wake_up = sampler->wake_up;
+        sampler->wake_up = 0;
+        pthread_mutex_unlock(&sampler->lock);
+        struct server_reading server;
+        const bool is_work_begun = (wake_up & WAKE_TO_BEGIN_WORK) != 0;
+        if ((wake_up & WAKE_TO_END_WORK) != 0 && !is_work_begun) { /* else it was missed */
+            const int64_t before_ns = sampler->work.server.cpu_ns;
+            read_gauges(sampler, &server);
+            if (sampler->work_start_ns >= 0 && before_ns >= 0 && server.cpu_ns >= 0) {
+                sampler->summary.server_cpu_s = (double)(server.cpu_ns - before_ns) / MONO_NS_PER_S;
             }
-            return NULL;
         }
-        if (wake_up.is_work_begun) {
-            begin_work(sampler);
+        const bool is_stopping = (wake_up & WAKE_TO_STOP) != 0;
+        if (is_work_begun && !is_stopping) {
+            sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
+            sampler->first_server.cpu_ns = -1;
+            read_all(sampler, &sampler->work);
         }
         const int64_t now_ns = mono_now_ns();
-        const bool is_interval_due = now_ns >= next_interval_ns;
-        const bool is_sample_due = now_ns >= next_sample_ns;
+        const bool is_interval_due = is_stopping || now_ns >= next_interval_ns;
+        const bool is_sample_due = is_stopping || now_ns >= next_sample_ns;
         take(sampler, is_interval_due, is_sample_due);
         /* A sample reads all that a poke asks for. */
-        if (wake_up.is_poked && !is_sample_due) {
-            struct server_reading ignored;
-            read_gauges(sampler, &ignored);
+        if ((wake_up & WAKE_TO_READ) != 0 && !is_sample_due) {
+            read_gauges(sampler, &server);
         }
         if (is_interval_due) {
             next_interval_ns = next_tick(sampler, INTERVAL_NS);
@@ -529,53 +354,85 @@ static void *run_sampler(void *argument)
             next_sample_ns = next_tick(sampler, sample_ns);
         }
     }
+    return NULL;
+}
+
+/* Of one that is half made, too. */
+static void destroy(struct sampler *sampler)
+{
+    server_process_destroy(sampler->server);
+    const int files[] = {sampler->proc, sampler->stat_file, sampler->schedstat};
+    for (size_t i = 0; i < 3; i++) {
+        if (files[i] >= 0) {
+            close(files[i]);
+        }
+    }
+    intervals_fini(&sampler->intervals);
+    pthread_mutex_destroy(&sampler->lock);
+    pthread_cond_destroy(&sampler->wake);
+    free(sampler);
 }
 
 struct sampler *sampler_start(const struct sampler_config *config, struct error *error)
 {
-    struct sampler *sampler = calloc(1, sizeof(*sampler));
+    const char *stat_path = config->stat_path == NULL ? "/proc/stat" : config->stat_path;
+    struct sampler *sampler = malloc(sizeof(*sampler));
     if (sampler == NULL) {
         error_set(error, ERROR_MEMORY, ENOMEM, NULL, "out of memory for the sampler");
         return NULL;
     }
-    sampler->config = *config;
-    sampler->asleep_ns = machine_asleep_ns();
+    *sampler = (struct sampler){
+        .config = *config,
+        .asleep_ns = machine_asleep_ns(),
+        .server = server_process_create(&config->server),
+        .proc = procfs_open(),
+        .stat_file = open(stat_path, O_RDONLY | O_CLOEXEC),
+        .schedstat = -1,
+        .work_start_ns = -1,
+        .first_server.cpu_ns = -1,
+        .last_server.cpu_ns = -1,
+        .peaks.server_memory_bytes = -1,
+        .short_max = unknown_shares,
+        .short_at_max = unknown_shares,
+    };
     if (sampler->config.sample_interval_ns <= 0) {
         sampler->config.sample_interval_ns = SAMPLE_DEFAULT_NS;
     }
-    int failure = ENOMEM;
-    if (!init_readings(sampler)) {
-        goto fini_readings;
-    }
-    if (sampler->config.run_start_ns == 0) {
-        sampler->config.run_start_ns = mono_now_ns();
-    }
-    if (!intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
-        goto fini_readings;
-    }
-    thread_cond_init(&sampler->wake);
+    summarise_nothing(&sampler->summary);
     pthread_mutex_init(&sampler->lock, NULL);
-    failure = thread_start(&sampler->thread, 0, run_sampler, sampler);
+    thread_cond_init(&sampler->wake);
+    int failure = ENOMEM;
+    if (sampler->server != NULL) {
+        read_all(sampler, &sampler->first);
+        if (sampler->first.is_host_known) {
+            sampler->summary.cpus = sampler->first.host.cpus;
+        }
+        sampler->work = sampler->first;
+        sampler->last = sampler->first;
+        if (sampler->config.run_start_ns == 0) {
+            sampler->config.run_start_ns = mono_now_ns();
+        }
+        if (intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
+            failure = thread_start(&sampler->thread, 0, run_sampler, sampler);
+        }
+    }
     if (failure == 0) {
         return sampler;
     }
-    pthread_mutex_destroy(&sampler->lock);
-    pthread_cond_destroy(&sampler->wake);
-    intervals_fini(&sampler->intervals);
-fini_readings:
-    fini_readings(sampler);
-    free(sampler);
+    destroy(sampler);
     error_set(error, failure == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, failure, NULL,
               "the sampler cannot be started: %s", strerror(failure));
     return NULL;
 }
 
-static void wake_for(struct sampler *sampler, bool *flag)
+static void wake_for(struct sampler *sampler, enum wake_up reason)
 {
-    pthread_mutex_lock(&sampler->lock);
-    *flag = true;
-    pthread_cond_signal(&sampler->wake);
-    pthread_mutex_unlock(&sampler->lock);
+    if (sampler != NULL) {
+        pthread_mutex_lock(&sampler->lock);
+        sampler->wake_up |= reason;
+        pthread_cond_signal(&sampler->wake);
+        pthread_mutex_unlock(&sampler->lock);
+    }
 }
 
 int64_t sampler_run_start_ns(const struct sampler *sampler)
@@ -585,23 +442,17 @@ int64_t sampler_run_start_ns(const struct sampler *sampler)
 
 void sampler_begin_work(struct sampler *sampler)
 {
-    if (sampler != NULL) {
-        wake_for(sampler, &sampler->wake_up.is_work_begun);
-    }
+    wake_for(sampler, WAKE_TO_BEGIN_WORK);
 }
 
 void sampler_end_work(struct sampler *sampler)
 {
-    if (sampler != NULL) {
-        wake_for(sampler, &sampler->wake_up.is_work_done);
-    }
+    wake_for(sampler, WAKE_TO_END_WORK);
 }
 
 void sampler_poke(struct sampler *sampler)
 {
-    if (sampler != NULL) {
-        wake_for(sampler, &sampler->wake_up.is_poked);
-    }
+    wake_for(sampler, WAKE_TO_READ);
 }
 
 void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
@@ -610,17 +461,11 @@ void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
         summarise_nothing(summary);
         return;
     }
-    wake_for(sampler, &sampler->wake_up.is_stopping);
+    wake_for(sampler, WAKE_TO_STOP);
     pthread_join(sampler->thread, NULL);
-    summarise(sampler, summary);
-    const int64_t asleep_ns = machine_asleep_ns() - sampler->asleep_ns;
-    summary->suspended_ns =
-        sampler->suspended_ns + (asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0);
-    pthread_mutex_destroy(&sampler->lock);
-    pthread_cond_destroy(&sampler->wake);
-    fini_readings(sampler);
-    intervals_fini(&sampler->intervals);
-    free(sampler);
+    summarise(sampler);
+    *summary = sampler->summary;
+    destroy(sampler);
 }
 
 const char *const memory_source_names[] = {[MEMORY_UNKNOWN] = "unknown",
@@ -654,29 +499,36 @@ void hold_samples_begin(struct hold_samples *samples, int64_t start_ns)
     samples->is_holding = true;
     samples->has_one = false;
     samples->start_ns = start_ns;
-    memset(samples->shares, 0, sizeof samples->shares);
+    samples->percent_ns = (struct cpu_shares){0};
+    samples->known_ns = (struct cpu_shares){0};
     samples->server_memory_bytes = -1;
     samples->client_memory_bytes = -1;
     pthread_mutex_unlock(&samples->lock);
 }
 
+static void add_share(double percent, int64_t ns, double *percent_ns, double *known_ns)
+{
+    if (percent >= 0) {
+        *percent_ns += percent * (double)ns;
+        *known_ns += (double)ns;
+    }
+}
+
 void hold_samples_add(struct hold_samples *samples, const struct sample *sample)
 {
-    const double percents[] = {sample->host_cpu_percent, sample->server_cpu_percent,
-                               sample->client_cpu_percent};
     const int64_t ns = sample->end_ns - sample->start_ns;
+    const struct cpu_shares *cpu = &sample->cpu;
     pthread_mutex_lock(&samples->lock);
     if (samples->is_holding && sample->start_ns >= samples->start_ns) {
         samples->has_one = true;
-        for (size_t i = 0; i < 3; i++) {
-            if (percents[i] >= 0) {
-                samples->shares[i].percent_ns += percents[i] * (double)ns;
-                samples->shares[i].known_ns += ns;
-            }
-        }
-        raise_to_signed(&samples->server_memory_bytes, sample->server_memory_bytes);
+        add_share(cpu->host, ns, &samples->percent_ns.host, &samples->known_ns.host);
+        add_share(cpu->server, ns, &samples->percent_ns.server, &samples->known_ns.server);
+        add_share(cpu->client, ns, &samples->percent_ns.client, &samples->known_ns.client);
+        samples->server_memory_bytes =
+            MAX(samples->server_memory_bytes, sample->server_memory_bytes);
         if (sample->client_memory_bytes > 0) {
-            raise_to_signed(&samples->client_memory_bytes, (int64_t)sample->client_memory_bytes);
+            samples->client_memory_bytes =
+                MAX(samples->client_memory_bytes, (int64_t)sample->client_memory_bytes);
         }
     }
     pthread_mutex_unlock(&samples->lock);
@@ -690,18 +542,15 @@ bool hold_samples_has_one(struct hold_samples *samples)
     return has_one;
 }
 
-static double mean(const struct hold_share *share)
-{
-    return share->known_ns > 0 ? share->percent_ns / (double)share->known_ns : -1;
-}
-
 void hold_samples_end(struct hold_samples *samples, struct level *level)
 {
     pthread_mutex_lock(&samples->lock);
+    const struct cpu_shares *sum = &samples->percent_ns;
+    const struct cpu_shares *known = &samples->known_ns;
     samples->is_holding = false;
-    level->host_cpu_percent = mean(&samples->shares[0]);
-    level->server_cpu_percent = mean(&samples->shares[1]);
-    level->client_cpu_percent = mean(&samples->shares[2]);
+    level->cpu.host = known->host > 0 ? sum->host / known->host : -1;
+    level->cpu.server = known->server > 0 ? sum->server / known->server : -1;
+    level->cpu.client = known->client > 0 ? sum->client / known->client : -1;
     level->server_memory_bytes = samples->server_memory_bytes;
     level->client_memory_bytes = samples->client_memory_bytes;
     pthread_mutex_unlock(&samples->lock);

@@ -57,15 +57,19 @@ struct server_selector {
     const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = none */
 };
 
-/* One row of samples.csv. Times are since the start of the run. Shares are percent of all CPUs;
- * negative = unknown. */
+/* Percent of all CPUs; negative = unknown. */
+struct cpu_shares {
+    double host;
+    double server;
+    double client;
+};
+
+/* One row of samples.csv. Times are since the start of the run. */
 struct sample {
     int64_t start_ns;
     int64_t end_ns;
     uint64_t sessions_alive;
-    double host_cpu_percent;
-    double server_cpu_percent;
-    double client_cpu_percent;
+    struct cpu_shares cpu;
     int64_t server_memory_bytes; /* highest reading of the interval; negative = unknown */
     unsigned server_processes;   /* processes (threads count as part of theirs) */
     unsigned server_threads;
@@ -100,14 +104,9 @@ struct sampler_config {
 
 /* Highest figures and what they rest on. */
 struct resource_summary {
-    double max_host_cpu_percent; /* negative = unknown */
-    double max_server_cpu_percent;
-    double max_client_cpu_percent;
-    double server_cpu_percent_at_max; /* in the interval of max_host_cpu_percent */
-    double client_cpu_percent_at_max;
-    double mean_host_cpu_percent; /* while the sessions worked: gate opened -> end of the run */
-    double mean_server_cpu_percent;
-    double mean_client_cpu_percent;
+    struct cpu_shares max_cpu;        /* each of its own interval */
+    struct cpu_shares cpu_at_max;     /* in the interval of max_cpu.host */
+    struct cpu_shares mean_cpu;       /* while the sessions worked: gate opened -> end of the run */
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
@@ -160,11 +159,9 @@ struct hold_samples {
     pthread_mutex_t lock;
     bool is_holding;
     bool has_one;
-    int64_t start_ns; /* since the start of the search, as in struct sample */
-    struct hold_share {
-        double percent_ns;
-        int64_t known_ns;
-    } shares[3];                 /* of the CPUs, added up over time: host, server, client */
+    int64_t start_ns;             /* since the start of the search, as in struct sample */
+    struct cpu_shares percent_ns; /* added up over the time in which they are known */
+    struct cpu_shares known_ns;
     int64_t server_memory_bytes; /* highest; -1 = unknown */
     int64_t client_memory_bytes;
 };

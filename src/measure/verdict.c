@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/units.h"
 #include "measure/levels.h"
@@ -38,296 +39,28 @@ const char *const stop_reason_names[] = {
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
 
-__attribute__((format(printf, 3, 4))) static bool
-set_verdict(struct result *result, enum verdict verdict, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void say(struct result *result, enum verdict verdict,
+                                                      const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
     va_end(arguments);
     result->verdict = verdict;
-    return true;
 }
 
-/* Share of the sessions' time in which they were ready to run but had no CPU. */
-static double starved_share(const struct result *result)
-{
-    const double time_ns = (double)result->totals.counters[RECORDER_SESSION_NS];
-    const double waited_ns = (double)result->totals.counters[RECORDER_RUN_QUEUE_NS];
-    return time_ns > 0 ? waited_ns / time_ns : 0;
-}
-
-/* What the server can have had of the CPUs at most: where it is known, what it had. */
-static double server_at_most_percent(const struct resource_summary *r)
-{
-    return r->mean_server_cpu_percent >= 0 ? r->mean_server_cpu_percent
-                                           : r->mean_host_cpu_percent - r->mean_client_cpu_percent;
-}
-
-/* Share of the CPUs that neither the server nor this program had. */
-static double others_percent(const struct resource_summary *r)
-{
-    return r->mean_host_cpu_percent - r->mean_client_cpu_percent - server_at_most_percent(r);
-}
-
-bool result_has_stood_still(const struct result *result, char text[RESULT_STILL_BYTES])
-{
-    snprintf(text, RESULT_STILL_BYTES,
-             "append itself stood still for %.1f s: it was stopped, or its machine slept or was "
-             "paused",
-             (double)result->resources.suspended_ns / 1e9);
-    return result->resources.suspended_ns > 0;
-}
-
-static bool is_client_bound(struct result *result, bool is_local)
-{
-    const struct resource_summary *r = &result->resources;
-    const double client = r->mean_client_cpu_percent;
-    const double starved = starved_share(result);
-    if (result->append_ns < SHORTEST_NS || client < 0) {
-        return false;
-    }
-    if (!is_local && client >= BUSY_PERCENT) {
-        return set_verdict(result, VERDICT_INVALID,
-                           "client-bound: append itself used %.0f %% of this machine's CPUs",
-                           client);
-    }
-    const double server = server_at_most_percent(r);
-    if (is_local && r->mean_host_cpu_percent >= BUSY_PERCENT && client > server &&
-        client > others_percent(r)) {
-        return set_verdict(result, VERDICT_INVALID,
-                           "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
-                           client, server);
-    }
-    const bool server_had_cpus = is_local && server >= 50.0;
-    const bool others_had_them = others_percent(r) >= r->mean_host_cpu_percent / 2;
-    if (starved > STARVED_SHARE && !server_had_cpus && !others_had_them) {
-        return set_verdict(result, VERDICT_INVALID,
-                           "client-bound: sessions waited for a CPU of this machine %.0f %% of "
-                           "their time",
-                           100 * starved);
-    }
-    return false;
-}
-
-/* Somebody else's load on the machine makes the figures of neither the client nor the server. */
-static bool is_disturbed(struct result *result, bool is_local)
-{
-    const struct resource_summary *r = &result->resources;
-    if (result->append_ns < SHORTEST_NS || r->mean_host_cpu_percent < BUSY_PERCENT || !is_local ||
-        r->mean_server_cpu_percent < 0 || others_percent(r) < r->mean_host_cpu_percent / 2) {
-        return false;
-    }
-    return set_verdict(result, VERDICT_DEGRADED,
-                       "other programs of this machine used %.0f %% of its CPUs",
-                       others_percent(r));
-}
-
-enum {
-    CUT_TEXT_BYTES = 120,
-    SHRUNK_TEXT_BYTES = 160,
-    UNSENT_TEXT_BYTES = UNITS_TEXT_BYTES + 24
-};
-
-/* Sessions that the server left without an answer when the run ended. */
-static const char *describe_cut(const struct result *result, char text[CUT_TEXT_BYTES])
-{
-    snprintf(text, CUT_TEXT_BYTES,
-             "%s of %s sessions had no answer when the run ended and were cut",
-             UNITS_COUNT(result->sessions_cut), UNITS_COUNT(result->sessions.requested));
-    return text;
-}
-
-static bool is_short(struct result *result)
-{
-    const struct session_ledger *s = &result->sessions;
-    const struct row_ledger *r = &result->rows;
-    if (result->sessions_cut > 0) {
-        char text[CUT_TEXT_BYTES];
-        return set_verdict(result, VERDICT_DEGRADED, "%s", describe_cut(result, text));
-    }
-    if (s->finished < s->requested) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s of %s sessions finished",
-                           UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
-    }
-    /* also when all rows are in: there was a time without */
-    const uint64_t *counters = result->totals.counters;
-    if (counters[RECORDER_RECONNECTS] > 0) {
-        return set_verdict(
-            result, VERDICT_DEGRADED,
-            "%s connections were lost and re-established; %s of %s rows were acknowledged",
-            UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
-            UNITS_COUNT(r->planned));
-    }
-    if (counters[RECORDER_REFUSALS] > 0) {
-        return set_verdict(
-            result, VERDICT_DEGRADED,
-            "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
-            UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
-            UNITS_COUNT(r->planned));
-    }
-    if (r->acknowledged < r->planned) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s of %s rows were acknowledged",
-                           UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    }
-    return r->acknowledged == 0 && set_verdict(result, VERDICT_DEGRADED, "no row was acknowledged");
-}
-
-/* Reading every row tells for sure. */
-static bool is_read_back(const struct result *result)
-{
-    return result->row_verification.state == VERIFICATION_DONE;
-}
-
-uint64_t result_lost_at_most(const struct result *result)
-{
-    return is_read_back(result) ? result->row_verification.lost : result->verification.lost_at_most;
-}
-
-const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES])
-{
-    const uint64_t most = result_lost_at_most(result);
-    const uint64_t least = is_read_back(result) ? most : result->verification.lost;
-    if (least == most) {
-        snprintf(text, RESULT_LOST_BYTES, "%s", UNITS_COUNT(most));
-    } else if (least == 0) {
-        snprintf(text, RESULT_LOST_BYTES, "up to %s", UNITS_COUNT(most));
-    } else {
-        snprintf(text, RESULT_LOST_BYTES, "%s to %s", UNITS_COUNT(least), UNITS_COUNT(most));
-    }
-    return text;
-}
-
-uint64_t result_surplus(const struct result *result)
-{
-    const struct verification *v = &result->verification;
-    if (!is_read_back(result)) {
-        return v->surplus;
-    }
-    const uint64_t arrived = v->is_shrunk ? 0 : v->rows_after - v->rows_before;
-    const uint64_t own = result->row_verification.read;
-    return arrived > own ? arrived - own : 0;
-}
-
-/* Rows of this run are all there, and still the table has fewer than it should. */
-static bool has_foreign_loss(const struct result *result)
-{
-    return is_read_back(result) && result_lost_at_most(result) == 0 &&
-           result->verification.lost_at_most > 0;
-}
-
-/* What is left is no more this run's than somebody else's. */
-static bool is_unknown(const struct result *result)
-{
-    return result->verification.is_shrunk && !is_read_back(result);
-}
-
-/* More may be lost than are for sure. */
-static const char *describe_shrunk(const struct result *result, char text[SHRUNK_TEXT_BYTES])
-{
-    const uint64_t lost = result->verification.lost;
-    if (lost > 0) {
-        snprintf(text, SHRUNK_TEXT_BYTES,
-                 "at least %s acknowledged rows are lost, and the table has fewer rows than before "
-                 "the run: another client deleted rows",
-                 UNITS_COUNT(lost));
-    } else {
-        snprintf(text, SHRUNK_TEXT_BYTES,
-                 "the table has fewer rows than before the run: another client deleted rows, and "
-                 "this run's "
-                 "rows cannot be verified");
-    }
-    return text;
-}
-
-static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
-                                   "should: another client deleted rows";
-
-static bool are_rows_doubtful(struct result *result)
-{
-    const struct row_verification *v = &result->row_verification;
-    if (v->state == VERIFICATION_FAILED) {
-        return set_verdict(result, VERDICT_DEGRADED, "the rows were not read back: %.150s",
-                           v->reason);
-    }
-    if (v->duplicates > 0) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s rows are there more than once",
-                           UNITS_COUNT(v->duplicates));
-    }
-    if (v->foreign > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%s rows carry this run's tag and were not sent by it",
-                           UNITS_COUNT(v->foreign));
-    }
-    if (v->rejected_present > 0) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
-                           UNITS_COUNT(v->rejected_present));
-    }
-    return has_foreign_loss(result) && set_verdict(result, VERDICT_DEGRADED, "%s", foreign_loss);
-}
-
-static bool is_doubtful(struct result *result)
-{
-    const struct verification *v = &result->verification;
-    const uint64_t *counters = result->totals.counters;
-    if (v->state == VERIFICATION_FAILED) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "the rows were not counted after the run: %.150s", v->reason);
-    }
-    if (are_rows_doubtful(result)) {
-        return true;
-    }
-    if (v->rejected_arrived > 0 && !is_read_back(result)) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
-                           UNITS_COUNT(v->rejected_arrived));
-    }
-    if (result_surplus(result) > 0) {
-        return set_verdict(result, VERDICT_DEGRADED,
-                           "%s rows more than this run can have written: another writer "
-                           "was active",
-                           UNITS_COUNT(result_surplus(result)));
-    }
-    if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
-        return set_verdict(
-            result, VERDICT_DEGRADED,
-            "reads did not show acknowledged rows: %s were behind, %s went backwards",
-            UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
-            UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
-    }
-    if (counters[RECORDER_READS_FAILED] > 0) {
-        return set_verdict(result, VERDICT_DEGRADED, "%s reads failed",
-                           UNITS_COUNT(counters[RECORDER_READS_FAILED]));
-    }
-    return result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT &&
-           set_verdict(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
-                       result->rate_achieved_percent);
-}
-
-static void add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
-                        const char *format, va_list arguments)
-{
-    struct problem *problem = &result->problems[kind];
-    if (problem->code == EXIT_CODE_OK) {
-        vsnprintf(problem->text, sizeof problem->text, format, arguments);
-        problem->code = code;
-    }
-}
+#define FAIL(result, code, ...) result_add_problem((result), PROBLEM_RUN, (code), __VA_ARGS__)
 
 void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
                         const char *format, ...)
 {
+    struct problem *problem = &result->problems[kind];
     va_list arguments;
     va_start(arguments, format);
-    add_problem(result, kind, code, format, arguments);
-    va_end(arguments);
-}
-
-__attribute__((format(printf, 3, 4))) static void
-set_exit(struct result *result, enum exit_code code, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add_problem(result, PROBLEM_RUN, code, format, arguments);
+    if (problem->code == EXIT_CODE_OK) {
+        vsnprintf(problem->text, sizeof problem->text, format, arguments);
+        problem->code = code;
+    }
     va_end(arguments);
 }
 
@@ -356,15 +89,224 @@ void result_conclude(struct result *result)
     }
 }
 
-/* The first cause of a phase that left no point in going on; NULL when there is none. */
-static const struct cause *fatal_cause(const struct causes *causes, enum cause_phase phase)
+enum {
+    STILL_BYTES = 160,
+    CUT_BYTES = 120,
+    LOSS_BYTES = 160,
+    UNSENT_BYTES = UNITS_TEXT_BYTES + 24,
+    LIMIT_BYTES = sizeof(struct finding)
+};
+
+/* True when this program was not let run for a time, which `text` says: its figures are not the
+ * server's. */
+static bool has_stood_still(const struct result *result, char text[STILL_BYTES])
 {
-    for (size_t i = 0; i < causes->count; i++) {
-        if (causes->entries[i].phase == phase && causes->entries[i].status == STATUS_FATAL) {
-            return &causes->entries[i];
-        }
+    snprintf(text, STILL_BYTES,
+             "append itself stood still for %.1f s: it was stopped, or its machine slept or was "
+             "paused",
+             (double)result->resources.suspended_ns / 1e9);
+    return result->resources.suspended_ns > 0;
+}
+
+/* Sessions that the server left without an answer when the run ended. */
+static const char *describe_cut(const struct result *result, char text[CUT_BYTES])
+{
+    snprintf(text, CUT_BYTES, "%s of %s sessions had no answer when the run ended and were cut",
+             UNITS_COUNT(result->sessions_cut), UNITS_COUNT(result->sessions.requested));
+    return text;
+}
+
+/* Reading every row tells for sure. */
+static bool is_read_back(const struct result *result)
+{
+    return result->row_verification.state == VERIFICATION_DONE;
+}
+
+uint64_t result_lost_at_most(const struct result *result)
+{
+    return is_read_back(result) ? result->row_verification.lost : result->verification.lost_at_most;
+}
+
+const char *result_describe_lost(const struct result *result, char text[RESULT_LOST_BYTES])
+{
+    const uint64_t most = result_lost_at_most(result);
+    const uint64_t least = is_read_back(result) ? most : result->verification.lost;
+    snprintf(text, RESULT_LOST_BYTES, "%s%s%s",
+             least == most ? ""
+             : least == 0  ? "up to "
+                           : UNITS_COUNT(least),
+             least == most || least == 0 ? "" : " to ", UNITS_COUNT(most));
+    return text;
+}
+
+uint64_t result_surplus(const struct result *result)
+{
+    const struct verification *v = &result->verification;
+    if (!is_read_back(result)) {
+        return v->surplus;
     }
-    return NULL;
+    const uint64_t arrived = v->is_shrunk ? 0 : v->rows_after - v->rows_before;
+    return arrived - MIN(arrived, result->row_verification.read);
+}
+
+/* Acknowledged rows that are lost, for sure or as far as is known; "" when there are none. */
+static const char *describe_loss(const struct result *result, char text[LOSS_BYTES])
+{
+    char lost[RESULT_LOST_BYTES];
+    text[0] = '\0';
+    if (!result->verification.is_shrunk || is_read_back(result)) {
+        if (result_lost_at_most(result) > 0) {
+            snprintf(text, LOSS_BYTES, "%s acknowledged rows are lost",
+                     result_describe_lost(result, lost));
+        }
+    } else if (result->verification.lost > 0) {
+        /* more may be lost: what is left is no more this run's than somebody else's */
+        snprintf(text, LOSS_BYTES,
+                 "at least %s acknowledged rows are lost, and the table has fewer rows than before "
+                 "the run: another client deleted rows",
+                 UNITS_COUNT(result->verification.lost));
+    } else {
+        snprintf(text, LOSS_BYTES,
+                 "the table has fewer rows than before the run: another client deleted rows, and "
+                 "this run's rows cannot be verified");
+    }
+    return text;
+}
+
+/* Rows of this run are all there, and still the table has fewer than it should. */
+static bool has_foreign_loss(const struct result *result)
+{
+    return is_read_back(result) && result_lost_at_most(result) == 0 &&
+           result->verification.lost_at_most > 0;
+}
+
+static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
+                                   "should: another client deleted rows";
+
+/* This program was the bottleneck, as the verdict then says. */
+static bool is_client_bound(struct result *result, const struct judge_context *context,
+                            double server, double others)
+{
+    const double host = result->resources.mean_cpu.host;
+    const double client = result->resources.mean_cpu.client;
+    const double time_ns = (double)result->totals.counters[RECORDER_SESSION_NS];
+    const double waited_ns = (double)result->totals.counters[RECORDER_RUN_QUEUE_NS];
+    const double starved = time_ns > 0 ? waited_ns / time_ns : 0;
+    const bool is_local = context->is_local;
+    if (context->is_embedded || result->append_ns < SHORTEST_NS || client < 0) {
+        return false;
+    }
+    if (!is_local && client >= BUSY_PERCENT) {
+        say(result, VERDICT_INVALID,
+            "client-bound: append itself used %.0f %% of this machine's CPUs", client);
+    } else if (is_local && host >= BUSY_PERCENT && client > server && client > others) {
+        say(result, VERDICT_INVALID,
+            "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%", client,
+            server);
+    } else if (starved > STARVED_SHARE && !(is_local && server >= 50) && others < host / 2) {
+        say(result, VERDICT_INVALID,
+            "client-bound: sessions waited for a CPU of this machine %.0f %% of their time",
+            100 * starved);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void judge_verdict(struct result *result, const struct judge_context *context,
+                          const char *loss)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct row_ledger *r = &result->rows;
+    const struct verification *v = &result->verification;
+    const struct row_verification *read = &result->row_verification;
+    const struct resource_summary *cpu = &result->resources;
+    const uint64_t *counters = result->totals.counters;
+    /* What the server can have had of the CPUs at most: where it is known, what it had. The others
+     * had what neither it nor this program had. */
+    const double rest = cpu->mean_cpu.host - cpu->mean_cpu.client;
+    const double server = cpu->mean_cpu.server >= 0 ? cpu->mean_cpu.server : rest;
+    const double others = rest - server;
+    char text[LOSS_BYTES];
+    if (result->stop_reason == STOP_INTERRUPTED) {
+        say(result, VERDICT_DEGRADED, "the run was interrupted");
+    } else if (result->stop_reason == STOP_TOO_FEW) {
+        say(result, VERDICT_DEGRADED,
+            "only %s of %s sessions were up, and --min-sessions requires %s",
+            UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
+            UNITS_COUNT(result->least_sessions));
+    } else if (loss[0] != '\0') {
+        say(result, VERDICT_DEGRADED, "%s", loss);
+    } else if (has_stood_still(result, text)) {
+        say(result, VERDICT_INVALID, "%s", text);
+    } else if (is_client_bound(result, context, server, others)) {
+        return;
+    } else if (result->sessions_cut > 0) {
+        say(result, VERDICT_DEGRADED, "%s", describe_cut(result, text));
+    } else if (s->finished < s->requested) {
+        say(result, VERDICT_DEGRADED, "%s of %s sessions finished", UNITS_COUNT(s->finished),
+            UNITS_COUNT(s->requested));
+    } else if (counters[RECORDER_RECONNECTS] > 0) {
+        /* also when all rows are in, as the next: there was a time without */
+        say(result, VERDICT_DEGRADED,
+            "%s connections were lost and re-established; %s of %s rows were acknowledged",
+            UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
+            UNITS_COUNT(r->planned));
+    } else if (counters[RECORDER_REFUSALS] > 0) {
+        say(result, VERDICT_DEGRADED,
+            "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
+            UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
+            UNITS_COUNT(r->planned));
+    } else if (r->acknowledged < r->planned) {
+        say(result, VERDICT_DEGRADED, "%s of %s rows were acknowledged",
+            UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+    } else if (r->acknowledged == 0) {
+        say(result, VERDICT_DEGRADED, "no row was acknowledged");
+    } else if (v->state == VERIFICATION_FAILED) {
+        say(result, VERDICT_DEGRADED, "the rows were not counted after the run: %.150s", v->reason);
+    } else if (read->state == VERIFICATION_FAILED) {
+        say(result, VERDICT_DEGRADED, "the rows were not read back: %.150s", read->reason);
+    } else if (read->duplicates > 0) {
+        say(result, VERDICT_DEGRADED, "%s rows are there more than once",
+            UNITS_COUNT(read->duplicates));
+    } else if (read->foreign > 0) {
+        say(result, VERDICT_DEGRADED, "%s rows carry this run's tag and were not sent by it",
+            UNITS_COUNT(read->foreign));
+    } else if (read->rejected_present > 0) {
+        say(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
+            UNITS_COUNT(read->rejected_present));
+    } else if (has_foreign_loss(result)) {
+        say(result, VERDICT_DEGRADED, "%s", foreign_loss);
+    } else if (v->rejected_arrived > 0 && !is_read_back(result)) {
+        say(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
+            UNITS_COUNT(v->rejected_arrived));
+    } else if (result_surplus(result) > 0) {
+        say(result, VERDICT_DEGRADED,
+            "%s rows more than this run can have written: another writer was active",
+            UNITS_COUNT(result_surplus(result)));
+    } else if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
+        say(result, VERDICT_DEGRADED,
+            "reads did not show acknowledged rows: %s were behind, %s went backwards",
+            UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
+            UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
+    } else if (counters[RECORDER_READS_FAILED] > 0) {
+        say(result, VERDICT_DEGRADED, "%s reads failed",
+            UNITS_COUNT(counters[RECORDER_READS_FAILED]));
+    } else if (result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT) {
+        say(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
+            result->rate_achieved_percent);
+    } else if (result->append_ns >= SHORTEST_NS && context->is_local &&
+               cpu->mean_cpu.host >= BUSY_PERCENT && cpu->mean_cpu.server >= 0 &&
+               others >= cpu->mean_cpu.host / 2) {
+        /* somebody else's load makes the figures of neither the client nor the server */
+        say(result, VERDICT_DEGRADED, "other programs of this machine used %.0f %% of its CPUs",
+            others);
+    } else {
+        say(result, VERDICT_VALID, "%s",
+            v->state == VERIFICATION_DONE
+                ? "every row was acknowledged, and the table grew by as many"
+                : "every session finished, every row was acknowledged");
+    }
 }
 
 /* The text of the most frequent cause of a phase; "" when there is none. */
@@ -380,58 +322,6 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
     return most == NULL ? "" : most->error.text;
 }
 
-enum {
-    LIMIT_TEXT_BYTES = sizeof(struct finding)
-};
-
-/* The limit that cost the most sessions, with what shows it; otherwise `otherwise`. */
-static const char *describe_limit(const struct finding *finding, char text[LIMIT_TEXT_BYTES],
-                                  const char *otherwise)
-{
-    if (finding == NULL) {
-        return otherwise;
-    }
-    snprintf(text, LIMIT_TEXT_BYTES, "%s (%s): %s", finding->name, limit_side_names[finding->side],
-             finding->evidence);
-    return text;
-}
-
-static const struct finding *first_finding(const struct result *result)
-{
-    return result->findings.count > 0 ? &result->findings.entries[0] : NULL;
-}
-
-/* This machine had no thread for them. */
-static void judge_not_started(struct result *result)
-{
-    const struct session_ledger *s = &result->sessions;
-    const struct finding *finding = NULL;
-    for (size_t i = 0; finding == NULL && i < result->findings.count; i++) {
-        const struct finding *entry = &result->findings.entries[i];
-        finding = entry->side == LIMIT_CLIENT ? entry : NULL;
-    }
-    if (finding == NULL) {
-        set_exit(result, EXIT_CODE_CLIENT_LIMIT, "%s", main_cause(&result->causes, CAUSE_THREAD));
-        return;
-    }
-    char limit[LIMIT_TEXT_BYTES];
-    set_exit(result, EXIT_CODE_CLIENT_LIMIT, "no thread for %s of %s sessions: %.230s",
-             UNITS_COUNT(s->not_started), UNITS_COUNT(s->requested),
-             describe_limit(finding, limit, ""));
-}
-
-static void judge_refused(struct result *result)
-{
-    const struct session_ledger *s = &result->sessions;
-    const struct finding *finding = first_finding(result);
-    const bool is_own = finding != NULL && finding->side == LIMIT_CLIENT;
-    char limit[LIMIT_TEXT_BYTES];
-    set_exit(result, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-             "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
-             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
-             describe_limit(finding, limit, main_cause(&result->causes, CAUSE_CONNECT)));
-}
-
 /* Why sessions or rows that had connected were lost; "" when nothing is known. */
 static const char *main_loss(const struct causes *causes)
 {
@@ -444,56 +334,28 @@ static const char *main_loss(const struct causes *causes)
     return why;
 }
 
-/* What was not sent; with a time, what was not begun is no row of the ledger. */
-static const char *describe_unsent(const struct result *result, char text[UNSENT_TEXT_BYTES])
+/* What stands between a problem and its reason, when there is one. */
+static const char *colon(const char *why)
 {
-    const uint64_t rows = result->rows.not_sent;
-    const uint64_t batches = result->batches.not_sent;
-    text[0] = '\0';
-    if (rows == 0 && batches > 0) {
-        snprintf(text, UNSENT_TEXT_BYTES, ", %s batches not sent", UNITS_COUNT(batches));
-    } else if (rows > 0 || result->stop_reason != STOP_DURATION) {
-        snprintf(text, UNSENT_TEXT_BYTES, ", %s not sent", UNITS_COUNT(rows));
+    return why[0] == '\0' ? "" : ": ";
+}
+
+/* A limit with what shows it; `otherwise` when there is none. */
+static const char *describe_limit(const struct finding *finding, char text[LIMIT_BYTES],
+                                  const char *otherwise)
+{
+    if (finding == NULL) {
+        return otherwise;
     }
+    snprintf(text, LIMIT_BYTES, "%s (%s): %s", finding->name, limit_side_names[finding->side],
+             finding->evidence);
     return text;
 }
 
-static void judge_short(struct result *result)
+/* The limit that cost the most sessions. */
+static const struct finding *first_finding(const struct result *result)
 {
-    const struct session_ledger *s = &result->sessions;
-    const struct row_ledger *r = &result->rows;
-    const struct cause *refusal = fatal_cause(&result->causes, CAUSE_APPEND);
-    if (r->acknowledged == 0 && refusal != NULL && refusal->error.kind != ERROR_MEMORY) {
-        set_exit(result, EXIT_CODE_SERVER, "the server refused every append: %.200s",
-                 refusal->error.text);
-        return;
-    }
-    const char *why = main_loss(&result->causes);
-    if (result->sessions_cut > 0 && s->dropped == 0) {
-        char text[CUT_TEXT_BYTES];
-        set_exit(result, EXIT_CODE_SHORT, "%s: %s rows in doubt%s%.150s",
-                 describe_cut(result, text), UNITS_COUNT(r->in_doubt), why[0] == '\0' ? "" : ": ",
-                 why);
-        return;
-    }
-    if (r->planned == 0) {
-        set_exit(result, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s",
-                 why[0] == '\0' ? "" : ": ", why);
-        return;
-    }
-    char limit[LIMIT_TEXT_BYTES];
-    if (s->dropped + s->stopped > 0) {
-        why = describe_limit(first_finding(result), limit, why);
-    }
-    char unsent[UNSENT_TEXT_BYTES];
-    const bool has_stopped = s->stopped > 0;
-    set_exit(
-        result, EXIT_CODE_SHORT,
-        "the ledger is short: %s sessions dropped%s%s%s, %s rows rejected, %s in doubt%s%s%.150s",
-        UNITS_COUNT(s->dropped), has_stopped ? ", " : "",
-        has_stopped ? UNITS_COUNT(s->stopped) : "", has_stopped ? " stopped" : "",
-        UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt), describe_unsent(result, unsent),
-        why[0] == '\0' ? "" : ": ", why);
+    return result->findings.count > 0 ? &result->findings.entries[0] : NULL;
 }
 
 /* Before the gate was opened it is the first limit that counts; later, that sessions went. */
@@ -511,71 +373,121 @@ static void judge_too_few(struct result *result)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    set_exit(result, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
-             has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
-             UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
-             UNITS_COUNT(result->least_sessions), why[0] == '\0' ? "" : ": ", why);
+    FAIL(result, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
+         has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
+         UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
+         UNITS_COUNT(result->least_sessions), colon(why), why);
 }
 
-/* All is acknowledged; what else makes the run less than it was asked to be. */
-static void judge_rest(struct result *result, bool was_interrupted)
-{
-    const struct verification *v = &result->verification;
-    const uint64_t failed = result->totals.counters[RECORDER_READS_FAILED];
-    if (v->state == VERIFICATION_FAILED && was_interrupted) {
-        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
-    } else if (result->row_verification.state == VERIFICATION_FAILED && was_interrupted) {
-        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were read back");
-    } else if (result->row_verification.state == VERIFICATION_FAILED &&
-               v->state == VERIFICATION_DONE) {
-        set_exit(result, EXIT_CODE_SHORT, "the rows were not read back: %.200s",
-                 result->row_verification.reason);
-    } else if (v->state == VERIFICATION_FAILED) {
-        set_exit(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s",
-                 v->reason);
-    } else if (has_foreign_loss(result)) {
-        set_exit(result, EXIT_CODE_SHORT, "%s", foreign_loss);
-    } else if (failed > 0) {
-        set_exit(result, EXIT_CODE_SHORT, "%s reads failed: %.200s", UNITS_COUNT(failed),
-                 main_cause(&result->causes, CAUSE_READ));
-    } else if (result->verdict == VERDICT_INVALID) {
-        set_exit(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
-    }
-}
-
-/* What weighs most comes first: a wish of the user, a defect, lost rows, then whose limit it was.
- */
-static void judge_exit(struct result *result, bool was_interrupted)
+/* Sessions or rows are missing at the end. */
+static void judge_short(struct result *result)
 {
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
-    char lost[RESULT_LOST_BYTES];
-    char shrunk[SHRUNK_TEXT_BYTES];
+    const struct causes *causes = &result->causes;
+    for (size_t i = 0; r->acknowledged == 0 && i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        if (cause->phase == CAUSE_APPEND && cause->status == STATUS_FATAL) {
+            if (cause->error.kind == ERROR_MEMORY) {
+                break;
+            }
+            FAIL(result, EXIT_CODE_SERVER, "the server refused every append: %.200s",
+                 cause->error.text);
+            return;
+        }
+    }
+    char text[LIMIT_BYTES];
+    const char *why = main_loss(causes);
+    if (result->sessions_cut > 0 && s->dropped == 0) {
+        FAIL(result, EXIT_CODE_SHORT, "%s: %s rows in doubt%s%.150s", describe_cut(result, text),
+             UNITS_COUNT(r->in_doubt), colon(why), why);
+        return;
+    }
+    if (r->planned == 0) {
+        FAIL(result, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s", colon(why), why);
+        return;
+    }
+    if (s->dropped + s->stopped > 0) {
+        why = describe_limit(first_finding(result), text, why);
+    }
+    char stopped[UNSENT_BYTES] = "";
+    if (s->stopped > 0) {
+        snprintf(stopped, sizeof stopped, ", %s stopped", UNITS_COUNT(s->stopped));
+    }
+    /* With a time, what was not begun is no row of the ledger. */
+    char unsent[UNSENT_BYTES] = "";
+    if (r->not_sent == 0 && result->batches.not_sent > 0) {
+        snprintf(unsent, sizeof unsent, ", %s batches not sent",
+                 UNITS_COUNT(result->batches.not_sent));
+    } else if (r->not_sent > 0 || result->stop_reason != STOP_DURATION) {
+        snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
+    }
+    FAIL(result, EXIT_CODE_SHORT,
+         "the ledger is short: %s sessions dropped%s, %s rows rejected, %s in doubt%s%s%.150s",
+         UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
+         unsent, colon(why), why);
+}
+
+/* What weighs most comes first: a wish of the user, a defect, lost rows, whose limit it was, then
+ * what else makes the run less than it was asked to be. */
+static void judge_exit(struct result *result, bool was_interrupted, const char *loss)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct row_ledger *r = &result->rows;
+    const struct verification *v = &result->verification;
+    const struct row_verification *read = &result->row_verification;
+    const uint64_t reads_failed = result->totals.counters[RECORDER_READS_FAILED];
+    const char *thread = main_cause(&result->causes, CAUSE_THREAD);
+    const struct finding *first = first_finding(result);
+    const struct finding *own = NULL; /* the first limit of this machine */
+    for (size_t i = 0; own == NULL && i < result->findings.count; i++) {
+        const struct finding *entry = &result->findings.entries[i];
+        own = entry->side == LIMIT_CLIENT ? entry : NULL;
+    }
+    char limit[LIMIT_BYTES];
     if (result->stop_reason == STOP_INTERRUPTED) {
-        set_exit(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
-                 UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
+             UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
     } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
-        set_exit(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    } else if (is_unknown(result)) {
-        set_exit(result, EXIT_CODE_SHORT, "%s", describe_shrunk(result, shrunk));
-    } else if (result_lost_at_most(result) > 0) {
-        set_exit(result, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
-                 result_describe_lost(result, lost));
+        FAIL(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
+    } else if (loss[0] != '\0') {
+        FAIL(result, EXIT_CODE_SHORT, "%s", loss);
     } else if (result->stop_reason == STOP_TOO_FEW) {
         judge_too_few(result);
-    } else if (s->not_started > 0 && main_cause(&result->causes, CAUSE_THREAD)[0] != '\0') {
-        judge_not_started(result);
+    } else if (s->not_started > 0 && thread[0] != '\0' && own == NULL) {
+        FAIL(result, EXIT_CODE_CLIENT_LIMIT, "%s", thread);
+    } else if (s->not_started > 0 && thread[0] != '\0') {
+        FAIL(result, EXIT_CODE_CLIENT_LIMIT, "no thread for %s of %s sessions: %.230s",
+             UNITS_COUNT(s->not_started), UNITS_COUNT(s->requested),
+             describe_limit(own, limit, ""));
     } else if (s->refused + s->timed_out > 0) {
-        judge_refused(result);
+        FAIL(result, own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+             "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
+             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
+             describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
     } else if (s->finished < s->requested || r->acknowledged < r->planned || r->acknowledged == 0) {
         judge_short(result);
-    } else {
-        judge_rest(result, was_interrupted);
+    } else if (v->state == VERIFICATION_FAILED && was_interrupted) {
+        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
+    } else if (read->state == VERIFICATION_FAILED && was_interrupted) {
+        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were read back");
+    } else if (read->state == VERIFICATION_FAILED && v->state == VERIFICATION_DONE) {
+        FAIL(result, EXIT_CODE_SHORT, "the rows were not read back: %.200s", read->reason);
+    } else if (v->state == VERIFICATION_FAILED) {
+        FAIL(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s", v->reason);
+    } else if (has_foreign_loss(result)) {
+        FAIL(result, EXIT_CODE_SHORT, "%s", foreign_loss);
+    } else if (reads_failed > 0) {
+        FAIL(result, EXIT_CODE_SHORT, "%s reads failed: %.200s", UNITS_COUNT(reads_failed),
+             main_cause(&result->causes, CAUSE_READ));
+    } else if (result->verdict == VERDICT_INVALID) {
+        FAIL(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
     }
 }
 
 void result_judge(struct result *result, const struct judge_context *context)
 {
+    char loss[LOSS_BYTES];
     memset(result->problems, 0, sizeof result->problems);
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
@@ -583,128 +495,81 @@ void result_judge(struct result *result, const struct judge_context *context)
                                         ((double)result->append_ns / 1e9) /
                                         (double)context->rate_rows_per_s;
     }
-    char lost[RESULT_LOST_BYTES];
-    char shrunk[SHRUNK_TEXT_BYTES];
-    char still[RESULT_STILL_BYTES];
-    if (result->stop_reason == STOP_INTERRUPTED) {
-        set_verdict(result, VERDICT_DEGRADED, "the run was interrupted");
-    } else if (result->stop_reason == STOP_TOO_FEW) {
-        set_verdict(result, VERDICT_DEGRADED,
-                    "only %s of %s sessions were up, and --min-sessions requires %s",
-                    UNITS_COUNT(result->sessions_up), UNITS_COUNT(result->sessions.requested),
-                    UNITS_COUNT(result->least_sessions));
-    } else if (is_unknown(result)) {
-        set_verdict(result, VERDICT_DEGRADED, "%s", describe_shrunk(result, shrunk));
-    } else if (result_lost_at_most(result) > 0) {
-        set_verdict(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
-                    result_describe_lost(result, lost));
-    } else if (result_has_stood_still(result, still)) {
-        set_verdict(result, VERDICT_INVALID, "%s", still);
-    } else if (!(!context->is_embedded && is_client_bound(result, context->is_local)) &&
-               !is_short(result) && !is_doubtful(result) &&
-               !is_disturbed(result, context->is_local)) {
-        set_verdict(result, VERDICT_VALID, "%s",
-                    result->verification.state == VERIFICATION_DONE
-                        ? "every row was acknowledged, and the table grew by as many"
-                        : "every session finished, every row was acknowledged");
-    }
-    judge_exit(result, context->was_interrupted);
+    describe_loss(result, loss);
+    judge_verdict(result, context, loss);
+    judge_exit(result, context->was_interrupted, loss);
     result_conclude(result);
 }
 
-__attribute__((format(printf, 4, 5))) static void
-end_with(struct result *result, enum verdict verdict, enum exit_code code, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
-    va_end(arguments);
-    result->verdict = verdict;
-    set_exit(result, code, "%s", result->verdict_reason);
-}
-
-/* Whose limit kept even the first level from being held. */
-static bool is_client_side(const struct search *search, const struct result *result)
-{
-    const struct level *level = &search->levels[search->failure];
-    return result->findings.count > 0 ? result->findings.entries[0].side == LIMIT_CLIENT
-                                      : level->reason == LEVEL_NO_THREAD;
-}
-
-static void judge_nothing_held(const struct search *search, struct result *result)
+/* Not even the first level was held. */
+static enum exit_code judge_nothing_held(const struct search *search, struct result *result)
 {
     if (search->failed == 0) {
-        const bool is_memory = search->end == SEARCH_MEMORY;
-        end_with(result, VERDICT_DEGRADED, is_memory ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
-                 "no level was held before the search ended: %s", search_end_names[search->end]);
-        return;
+        say(result, VERDICT_DEGRADED, "no level was held before the search ended: %s",
+            search_end_names[search->end]);
+        return search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT;
     }
-    const struct cause *cause = level_main_cause(&search->levels[search->failure]);
-    const struct finding *limit = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
-    char why[240] = "no session could append";
-    if (limit != NULL) {
-        snprintf(why, sizeof why, "%s (%s): %.160s", limit->name, limit_side_names[limit->side],
-                 limit->evidence);
-    } else if (cause != NULL) {
-        snprintf(why, sizeof why, "%.239s", cause->error.text);
-    }
-    end_with(result, VERDICT_DEGRADED,
-             is_client_side(search, result) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-             "not even %s %s held: %.180s", UNITS_COUNT(search->failed),
-             search->failed == 1 ? "session was" : "sessions were", why);
-}
-
-static void judge_held(const struct search *search, struct result *result)
-{
-    const struct verification *v = &result->verification;
-    if (v->state == VERIFICATION_FAILED) {
-        end_with(result, VERDICT_DEGRADED,
-                 search->end == SEARCH_GONE ? EXIT_CODE_SERVER : EXIT_CODE_SHORT,
-                 "the rows were not counted after the search: %.150s", v->reason);
-    } else if (v->is_shrunk) {
-        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT,
-                 "the table has fewer rows than before the search: another client deleted rows");
-    } else if (search->end == SEARCH_GONE || search->end == SEARCH_STUCK) {
-        const bool is_gone = search->end == SEARCH_GONE;
-        end_with(result, VERDICT_DEGRADED, is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT,
-                 "%s sessions were held, then %s", UNITS_COUNT(search->held),
-                 is_gone ? "the server was gone" : "some did not leave");
-    } else if (search->end == SEARCH_FOUND) {
-        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%s sessions were held, %s were tried and were not", UNITS_COUNT(search->held),
-                 UNITS_COUNT(search->failed));
-    } else if (search->failed > 0) {
-        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%s sessions were held and %s were not; between them nothing is known",
-                 UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
-    } else {
-        end_with(result, VERDICT_VALID, EXIT_CODE_OK,
-                 "%s sessions were held, and no level failed: there may be more",
-                 UNITS_COUNT(search->held));
-    }
+    const struct level *level = &search->levels[search->failure];
+    const struct cause *cause = level_main_cause(level);
+    const struct finding *limit = first_finding(result);
+    const bool is_own =
+        limit != NULL ? limit->side == LIMIT_CLIENT : level->reason == LEVEL_NO_THREAD;
+    char text[LIMIT_BYTES];
+    say(result, VERDICT_DEGRADED, "not even %s %s held: %.180s", UNITS_COUNT(search->failed),
+        search->failed == 1 ? "session was" : "sessions were",
+        describe_limit(limit, text, cause != NULL ? cause->error.text : "no session could append"));
+    return is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }
 
 void search_judge(const struct search *search, struct result *result, bool was_interrupted)
 {
     const struct verification *v = &result->verification;
+    const bool is_gone = search->end == SEARCH_GONE;
+    enum exit_code code = EXIT_CODE_SHORT;
     char lost[RESULT_LOST_BYTES];
-    char still[RESULT_STILL_BYTES];
+    char still[STILL_BYTES];
     memset(result->problems, 0, sizeof result->problems);
     if (!session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows)) {
-        end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERNAL,
-                 "a ledger does not balance: a defect of append");
+        code = EXIT_CODE_INTERNAL;
+        say(result, VERDICT_DEGRADED, "a ledger does not balance: a defect of append");
     } else if (search->end == SEARCH_INTERRUPTED || was_interrupted) {
-        end_with(result, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED,
-                 "interrupted: at least %s sessions were held", UNITS_COUNT(search->held));
+        code = EXIT_CODE_INTERRUPTED;
+        say(result, VERDICT_DEGRADED, "interrupted: at least %s sessions were held",
+            UNITS_COUNT(search->held));
     } else if (v->lost_at_most > 0 && !v->is_shrunk) {
-        end_with(result, VERDICT_DEGRADED, EXIT_CODE_SHORT, "%s acknowledged rows are lost",
-                 result_describe_lost(result, lost));
-    } else if (result_has_stood_still(result, still)) {
-        end_with(result, VERDICT_INVALID, EXIT_CODE_INVALID, "%s", still);
+        say(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
+            result_describe_lost(result, lost));
+    } else if (has_stood_still(result, still)) {
+        code = EXIT_CODE_INVALID;
+        say(result, VERDICT_INVALID, "%s", still);
     } else if (search->held == 0) {
-        judge_nothing_held(search, result);
+        code = judge_nothing_held(search, result);
+    } else if (v->state == VERIFICATION_FAILED) {
+        code = is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
+        say(result, VERDICT_DEGRADED, "the rows were not counted after the search: %.150s",
+            v->reason);
+    } else if (v->is_shrunk) {
+        say(result, VERDICT_DEGRADED,
+            "the table has fewer rows than before the search: another client deleted rows");
+    } else if (is_gone || search->end == SEARCH_STUCK) {
+        code = is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
+        say(result, VERDICT_DEGRADED, "%s sessions were held, then %s", UNITS_COUNT(search->held),
+            is_gone ? "the server was gone" : "some did not leave");
     } else {
-        judge_held(search, result);
+        code = EXIT_CODE_OK;
+        if (search->end == SEARCH_FOUND) {
+            say(result, VERDICT_VALID, "%s sessions were held, %s were tried and were not",
+                UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
+        } else if (search->failed > 0) {
+            say(result, VERDICT_VALID,
+                "%s sessions were held and %s were not; between them nothing is known",
+                UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
+        } else {
+            say(result, VERDICT_VALID,
+                "%s sessions were held, and no level failed: there may be more",
+                UNITS_COUNT(search->held));
+        }
     }
+    FAIL(result, code, "%s", result->verdict_reason);
     result_conclude(result);
 }

@@ -156,9 +156,9 @@ void csv_files_sample(struct csv *csv, const struct sample *sample)
     put_seconds(csv, "start_s", sample->start_ns);
     put_seconds(csv, "end_s", sample->end_ns);
     csv_count(csv, "sessions_alive", sample->sessions_alive);
-    put_percent(csv, "host_cpu_percent", sample->host_cpu_percent);
-    put_percent(csv, "server_cpu_percent", sample->server_cpu_percent);
-    put_percent(csv, "client_cpu_percent", sample->client_cpu_percent);
+    put_percent(csv, "host_cpu_percent", sample->cpu.host);
+    put_percent(csv, "server_cpu_percent", sample->cpu.server);
+    put_percent(csv, "client_cpu_percent", sample->cpu.client);
     put_mib(csv, "server_memory_mib", sample->server_memory_bytes >= 0,
             sample->server_memory_bytes);
     const bool is_found = sample->server_processes > 0;
@@ -201,9 +201,9 @@ void csv_files_level(struct csv *csv, const struct level *level)
                    level->highest_rows_per_s, 1);
     put_latency(csv, "append", &level->append);
     put_latency(csv, "connect", &level->connect);
-    put_percent(csv, "host_cpu_percent", level->host_cpu_percent);
-    put_percent(csv, "server_cpu_percent", level->server_cpu_percent);
-    put_percent(csv, "client_cpu_percent", level->client_cpu_percent);
+    put_percent(csv, "host_cpu_percent", level->cpu.host);
+    put_percent(csv, "server_cpu_percent", level->cpu.server);
+    put_percent(csv, "client_cpu_percent", level->cpu.client);
     put_mib(csv, "server_memory_mib", level->server_memory_bytes >= 0, level->server_memory_bytes);
     put_mib(csv, "client_memory_mib", level->client_memory_bytes >= 0, level->client_memory_bytes);
     const struct cause *cause = level_main_cause(level);

@@ -417,11 +417,9 @@ static void add_level(struct tree list, const struct level *level)
                    level->highest_rows_per_s);
     add_latency(tree, "append", &level->append);
     add_latency(tree, "connect", &level->connect);
-    tree_number_if(tree, "host_cpu_percent", level->host_cpu_percent >= 0, level->host_cpu_percent);
-    tree_number_if(tree, "server_cpu_percent", level->server_cpu_percent >= 0,
-                   level->server_cpu_percent);
-    tree_number_if(tree, "client_cpu_percent", level->client_cpu_percent >= 0,
-                   level->client_cpu_percent);
+    tree_number_if(tree, "host_cpu_percent", level->cpu.host >= 0, level->cpu.host);
+    tree_number_if(tree, "server_cpu_percent", level->cpu.server >= 0, level->cpu.server);
+    tree_number_if(tree, "client_cpu_percent", level->cpu.client >= 0, level->cpu.client);
     tree_count_if(tree, "server_memory_bytes", level->server_memory_bytes >= 0,
                   (uint64_t)level->server_memory_bytes);
     tree_count_if(tree, "client_memory_bytes", level->client_memory_bytes >= 0,

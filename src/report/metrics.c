@@ -127,9 +127,9 @@ static void add_shares(struct buffer *buffer, const struct sample *sample)
     const struct {
         const char *of;
         double percent;
-    } shares[] = {{"machine", sample->host_cpu_percent},
-                  {"server", sample->server_cpu_percent},
-                  {"append", sample->client_cpu_percent}};
+    } shares[] = {{"machine", sample->cpu.host},
+                  {"server", sample->cpu.server},
+                  {"append", sample->cpu.client}};
     add_head(buffer, "append_cpu_ratio", "gauge",
              "Share of all CPUs of this machine over the latest sample interval.");
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {

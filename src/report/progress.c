@@ -72,13 +72,13 @@ static void add_server(struct parts *parts, const struct sample *sample)
     if (sample == NULL) {
         return;
     }
-    if (sample->server_cpu_percent >= 0) {
-        add_part(parts, 5, "server %.0f%%", sample->server_cpu_percent);
-    } else if (sample->host_cpu_percent >= 0) {
-        add_part(parts, 5, "cpu %.0f%%", sample->host_cpu_percent);
+    if (sample->cpu.server >= 0) {
+        add_part(parts, 5, "server %.0f%%", sample->cpu.server);
+    } else if (sample->cpu.host >= 0) {
+        add_part(parts, 5, "cpu %.0f%%", sample->cpu.host);
     }
     if (sample->server_memory_bytes >= 0) {
-        add_part(parts, 6, "%s%s", sample->server_cpu_percent >= 0 ? "" : "server ",
+        add_part(parts, 6, "%s%s", sample->cpu.server >= 0 ? "" : "server ",
                  UNITS_BYTES((uint64_t)sample->server_memory_bytes));
     }
 }

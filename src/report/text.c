@@ -546,23 +546,23 @@ static void put_figure(FILE *stream, const char *name, const char *value, const 
 static void put_cpu(FILE *stream, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
-    const double client = resources->client_cpu_percent_at_max;
+    const double client = resources->cpu_at_max.client;
     struct text detail = {""};
-    if (resources->max_host_cpu_percent < 0) {
+    if (resources->max_cpu.host < 0) {
         add(&detail, "no sample was taken");
         put_figure(stream, "Maximum CPU", "unknown", &detail);
         return;
     }
     char value[UNITS_TEXT_BYTES];
-    snprintf(value, sizeof value, "%.1f %%", resources->max_host_cpu_percent);
+    snprintf(value, sizeof value, "%.1f %%", resources->max_cpu.host);
     add(&detail, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
     if (result->connection.is_embedded) {
         if (client >= 0) {
             add(&detail, "; append with the database %.1f %%", client);
         }
     } else {
-        if (resources->server_cpu_percent_at_max >= 0) {
-            add(&detail, ": server %.1f %%", resources->server_cpu_percent_at_max);
+        if (resources->cpu_at_max.server >= 0) {
+            add(&detail, ": server %.1f %%", resources->cpu_at_max.server);
         } else {
             add(&detail, " here: server unknown");
         }
@@ -838,8 +838,8 @@ static void put_levels(FILE *stream, const struct search *search)
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
         char cpu[UNITS_TEXT_BYTES] = "-";
-        if (level->host_cpu_percent >= 0) {
-            snprintf(cpu, sizeof cpu, "%.0f %%", level->host_cpu_percent);
+        if (level->cpu.host >= 0) {
+            snprintf(cpu, sizeof cpu, "%.0f %%", level->cpu.host);
         }
         fprintf(stream, format, UNITS_COUNT(level->sessions),
                 level->outcome == LEVEL_HELD ? level_outcome_names[level->outcome]

@@ -133,8 +133,8 @@ static int set_up(void **state)
     result.totals.counters[RECORDER_FRESH_CHECKS] = 100000;
     result.totals.counters[RECORDER_FRESH_BEHIND] = 41;
     histogram_record(&result.totals.histograms[OPERATION_APPEND], 100);
-    result.resources.max_host_cpu_percent = 51.2;
-    result.resources.max_server_cpu_percent = -1;
+    result.resources.max_cpu.host = 51.2;
+    result.resources.max_cpu.server = -1;
     result.resources.max_server_memory_bytes = -1;
     result.resources.server_cpu_s = 12.3456;
     result.totals.counters[RECORDER_RECONNECTS] = 12;
@@ -157,9 +157,9 @@ static void test_sample_row(void **state)
         .start_ns = 3000000000,
         .end_ns = 6000500000,
         .sessions_alive = 1000,
-        .host_cpu_percent = 51.25,
-        .server_cpu_percent = -1,
-        .client_cpu_percent = 0,
+        .cpu.host = 51.25,
+        .cpu.server = -1,
+        .cpu.client = 0,
         .server_memory_bytes = -1,
         .client_memory_bytes = 3 << 20,
     };

@@ -24,7 +24,7 @@ static int set_up(void **state)
     result->elapsed_ns = INT64_C(2000000000);
     result->throughput_rows_per_s = 49999.96; /* 50000.0 in summary.csv */
     result->resources.max_server_memory_bytes = -1;
-    result->resources.max_host_cpu_percent = 80;
+    result->resources.max_cpu.host = 80;
     if (!recorder_snapshot_init(&result->totals, OPERATIONS)) {
         return 1;
     }

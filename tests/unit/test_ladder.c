@@ -607,11 +607,11 @@ static void test_samples_of_a_hold(void **state)
 {
     (void)state;
     struct hold_samples samples;
-    struct level level = {.host_cpu_percent = 7};
+    struct level level = {.cpu.host = 7};
     struct sample sample = {.start_ns = 90,
                             .end_ns = 110,
-                            .host_cpu_percent = 99,
-                            .server_cpu_percent = -1,
+                            .cpu.host = 99,
+                            .cpu.server = -1,
                             .server_memory_bytes = 900};
     hold_samples_init(&samples);
     hold_samples_add(&samples, &sample);
@@ -619,27 +619,27 @@ static void test_samples_of_a_hold(void **state)
     hold_samples_add(&samples, &sample); /* began before the hold */
     hold_samples_end(&samples, &level);
     assert_false(hold_samples_has_one(&samples));
-    assert_true(level.host_cpu_percent < 0 && level.server_memory_bytes < 0);
+    assert_true(level.cpu.host < 0 && level.server_memory_bytes < 0);
 
     hold_samples_begin(&samples, 100);
     sample = (struct sample){.start_ns = 110,
                              .end_ns = 120,
-                             .host_cpu_percent = 40,
-                             .server_cpu_percent = -1,
-                             .client_cpu_percent = 4,
+                             .cpu.host = 40,
+                             .cpu.server = -1,
+                             .cpu.client = 4,
                              .server_memory_bytes = 500,
                              .client_memory_bytes = 20};
     hold_samples_add(&samples, &sample);
     sample.start_ns = 120;
     sample.end_ns = 150;
-    sample.host_cpu_percent = 80;
+    sample.cpu.host = 80;
     sample.server_memory_bytes = 300;
     hold_samples_add(&samples, &sample);
     hold_samples_end(&samples, &level);
     assert_true(hold_samples_has_one(&samples));
-    assert_true(level.host_cpu_percent == 70);
-    assert_true(level.server_cpu_percent < 0);
-    assert_true(level.client_cpu_percent == 4);
+    assert_true(level.cpu.host == 70);
+    assert_true(level.cpu.server < 0);
+    assert_true(level.cpu.client == 4);
     assert_int_equal(level.server_memory_bytes, 500);
     assert_int_equal(level.client_memory_bytes, 20);
     hold_samples_fini(&samples);

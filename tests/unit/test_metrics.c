@@ -58,8 +58,8 @@ static void test_text(void **state)
                                       .elapsed_ns = 1500000000,
                                       .sessions_alive = 4,
                                       .has_sample = true,
-                                      .sample = {.host_cpu_percent = 50,
-                                                 .server_cpu_percent = -1,
+                                      .sample = {.cpu.host = 50,
+                                                 .cpu.server = -1,
                                                  .server_memory_bytes = -1,
                                                  .client_memory_bytes = 4096}};
     struct buffer text;

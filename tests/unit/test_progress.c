@@ -45,9 +45,9 @@ static int set_up(void **state)
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 345600;
     total.counters[RECORDER_SESSIONS_CONNECTED] = 1000;
     total.counters[RECORDER_APPENDS] = 3456;
-    sample = (struct sample){.host_cpu_percent = 60,
-                             .server_cpu_percent = 45,
-                             .client_cpu_percent = 9,
+    sample = (struct sample){.cpu.host = 60,
+                             .cpu.server = 45,
+                             .cpu.client = 9,
                              .server_memory_bytes = INT64_C(812) << 20};
     return 0;
 }
@@ -231,7 +231,7 @@ static void test_server_unknown(void **state)
 {
     (void)state;
     const struct progress progress = begun();
-    sample.server_cpu_percent = -1;
+    sample.cpu.server = -1;
     sample.server_memory_bytes = -1;
     assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
     assert_null(strstr(format(&progress, 0), "server"));

@@ -71,11 +71,11 @@ static void fill_plan(void)
 static void fill_resources(void)
 {
     result.resources = (struct resource_summary){
-        .max_host_cpu_percent = 51.2,
-        .max_server_cpu_percent = 43,
-        .max_client_cpu_percent = 6.1,
-        .server_cpu_percent_at_max = 43,
-        .client_cpu_percent_at_max = 6.1,
+        .max_cpu.host = 51.2,
+        .max_cpu.server = 43,
+        .max_cpu.client = 6.1,
+        .cpu_at_max.server = 43,
+        .cpu_at_max.client = 6.1,
         .max_server_memory_bytes = INT64_C(1057) << 20,
         .max_client_memory_bytes = UINT64_C(34) << 20,
         .client_cpu_s = 6.31,
@@ -165,8 +165,8 @@ static void spoil(void)
     result.worst_lag_rows = 1200;
     result.resources.max_server_memory_bytes = -1;
     result.resources.memory_source = MEMORY_UNKNOWN;
-    result.resources.max_server_cpu_percent = -1;
-    result.resources.server_cpu_percent_at_max = -1;
+    result.resources.max_cpu.server = -1;
+    result.resources.cpu_at_max.server = -1;
     snprintf(result.resources.server_note, sizeof result.resources.server_note,
              "no process of this machine listens on port 5432");
     add_cause(CAUSE_CONNECT, 97, "53300", "sorry, too many clients already");

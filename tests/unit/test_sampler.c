@@ -133,23 +133,23 @@ static void check_entries(const struct resource_summary *summary)
         if (i > 0) {
             assert_int_equal(sample->start_ns, record.samples[i - 1].end_ns);
         }
-        check_percent(sample->host_cpu_percent);
-        check_percent(sample->client_cpu_percent);
-        assert_true(sample->client_cpu_percent >= 0);
+        check_percent(sample->cpu.host);
+        check_percent(sample->cpu.client);
+        assert_true(sample->cpu.client >= 0);
         assert_true(sample->client_memory_bytes > 0);
         if (sample->client_memory_bytes > highest_memory) {
             highest_memory = sample->client_memory_bytes;
         }
-        if (sample->client_cpu_percent > highest_client) {
-            highest_client = sample->client_cpu_percent;
+        if (sample->cpu.client > highest_client) {
+            highest_client = sample->cpu.client;
         }
     }
     assert_int_equal(record.progress_count, record.interval_count);
     assert_true(record.is_progress_in_order);
     /* the kernel's own high-water mark may be higher than what was seen */
     assert_true(summary->max_client_memory_bytes >= highest_memory);
-    assert_true(summary->max_client_cpu_percent <= highest_client);
-    assert_true(summary->max_client_cpu_percent >= 0);
+    assert_true(summary->max_cpu.client <= highest_client);
+    assert_true(summary->max_cpu.client >= 0);
     assert_true(summary->cpus > 0);
 }
 
@@ -195,7 +195,7 @@ static void intervals_add_up(void **state)
     assert_int_equal(record.samples[1].sessions_alive, 20);
     assert_int_equal(summary.memory_source, MEMORY_UNKNOWN);
     assert_true(summary.max_server_memory_bytes < 0);
-    assert_true(summary.max_server_cpu_percent < 0);
+    assert_true(summary.max_cpu.server < 0);
     assert_string_equal(summary.server_note, "the server is not on this machine");
     recorder_destroy(recorder);
 }
@@ -217,10 +217,10 @@ static void a_short_run_is_one_sample(void **state)
     assert_true(record.samples[0].end_ns <= length_ns);
     assert_true(record.samples[0].end_ns - record.samples[0].start_ns >= 60 * MONO_NS_PER_MS);
     /* There is no longer sample, so this one sets the maximum. */
-    assert_true(summary.max_client_cpu_percent == record.samples[0].client_cpu_percent);
+    assert_true(summary.max_cpu.client == record.samples[0].cpu.client);
     assert_int_equal(summary.memory_source, MEMORY_SELF);
     assert_true(summary.max_server_memory_bytes > 0);
-    assert_true(summary.max_server_cpu_percent < 0);
+    assert_true(summary.max_cpu.server < 0);
     assert_true(summary.client_cpu_s >= 0);
     recorder_destroy(recorder);
 }
@@ -256,12 +256,12 @@ static void short_samples_do_not_set_maxima(void **state)
     for (size_t i = 0; i < record.sample_count; i++) {
         const struct sample *sample = &record.samples[i];
         if (sample->end_ns - sample->start_ns >= SAMPLER_SHORT_NS &&
-            sample->client_cpu_percent > expected) {
-            expected = sample->client_cpu_percent;
+            sample->cpu.client > expected) {
+            expected = sample->cpu.client;
         }
     }
     assert_true(expected >= 0);
-    assert_true(summary.max_client_cpu_percent == fmax(expected, summary.mean_client_cpu_percent));
+    assert_true(summary.max_cpu.client == fmax(expected, summary.mean_cpu.client));
     recorder_destroy(recorder);
 }
 
@@ -293,14 +293,14 @@ static void the_host_has_no_less_than_its_parts(void **state)
     sampler_stop(sampler, &summary);
     assert_int_equal(record.sample_count, 1);
     const struct sample *sample = &record.samples[0];
-    assert_true(sample->client_cpu_percent > 0);
-    assert_true(sample->host_cpu_percent == sample->client_cpu_percent);
-    assert_true(summary.mean_client_cpu_percent > sample->client_cpu_percent);
-    assert_true(summary.mean_host_cpu_percent >= summary.mean_client_cpu_percent);
-    assert_true(summary.max_host_cpu_percent >= summary.mean_host_cpu_percent);
-    assert_true(summary.max_client_cpu_percent >= summary.mean_client_cpu_percent);
-    assert_true(summary.max_host_cpu_percent >= summary.client_cpu_percent_at_max);
-    assert_true(summary.client_cpu_percent_at_max >= 0);
+    assert_true(sample->cpu.client > 0);
+    assert_true(sample->cpu.host == sample->cpu.client);
+    assert_true(summary.mean_cpu.client > sample->cpu.client);
+    assert_true(summary.mean_cpu.host >= summary.mean_cpu.client);
+    assert_true(summary.max_cpu.host >= summary.mean_cpu.host);
+    assert_true(summary.max_cpu.client >= summary.mean_cpu.client);
+    assert_true(summary.max_cpu.host >= summary.cpu_at_max.client);
+    assert_true(summary.cpu_at_max.client >= 0);
     recorder_destroy(recorder);
     close(file);
     unlink(path);
@@ -418,12 +418,12 @@ static void without_a_sampler_all_is_unknown(void **state)
     memset(&summary, 7, sizeof(summary));
     sampler_stop(NULL, &summary);
     assert_true(summary.server_cpu_s < 0);
-    assert_true(summary.max_host_cpu_percent < 0);
-    assert_true(summary.max_server_cpu_percent < 0);
-    assert_true(summary.max_client_cpu_percent < 0);
-    assert_true(summary.mean_host_cpu_percent < 0);
-    assert_true(summary.mean_server_cpu_percent < 0);
-    assert_true(summary.mean_client_cpu_percent < 0);
+    assert_true(summary.max_cpu.host < 0);
+    assert_true(summary.max_cpu.server < 0);
+    assert_true(summary.max_cpu.client < 0);
+    assert_true(summary.mean_cpu.host < 0);
+    assert_true(summary.mean_cpu.server < 0);
+    assert_true(summary.mean_cpu.client < 0);
     assert_true(summary.max_server_memory_bytes < 0);
     assert_int_equal(summary.memory_source, MEMORY_UNKNOWN);
     assert_int_equal(summary.server_pid, 0);

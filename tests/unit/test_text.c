@@ -28,7 +28,7 @@ static int set_up(void **state)
     plan.read_every = 1;
     snprintf(plan.out_folder, sizeof plan.out_folder, "runs");
     result.resources.cpus = 8;
-    result.resources.max_host_cpu_percent = 51.2;
+    result.resources.max_cpu.host = 51.2;
     result.resources.max_server_memory_bytes = INT64_C(1057) << 20;
     result.resources.memory_source = MEMORY_PSS;
     return 0;
@@ -215,7 +215,7 @@ static void test_unknown_is_not_a_number(void **state)
 {
     (void)state;
     result.connection.is_embedded = true;
-    result.resources.client_cpu_percent_at_max = -1;
+    result.resources.cpu_at_max.client = -1;
     result.resources.max_server_memory_bytes = -1;
     char *text = report();
     check_contains(text, "51.2 %  all 8 CPUs\n");

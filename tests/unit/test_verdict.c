@@ -22,9 +22,9 @@ static struct result *make_good(void)
     result->rows = (struct row_ledger){.planned = 1000, .acknowledged = 1000};
     result->verification =
         (struct verification){.state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 1005};
-    result->resources.mean_host_cpu_percent = 95;
-    result->resources.mean_server_cpu_percent = 80;
-    result->resources.mean_client_cpu_percent = 10;
+    result->resources.mean_cpu.host = 95;
+    result->resources.mean_cpu.server = 80;
+    result->resources.mean_cpu.client = 10;
     return result;
 }
 
@@ -64,20 +64,20 @@ static void test_client_bound(void **state)
 {
     (void)state;
     struct result *r = make_good();
-    r->resources.mean_client_cpu_percent = 60;
-    r->resources.mean_server_cpu_percent = 35;
+    r->resources.mean_cpu.client = 60;
+    r->resources.mean_cpu.server = 35;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "client-bound");
     expect(r, &embedded, VERDICT_VALID, EXIT_CODE_OK, "every row");
-    r->resources.mean_host_cpu_percent = 80;
+    r->resources.mean_cpu.host = 80;
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
-    r->resources.mean_client_cpu_percent = 95;
-    r->resources.mean_server_cpu_percent = -1;
+    r->resources.mean_cpu.client = 95;
+    r->resources.mean_cpu.server = -1;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "95 %");
     r->append_ns = 1000;
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
     r->append_ns = INT64_C(10000000000);
-    r->resources.mean_host_cpu_percent = 95;
-    r->resources.mean_client_cpu_percent = 60;
+    r->resources.mean_cpu.host = 95;
+    r->resources.mean_cpu.client = 60;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "client-bound");
     free(r);
 }
@@ -95,10 +95,10 @@ static void test_other_programs(void **state)
 {
     (void)state;
     struct result *r = make_good();
-    r->resources.mean_client_cpu_percent = 3;
-    r->resources.mean_server_cpu_percent = 2;
+    r->resources.mean_cpu.client = 3;
+    r->resources.mean_cpu.server = 2;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs of this machine used 90 %");
-    r->resources.mean_server_cpu_percent = -1;
+    r->resources.mean_cpu.server = -1;
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     free(r);
 }
@@ -110,12 +110,12 @@ static void test_starved_sessions(void **state)
     r->totals.counters[RECORDER_SESSION_NS] = 100;
     r->totals.counters[RECORDER_RUN_QUEUE_NS] = 60;
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
-    r->resources.mean_host_cpu_percent = 40;
-    r->resources.mean_server_cpu_percent = 20;
+    r->resources.mean_cpu.host = 40;
+    r->resources.mean_cpu.server = 20;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
-    r->resources.mean_host_cpu_percent = 100;
+    r->resources.mean_cpu.host = 100;
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "other programs");
-    r->resources.mean_host_cpu_percent = 40;
+    r->resources.mean_cpu.host = 40;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "60 %");
     free(r);
 }
@@ -393,8 +393,8 @@ static void test_connections_had_again(void **state)
     add_cause(r, CAUSE_APPEND, "hung up");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "700 in doubt, 0 not sent: hung up");
     r->rows = (struct row_ledger){.planned = 1000, .acknowledged = 1000};
-    r->resources.mean_client_cpu_percent = 60;
-    r->resources.mean_server_cpu_percent = 35;
+    r->resources.mean_cpu.client = 60;
+    r->resources.mean_cpu.server = 35;
     expect(r, &local, VERDICT_INVALID, EXIT_CODE_INVALID, "client-bound");
     free(r);
 }
