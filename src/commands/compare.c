@@ -6,11 +6,11 @@
  * They are LESS or MORE only when the whole interval of confidence of their ratio lies beyond the
  * threshold: a difference must be certain and large enough to matter. They are ALIKE when it lies
  * within the threshold. Otherwise the measurement is too coarse to tell, which is no finding.
+ *
+ * All that was found is one JSON object, the one of --json; the text for people is made from it.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -30,18 +30,18 @@
 #define PACE "pace_rows_per_s"
 #define PACE_COLUMN "append_rows_per_s"
 
-/* An interval with ends so far apart is not worth its figures. */
-#define VAGUE 3
-
-/* Shares of other programs that differ by no more are alike: percent of all CPUs. */
-#define OTHERS_ALIKE 5
-
-/* Above this, programs wait for CPUs. */
-#define BUSY_PERCENT 90
+#define NOT_TESTED "not tested"
+#define UNSURE "unsure" /* too coarse to tell, or too few runs: see why */
+#define ALIKE "alike"
+#define LESS "less"
+#define MORE "more"
 
 enum {
     FORMAT_VERSION = 1,
-    SIDES = 2, /* A and B */
+    SIDES = 2,         /* A and B */
+    VAGUE = 3,         /* an interval with ends so far apart is not worth its figures */
+    OTHERS_ALIKE = 5,  /* shares of other programs that differ by no more: percent of all CPUs */
+    BUSY_PERCENT = 90, /* above this, programs wait for CPUs */
     WHY_BYTES = 192,
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
@@ -51,54 +51,12 @@ enum {
     DIFFERENCES_SHOWN = 20,
 };
 
+static const char *const side_names[SIDES] = {"a", "b"};
+
 /* What is tested of a cell of two sweeps: each costs a chance of a false finding. */
 static const char *const tested[] = {"throughput_rows_per_s", "append_p50_ms", "append_p99_ms"};
 enum {
     TESTED = sizeof tested / sizeof tested[0]
-};
-
-enum finding {
-    NOT_TESTED,
-    UNSURE, /* too coarse to tell, or too few runs: see why */
-    ALIKE,
-    LESS,
-    MORE,
-};
-
-static const char *const finding_names[] = {
-    [NOT_TESTED] = "not tested",
-    [UNSURE] = "unsure",
-    [ALIKE] = "alike",
-    [LESS] = "less",
-    [MORE] = "more",
-};
-
-struct compared {
-    char key[FIGURE_KEY_BYTES]; /* a column of summary.csv, or PACE */
-    bool is_known[SIDES];
-    double value[SIDES]; /* of a sweep: the median of the cell's runs */
-    bool has_ratio;      /* both are known */
-    double ratio;        /* B / A; infinite when only A is 0; 1 when both are */
-    enum finding finding;
-    bool is_measured; /* interval is known */
-    struct statistics_ratio interval;
-    char why[WHY_BYTES];
-    bool is_regression; /* tested and worse */
-};
-
-struct compare_cell {
-    uint64_t sessions, records; /* of two runs 0 */
-    size_t place[SIDES];        /* of its first run in the sweeps */
-    size_t runs[SIDES];         /* that the figures come from */
-    struct compared *figures;   /* owned */
-    size_t count;
-};
-
-/* A bound that does not hold. */
-struct crossed {
-    const struct bound *bound;
-    const struct compare_cell *cell;
-    const struct compared *figure;
 };
 
 struct comparison {
@@ -108,59 +66,43 @@ struct comparison {
         struct saved_run run; /* of a sweep the first that ended well; empty when there is none */
         struct saved_sweep sweep;
     } sides[SIDES];
-    bool has_failed;            /* out of memory */
-    json_t *differences;        /* owned: [{"name", "a", "b"}] */
-    json_t *cautions;           /* owned: [text] */
+    bool has_failed; /* out of memory */
+    struct tree root;
+    struct tree differences;    /* [{"name", "a", "b"}] */
+    struct tree cautions;       /* [text] */
     bool is_clouded;            /* a difference may not be the server's */
     char other_rows[WHY_BYTES]; /* the tables began with other rows, which reads pay for; "": no */
-    struct compare_cell *cells; /* owned; one of two runs */
-    size_t cell_count;
-    size_t cells_alone;      /* of sweeps: cells that only one of them has */
-    struct crossed *crossed; /* owned */
-    size_t crossed_count;
+    struct tree cells;          /* one of two runs */
+    struct tree crossed;        /* bounds that do not hold */
 };
 
-static const char *folder_of(const struct comparison *comparison, int side)
+static bool is_in(const char *const *names, size_t count, const char *name)
 {
-    return comparison->is_sweep ? comparison->sides[side].sweep.folder
-                                : comparison->sides[side].run.folder;
-}
-
-static const char *const of_side[] = {"target", "started_utc", "verdict"};
-
-/* The verdict of a sweep is its state. */
-static const char *side_text(const struct comparison *comparison, int side, const char *key)
-{
-    if (!comparison->is_sweep) {
-        return saved_run_text(&comparison->sides[side].run, key);
-    }
-    const json_t *json = comparison->sides[side].sweep.json;
-    const char *text =
-        json_string_value(json_object_get(json, strcmp(key, "verdict") == 0 ? "state" : key));
-    return text == NULL ? "" : text;
-}
-
-/* What the runs differ in beside their figures. */
-
-/* What says which run it is, follows from that, or is how its call reported; not how it was made.
- */
-static bool is_name_of_run(const char *name)
-{
-    static const char *const names[] = {"plan.out_folder", "plan.seed", "plan.run_tag",
-                                        "plan.server_pid"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        if (entry->scope == OPTION_OF_CALL && entry->key != NULL &&
-            strncmp(name, "plan.", 5) == 0 && strcmp(name + 5, entry->key) == 0) {
             return true;
         }
     }
     return false;
 }
+
+static double number_of(const json_t *json, const char *key)
+{
+    return json_number_value(json_object_get(json, key));
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+    return text == NULL ? "" : text;
+}
+
+/* What the runs differ in beside their figures. */
+
+struct walk {
+    struct tree list;
+    const char *folders[SIDES]; /* of the runs */
+};
 
 /* A path in the run's own folder, or a URL of one, without the name of the folder: a database in it
  * is the same in each run. Any other value as it is. NULL: out of memory. */
@@ -170,19 +112,15 @@ static json_t *without_folder(json_t *value, const char *folder)
     const size_t length = folder == NULL ? 0 : strlen(folder);
     const char *at = text == NULL || length == 0 ? NULL : strstr(text, folder);
     const bool is_whole = at != NULL && (at == text || at[-1] == ':') && at[length] == '/';
-    return is_whole ? json_sprintf("%.*sDIR%s", (int)(at - text), text, at + length)
-                    : json_incref(value);
+    return is_whole        ? json_sprintf("%.*sDIR%s", (int)(at - text), text, at + length)
+           : value == NULL ? json_null()
+                           : json_incref(value);
 }
-
-struct walk {
-    struct tree list;
-    const char *folders[SIDES]; /* of the runs */
-};
 
 static void add_difference(const struct walk *walk, const char *name, json_t *a, json_t *b)
 {
-    json_t *first = without_folder(a == NULL ? json_null() : a, walk->folders[0]);
-    json_t *second = without_folder(b == NULL ? json_null() : b, walk->folders[1]);
+    json_t *first = without_folder(a, walk->folders[0]);
+    json_t *second = without_folder(b, walk->folders[1]);
     if (!json_equal(first, second)) {
         tree_append(walk->list,
                     json_pack("{s:s, s:O, s:O}", "name", name, "a", first, "b", second));
@@ -191,14 +129,18 @@ static void add_difference(const struct walk *walk, const char *name, json_t *a,
     json_decref(second);
 }
 
-/* A list of named objects, such as columns, as an object of them. NULL: it is none. */
-static json_t *by_name(const json_t *list)
+/* An object, or a list of named objects, such as columns, as an object of them. NULL: it is none.
+ */
+static json_t *members_of(json_t *value)
 {
-    json_t *object = json_is_array(list) ? json_object() : NULL;
-    for (size_t i = 0; object != NULL && i < json_array_size(list); i++) {
-        json_t *entry = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(entry, "name"));
-        if (name == NULL || json_object_set(object, name, entry) != 0) {
+    json_t *object = json_is_array(value) ? json_object() : json_is_object(value) ? value : NULL;
+    if (object == value) {
+        return json_incref(object);
+    }
+    for (size_t i = 0; object != NULL && i < json_array_size(value); i++) {
+        json_t *entry = json_array_get(value, i);
+        if (json_object_set(object, text_of(entry, "name"), entry) != 0 ||
+            text_of(entry, "name")[0] == '\0') {
             json_decref(object);
             object = NULL;
         }
@@ -206,41 +148,22 @@ static json_t *by_name(const json_t *list)
     return object;
 }
 
-static void add_any(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth);
-
-/* Two objects, member by member, and those in them: as deep as the plan's target. */
-static void add_members(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth)
+/* What says which run it is, follows from that, or is how its call reported; not how it was made.
+ */
+static bool is_name_of_run(const char *name)
 {
-    json_t *const sides[SIDES] = {a, b};
-    for (int side = 0; side < SIDES; side++) {
-        for (void *at = json_object_iter(sides[side]); at != NULL;
-             at = json_object_iter_next(sides[side], at)) {
-            const char *key = json_object_iter_key(at);
-            char path[NAME_BYTES];
-            snprintf(path, sizeof path, "%s.%s", name, key);
-            if (side == 0 || json_object_get(a, key) == NULL) {
-                add_any(walk, path, json_object_get(a, key), json_object_get(b, key), depth);
-            }
-        }
+    static const char *const names[] = {"plan.out_folder", "plan.seed", "plan.run_tag",
+                                        "plan.server_pid"};
+    bool is_one = is_in(names, sizeof names / sizeof names[0], name);
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        is_one |= entry->scope == OPTION_OF_CALL && entry->key != NULL &&
+                  strncmp(name, "plan.", 5) == 0 && strcmp(name + 5, entry->key) == 0;
     }
+    return is_one;
 }
 
-/* Two lists of named objects by what differs in them; when that is only their order, whole. */
-static void add_lists(const struct walk *walk, const char *name, json_t *a, json_t *b)
-{
-    const size_t before = json_array_size(walk->list.json);
-    json_t *first = by_name(a);
-    json_t *second = by_name(b);
-    if (first != NULL && second != NULL) {
-        add_members(walk, name, first, second, 1);
-    }
-    json_decref(first);
-    json_decref(second);
-    if (json_array_size(walk->list.json) == before) {
-        add_difference(walk, name, a, b);
-    }
-}
-
+/* Two objects, member by member, and those in them: as deep as the plan's target. Two lists of
+ * named objects by what differs in them; when that is only their order, whole. */
 static void add_any(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth)
 {
     /* versions before the table of options did not record them all */
@@ -248,16 +171,40 @@ static void add_any(const struct walk *walk, const char *name, json_t *a, json_t
     if (is_unrecorded || is_name_of_run(name)) {
         return;
     }
-    if (depth > 0 && json_is_array(a) && json_is_array(b)) {
-        add_lists(walk, name, a, b);
-    } else if (depth > 0 && json_is_object(a) && json_is_object(b)) {
-        add_members(walk, name, a, b, depth - 1);
-    } else {
+    const size_t before = json_array_size(walk->list.json);
+    const bool is_list = json_is_array(a);
+    const bool are_alike = depth > 0 && is_list == json_is_array(b);
+    json_t *const sides[SIDES] = {are_alike ? members_of(a) : NULL,
+                                  are_alike ? members_of(b) : NULL};
+    const bool have_members = sides[0] != NULL && sides[1] != NULL;
+    for (int side = 0; side < SIDES && have_members; side++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(sides[side], key, value)
+        {
+            char path[NAME_BYTES];
+            snprintf(path, sizeof path, "%s.%s", name, key);
+            json_t *first = json_object_get(sides[0], key);
+            if (side == 0 || first == NULL) {
+                add_any(walk, path, first, json_object_get(sides[1], key),
+                        is_list ? depth : depth - 1);
+            }
+        }
+    }
+    json_decref(sides[0]);
+    json_decref(sides[1]);
+    if (!have_members || (is_list && json_array_size(walk->list.json) == before)) {
         add_difference(walk, name, a, b);
     }
 }
 
-static void add_differences(struct comparison *comparison)
+/* What speaks against comparing them. */
+static void add_caution(struct comparison *comparison, json_t *text)
+{
+    tree_append(comparison->cautions, text);
+}
+
+static void describe_runs(struct comparison *comparison)
 {
     static const char *const parts[] = {
         "plan",    "environment",    "connection",
@@ -266,82 +213,54 @@ static void add_differences(struct comparison *comparison)
     };
     const struct saved_run *a = &comparison->sides[0].run, *b = &comparison->sides[1].run;
     const struct walk walk = {
-        .list = {comparison->differences, &comparison->has_failed},
+        .list = comparison->differences,
         .folders = {json_string_value(saved_run_json(a, "plan.out_folder")),
                     json_string_value(saved_run_json(b, "plan.out_folder"))},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        /* copies: the library walks along no const object */
-        json_t *first = json_deep_copy(saved_run_json(a, parts[i]));
-        json_t *second = json_deep_copy(saved_run_json(b, parts[i]));
-        add_any(&walk, parts[i], first, second, 2);
-        json_decref(first);
-        json_decref(second);
+        add_any(&walk, parts[i], saved_run_json(a, parts[i]), saved_run_json(b, parts[i]), 2);
     }
-}
-
-/* What speaks against comparing them. */
-
-static void add_caution(struct comparison *comparison, json_t *text)
-{
-    tree_append((struct tree){comparison->cautions, &comparison->has_failed}, text);
-}
-
-static void caution_of_outcome(struct comparison *comparison, int side)
-{
-    const struct figure_set *figures = &comparison->sides[side].run.figures;
-    const char *verdict = figure_text(figures, FIGURE_VERDICT);
-    double code = 0;
-    if (strcmp(verdict, "VALID") != 0) {
-        comparison->is_clouded = comparison->is_clouded || strcmp(verdict, "INVALID") == 0;
-        add_caution(comparison, json_sprintf("%c is %s: %s", 'A' + side, verdict,
-                                             figure_text(figures, FIGURE_VERDICT_REASON)));
-    } else if (figure_get(figures, FIGURE_EXIT_CODE, &code) && code != 0) {
-        add_caution(comparison, json_sprintf("%c ended with exit code %d: %s", 'A' + side,
-                                             (int)code, figure_text(figures, FIGURE_EXIT_REASON)));
-    }
-}
-
-/* Percent of all CPUs that were neither the server's nor append's while rows went in. *is_disturbed
- * is set when CPUs were short and most of what they did was for others. False: it is not known. */
-static bool load_of_others(const struct saved_run *run, double *others, bool *is_disturbed)
-{
-    double host, client, server;
-    const bool is_known = figure_get(&run->figures, FIGURE_MEAN_HOST_CPU_PERCENT, &host) &&
-                          figure_get(&run->figures, FIGURE_MEAN_CLIENT_CPU_PERCENT, &client);
-    if (is_known && !figure_get(&run->figures, FIGURE_MEAN_SERVER_CPU_PERCENT, &server)) {
-        server = 0;
-    }
-    *others = is_known ? fmax(0, host - client - server) : 0;
-    *is_disturbed = *is_disturbed || (is_known && host >= BUSY_PERCENT && *others >= host / 2);
-    return is_known;
 }
 
 static void add_cautions(struct comparison *comparison)
 {
-    const struct saved_run *a = &comparison->sides[0].run, *b = &comparison->sides[1].run;
-    caution_of_outcome(comparison, 0);
-    caution_of_outcome(comparison, 1);
-    const json_t *first_rate = saved_run_json(a, "plan.rate_rows_per_s");
-    const json_t *second_rate = saved_run_json(b, "plan.rate_rows_per_s");
-    if ((first_rate != NULL || second_rate != NULL) && !json_equal(first_rate, second_rate)) {
+    double others[SIDES]; /* percent of all CPUs, neither the server's nor append's */
+    char shares[SIDES][32];
+    bool are_known = true, is_disturbed = false;
+    for (int side = 0; side < SIDES; side++) {
+        const struct figure_set *figures = &comparison->sides[side].run.figures;
+        const char *verdict = figure_text(figures, FIGURE_VERDICT);
+        double code = 0, host, client, server = 0;
+        if (strcmp(verdict, "VALID") != 0) {
+            comparison->is_clouded |= strcmp(verdict, "INVALID") == 0;
+            add_caution(comparison, json_sprintf("%c is %s: %s", 'A' + side, verdict,
+                                                 figure_text(figures, FIGURE_VERDICT_REASON)));
+        } else if (figure_get(figures, FIGURE_EXIT_CODE, &code) && code != 0) {
+            add_caution(comparison,
+                        json_sprintf("%c ended with exit code %d: %s", 'A' + side, (int)code,
+                                     figure_text(figures, FIGURE_EXIT_REASON)));
+        }
+        snprintf(shares[side], sizeof shares[side], "an unknown share");
+        if (!figure_get(figures, FIGURE_MEAN_HOST_CPU_PERCENT, &host) ||
+            !figure_get(figures, FIGURE_MEAN_CLIENT_CPU_PERCENT, &client)) {
+            are_known = false;
+            continue;
+        }
+        figure_get(figures, FIGURE_MEAN_SERVER_CPU_PERCENT, &server);
+        others[side] = fmax(0, host - client - server);
+        snprintf(shares[side], sizeof shares[side], "%.0f %%", others[side]);
+        /* CPUs were short, and most of what they did was for others */
+        is_disturbed |= host >= BUSY_PERCENT && others[side] >= host / 2;
+    }
+    json_t *const rates[SIDES] = {
+        saved_run_json(&comparison->sides[0].run, "plan.rate_rows_per_s"),
+        saved_run_json(&comparison->sides[1].run, "plan.rate_rows_per_s")};
+    if ((rates[0] != NULL || rates[1] != NULL) && !json_equal(rates[0], rates[1])) {
         add_caution(comparison,
                     json_string("the pace follows --rate, which is not the same in both"));
     }
-    double first, second;
-    bool is_disturbed = false;
-    const bool is_first_known = load_of_others(a, &first, &is_disturbed);
-    const bool is_second_known = load_of_others(b, &second, &is_disturbed);
-    if ((is_second_known && is_first_known && fabs(first - second) > OTHERS_ALIKE) ||
-        is_disturbed) {
+    if (is_disturbed || (are_known && fabs(others[0] - others[1]) > OTHERS_ALIKE)) {
         comparison->is_clouded = true;
-        char shares[2][32] = {"an unknown share", "an unknown share"};
-        if (is_first_known) {
-            snprintf(shares[0], sizeof shares[0], "%.0f %%", first);
-        }
-        if (is_second_known) {
-            snprintf(shares[1], sizeof shares[1], "%.0f %%", second);
-        }
         add_caution(comparison,
                     json_sprintf("other programs used %s of this machine's CPUs in A and %s in B: "
                                  "a difference may be theirs",
@@ -349,38 +268,34 @@ static void add_cautions(struct comparison *comparison)
     }
 }
 
-/* The machine and the plan of a sweep are those of its first run that ended well. */
-static bool read_first(struct side *side)
-{
-    const struct saved_sweep *sweep = &side->sweep;
-    for (size_t i = 0; i < sweep->run_count; i++) {
-        char folder[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
-        saved_sweep_run_folder(sweep, &sweep->runs[i], folder);
-        if (sweep->runs[i].state == SAVED_DONE &&
-            saved_run_read(&side->run, folder, NULL) == STATUS_OK) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void describe_sweeps(struct comparison *comparison)
 {
     static const char *const members[] = {"sessions", "records", "repeat", "table", "options"};
-    const struct walk walk = {.list = {comparison->differences, &comparison->has_failed}};
+    const struct walk walk = {.list = comparison->differences};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         add_difference(&walk, members[i],
                        json_object_get(comparison->sides[0].sweep.json, members[i]),
                        json_object_get(comparison->sides[1].sweep.json, members[i]));
     }
-    const bool has_first = read_first(&comparison->sides[0]);
-    if (has_first && read_first(&comparison->sides[1])) {
-        add_differences(comparison);
+    /* the machine and the plan of a sweep are those of its first run that ended well */
+    int unread = 0;
+    for (bool is_read = true; unread < SIDES && is_read; unread += is_read ? 1 : 0) {
+        struct side *side = &comparison->sides[unread];
+        is_read = false;
+        for (size_t i = 0; i < side->sweep.run_count && !is_read; i++) {
+            char folder[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
+            saved_sweep_run_folder(&side->sweep, &side->sweep.runs[i], folder);
+            is_read = side->sweep.runs[i].state == SAVED_DONE &&
+                      saved_run_read(&side->run, folder, NULL) == STATUS_OK;
+        }
+    }
+    if (unread == SIDES) {
+        describe_runs(comparison);
     } else {
         add_caution(comparison,
                     json_sprintf("whether machine, server and plan are the same is not known: no "
-                                 "run of %s can be read",
-                                 has_first ? "B" : "A"));
+                                 "run of %c can be read",
+                                 'A' + unread));
     }
     for (int side = 0; side < SIDES; side++) {
         const struct saved_sweep *sweep = &comparison->sides[side].sweep;
@@ -398,179 +313,180 @@ static void describe_sweeps(struct comparison *comparison)
 
 static bool is_tested(const char *key)
 {
-    for (size_t i = 0; i < TESTED; i++) {
-        if (strcmp(tested[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return is_in(tested, TESTED, key);
 }
 
-static const struct csv_table *table_of(const struct comparison *comparison, int side)
-{
-    return comparison->is_sweep ? &comparison->sides[side].sweep.table
-                                : &comparison->sides[side].run.summary;
-}
-
-/* Points of operations stand in no table of figures. */
-static bool is_figure(const char *column)
-{
-    const struct figure *entry = figure_of_key(column);
-    return entry != NULL ? figure_is_number(entry->unit) && entry->unit != FIGURE_UNIT_WORD
-                         : figure_unit_of(column) == FIGURE_UNIT_MS;
-}
+/* A cell of sweeps is named by the places of its first runs. */
+struct place {
+    size_t of[SIDES];
+};
 
 /* A figure of the run, or of the cell's runs that count. */
-static size_t take_values(const struct comparison *comparison, const struct compare_cell *cell,
-                          int side, const char *key, double values[SAVED_SWEEP_LIST_MAX])
+static size_t take_values(const struct comparison *comparison, struct place place, int side,
+                          const char *key, double values[SAVED_SWEEP_LIST_MAX])
 {
-    const struct saved_run *run = &comparison->sides[side].run;
+    const struct side *own = &comparison->sides[side];
     if (comparison->is_sweep) {
-        return saved_sweep_values(&comparison->sides[side].sweep, cell->place[side], key, values);
+        return saved_sweep_values(&own->sweep, place.of[side], key, values);
     }
-    return saved_run_figure(run, strcmp(key, PACE) == 0 ? PACE_COLUMN : key, values) ? 1 : 0;
+    return saved_run_figure(&own->run, strcmp(key, PACE) == 0 ? PACE_COLUMN : key, values) ? 1 : 0;
 }
 
-static void test(struct compared *figure, double values[SIDES][SAVED_SWEEP_LIST_MAX],
-                 const size_t counts[SIDES], double threshold)
+/* The median of them. False: there is none. */
+static bool take_median(const struct comparison *comparison, struct place place, int side,
+                        enum figure_id id, double *median)
 {
-    struct statistics_ratio *ratio = &figure->interval;
-    const struct figure *entry = figure_of_key(figure->key);
-    const bool is_high_good = entry != NULL && entry->better == FIGURE_HIGH;
-    figure->finding = UNSURE;
-    figure->is_measured =
-        statistics_compare_repeats(values[0], counts[0], values[1], counts[1], ratio);
-    if (counts[0] < STATISTICS_REPEATS_MIN || counts[1] < STATISTICS_REPEATS_MIN) {
-        snprintf(figure->why, sizeof figure->why,
-                 "too few runs: %zu and %zu, %d of each are needed (--repeat)", counts[0],
-                 counts[1], STATISTICS_REPEATS_MIN);
-    } else if (!figure->is_measured) {
-        snprintf(figure->why, sizeof figure->why, "a value is 0, and has no ratio to another");
-    } else if (ratio->high < 1 - threshold) {
-        figure->finding = LESS;
-    } else if (ratio->low > 1 + threshold) {
-        figure->finding = MORE;
-    } else if (ratio->low >= 1 - threshold && ratio->high <= 1 + threshold) {
-        figure->finding = ALIKE;
-    } else if (ratio->high > VAGUE * ratio->low) {
-        snprintf(figure->why, sizeof figure->why, "it varies too much within A or B");
-    } else {
-        snprintf(figure->why, sizeof figure->why,
-                 "B may have from %.1f %% less to %.1f %% more: longer, steadier or more runs tell "
-                 "more",
-                 fmax(0, 100 * (1 - ratio->low)), fmax(0, 100 * (ratio->high - 1)));
-    }
-    figure->is_regression = figure->finding == (is_high_good ? LESS : MORE);
+    double values[SAVED_SWEEP_LIST_MAX];
+    const struct spread spread =
+        spread_of(values, take_values(comparison, place, side, figure_table[id].key, values));
+    *median = spread.median;
+    return spread.count > 0;
 }
 
-static void add_figure(const struct comparison *comparison, struct compare_cell *cell,
-                       const char *key)
+/* B / A; infinite when only A is 0; 1 when both are. False: one is not known. */
+static bool ratio_of(const json_t *figure, double *ratio)
 {
-    double values[SIDES][SAVED_SWEEP_LIST_MAX];
-    size_t counts[SIDES];
-    struct compared *figure = &cell->figures[cell->count++];
-    snprintf(figure->key, sizeof figure->key, "%s", key);
-    for (int side = 0; side < SIDES; side++) {
-        counts[side] = take_values(comparison, cell, side, key, values[side]);
-        figure->is_known[side] = counts[side] > 0;
-        figure->value[side] = spread_of(values[side], counts[side]).median;
-    }
-    const double a = figure->value[0], b = figure->value[1];
-    figure->has_ratio = figure->is_known[0] && figure->is_known[1];
-    figure->ratio = a == 0 && b == 0 ? 1 : a == 0 ? (double)INFINITY : b / a;
-    if (comparison->is_sweep && is_tested(key)) {
-        test(figure, values, counts, comparison->threshold);
-    }
+    const double a = number_of(figure, "a"), b = number_of(figure, "b");
+    *ratio = a == 0 && b == 0 ? 1 : a == 0 ? (double)INFINITY : b / a;
+    return json_is_number(json_object_get(figure, "a")) &&
+           json_is_number(json_object_get(figure, "b"));
 }
 
-static const struct compared *find_figure(const struct compare_cell *cell, const char *key)
+/* The figure of a cell; NULL: it has none. */
+static json_t *find_figure(const json_t *cell, const char *key)
 {
-    for (size_t i = 0; i < cell->count; i++) {
-        if (strcmp(cell->figures[i].key, key) == 0) {
-            return &cell->figures[i];
+    const json_t *figures = json_object_get(cell, "figures");
+    for (size_t i = 0; i < json_array_size(figures); i++) {
+        if (strcmp(text_of(json_array_get(figures, i), "figure"), key) == 0) {
+            return json_array_get(figures, i);
         }
     }
     return NULL;
 }
 
-/* Takes back what was found of a cell whose sides began with other numbers of rows and read: reads
- * cost more the more rows there are. */
-static void check_rows(struct comparison *comparison, struct compare_cell *cell)
+/* `spoiled`: why nothing can be found; "": nothing speaks against it. */
+static void add_figure(const struct comparison *comparison, struct tree figures, struct place place,
+                       const char *key, const char *spoiled)
 {
-    const struct compared *rows = find_figure(cell, figure_table[FIGURE_ROWS_BEFORE].key);
-    const struct compared *reads = find_figure(cell, figure_table[FIGURE_COUNTER_READS].key);
-    if (rows == NULL || !rows->has_ratio || rows->value[0] == rows->value[1] || reads == NULL ||
-        (reads->value[0] == 0 && reads->value[1] == 0)) {
-        return;
+    double values[SIDES][SAVED_SWEEP_LIST_MAX], ratio;
+    size_t counts[SIDES];
+    const struct tree figure = tree_append_object(figures);
+    tree_text(figure, "figure", key);
+    for (int side = 0; side < SIDES; side++) {
+        counts[side] = take_values(comparison, place, side, key, values[side]);
+        tree_number_if(figure, side_names[side], counts[side] > 0,
+                       spread_of(values[side], counts[side]).median);
     }
-    snprintf(comparison->other_rows, sizeof comparison->other_rows,
-             "%s rows were there before A, %s before B, and reads cost more the more there are: "
-             "start both from an empty table (--recreate)",
-             UNITS_COUNT((uint64_t)rows->value[0]), UNITS_COUNT((uint64_t)rows->value[1]));
-    for (size_t i = 0; i < cell->count; i++) {
-        struct compared *figure = &cell->figures[i];
-        if (figure->finding != NOT_TESTED) {
-            figure->finding = UNSURE;
-            figure->is_measured = figure->is_regression = false;
-            memcpy(figure->why, comparison->other_rows, sizeof figure->why);
+    const bool has_ratio = ratio_of(figure.json, &ratio);
+    tree_number_if(figure, "ratio", has_ratio, ratio);
+    const struct figure *entry = figure_of_key(key);
+    const char *finding = NOT_TESTED,
+               *worse = entry != NULL && entry->better == FIGURE_HIGH ? LESS : MORE;
+    const double low = 1 - comparison->threshold, high = 1 + comparison->threshold;
+    struct statistics_ratio interval = {0};
+    bool is_measured = false;
+    char why[WHY_BYTES] = "";
+    if (comparison->is_sweep && is_tested(key)) {
+        finding = UNSURE;
+        is_measured =
+            spoiled[0] == '\0' &&
+            statistics_compare_repeats(values[0], counts[0], values[1], counts[1], &interval);
+        if (spoiled[0] != '\0') {
+            snprintf(why, sizeof why, "%s", spoiled);
+        } else if (counts[0] < STATISTICS_REPEATS_MIN || counts[1] < STATISTICS_REPEATS_MIN) {
+            snprintf(why, sizeof why, "too few runs: %zu and %zu, %d of each are needed (--repeat)",
+                     counts[0], counts[1], STATISTICS_REPEATS_MIN);
+        } else if (!is_measured) {
+            snprintf(why, sizeof why, "a value is 0, and has no ratio to another");
+        } else if (interval.high < low || interval.low > high) {
+            finding = interval.high < low ? LESS : MORE;
+        } else if (interval.low >= low && interval.high <= high) {
+            finding = ALIKE;
+        } else if (interval.high > VAGUE * interval.low) {
+            snprintf(why, sizeof why, "it varies too much within A or B");
+        } else {
+            snprintf(why, sizeof why,
+                     "B may have from %.1f %% less to %.1f %% more: longer, steadier or more runs "
+                     "tell more",
+                     fmax(0, 100 * (1 - interval.low)), fmax(0, 100 * (interval.high - 1)));
         }
     }
+    tree_text(figure, "finding", finding);
+    tree_text(figure, "why", why);
+    tree_number_if(figure, "tested_ratio", is_measured, interval.ratio);
+    tree_number_if(figure, "low", is_measured, interval.low);
+    tree_number_if(figure, "high", is_measured, interval.high);
+    tree_bool(figure, "is_regression", strcmp(finding, worse) == 0);
 }
 
-static void add_cell(struct comparison *comparison, size_t a_place, size_t b_place)
+static void add_cell(struct comparison *comparison, struct place place)
 {
-    struct compare_cell *cell = &comparison->cells[comparison->cell_count++];
-    if (comparison->is_sweep) {
-        const struct saved_sweep_run *run = &comparison->sides[0].sweep.runs[a_place];
-        *cell =
-            (struct compare_cell){run->sessions, run->records, {a_place, b_place}, {0}, NULL, 0};
+    double values[SAVED_SWEEP_LIST_MAX], rows[SIDES], reads[SIDES];
+    const struct saved_sweep_run *run = comparison->is_sweep
+                                            ? &comparison->sides[0].sweep.runs[place.of[0]]
+                                            : &(const struct saved_sweep_run){0};
+    const struct tree cell = tree_append_object(comparison->cells);
+    tree_count_if(cell, "sessions", comparison->is_sweep, run->sessions);
+    tree_count_if(cell, "records", comparison->is_sweep, run->records);
+    tree_count(cell, "a_runs", take_values(comparison, place, 0, "elapsed_s", values));
+    tree_count(cell, "b_runs", take_values(comparison, place, 1, "elapsed_s", values));
+    /* nothing is found of a cell whose sides began with other numbers of rows and read: reads cost
+     * more the more rows there are */
+    bool are_known = true;
+    for (int side = 0; side < SIDES; side++) {
+        are_known &= take_median(comparison, place, side, FIGURE_ROWS_BEFORE, &rows[side]);
+        take_median(comparison, place, side, FIGURE_COUNTER_READS, &reads[side]);
     }
-    double values[SAVED_SWEEP_LIST_MAX];
-    cell->figures = calloc(table_of(comparison, 0)->columns + table_of(comparison, 1)->columns + 1,
-                           sizeof *cell->figures);
-    if (cell->figures == NULL) {
-        comparison->has_failed = true;
-        return;
+    const bool is_spoiled = are_known && rows[0] != rows[1] && (reads[0] != 0 || reads[1] != 0);
+    if (is_spoiled) {
+        snprintf(comparison->other_rows, sizeof comparison->other_rows,
+                 "%s rows were there before A, %s before B, and reads cost more the more there "
+                 "are: start both from an empty table (--recreate)",
+                 UNITS_COUNT((uint64_t)rows[0]), UNITS_COUNT((uint64_t)rows[1]));
     }
+    const char *spoiled = is_spoiled ? comparison->other_rows : "";
+    const struct tree figures = tree_array(cell, "figures");
     if (!comparison->is_sweep) {
-        add_figure(comparison, cell, PACE);
+        add_figure(comparison, figures, place, PACE, spoiled);
     }
     for (int side = 0; side < SIDES; side++) {
-        const struct csv_table *table = table_of(comparison, side);
-        cell->runs[side] = take_values(comparison, cell, side, "elapsed_s", values);
+        const struct csv_table *table = comparison->is_sweep ? &comparison->sides[side].sweep.table
+                                                             : &comparison->sides[side].run.summary;
         for (size_t i = 0; i < table->columns; i++) {
             const char *column = table->cells[i];
-            if (strlen(column) < FIGURE_KEY_BYTES && find_figure(cell, column) == NULL &&
-                is_figure(column)) {
-                add_figure(comparison, cell, column);
+            const struct figure *entry = figure_of_key(column);
+            /* points of operations stand in no table of figures */
+            const bool is_figure =
+                entry != NULL ? figure_is_number(entry->unit) && entry->unit != FIGURE_UNIT_WORD
+                              : figure_unit_of(column) == FIGURE_UNIT_MS;
+            if (is_figure && strlen(column) < FIGURE_KEY_BYTES &&
+                find_figure(cell.json, column) == NULL) {
+                add_figure(comparison, figures, place, column, spoiled);
             }
         }
     }
-    check_rows(comparison, cell);
 }
 
 /* Cells of sweeps are put beside each other by sessions and records. */
 static void add_cells(struct comparison *comparison)
 {
     const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
-    const size_t a_cells = comparison->is_sweep ? a->sessions_count * a->records_count : 1;
+    const size_t a_cells = a->sessions_count * a->records_count;
     const size_t b_cells = b->sessions_count * b->records_count;
-    comparison->cells = calloc(a_cells, sizeof *comparison->cells);
-    if (comparison->cells == NULL) {
-        comparison->has_failed = true;
-    } else if (!comparison->is_sweep) {
-        add_cell(comparison, 0, 0);
-        return;
+    if (!comparison->is_sweep) {
+        add_cell(comparison, (struct place){0});
     }
-    for (size_t i = 0; i < a_cells && comparison->cells != NULL; i++) {
+    for (size_t i = 0; i < a_cells; i++) {
         for (size_t j = 0; j < b_cells; j++) {
             if (a->runs[i].sessions == b->runs[j].sessions &&
                 a->runs[i].records == b->runs[j].records) {
-                add_cell(comparison, i, j);
+                add_cell(comparison, (struct place){{i, j}});
             }
         }
     }
-    comparison->cells_alone = a_cells + b_cells - 2 * comparison->cell_count;
+    tree_count(
+        comparison->root, "cells_alone",
+        comparison->is_sweep ? a_cells + b_cells - 2 * json_array_size(comparison->cells.json) : 0);
 }
 
 static enum status read_sides(struct comparison *comparison, char *const folders[SIDES],
@@ -601,27 +517,45 @@ static enum status read_sides(struct comparison *comparison, char *const folders
     return STATUS_OK;
 }
 
-static enum status compare(struct comparison *comparison, size_t bound_count, struct error *error)
+static enum status compare(struct comparison *comparison, struct error *error)
 {
-    comparison->differences = json_array();
-    comparison->cautions = json_array();
+    static const char *const of_side[] = {"target", "started_utc", "verdict"};
+    const struct tree root = {json_object(), &comparison->has_failed};
+    comparison->root = root;
+    tree_count(root, "format", FORMAT_VERSION);
+    tree_text(root, "kind", comparison->is_sweep ? "sweeps" : "runs");
+    for (int i = 0; i < SIDES; i++) {
+        const struct side *side = &comparison->sides[i];
+        const struct tree tree = tree_object(root, side_names[i]);
+        tree_text(tree, "folder", comparison->is_sweep ? side->sweep.folder : side->run.folder);
+        for (size_t j = 0; j < sizeof of_side / sizeof of_side[0]; j++) {
+            /* the verdict of a sweep is its state */
+            const char *key = strcmp(of_side[j], "verdict") == 0 ? "state" : of_side[j];
+            tree_text(tree, of_side[j],
+                      comparison->is_sweep ? text_of(side->sweep.json, key)
+                                           : saved_run_text(&side->run, of_side[j]));
+        }
+    }
+    tree_number(root, "threshold", comparison->threshold);
+    tree_number(root, "confidence", STATISTICS_CONFIDENCE);
+    comparison->differences = tree_array(root, "differences");
+    comparison->cautions = tree_array(root, "cautions");
     if (comparison->is_sweep) {
         describe_sweeps(comparison);
     } else {
-        add_differences(comparison);
+        describe_runs(comparison);
         add_cautions(comparison);
     }
+    tree_bool(root, "is_clouded", comparison->is_clouded);
+    tree_text(root, "other_rows", NULL);
+    comparison->cells = tree_array(root, "cells");
     add_cells(comparison);
+    tree_text(root, "other_rows", comparison->other_rows);
     if (!comparison->is_sweep && comparison->other_rows[0] != '\0') {
         add_caution(comparison, json_string(comparison->other_rows));
     }
-    comparison->crossed =
-        calloc(bound_count * comparison->cell_count + 1, sizeof *comparison->crossed);
-    if (comparison->has_failed || comparison->crossed == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the comparison");
-        return STATUS_REJECTED;
-    }
-    if (comparison->cell_count == 0) {
+    comparison->crossed = tree_array(root, "bounds_crossed");
+    if (!comparison->has_failed && json_array_size(comparison->cells.json) == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "the two sweeps have no pair of sessions and records in common");
         return STATUS_REJECTED;
@@ -629,64 +563,82 @@ static enum status compare(struct comparison *comparison, size_t bound_count, st
     return STATUS_OK;
 }
 
-/* Bounds of --fail-if. */
-
-/* A ratio that is not known crosses its bound. REJECTED: there is no such figure. */
+/* The bounds of --fail-if. A ratio that is not known crosses its bound. REJECTED: there is no such
+ * figure. */
 static enum status check_bounds(struct comparison *comparison, const struct bound *bounds,
                                 size_t count, struct error *error)
 {
-    for (size_t i = 0; i < count * comparison->cell_count; i++) {
-        const struct bound *bound = &bounds[i / comparison->cell_count];
-        const struct compare_cell *cell = &comparison->cells[i % comparison->cell_count];
+    const size_t cells = json_array_size(comparison->cells.json);
+    for (size_t i = 0; i < count * cells; i++) {
+        const struct bound *bound = &bounds[i / cells];
+        json_t *cell = json_array_get(comparison->cells.json, i % cells);
+        const json_t *figures = json_object_get(cell, "figures");
         struct figure_columns columns = {0};
-        for (size_t j = 0; j < cell->count; j++) {
-            figure_columns_add(&columns, cell->figures[j].key);
+        for (size_t j = 0; j < json_array_size(figures); j++) {
+            figure_columns_add(&columns, text_of(json_array_get(figures, j), "figure"));
         }
         struct figure_choice choice;
         if (figure_find(&columns, bound->name, &choice, error) != STATUS_OK) {
             return STATUS_REJECTED;
         }
         /* of the columns that a name stands for, the first whose ratio is known */
-        const struct compared *figure = find_figure(cell, choice.names[0]);
-        for (size_t j = 1; j < choice.count && !figure->has_ratio; j++) {
-            const struct compared *other = find_figure(cell, choice.names[j]);
-            figure = other->has_ratio ? other : figure;
+        double ratio;
+        json_t *figure = find_figure(cell, choice.names[0]);
+        for (size_t j = 1; j < choice.count && !ratio_of(figure, &ratio); j++) {
+            json_t *other = find_figure(cell, choice.names[j]);
+            figure = ratio_of(other, &ratio) ? other : figure;
         }
-        if (!figure->has_ratio || bound_holds(bound->relation, figure->ratio, bound->number)) {
-            comparison->crossed[comparison->crossed_count++] =
-                (struct crossed){bound, cell, figure};
+        if (!ratio_of(figure, &ratio) || bound_holds(bound->relation, ratio, bound->number)) {
+            static const char *const keys[] = {"figure", "a", "b", "ratio"};
+            const struct tree crossed = tree_append_object(comparison->crossed);
+            tree_text(crossed, "bound", bound->text);
+            for (size_t j = 0; j < sizeof keys / sizeof keys[0]; j++) {
+                tree_put(crossed, keys[j], json_incref(json_object_get(figure, keys[j])));
+            }
+            if (comparison->is_sweep) {
+                tree_put(crossed, "sessions", json_incref(json_object_get(cell, "sessions")));
+                tree_put(crossed, "records", json_incref(json_object_get(cell, "records")));
+            }
         }
     }
     return STATUS_OK;
 }
 
-/* The ratio for people. Of 5 to 0 there is none, but both are known. */
-static const char *crossed_ratio(const struct compared *figure, char text[VALUE_BYTES])
+/* For people: lines of at most 80 columns, but for the folders, which are written whole. */
+
+/* A bound that was crossed, of sweeps with the cell. Of 5 to 0 there is no ratio, but both are
+ * known.
+ */
+static void add_crossed(struct buffer *line, const json_t *crossed, const char *const around[4])
 {
-    if (!figure->has_ratio) {
-        snprintf(text, VALUE_BYTES, "not known");
-    } else if (isfinite(figure->ratio)) {
-        snprintf(text, VALUE_BYTES, "%.4g", figure->ratio);
-    } else {
-        snprintf(text, VALUE_BYTES, "%.4g to 0", figure->value[1]);
+    double ratio;
+    buffer_add_text(line, text_of(crossed, "bound"));
+    if (json_object_get(crossed, "sessions") != NULL) {
+        buffer_add_format(line, " with %.0f%s%.0f%s", number_of(crossed, "sessions"), around[0],
+                          number_of(crossed, "records"), around[1]);
     }
-    return text;
+    buffer_add_format(line, "%sB/A is ", around[2]);
+    if (!ratio_of(crossed, &ratio)) {
+        buffer_add_text(line, "not known");
+    } else if (isfinite(ratio)) {
+        buffer_add_format(line, "%.4g", ratio);
+    } else {
+        buffer_add_format(line, "%.4g to 0", number_of(crossed, "b"));
+    }
+    buffer_add_text(line, around[3]);
 }
 
-/* One line that names the bounds that were crossed, of sweeps with the cell. */
+/* One line that names the bounds that were crossed. */
 static enum exit_code say_crossed(const struct comparison *comparison)
 {
     struct buffer line;
+    size_t i;
+    json_t *crossed;
     buffer_init(&line);
-    for (size_t i = 0; i < comparison->crossed_count; i++) {
-        const struct crossed *crossed = &comparison->crossed[i];
-        char ratio[VALUE_BYTES];
-        buffer_add_format(&line, "%s%s", i == 0 ? "crossed: " : ", ", crossed->bound->text);
-        if (comparison->is_sweep) {
-            buffer_add_format(&line, " with %" PRIu64 "x%" PRIu64, crossed->cell->sessions,
-                              crossed->cell->records);
-        }
-        buffer_add_format(&line, " (B/A is %s)", crossed_ratio(crossed->figure, ratio));
+    json_array_foreach(comparison->crossed.json, i, crossed)
+    {
+        buffer_add_text(&line, i == 0 ? "crossed: " : ", ");
+        add_crossed(&line, crossed, (const char *const[]){"x", "", " (", ")"});
     }
     if (comparison->other_rows[0] != '\0') {
         buffer_add_format(&line, "; %s", comparison->other_rows);
@@ -695,84 +647,6 @@ static enum exit_code say_crossed(const struct comparison *comparison)
     buffer_fini(&line);
     return EXIT_CODE_EXPECTATION;
 }
-
-/* As one JSON object. */
-
-static void put_side(struct tree root, const char *key, const struct comparison *comparison,
-                     int side)
-{
-    const struct tree tree = tree_object(root, key);
-    tree_text(tree, "folder", folder_of(comparison, side));
-    for (size_t i = 0; i < sizeof of_side / sizeof of_side[0]; i++) {
-        tree_text(tree, of_side[i], side_text(comparison, side, of_side[i]));
-    }
-}
-
-static void put_values(struct tree tree, const struct compared *figure)
-{
-    tree_text(tree, "figure", figure->key);
-    tree_number_if(tree, "a", figure->is_known[0], figure->value[0]);
-    tree_number_if(tree, "b", figure->is_known[1], figure->value[1]);
-    tree_number_if(tree, "ratio", figure->has_ratio, figure->ratio);
-}
-
-static void put_cell(struct tree list, const struct comparison *comparison,
-                     const struct compare_cell *cell)
-{
-    const struct tree tree = tree_append_object(list);
-    tree_count_if(tree, "sessions", comparison->is_sweep, cell->sessions);
-    tree_count_if(tree, "records", comparison->is_sweep, cell->records);
-    tree_count(tree, "a_runs", cell->runs[0]);
-    tree_count(tree, "b_runs", cell->runs[1]);
-    const struct tree figures = tree_array(tree, "figures");
-    for (size_t i = 0; i < cell->count; i++) {
-        const struct compared *figure = &cell->figures[i];
-        const struct tree entry = tree_append_object(figures);
-        put_values(entry, figure);
-        tree_text(entry, "finding", finding_names[figure->finding]);
-        tree_text(entry, "why", figure->why);
-        tree_number_if(entry, "tested_ratio", figure->is_measured, figure->interval.ratio);
-        tree_number_if(entry, "low", figure->is_measured, figure->interval.low);
-        tree_number_if(entry, "high", figure->is_measured, figure->interval.high);
-        tree_bool(entry, "is_regression", figure->is_regression);
-    }
-}
-
-static bool write_json(const struct comparison *comparison)
-{
-    bool has_failed = false;
-    json_t *json = json_object();
-    const struct tree root = {json, &has_failed};
-    tree_count(root, "format", FORMAT_VERSION);
-    tree_text(root, "kind", comparison->is_sweep ? "sweeps" : "runs");
-    put_side(root, "a", comparison, 0);
-    put_side(root, "b", comparison, 1);
-    tree_number(root, "threshold", comparison->threshold);
-    tree_number(root, "confidence", STATISTICS_CONFIDENCE);
-    tree_put(root, "differences", json_incref(comparison->differences));
-    tree_put(root, "cautions", json_incref(comparison->cautions));
-    tree_bool(root, "is_clouded", comparison->is_clouded);
-    tree_text(root, "other_rows", comparison->other_rows);
-    const struct tree cells = tree_array(root, "cells");
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        put_cell(cells, comparison, &comparison->cells[i]);
-    }
-    tree_count(root, "cells_alone", comparison->cells_alone);
-    const struct tree bounds = tree_array(root, "bounds_crossed");
-    for (size_t i = 0; i < comparison->crossed_count; i++) {
-        const struct crossed *crossed = &comparison->crossed[i];
-        const struct tree entry = tree_append_object(bounds);
-        tree_text(entry, "bound", crossed->bound->text);
-        put_values(entry, crossed->figure);
-        if (comparison->is_sweep) {
-            tree_count(entry, "sessions", crossed->cell->sessions);
-            tree_count(entry, "records", crossed->cell->records);
-        }
-    }
-    return tree_write(stdout, json, has_failed);
-}
-
-/* For people: lines of at most 80 columns, but for the folders, which are written whole. */
 
 static void write_wrapped(const char *label, const char *text)
 {
@@ -804,12 +678,13 @@ static void add_value(struct buffer *text, const char *name, json_t *value)
         buffer_add_text(text, i > 0 ? ", " : "");
         add_value(text, "", own_name != NULL ? own_name : entry);
     }
-    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
-        json_t *member = json_object_iter_value(at);
+    const char *key;
+    json_t *member;
+    json_object_foreach(value, key, member)
+    {
         if (!json_is_null(member) && !json_is_false(member)) {
-            buffer_add_format(text, "%s%s ", text->length > before ? ", " : "",
-                              json_object_iter_key(at));
-            add_value(text, json_object_iter_key(at), member);
+            buffer_add_format(text, "%s%s ", text->length > before ? ", " : "", key);
+            add_value(text, key, member);
         }
     }
     if (text->length == before && !json_is_string(value)) {
@@ -822,7 +697,7 @@ static void write_differences(const json_t *differences)
     const size_t count = json_array_size(differences);
     for (size_t i = 0; i < count && i < DIFFERENCES_SHOWN; i++) {
         const json_t *entry = json_array_get(differences, i);
-        const char *name = json_string_value(json_object_get(entry, "name"));
+        const char *name = text_of(entry, "name");
         struct buffer text;
         buffer_init(&text);
         buffer_add_format(&text, "%s: ", name);
@@ -842,48 +717,19 @@ static void write_differences(const json_t *differences)
     }
 }
 
-static const char *format_value(const struct compared *figure, int side, char text[VALUE_BYTES])
-{
-    const double value = figure->value[side];
-    const char *unit = figure_unit(figure->key);
-    if (!figure->is_known[side]) {
-        snprintf(text, VALUE_BYTES, "not known");
-    } else if (fabs(value) >= 1000 && value < 1e18) {
-        snprintf(text, VALUE_BYTES, "%s%s", UNITS_COUNT((uint64_t)llround(value)), unit);
-    } else {
-        snprintf(text, VALUE_BYTES, "%.4g%s", value, unit);
-    }
-    return text;
-}
-
 /* The label of a headline figure; of a point of an operation "append p50"; else the column. */
-static const char *title_of(const struct compared *figure, char title[FIGURE_KEY_BYTES])
+static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
 {
-    const struct figure *entry = figure_of_key(figure->key);
-    if (entry != NULL || strcmp(figure->key, PACE) == 0) {
-        const bool is_headline = entry != NULL && entry->group == FIGURE_GROUP_HEADLINE;
-        return is_headline ? entry->label : figure->key;
+    const char *key = text_of(figure, "figure");
+    const struct figure *entry = figure_of_key(key);
+    if (entry != NULL || strcmp(key, PACE) == 0) {
+        return entry != NULL && entry->group == FIGURE_GROUP_HEADLINE ? entry->label : key;
     }
-    snprintf(title, FIGURE_KEY_BYTES, "%.*s", (int)(strlen(figure->key) - strlen("_ms")),
-             figure->key);
+    snprintf(title, FIGURE_KEY_BYTES, "%.*s", (int)(strlen(key) - strlen("_ms")), key);
     for (char *at = strchr(title, '_'); at != NULL; at = strchr(at, '_')) {
         *at = ' ';
     }
     return title;
-}
-
-/* Of a cell of sweeps what is tested and the headline; of two runs all that is not 0 in both. Which
- * session was the slowest is no quantity. */
-static bool is_shown(const struct comparison *comparison, const struct compared *figure)
-{
-    const struct figure *entry = figure_of_key(figure->key);
-    if (comparison->is_sweep) {
-        return (figure->is_known[0] || figure->is_known[1]) &&
-               (is_tested(figure->key) || (entry != NULL && entry->group == FIGURE_GROUP_HEADLINE));
-    }
-    return (entry == NULL || entry->unit != FIGURE_UNIT_ID) &&
-           (figure->is_known[0] != figure->is_known[1] || figure->value[0] != 0 ||
-            figure->value[1] != 0);
 }
 
 static void write_row(const struct comparison *comparison, const char *title, const char *a,
@@ -893,79 +739,87 @@ static void write_row(const struct comparison *comparison, const char *title, co
            ratio);
 }
 
-static void write_figure(const struct comparison *comparison, const struct compared *figure)
+/* Of a cell of sweeps what is tested and the headline; of two runs all that is not 0 in both. Which
+ * session was the slowest is no quantity. */
+static void write_figure(const struct comparison *comparison, const json_t *figure)
 {
-    char title[FIGURE_KEY_BYTES], a[VALUE_BYTES], b[VALUE_BYTES], ratio[VALUE_BYTES] = "-";
-    if (figure->has_ratio) {
-        snprintf(ratio, sizeof ratio, "%.3f", figure->ratio);
-    }
-    write_row(comparison, title_of(figure, title), format_value(figure, 0, a),
-              format_value(figure, 1, b), ratio);
-    if (figure->is_measured) {
-        printf("  %.3f to %.3f", figure->interval.low, figure->interval.high);
-    }
-    if (comparison->is_sweep) {
-        printf("%s%s", figure->is_measured ? " " : "  ",
-               figure->is_regression ? "WORSE" : finding_names[figure->finding]);
-    }
-    putchar('\n');
-}
-
-static void write_cell(const struct comparison *comparison, const struct compare_cell *cell)
-{
-    write_row(comparison, "", "A", "B", "B/A");
-    if (comparison->is_sweep) {
-        printf("  %.0f %% interval", 100 * STATISTICS_CONFIDENCE);
-    }
-    putchar('\n');
-    for (size_t i = 0; i < cell->count; i++) {
-        if (is_shown(comparison, &cell->figures[i])) {
-            write_figure(comparison, &cell->figures[i]);
+    char title[FIGURE_KEY_BYTES], values[SIDES][VALUE_BYTES], ratio[VALUE_BYTES] = "-";
+    const char *key = text_of(figure, "figure");
+    const struct figure *entry = figure_of_key(key);
+    const bool is_headline = entry != NULL && entry->group == FIGURE_GROUP_HEADLINE;
+    int known = 0;
+    bool are_zero = true;
+    for (int side = 0; side < SIDES; side++) {
+        const double value = number_of(figure, side_names[side]);
+        if (!json_is_number(json_object_get(figure, side_names[side]))) {
+            snprintf(values[side], VALUE_BYTES, "not known");
+            continue;
+        }
+        known++;
+        are_zero &= value == 0;
+        if (fabs(value) >= 1000 && value < 1e18) {
+            snprintf(values[side], VALUE_BYTES, "%s%s", UNITS_COUNT((uint64_t)llround(value)),
+                     figure_unit(key));
+        } else {
+            snprintf(values[side], VALUE_BYTES, "%.4g%s", value, figure_unit(key));
         }
     }
-}
-
-static bool is_unsure_alike(const struct compared *a, const struct compared *b)
-{
-    return b != NULL && a->finding == UNSURE && b->finding == UNSURE && strcmp(a->why, b->why) == 0;
-}
-
-/* One sentence for a figure that was tested. */
-static void describe_finding(const struct comparison *comparison, const struct compared *figure,
-                             const char *titles, char text[TEXT_BYTES])
-{
-    const struct statistics_ratio *ratio = &figure->interval;
-    if (figure->finding == UNSURE) {
-        snprintf(text, TEXT_BYTES, "%s: cannot tell: %s", titles, figure->why);
-    } else if (figure->finding == ALIKE) {
-        snprintf(text, TEXT_BYTES, "%s: B is as A, within %g %%", titles,
-                 100 * comparison->threshold);
-    } else {
-        snprintf(text, TEXT_BYTES, "%s: B has %s than A, by %.1f %% (%.1f to %.1f %%)%s", titles,
-                 figure->finding == LESS ? "less" : "more", 100 * fabs(ratio->ratio - 1),
-                 100 * fmin(fabs(ratio->low - 1), fabs(ratio->high - 1)),
-                 100 * fmax(fabs(ratio->low - 1), fabs(ratio->high - 1)),
-                 figure->is_regression ? ": REGRESSION" : "");
+    if (comparison->is_sweep
+            ? known == 0 || (!is_tested(key) && !is_headline)
+            : (entry != NULL && entry->unit == FIGURE_UNIT_ID) || (known != 1 && are_zero)) {
+        return;
     }
+    double number;
+    if (ratio_of(figure, &number)) {
+        snprintf(ratio, sizeof ratio, "%.3f", number);
+    }
+    write_row(comparison, title_of(figure, title), values[0], values[1], ratio);
+    const bool is_measured = json_is_number(json_object_get(figure, "low"));
+    if (is_measured) {
+        printf("  %.3f to %.3f", number_of(figure, "low"), number_of(figure, "high"));
+    }
+    if (comparison->is_sweep) {
+        printf("%s%s", is_measured ? " " : "  ",
+               json_is_true(json_object_get(figure, "is_regression")) ? "WORSE"
+                                                                      : text_of(figure, "finding"));
+    }
+    putchar('\n');
 }
 
-/* What one reason keeps from being told is one sentence. */
-static void write_findings(const struct comparison *comparison, const struct compare_cell *cell)
+/* A sentence for each figure that was tested; what one reason keeps from being told is one. */
+static void write_findings(const struct comparison *comparison, const json_t *cell)
 {
     const char *label = "Found";
     for (size_t i = 0; i < TESTED; i++) {
-        const struct compared *figure = find_figure(cell, tested[i]);
+        const json_t *figure = find_figure(cell, tested[i]);
         if (figure == NULL) {
             continue;
         }
         char titles[TEXT_BYTES / 4], title[FIGURE_KEY_BYTES], text[TEXT_BYTES];
+        const char *finding = text_of(figure, "finding"), *why = text_of(figure, "why");
+        const bool is_unsure = strcmp(finding, UNSURE) == 0;
         snprintf(titles, sizeof titles, "%s", title_of(figure, title));
-        while (i + 1 < TESTED && is_unsure_alike(figure, find_figure(cell, tested[i + 1]))) {
+        for (const json_t *next; is_unsure && i + 1 < TESTED; i++) {
+            next = find_figure(cell, tested[i + 1]);
+            if (strcmp(text_of(next, "why"), why) != 0) {
+                break;
+            }
             const size_t used = strlen(titles);
-            snprintf(titles + used, sizeof titles - used, ", %s",
-                     title_of(find_figure(cell, tested[++i]), title));
+            snprintf(titles + used, sizeof titles - used, ", %s", title_of(next, title));
         }
-        describe_finding(comparison, figure, titles, text);
+        const double low = fabs(number_of(figure, "low") - 1);
+        const double high = fabs(number_of(figure, "high") - 1);
+        if (is_unsure) {
+            snprintf(text, sizeof text, "%s: cannot tell: %s", titles, why);
+        } else if (strcmp(finding, ALIKE) == 0) {
+            snprintf(text, sizeof text, "%s: B is as A, within %g %%", titles,
+                     100 * comparison->threshold);
+        } else {
+            snprintf(text, sizeof text, "%s: B has %s than A, by %.1f %% (%.1f to %.1f %%)%s",
+                     titles, finding, 100 * fabs(number_of(figure, "tested_ratio") - 1),
+                     100 * fmin(low, high), 100 * fmax(low, high),
+                     json_is_true(json_object_get(figure, "is_regression")) ? ": REGRESSION" : "");
+        }
         write_wrapped(label, text);
         label = "";
     }
@@ -973,14 +827,16 @@ static void write_findings(const struct comparison *comparison, const struct com
 
 static void write_text(const struct comparison *comparison)
 {
-    char text[TEXT_BYTES], ratio[VALUE_BYTES];
+    char text[TEXT_BYTES];
+    size_t i;
+    json_t *entry, *figure;
     for (int side = 0; side < SIDES; side++) {
         char folder[SAVED_RUN_PATH_BYTES];
-        text_clean_line(folder, sizeof folder, folder_of(comparison, side), SAVED_RUN_PATH_BYTES);
+        entry = json_object_get(comparison->root.json, side_names[side]);
+        text_clean_line(folder, sizeof folder, text_of(entry, "folder"), SAVED_RUN_PATH_BYTES);
         printf("%-*c%s\n", SCREEN_LABEL_COLUMNS, 'A' + side, folder);
-        snprintf(text, sizeof text, "%.500s, %.40s, %.40s", side_text(comparison, side, "target"),
-                 side_text(comparison, side, "started_utc"),
-                 side_text(comparison, side, "verdict"));
+        snprintf(text, sizeof text, "%.500s, %.40s, %.40s", text_of(entry, "target"),
+                 text_of(entry, "started_utc"), text_of(entry, "verdict"));
         write_wrapped("", text);
     }
     if (!comparison->is_sweep) {
@@ -988,24 +844,37 @@ static void write_text(const struct comparison *comparison)
                                "the same command differ, too. To judge, repeat both (append sweep "
                                "--repeat 5) and compare the sweeps");
     }
-    write_differences(comparison->differences);
-    for (size_t i = 0; i < json_array_size(comparison->cautions); i++) {
-        write_wrapped("CAUTION", json_string_value(json_array_get(comparison->cautions, i)));
+    write_differences(comparison->differences.json);
+    json_array_foreach(comparison->cautions.json, i, entry)
+    {
+        write_wrapped("CAUTION", json_string_value(entry));
     }
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        const struct compare_cell *cell = &comparison->cells[i];
+    json_array_foreach(comparison->cells.json, i, entry)
+    {
         putchar('\n');
         if (comparison->is_sweep) {
-            printf("%s sessions, %s records (%zu and %zu runs)\n", UNITS_COUNT(cell->sessions),
-                   UNITS_COUNT(cell->records), cell->runs[0], cell->runs[1]);
-            write_findings(comparison, cell);
+            printf("%s sessions, %s records (%.0f and %.0f runs)\n",
+                   UNITS_COUNT((uint64_t)number_of(entry, "sessions")),
+                   UNITS_COUNT((uint64_t)number_of(entry, "records")), number_of(entry, "a_runs"),
+                   number_of(entry, "b_runs"));
+            write_findings(comparison, entry);
         }
-        write_cell(comparison, cell);
+        write_row(comparison, "", "A", "B", "B/A");
+        if (comparison->is_sweep) {
+            printf("  %.0f %% interval", 100 * STATISTICS_CONFIDENCE);
+        }
+        putchar('\n');
+        size_t j;
+        json_array_foreach(json_object_get(entry, "figures"), j, figure)
+        {
+            write_figure(comparison, figure);
+        }
     }
     putchar('\n');
-    if (comparison->cells_alone > 0) {
-        printf("%-*s%zu cells that only one of the sweeps has\n", SCREEN_LABEL_COLUMNS, "Left out",
-               comparison->cells_alone);
+    const double alone = number_of(comparison->root.json, "cells_alone");
+    if (alone > 0) {
+        printf("%-*s%.0f cells that only one of the sweeps has\n", SCREEN_LABEL_COLUMNS, "Left out",
+               alone);
     }
     if (comparison->is_sweep) {
         snprintf(text, sizeof text,
@@ -1016,32 +885,14 @@ static void write_text(const struct comparison *comparison)
                  100 * comparison->threshold);
         write_wrapped("Test", text);
     }
-    for (size_t i = 0; i < comparison->crossed_count; i++) {
-        const struct crossed *crossed = &comparison->crossed[i];
-        char cell[VALUE_BYTES + UNITS_TEXT_BYTES] = "";
-        if (comparison->is_sweep) {
-            snprintf(cell, sizeof cell, " with %" PRIu64 " sessions, %" PRIu64 " records",
-                     crossed->cell->sessions, crossed->cell->records);
-        }
-        snprintf(text, sizeof text, "%s%s: B/A is %s", crossed->bound->text, cell,
-                 crossed_ratio(crossed->figure, ratio));
-        write_wrapped("CROSSED", text);
+    json_array_foreach(comparison->crossed.json, i, entry)
+    {
+        struct buffer line;
+        buffer_init(&line);
+        add_crossed(&line, entry, (const char *const[]){" sessions, ", " records", ": ", ""});
+        write_wrapped("CROSSED", buffer_text(&line));
+        buffer_fini(&line);
     }
-}
-
-static void free_comparison(struct comparison *comparison)
-{
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        free(comparison->cells[i].figures);
-    }
-    for (int side = 0; side < SIDES; side++) {
-        saved_run_free(&comparison->sides[side].run);
-        saved_sweep_free(&comparison->sides[side].sweep);
-    }
-    free(comparison->cells);
-    free(comparison->crossed);
-    json_decref(comparison->differences);
-    json_decref(comparison->cautions);
 }
 
 enum exit_code command_compare(int argc, char **argv)
@@ -1054,22 +905,34 @@ enum exit_code command_compare(int argc, char **argv)
     struct error error;
     error_clear(&error);
     struct comparison comparison = {.threshold = plan.threshold};
-    if (read_sides(&comparison, plan.folders, &error) != STATUS_OK ||
-        compare(&comparison, plan.fail_if_count, &error) != STATUS_OK ||
-        check_bounds(&comparison, plan.fail_if, plan.fail_if_count, &error) != STATUS_OK) {
+    const bool is_compared =
+        read_sides(&comparison, plan.folders, &error) == STATUS_OK &&
+        compare(&comparison, &error) == STATUS_OK &&
+        check_bounds(&comparison, plan.fail_if, plan.fail_if_count, &error) == STATUS_OK;
+    if (comparison.has_failed) {
+        error_clear(&error);
+        error_set(&error, ERROR_MEMORY, 0, NULL, "out of memory for the comparison");
+    }
+    if (!is_compared || comparison.has_failed) {
         code = error.kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
         code = command_refuse(plan.is_json, code, &error);
-    } else if (plan.is_json && !write_json(&comparison) && !ferror(stdout)) {
+    } else if (plan.is_json &&
+               !tree_write(stdout, json_incref(comparison.root.json), comparison.has_failed) &&
+               !ferror(stdout)) {
         code = command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the comparison");
     } else {
         if (!plan.is_json) {
             write_text(&comparison);
         }
         code = command_finish_output();
-        if (code == EXIT_CODE_OK && comparison.crossed_count > 0) {
+        if (code == EXIT_CODE_OK && json_array_size(comparison.crossed.json) > 0) {
             code = say_crossed(&comparison);
         }
     }
-    free_comparison(&comparison);
+    for (int side = 0; side < SIDES; side++) {
+        saved_run_free(&comparison.sides[side].run);
+        saved_sweep_free(&comparison.sides[side].sweep);
+    }
+    json_decref(comparison.root.json);
     return code;
 }

@@ -16,7 +16,6 @@
 #include "report/expectations.h"
 #include "report/files.h"
 #include "report/json.h"
-#include "report/metrics.h"
 #include "report/text.h"
 
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)

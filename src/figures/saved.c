@@ -191,9 +191,9 @@ const char *saved_run_text(const struct saved_run *run, const char *name)
     return csv_table_text(&run->summary, 0, csv_table_column(&run->summary, name));
 }
 
-const json_t *saved_run_json(const struct saved_run *run, const char *path)
+json_t *saved_run_json(const struct saved_run *run, const char *path)
 {
-    const json_t *at = run->json;
+    json_t *at = run->json;
     while (at != NULL && *path != '\0') {
         const size_t length = strcspn(path, ".");
         char key[MEMBER_BYTES];

@@ -48,6 +48,6 @@ const char *saved_run_text(const struct saved_run *run, const char *name);
 
 /* A value of run.json by its path ("environment.cpu_model"); NULL: there is none, or it is null.
  * Borrowed. */
-const json_t *saved_run_json(const struct saved_run *run, const char *path);
+json_t *saved_run_json(const struct saved_run *run, const char *path);
 
 #endif

@@ -1,24 +1,35 @@
-#include "report/metrics.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mono.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "report/figures.h"
 
 enum {
     /* 2^14 ns = 16 us … 2^36 ns = 69 s, in steps of a factor of 2 */
     FIRST_POWER = 14,
     LAST_POWER = 36,
-    SECOND_DIGITS = 10
+    SECOND_DIGITS = 10,
+    CLIENT_TIME_S = 5,
+    BACKLOG = 16,
+    PAUSE_MS = 1000, /* after a connection could not be accepted */
+    STACK_BYTES = 256 * 1024,
 };
 
 static void add_head(struct buffer *buffer, const char *name, const char *type, const char *help)
@@ -32,57 +43,31 @@ static void add_gauge(struct buffer *buffer, const char *name, const char *help,
     buffer_add_format(buffer, "%s %.3f\n", name, value);
 }
 
-/* A value of a label: backslash, quote and line break are escaped, as the format has it. */
-static void add_label(struct buffer *buffer, const char *name, const char *value)
-{
-    struct buffer clean;
-    buffer_init(&clean);
-    text_add_utf8(&clean, value);
-    buffer_add_format(buffer, "%s=\"", name);
-    for (const char *byte = buffer_text(&clean); *byte != '\0'; byte++) {
-        if (*byte == '\n') {
-            buffer_add_text(buffer, "\\n");
-            continue;
-        }
-        if (*byte == '"' || *byte == '\\') {
-            buffer_add(buffer, "\\", 1);
-        }
-        buffer_add(buffer, byte, 1);
-    }
-    buffer_add(buffer, "\"", 1);
-    buffer_fini(&clean);
-}
-
+/* The program and what it loads. Of a value backslash, quote and line break are escaped, as the
+ * format has it. */
 static void add_info(struct buffer *buffer, const struct plan *plan)
 {
+    const char *const labels[][2] = {{"{version=\"", APPEND_VERSION},
+                                     {",adapter=\"", plan->adapter->name},
+                                     {",target=\"", plan->display_target},
+                                     {",table=\"", plan->table_name}};
+    struct buffer clean;
+    buffer_init(&clean);
     add_head(buffer, "append_info", "gauge", "The program and what it loads, in labels.");
-    buffer_add_text(buffer, "append_info{");
-    add_label(buffer, "version", APPEND_VERSION);
-    buffer_add_text(buffer, ",");
-    add_label(buffer, "adapter", plan->adapter->name);
-    buffer_add_text(buffer, ",");
-    add_label(buffer, "target", plan->display_target);
-    buffer_add_text(buffer, ",");
-    add_label(buffer, "table", plan->table_name);
-    buffer_add_text(buffer, "} 1\n");
-}
-
-/* Counters under one name stand one after the other, told apart by their selectors. */
-static void add_counters(struct buffer *buffer, const struct recorder_snapshot *total)
-{
-    for (size_t i = 0; i < FIGURES; i++) {
-        const struct figure *figure = &figure_table[i];
-        if (figure->metric == NULL) {
-            continue;
+    buffer_add_text(buffer, "append_info");
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        buffer_clear(&clean);
+        text_add_utf8(&clean, labels[i][1]);
+        buffer_add_text(buffer, labels[i][0]);
+        for (const char *byte = buffer_text(&clean); *byte != '\0'; byte++) {
+            buffer_add_text(buffer, *byte == '"' || *byte == '\\' || *byte == '\n' ? "\\" : "");
+            buffer_add(buffer, *byte == '\n' ? "n" : byte, 1);
         }
-        if (figure->metric_help != NULL) {
-            add_head(buffer, figure->metric, "counter", figure->metric_help);
-        }
-        const bool has_selector = figure->metric_selector != NULL;
-        buffer_add_format(buffer, "%s%s%s%s %" PRIu64 "\n", figure->metric, has_selector ? "{" : "",
-                          has_selector ? figure->metric_selector : "", has_selector ? "}" : "",
-                          total->counters[figure->counter]);
+        buffer_add_text(buffer, "\"");
     }
+    buffer_add_text(buffer, "} 1\n");
+    buffer->has_failed |= clean.has_failed;
+    buffer_fini(&clean);
 }
 
 static void add_histogram(struct buffer *buffer, const char *name, const char *help,
@@ -107,19 +92,6 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *h
     buffer_add_format(buffer,
                       "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.9f\n%s_count %" PRIu64 "\n",
                       name, below, name, (double)histogram->sum_ns / 1e9, name, below);
-}
-
-static void add_histograms(struct buffer *buffer, const struct plan *plan,
-                           const struct recorder_snapshot *total)
-{
-    const struct operation_list operations = plan_operations(plan);
-    for (size_t i = 0; i < operations.count; i++) {
-        if (operation_is_used(&operations, i)) {
-            const struct operation *operation = &operations.entries[i];
-            add_histogram(buffer, operation->metric, operation->metric_help,
-                          recorder_histogram(total, i));
-        }
-    }
 }
 
 static void add_shares(struct buffer *buffer, const struct sample *sample)
@@ -167,10 +139,315 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     }
     add_gauge(buffer, "append_sessions", "Sessions that have a connection now.",
               (double)state->sessions_alive);
-    add_counters(buffer, total);
-    add_histograms(buffer, plan, total);
+    /* counters under one name stand one after the other, told apart by their selectors */
+    for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
+        if (figure->metric_help != NULL) {
+            add_head(buffer, figure->metric, "counter", figure->metric_help);
+        }
+        if (figure->metric != NULL) {
+            const bool has_selector = figure->metric_selector != NULL;
+            buffer_add_format(buffer, "%s%s%s%s %" PRIu64 "\n", figure->metric,
+                              has_selector ? "{" : "", has_selector ? figure->metric_selector : "",
+                              has_selector ? "}" : "", total->counters[figure->counter]);
+        }
+    }
+    const struct operation_list operations = plan_operations(plan);
+    for (size_t i = 0; i < operations.count; i++) {
+        if (operation_is_used(&operations, i)) {
+            add_histogram(buffer, operations.entries[i].metric, operations.entries[i].metric_help,
+                          recorder_histogram(total, i));
+        }
+    }
     if (state->has_sample) {
         add_shares(buffer, &state->sample);
+    }
+}
+
+enum page {
+    PAGE_METRICS,
+    PAGE_INDEX,
+    PAGE_NOT_FOUND,
+    PAGE_WRONG_METHOD,
+    PAGES
+};
+
+static const struct {
+    unsigned code;
+    const char *text;
+} pages[PAGES] = {
+    {MHD_HTTP_OK, ""},
+    {MHD_HTTP_OK, "append: see /metrics\n"},
+    {MHD_HTTP_NOT_FOUND, "not found: see /metrics\n"},
+    {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"},
+};
+
+struct metrics_http {
+    int listeners[METRICS_HTTP_LISTENERS_MAX];
+    size_t listener_count;
+    int wake; /* eventfd: the thread is to end */
+    pthread_t thread;
+    struct MHD_Daemon *daemon;
+    pthread_mutex_t lock; /* guards the pages */
+    struct MHD_Response *pages[PAGES];
+    int clients[METRICS_HTTP_CLIENTS_MAX]; /* the thread's own: sockets, the oldest first */
+    size_t client_count;
+};
+
+/* NULL without memory. */
+static struct MHD_Response *make_response(const char *text, size_t length)
+{
+    const union {
+        const char *given;
+        void *taken; /* and only read: MUST_COPY */
+    } bytes = {.given = text};
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, bytes.taken, MHD_RESPMEM_MUST_COPY);
+    if (response != NULL) {
+        MHD_add_response_header(response, "Content-Type",
+                                "text/plain; version=0.0.4; charset=utf-8");
+        MHD_add_response_header(response, "Connection", "close");
+    }
+    return response;
+}
+
+static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *body, size_t *body_bytes, void **state)
+{
+    (void)version;
+    (void)body;
+    struct metrics_http *http = context;
+    if (*state == NULL || *body_bytes > 0) {
+        /* of the head; what comes of a body is dropped before the answer */
+        *body_bytes = *state == NULL ? *body_bytes : 0;
+        *state = http;
+        return MHD_YES;
+    }
+    const bool is_read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    const enum page page = !is_read                       ? PAGE_WRONG_METHOD
+                           : strcmp(url, "/") == 0        ? PAGE_INDEX
+                           : strcmp(url, "/metrics") == 0 ? PAGE_METRICS
+                                                          : PAGE_NOT_FOUND;
+    pthread_mutex_lock(&http->lock);
+    const enum MHD_Result result =
+        MHD_queue_response(connection, pages[page].code, http->pages[page]);
+    pthread_mutex_unlock(&http->lock);
+    return result;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    (void)state;
+    struct metrics_http *http = context;
+    const int sock =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        http->clients[http->client_count++] = sock;
+        return;
+    }
+    size_t i = 0;
+    while (i < http->client_count && http->clients[i] != sock) {
+        i++;
+    }
+    if (i < http->client_count) {
+        http->client_count--;
+        memmove(http->clients + i, http->clients + i + 1,
+                (http->client_count - i) * sizeof http->clients[0]);
+    }
+}
+
+/* False: there is no descriptor for the client; the sessions may have them all. */
+static bool take_client(struct metrics_http *http, int listener)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    const int sock =
+        accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (sock < 0) {
+        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    }
+    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
+        shutdown(http->clients[0], SHUT_RDWR);
+        MHD_run(http->daemon);
+    }
+    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
+        close(sock);
+    } else {
+        MHD_add_connection(http->daemon, sock, (struct sockaddr *)&address, length);
+    }
+    return true;
+}
+
+/* The library does not listen itself: without a descriptor for a client it would spin until there
+ * is one, and with all places taken let the next client wait. */
+static void *serve(void *argument)
+{
+    struct metrics_http *http = argument;
+    const int epoll_fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int64_t pause_until_ns = 0;
+    for (;;) {
+        const bool is_pausing = mono_now_ns() < pause_until_ns;
+        struct pollfd wanted[2 + METRICS_HTTP_LISTENERS_MAX] = {
+            {.fd = http->wake, .events = POLLIN}, {.fd = epoll_fd, .events = POLLIN}};
+        for (size_t i = 0; i < http->listener_count; i++) {
+            wanted[2 + i] =
+                (struct pollfd){.fd = is_pausing ? -1 : http->listeners[i], .events = POLLIN};
+        }
+        MHD_UNSIGNED_LONG_LONG wait_ms;
+        if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES || wait_ms > PAUSE_MS) {
+            wait_ms = PAUSE_MS;
+        }
+        if (poll(wanted, 2 + http->listener_count, (int)wait_ms) < 0 && errno != EINTR) {
+            mono_sleep(MONO_NS_PER_S); /* no memory, or a lower limit of descriptors by now */
+            continue;
+        }
+        if (wanted[0].revents != 0) {
+            return NULL;
+        }
+        for (size_t i = 0; i < http->listener_count; i++) {
+            if (wanted[2 + i].revents != 0 && !take_client(http, http->listeners[i])) {
+                pause_until_ns = mono_now_ns() + PAUSE_MS * MONO_NS_PER_MS;
+            }
+        }
+        MHD_run(http->daemon);
+    }
+}
+
+static enum status open_listeners(struct metrics_http *http, const char *host, uint16_t port,
+                                  struct error *error)
+{
+    const int on = 1;
+    char service[8];
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *addresses = NULL;
+    const int failure = getaddrinfo(host, service, &hints, &addresses);
+    if (failure != 0) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--metrics: host '%.60s' is not known: %s", host,
+                  gai_strerror(failure));
+        return STATUS_REJECTED;
+    }
+    int reason = 0;
+    for (const struct addrinfo *address = addresses;
+         address != NULL && http->listener_count < METRICS_HTTP_LISTENERS_MAX;
+         address = address->ai_next) {
+        const int sock = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (sock >= 0 && setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+            (address->ai_family != AF_INET6 ||
+             setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
+            bind(sock, address->ai_addr, address->ai_addrlen) == 0 && listen(sock, BACKLOG) == 0) {
+            http->listeners[http->listener_count++] = sock;
+            continue;
+        }
+        /* "localhost" has an address of IPv6 where there is none */
+        reason = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT ? errno : reason;
+        if (sock >= 0) {
+            close(sock);
+        }
+    }
+    freeaddrinfo(addresses);
+    if (reason != 0 || http->listener_count == 0) {
+        error_set(error, ERROR_USAGE, reason, NULL, "--metrics: cannot listen on %.60s port %u: %s",
+                  host, (unsigned)port, strerror(reason == 0 ? EADDRNOTAVAIL : reason));
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+/* The daemon and the thread. Returns errno; of the library, which tells none: ENOMEM, or EMFILE for
+ * its epoll. */
+static int start_serving(struct metrics_http *http)
+{
+    for (size_t i = 0; i < PAGES; i++) {
+        http->pages[i] = make_response(pages[i].text, strlen(pages[i].text));
+        if (http->pages[i] == NULL) {
+            return ENOMEM;
+        }
+    }
+    MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
+    errno = 0;
+    http->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request,
+                         http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_HTTP_CLIENTS_MAX,
+                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+    if (http->daemon == NULL) {
+        return errno == 0 ? ENOMEM : errno;
+    }
+    sigset_t all, before; /* signals are for the main thread */
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&http->thread, &attributes, serve, http);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return failure;
+}
+
+static void release(struct metrics_http *http)
+{
+    if (http->daemon != NULL) {
+        MHD_stop_daemon(http->daemon);
+    }
+    for (size_t i = 0; i < PAGES && http->pages[i] != NULL; i++) {
+        MHD_destroy_response(http->pages[i]);
+    }
+    for (size_t i = 0; i < http->listener_count; i++) {
+        close(http->listeners[i]);
+    }
+    if (http->wake >= 0) {
+        close(http->wake);
+    }
+    pthread_mutex_destroy(&http->lock);
+    free(http);
+}
+
+struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error)
+{
+    struct metrics_http *http = calloc(1, sizeof *http);
+    if (http == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --metrics");
+        return NULL;
+    }
+    pthread_mutex_init(&http->lock, NULL);
+    http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int failure = http->wake < 0 ? errno : 0;
+    const bool is_listening = failure == 0 && open_listeners(http, host, port, error) == STATUS_OK;
+    failure = is_listening ? start_serving(http) : failure;
+    if (failure != 0) {
+        error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
+                  strerror(failure));
+    }
+    if (!is_listening || failure != 0) {
+        release(http);
+        return NULL;
+    }
+    return http;
+}
+
+void metrics_http_publish(struct metrics_http *http, const char *text, size_t length)
+{
+    struct MHD_Response *next = make_response(text, length);
+    if (next == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&http->lock);
+    struct MHD_Response *old = http->pages[PAGE_METRICS];
+    http->pages[PAGE_METRICS] = next;
+    pthread_mutex_unlock(&http->lock);
+    MHD_destroy_response(old);
+}
+
+void metrics_http_stop(struct metrics_http *http)
+{
+    if (http != NULL) {
+        eventfd_write(http->wake, 1);
+        pthread_join(http->thread, NULL);
+        release(http);
     }
 }
 
@@ -178,6 +455,7 @@ struct metrics {
     const struct plan *plan;
     struct metrics_state state;
     struct metrics_http *http; /* NULL: none */
+    locale_t locale; /* with a decimal point: client libraries may set the program's locale */
     char shortage[200];
 };
 
@@ -186,7 +464,7 @@ static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text;
     buffer_init(&text);
-    const locale_t before = units_use_point();
+    const locale_t before = uselocale(metrics->locale);
     metrics_text_add(&text, metrics->plan, &metrics->state, total);
     uselocale(before);
     int reason = buffer_failed(&text) ? ENOMEM : 0;
@@ -197,43 +475,26 @@ static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
         reason = file_replace(AT_FDCWD, metrics->plan->metrics_file, &text, false);
     }
     buffer_fini(&text);
-    return reason;
-}
-
-static void note(struct metrics *metrics, int reason)
-{
-    if (reason == 0) {
-        metrics->shortage[0] = '\0';
-    } else {
-        snprintf(metrics->shortage, sizeof metrics->shortage, "--metrics-file: %s",
-                 strerror(reason));
-    }
-}
-
-/* Before the first session: all counts are 0. */
-static enum exit_code tell_first(struct metrics *metrics, struct error *error)
-{
-    const char *path = metrics->plan->metrics_file;
-    if (path != NULL && file_is_special(path)) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--metrics-file '%.120s' is a device or a pipe: give the name of a file", path);
-        return EXIT_CODE_USAGE;
-    }
-    const struct recorder_snapshot nothing = {0};
-    const int reason = tell(metrics, &nothing);
+    metrics->shortage[0] = '\0';
     if (reason != 0) {
-        error_set(error, ERROR_USAGE, reason, NULL, "--metrics-file '%.120s' cannot be written: %s",
-                  path, strerror(reason));
-        return EXIT_CODE_USAGE;
+        char words[128];
+        snprintf(metrics->shortage, sizeof metrics->shortage, "--metrics-file: %s",
+                 strerror_r(reason, words, sizeof words));
     }
-    return EXIT_CODE_OK;
+    return reason;
 }
 
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, struct error *error)
 {
+    const char *path = plan->metrics_file;
     *metrics = NULL;
-    if (plan->metrics_file == NULL && plan->metrics_port == 0) {
+    if (path == NULL && plan->metrics_port == 0) {
         return EXIT_CODE_OK;
+    }
+    if (path != NULL && file_is_special(path)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--metrics-file '%.120s' is a device or a pipe: give the name of a file", path);
+        return EXIT_CODE_USAGE;
     }
     struct metrics *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -243,13 +504,23 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     made->plan = plan;
     made->state.is_running = true;
     made->state.started_wall_ns = mono_wall_ns();
+    made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     enum exit_code code = EXIT_CODE_OK;
-    if (plan->metrics_port > 0) {
+    if (made->locale == (locale_t)0) {
+        error_set(error, ERROR_MEMORY, errno, NULL, "no locale for the metrics: %s",
+                  strerror(errno));
+        code = EXIT_CODE_CLIENT_LIMIT;
+    } else if (plan->metrics_port > 0) {
         made->http = metrics_http_start(plan->metrics_host, plan->metrics_port, error);
         code = made->http == NULL ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
-    if (code == EXIT_CODE_OK) {
-        code = tell_first(made, error);
+    /* before the first session: all counts are 0 */
+    const struct recorder_snapshot nothing = {0};
+    const int reason = code == EXIT_CODE_OK ? tell(made, &nothing) : 0;
+    if (reason != 0) {
+        error_set(error, ERROR_USAGE, reason, NULL, "--metrics-file '%.120s' cannot be written: %s",
+                  path, strerror(reason));
+        code = EXIT_CODE_USAGE;
     }
     if (code != EXIT_CODE_OK) {
         metrics_end(made, false); /* a file of somebody else may be there */
@@ -264,26 +535,24 @@ void metrics_update(struct metrics *metrics, const struct sampler_progress *now)
     if (metrics == NULL) {
         return;
     }
-    if (metrics->state.elapsed_ns == 0) {
-        metrics->state.started_wall_ns = mono_wall_ns() - now->interval->end_ns;
+    struct metrics_state *state = &metrics->state;
+    if (state->elapsed_ns == 0) {
+        state->started_wall_ns = mono_wall_ns() - now->interval->end_ns;
     }
-    metrics->state.elapsed_ns = now->interval->end_ns;
-    metrics->state.sessions_alive = now->interval->sessions_alive;
-    metrics->state.has_sample = now->sample != NULL;
-    if (now->sample != NULL) {
-        metrics->state.sample = *now->sample;
-    }
-    note(metrics, tell(metrics, now->total));
+    state->elapsed_ns = now->interval->end_ns;
+    state->sessions_alive = now->interval->sessions_alive;
+    state->has_sample = now->sample != NULL;
+    state->sample = now->sample != NULL ? *now->sample : state->sample;
+    tell(metrics, now->total);
 }
 
 void metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total)
 {
-    if (metrics == NULL) {
-        return;
+    if (metrics != NULL) {
+        metrics->state.is_running = false;
+        metrics->state.sessions_alive = 0;
+        tell(metrics, total);
     }
-    metrics->state.is_running = false;
-    metrics->state.sessions_alive = 0;
-    note(metrics, tell(metrics, total));
 }
 
 const char *metrics_shortage(const struct metrics *metrics)
@@ -299,6 +568,9 @@ void metrics_end(struct metrics *metrics, bool is_failed)
     metrics_http_stop(metrics->http);
     if (is_failed && metrics->plan->metrics_file != NULL) {
         unlink(metrics->plan->metrics_file);
+    }
+    if (metrics->locale != (locale_t)0) {
+        freelocale(metrics->locale);
     }
     free(metrics);
 }

@@ -28,12 +28,11 @@ static void add_note(struct buffer *html, const char *text)
     add_between(html, "<p class=\"note\">", text, "</p>\n");
 }
 
-/* A table that is filled cell by cell. The names of its columns begin with what is in them: '#' a
- * number, '*' the row's name, '+' a text that may be long, ' ' any other. */
+/* A table. The names of its columns begin with what is in them: '#' a number, '*' the row's name,
+ * '+' a text that may be long, ' ' any other; '!' the row's name and '<' any other as HTML. */
 struct page_table {
     struct buffer *html;
     const char *const *columns; /* ends with NULL */
-    size_t at;
 };
 
 static struct page_table open_table(struct buffer *html, const char *heading,
@@ -46,61 +45,49 @@ static struct page_table open_table(struct buffer *html, const char *heading,
                           *column + 1);
     }
     buffer_add_text(html, "</tr></thead><tbody>\n");
-    return (struct page_table){html, columns, 0};
+    return (struct page_table){html, columns};
 }
 
-/* `cell`: HTML. */
-static void add_html_cell(struct page_table *table, const char *cell)
+static void add_row(const struct page_table *table, const char *const *cells)
 {
-    const char *column = table->columns[table->at];
-    const char *css = column[0] == '#' ? "n" : column[0] == '+' ? "words" : "";
-    buffer_add_text(table->html, table->at == 0 ? "<tr>" : "");
-    if (column[0] == '*') {
-        buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
-    } else {
-        buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>", css, column + 1,
-                          cell);
-    }
-    table->at++;
-    if (table->columns[table->at] == NULL) {
-        table->at = 0;
-        buffer_add_text(table->html, "</tr>\n");
-    }
-}
-
-static void add_cell(struct page_table *table, const char *text)
-{
-    add_html_cell(table, REPORT_ESCAPED(text));
-}
-
-static const char *format_whole(double value, char text[UNITS_TEXT_BYTES])
-{
-    return units_format_count(value > 0 && value < 1e18 ? (uint64_t)value : 0, text);
-}
-
-static void add_count_cell(struct page_table *table, double value)
-{
-    add_cell(table, format_whole(value, (char[UNITS_TEXT_BYTES]){0}));
-}
-
-/* Cells of a member of a list in run.json: its texts, and where a key begins with '#' its counts.
- */
-static void add_json_cells(struct page_table *table, const json_t *entry, const char *const *keys)
-{
-    for (; *keys != NULL; keys++) {
-        if (**keys == '#') {
-            add_count_cell(table, json_number_value(json_object_get(entry, *keys + 1)));
+    buffer_add_text(table->html, "<tr>");
+    for (const char *const *column = table->columns; *column != NULL; column++, cells++) {
+        const char mark = **column;
+        const char *cell = mark == '<' || mark == '!' ? *cells : REPORT_ESCAPED(*cells);
+        if (mark == '*' || mark == '!') {
+            buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
         } else {
-            add_cell(table, json_string_value(json_object_get(entry, *keys)));
+            buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>",
+                              mark == '#'   ? "n"
+                              : mark == '+' ? "words"
+                                            : "",
+                              *column + 1, cell);
         }
     }
+    buffer_add_text(table->html, "</tr>\n");
 }
 
-static void close_table(struct page_table *table, const char *note)
+/* A cell for each column. */
+#define ADD_ROW(table, ...) add_row((table), (const char *const[]){__VA_ARGS__})
+
+static void close_table(const struct page_table *table, const char *note)
 {
     buffer_add_text(table->html, "</tbody></table>\n");
     add_note(table->html, note);
     buffer_add_text(table->html, "</div>\n");
+}
+
+/* A count that was read back; valid to the end of the block. */
+#define WHOLE(value) UNITS_COUNT((value) > 0 && (value) < 1e18 ? (uint64_t)(value) : 0)
+
+static double number_in(const json_t *json, const char *key)
+{
+    return json_number_value(json_object_get(json, key));
+}
+
+static const char *text_in(const json_t *json, const char *key)
+{
+    return json_string_value(json_object_get(json, key));
 }
 
 static const char *text_of(const struct saved_run *run, const char *path)
@@ -146,80 +133,53 @@ static void add_charts(struct buffer *html, const struct report *report, struct 
     buffer_add_text(html, "</div>\n");
 }
 
-static const char *memory_words(const char *source)
+/* The sentence below one of the four figures: what it is made of. */
+static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
 {
-    static const char *const words[][2] = {
+    static const char *const sources[][2] = {
         {"pss", "private memory, shared memory once (PSS)"},
         {"rss", "private memory, the largest shared part (RSS)"},
         {"cgroup", "memory of its cgroup"},
         {"self", "append with the database in it"},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(source, words[i][0]) == 0) {
-            return words[i][1];
-        }
-    }
-    return source;
-}
-
-/* The sentence below one of the four figures: what it is made of. */
-static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
-{
-    char a[REPORT_WORDS_BYTES], b[REPORT_WORDS_BYTES], c[REPORT_WORDS_BYTES];
+    const double ns = (double)MONO_NS_PER_S;
+    const json_t *times = json_object_get(run->json, "times");
     double value;
-    words[0] = '\0';
     if (id == FIGURE_MAX_CPU_PERCENT) {
         const double cpus = json_number_value(saved_run_json(run, "resources.cpus"));
         const bool has_server = saved_run_figure(run, "server_cpu_percent_at_max", &value);
         snprintf(words, bytes, "%s%.0f CPU%s: %s%s%sappend %s %%", cpus > 1 ? "all " : "", cpus,
                  cpus > 1 ? "s" : "", has_server ? "server " : "",
-                 has_server ? report_value(run, "server_cpu_percent_at_max", a) : "",
-                 has_server ? " %, " : "", report_value(run, "client_cpu_percent_at_max", b));
+                 has_server ? REPORT_VALUE(run, "server_cpu_percent_at_max") : "",
+                 has_server ? " %, " : "", REPORT_VALUE(run, "client_cpu_percent_at_max"));
     } else if (id == FIGURE_MAX_MEMORY_MIB) {
         const char *name = text_of(run, "resources.server_name");
-        const char *source = memory_words(saved_run_text(run, "memory_source"));
-        const bool are_both = name[0] != '\0' && source[0] != '\0';
-        snprintf(words, bytes, "%s%s%s", name, are_both ? ": " : "", source);
-        if (words[0] == '\0') {
-            snprintf(words, bytes, "%s", text_of(run, "resources.server_note"));
+        const char *source = saved_run_text(run, "memory_source");
+        for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+            source = strcmp(source, sources[i][0]) == 0 ? sources[i][1] : source;
         }
+        const bool is_known = name[0] != '\0' || source[0] != '\0';
+        snprintf(words, bytes, "%s%s%s", is_known ? name : text_of(run, "resources.server_note"),
+                 name[0] != '\0' && source[0] != '\0' ? ": " : "", source);
     } else if (id == FIGURE_ELAPSED_S) {
-        const double unit_ns = (double)MONO_NS_PER_S;
         snprintf(words, bytes, "connect %s, append %s, disconnect %s",
-                 report_format_time(saved_run_json(run, "times.connect_s"), unit_ns, a),
-                 report_format_time(saved_run_json(run, "times.append_s"), unit_ns, b),
-                 report_format_time(saved_run_json(run, "times.disconnect_s"), unit_ns, c));
+                 REPORT_TIME(json_object_get(times, "connect_s"), ns),
+                 REPORT_TIME(json_object_get(times, "append_s"), ns),
+                 REPORT_TIME(json_object_get(times, "disconnect_s"), ns));
     } else {
         const bool is_known = saved_run_figure(run, "append_rows_per_s", &value);
-        const double append_s = json_number_value(saved_run_json(run, "times.append_s"));
+        const double append_s = number_in(times, "append_s");
         snprintf(words, bytes, "by elapsed time%s%s%s%s", is_known ? "; " : "",
-                 is_known ? report_value(run, "append_rows_per_s", a) : "",
+                 is_known ? REPORT_VALUE(run, "append_rows_per_s") : "",
                  is_known ? " rows/s while appending" : "",
                  append_s > 0 && append_s < 1 ? "; too short a run for figures that repeat" : "");
     }
 }
 
-static void add_tiles(struct buffer *html, const struct saved_run *run)
-{
-    const struct figure *figure;
-    buffer_add_text(html, "<div class=\"tiles\">\n");
-    for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
-        char value[REPORT_WORDS_BYTES], words[300];
-        double number;
-        const bool is_known = saved_run_figure(run, figure->key, &number);
-        tile_words(run, figure - figure_table, words, sizeof words);
-        buffer_add_format(html,
-                          "<div class=\"tile\"><p>%s</p><p class=\"value\">%s<small>%s</small></p>"
-                          "<p>%s</p></div>\n",
-                          figure->label, report_value(run, figure->key, value),
-                          is_known ? figure_unit(figure->key) : "", REPORT_ESCAPED(words));
-    }
-    buffer_add_text(html, "</div>\n");
-}
-
+/* What was run, its verdict and the four figures. */
 static void add_header(struct buffer *html, const struct saved_run *run, size_t number, int level)
 {
-    char words[REPORT_WORDS_BYTES], started[REPORT_WORDS_BYTES] = "";
+    char words[300], title[REPORT_WORDS_BYTES], started[REPORT_WORDS_BYTES] = "";
     const char *utc = saved_run_text(run, "started_utc"), *separator = "";
     const char *verdict = saved_run_text(run, "verdict");
     if (strlen(utc) > 19 && utc[10] == 'T') {
@@ -228,7 +188,7 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     buffer_add_format(html,
                       "<section id=\"run%zu\">\n<h%d>%s</h%d>\n<p class=\"sub\">%s</p>\n"
                       "<p class=\"sub\">",
-                      number, level, REPORT_ESCAPED(report_title(run, words)), level,
+                      number, level, REPORT_ESCAPED(report_title(run, title)), level,
                       REPORT_ESCAPED(saved_run_text(run, "target")));
     const char *const parts[] = {text_of(run, "server.version"), saved_run_text(run, "method"),
                                  saved_run_text(run, "engine"), started};
@@ -237,9 +197,23 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
         separator = parts[i][0] != '\0' ? " · " : separator;
     }
     buffer_add_format(html,
-                      "</p>\n<div class=\"verdict %s\"><b>%s&nbsp;%s</b><span>%s</span></div>\n",
+                      "</p>\n<div class=\"verdict %s\"><b>%s&nbsp;%s</b><span>%s</span></div>\n"
+                      "<div class=\"tiles\">\n",
                       looks_of(verdict)[0], looks_of(verdict)[1], REPORT_ESCAPED(verdict),
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
+    const struct figure *figure;
+    for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
+        double known;
+        tile_words(run, figure - figure_table, words, sizeof words);
+        buffer_add_format(
+            html,
+            "<div class=\"tile\"><p>%s</p><p class=\"value\">%s<small>%s</small></p><p>%s</p>"
+            "</div>\n",
+            figure->label, REPORT_VALUE(run, figure->key),
+            saved_run_figure(run, figure->key, &known) ? figure_unit(figure->key) : "",
+            REPORT_ESCAPED(words));
+    }
+    buffer_add_text(html, "</div>\n");
 }
 
 static void add_events(struct buffer *html, const struct report_run *run)
@@ -254,9 +228,7 @@ static void add_events(struct buffer *html, const struct report_run *run)
     for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
         char at[UNITS_TEXT_BYTES];
         snprintf(at, sizeof at, "%.1f s", (double)events->entries[i].at_ns / (double)MONO_NS_PER_S);
-        add_count_cell(&table, (double)i + 1);
-        add_cell(&table, at);
-        add_cell(&table, events->entries[i].text);
+        ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
     }
     if (events->count > EVENTS_SHOWN) {
         buffer_add_format(html, "<tr><td colspan=\"3\">%zu more stand in events.csv</td></tr>\n",
@@ -268,33 +240,35 @@ static void add_events(struct buffer *html, const struct report_run *run)
 /* The levels of a search, in the order in which they were tried. */
 static void add_levels(struct buffer *html, const struct csv_table *levels)
 {
-    static const char *const columns[][2] = {
-        {"sessions", "#sessions"},
-        {"outcome", "#outcome"},
-        {"reason", "#reason"},
-        {"rows_per_s", "#rows/s"},
-        {"append_p50_ms", "#append p50, ms"},
-        {"append_p99_ms", "#append p99, ms"},
-        {"connect_p99_ms", "#connect p99, ms"},
-        {"host_cpu_percent", "#CPU, %"},
-        {"server_memory_mib", "#server memory, MiB"},
+    static const char *const keys[] = {
+        "sessions",      "outcome",        "reason",           "rows_per_s",        "append_p50_ms",
+        "append_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib",
     };
+    static const char *const columns[] = {"#sessions",
+                                          "#outcome",
+                                          "#reason",
+                                          "#rows/s",
+                                          "#append p50, ms",
+                                          "#append p99, ms",
+                                          "#connect p99, ms",
+                                          "#CPU, %",
+                                          "#server memory, MiB",
+                                          NULL};
     enum {
-        COLUMNS = sizeof columns / sizeof columns[0]
+        COLUMNS = sizeof keys / sizeof keys[0]
     };
-    const char *names[COLUMNS + 1] = {NULL};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        names[i] = columns[i][1];
-    }
-    struct page_table table = open_table(html, "Levels", names);
-    for (size_t cell = 0; cell < levels->rows * COLUMNS; cell++) {
-        const size_t row = cell / COLUMNS;
-        const size_t column = csv_table_column(levels, columns[cell % COLUMNS][0]);
-        char text[REPORT_WORDS_BYTES];
-        double value;
-        add_cell(&table, csv_table_number(levels, row, column, &value)
-                             ? report_format(value, text)
-                             : csv_table_text(levels, row, column));
+    const struct page_table table = open_table(html, "Levels", columns);
+    for (size_t row = 0; row < levels->rows; row++) {
+        const char *cells[COLUMNS];
+        char texts[COLUMNS][REPORT_WORDS_BYTES];
+        for (size_t i = 0; i < COLUMNS; i++) {
+            const size_t column = csv_table_column(levels, keys[i]);
+            double value;
+            cells[i] = csv_table_number(levels, row, column, &value)
+                           ? report_format(value, texts[i])
+                           : csv_table_text(levels, row, column);
+        }
+        add_row(&table, cells);
     }
     close_table(&table, NULL);
 }
@@ -327,7 +301,6 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     }
     buffer_add_format(html, "%s<table><tbody>\n", is_ledger ? "</div>\n" : "");
     for (const struct figure *figure = total; figure < end; figure++) {
-        char text[UNITS_TEXT_BYTES];
         if (figure->group == group && figure->key != NULL && figure->unit == FIGURE_UNIT_COUNT &&
             saved_run_figure(run, figure->key, &value)) {
             const bool is_bad = value > 0 && figure->better == FIGURE_LOW;
@@ -338,7 +311,7 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
                               is_bad                    ? " bad"
                               : value == 0 && is_ledger ? " zero"
                                                         : "",
-                              figure->label, format_whole(value, text));
+                              figure->label, WHOLE(value));
         }
     }
     buffer_add_text(html, "</tbody></table>\n");
@@ -349,90 +322,79 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
-static void add_findings(struct buffer *html, const struct saved_run *run)
+/* The limits that were hit, the errors, and the latencies. */
+static void add_tables(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const columns[] = {
+    static const char *const of_findings[] = {
         "*limit", " whose", "#sessions", "+what shows it", "+how it is raised", NULL};
-    static const char *const keys[] = {"name", "side", "#sessions", "evidence", "fix", NULL};
+    static const char *const of_causes[] = {"#times",         " while",        " kind",
+                                            "+what was said", "#first – last", NULL};
     const json_t *findings = saved_run_json(run, "findings");
+    const json_t *causes = saved_run_json(run, "causes");
+    double others = json_number_value(saved_run_json(run, "other_causes")), unanswered = 0;
+    char text[160];
+    struct page_table table;
     if (json_array_size(findings) > 0) {
-        struct page_table table = open_table(html, "Limits that were hit", columns);
+        table = open_table(html, "Limits that were hit", of_findings);
         for (size_t i = 0; i < json_array_size(findings); i++) {
-            add_json_cells(&table, json_array_get(findings, i), keys);
+            const json_t *finding = json_array_get(findings, i);
+            ADD_ROW(&table, text_in(finding, "name"), text_in(finding, "side"),
+                    WHOLE(number_in(finding, "sessions")), text_in(finding, "evidence"),
+                    text_in(finding, "fix"));
         }
         close_table(&table, NULL);
     }
-}
-
-static void add_causes(struct buffer *html, const struct saved_run *run)
-{
-    static const char *const columns[] = {"#times",         " while",        " kind",
-                                          "+what was said", "#first – last", NULL};
-    static const char *const keys[] = {"#count", "phase", "kind", "text", NULL};
-    const json_t *causes = saved_run_json(run, "causes");
-    double others = json_number_value(saved_run_json(run, "other_causes"));
-    char text[UNITS_TEXT_BYTES + 64];
-    if (json_array_size(causes) == 0 && others <= 0) {
-        return;
-    }
-    struct page_table table = open_table(html, "Errors", columns);
-    for (size_t i = 0; i < json_array_size(causes); i++) {
-        const json_t *cause = json_array_get(causes, i);
-        if (i >= CAUSES_SHOWN) {
-            others += json_number_value(json_object_get(cause, "count"));
-            continue;
+    if (json_array_size(causes) > 0 || others > 0) {
+        table = open_table(html, "Errors", of_causes);
+        for (size_t i = 0; i < json_array_size(causes); i++) {
+            const json_t *cause = json_array_get(causes, i);
+            snprintf(text, sizeof text, "%.1f – %.1f s", number_in(cause, "first_s"),
+                     number_in(cause, "last_s"));
+            if (i < CAUSES_SHOWN) {
+                ADD_ROW(&table, WHOLE(number_in(cause, "count")), text_in(cause, "phase"),
+                        text_in(cause, "kind"), text_in(cause, "text"), text);
+            } else {
+                others += number_in(cause, "count");
+            }
         }
-        add_json_cells(&table, cause, keys);
-        snprintf(text, sizeof text, "%.1f – %.1f s",
-                 json_number_value(json_object_get(cause, "first_s")),
-                 json_number_value(json_object_get(cause, "last_s")));
-        add_cell(&table, text);
+        snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
+        close_table(&table, others > 0 ? text : NULL);
     }
-    snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
-    close_table(&table, others > 0 ? text : NULL);
-}
-
-static void add_latencies(struct buffer *html, const struct saved_run *run)
-{
-    const char *columns[FIGURE_POINTS + 3] = {"* "};
-    char names[FIGURE_POINTS][16], note[160], text[REPORT_WORDS_BYTES];
+    const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2];
+    char names[FIGURE_POINTS][16], times[FIGURE_POINTS][REPORT_WORDS_BYTES];
     for (size_t i = 0; i < FIGURE_POINTS; i++) {
         snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);
         columns[i + 1] = names[i];
     }
     columns[FIGURE_POINTS + 1] = "#measured";
-    struct page_table table = open_table(html, "Latencies", columns);
-    const char *call;
+    table = open_table(html, "Latencies", columns);
     json_t *latency;
-    json_object_foreach(json_object_get(run->json, "latencies"), call, latency)
+    json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
     {
-        const double count = json_number_value(json_object_get(latency, "count"));
-        for (size_t i = 0; i < FIGURE_POINTS + 2 && count > 0; i++) {
-            if (i == 0) {
-                add_cell(&table, call);
-            } else if (i > FIGURE_POINTS) {
-                add_count_cell(&table, count);
-            } else {
-                snprintf(note, sizeof note, "%s_ms", figure_points[i - 1].key);
-                add_cell(&table, report_format_time(json_object_get(latency, note),
-                                                    (double)MONO_NS_PER_MS, text));
-            }
+        const double count = number_in(latency, "count");
+        for (size_t i = 0; i < FIGURE_POINTS; i++) {
+            snprintf(text, sizeof text, "%s_ms", figure_points[i].key);
+            cells[i + 1] = report_format_time(json_object_get(latency, text),
+                                              (double)MONO_NS_PER_MS, times[i]);
+        }
+        cells[FIGURE_POINTS + 1] = WHOLE(count);
+        if (count > 0) {
+            add_row(&table, cells);
         }
     }
-    double unanswered = 0;
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
-    snprintf(note, sizeof note,
+    snprintf(text, sizeof text,
              "response: %s without an answer count with the time that they had waited, a lower "
              "bound",
-             format_whole(unanswered, (char[UNITS_TEXT_BYTES]){0}));
-    close_table(&table, unanswered > 0 ? note : NULL);
+             WHOLE(unanswered));
+    close_table(&table, unanswered > 0 ? text : NULL);
 }
 
 /* The members of a value of run.json as rows, and those of its objects: their names are what they
  * are called, behind `before`. Lists and what is not known are left out. */
 static void add_json(struct buffer *html, const char *before, const char *key, json_t *value)
 {
-    char name[REPORT_WORDS_BYTES], number[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
+    char name[REPORT_WORDS_BYTES], text[REPORT_ESCAPED_BYTES] = "";
     const json_int_t whole = json_integer_value(value);
     const bool is_count = json_is_integer(value) && whole >= 0;
     snprintf(name, sizeof name, "%s%.*s", before, (int)(strlen(key) - strlen(figure_suffix(key))),
@@ -443,20 +405,19 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
     if (json_is_object(value)) {
         const char *member;
         json_t *entry;
-        const size_t length = strlen(name);
-        snprintf(name + length, sizeof name - length, "%s", length > 0 ? " " : "");
+        strncat(name, name[0] != '\0' ? " " : "", sizeof name - strlen(name) - 1);
         json_object_foreach(value, member, entry)
         {
             add_json(html, name, member, entry);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
         snprintf(text, sizeof text, "%d", (int)whole); /* a name, no number */
-    } else if (is_count && strstr(key, "_bytes") != NULL) {
-        units_format_bytes((uint64_t)whole, text);
     } else if (is_count) {
-        units_format_count((uint64_t)whole, text);
+        snprintf(text, sizeof text, "%s",
+                 strstr(key, "_bytes") != NULL ? UNITS_BYTES((uint64_t)whole)
+                                               : UNITS_COUNT((uint64_t)whole));
     } else if (json_is_number(value)) {
-        snprintf(text, sizeof text, "%s%s", report_format(json_number_value(value), number),
+        snprintf(text, sizeof text, "%s%s", REPORT_NUMBER(json_number_value(value)),
                  figure_unit(key));
     } else if (json_is_string(value) || json_is_boolean(value)) {
         snprintf(text, sizeof text, "%s",
@@ -524,7 +485,6 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
                           format_chip(&run->run, (char[REPORT_ESCAPED_BYTES]){0}));
     }
     add_header(html, &run->run, index + 1, is_only ? 1 : 2);
-    add_tiles(html, &run->run);
     if (report->has_run_charts) {
         buffer_add_text(html, "<h3>Charts</h3>\n");
         add_charts(html, report, run->charts);
@@ -542,9 +502,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         add_group(html, &run->run, groups[i].title, groups[i].group);
     }
     buffer_add_text(html, "</div>\n");
-    add_findings(html, &run->run);
-    add_causes(html, &run->run);
-    add_latencies(html, &run->run);
+    add_tables(html, &run->run);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }
@@ -552,27 +510,24 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
 /* All runs, a row each. */
 static void add_overview(struct buffer *html, const struct report *report)
 {
-    static const char *const columns[] = {"*run",        " database",        " verdict",
+    static const char *const columns[] = {"!run",        " database",        "<verdict",
                                           "#max CPU, %", "#max memory, MiB", "#elapsed, s",
                                           "#rows/s",     "#append p99",      NULL};
     if (report->overview.count > 0) {
         buffer_add_text(html, "<h3>Beside each other</h3>\n");
         add_charts(html, report, report->overview);
     }
-    struct page_table table = open_table(html, "All runs", columns);
+    const struct page_table table = open_table(html, "All runs", columns);
     for (size_t i = 0; i < report->run_count; i++) {
         const struct saved_run *run = &report->runs[i].run;
-        char text[REPORT_ESCAPED_BYTES];
-        snprintf(text, sizeof text, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
+        char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
+        snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
                  REPORT_ESCAPED(report->runs[i].label));
-        add_html_cell(&table, text);
-        add_cell(&table, saved_run_text(run, "adapter"));
-        add_html_cell(&table, format_chip(run, text));
-        for (size_t f = 0; report_headline(f) != NULL; f++) {
-            add_cell(&table, report_value(run, report_headline(f)->key, text));
-        }
-        add_cell(&table, report_format_time(saved_run_json(run, "latencies.append.p99_ms"),
-                                            (double)MONO_NS_PER_MS, text));
+        ADD_ROW(
+            &table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
+            REPORT_VALUE(run, report_headline(0)->key), REPORT_VALUE(run, report_headline(1)->key),
+            REPORT_VALUE(run, report_headline(2)->key), REPORT_VALUE(run, report_headline(3)->key),
+            REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"), (double)MONO_NS_PER_MS));
     }
     close_table(&table, NULL);
 }
@@ -581,7 +536,7 @@ static void add_overview(struct buffer *html, const struct report *report)
 static void add_sweep_table(struct buffer *html, const struct saved_sweep *sweep,
                             const struct figure *figure)
 {
-    char text[REPORT_WORDS_BYTES], count[UNITS_TEXT_BYTES];
+    char text[REPORT_WORDS_BYTES];
     buffer_add_format(html,
                       "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
                       "<th>sessions</th>",
@@ -592,16 +547,15 @@ static void add_sweep_table(struct buffer *html, const struct saved_sweep *sweep
     }
     buffer_add_text(html, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < sweep->sessions_count; i++) {
-        buffer_add_format(html, "<tr><th scope=\"row\">%s</th>",
-                          units_format_count(sweep->sessions[i], count));
+        buffer_add_format(html, "<tr><th scope=\"row\">%s</th>", UNITS_COUNT(sweep->sessions[i]));
         for (size_t records = 0; records < sweep->records_count; records++) {
             struct spread spread = {0};
             const bool is_known = saved_sweep_figure(sweep, i, records, figure->key, &spread);
             buffer_add_format(html, "<td class=\"n\">%s",
-                              is_known ? report_format(spread.median, text) : "–");
+                              is_known ? REPORT_NUMBER(spread.median) : "–");
             if (spread.count > 1) {
-                buffer_add_format(html, "<small>%s – ", report_format(spread.lowest, text));
-                buffer_add_format(html, "%s</small>", report_format(spread.highest, text));
+                buffer_add_format(html, "<small>%s – %s</small>", REPORT_NUMBER(spread.lowest),
+                                  REPORT_NUMBER(spread.highest));
             }
             buffer_add_text(html, "</td>");
         }
@@ -610,38 +564,12 @@ static void add_sweep_table(struct buffer *html, const struct saved_sweep *sweep
     buffer_add_text(html, "</tbody></table></div>\n");
 }
 
-static size_t count_runs(const struct saved_sweep *sweep, enum saved_state state)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < sweep->run_count; i++) {
-        count += sweep->runs[i].state == state ? 1 : 0;
-    }
-    return count;
-}
-
-static void add_failures(struct buffer *html, const struct saved_sweep *sweep)
-{
-    static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
-    if (count_runs(sweep, SAVED_FAILED) == 0) {
-        return;
-    }
-    struct page_table table = open_table(html, "Runs that failed", columns);
-    for (size_t i = 0; i < sweep->run_count; i++) {
-        const struct saved_sweep_run *run = &sweep->runs[i];
-        if (run->state == SAVED_FAILED) {
-            add_cell(&table, run->name);
-            add_count_cell(&table, run->exit_code);
-            add_cell(&table, run->reason);
-        }
-    }
-    close_table(&table, NULL);
-}
-
 static void add_sweep(struct buffer *html, const struct report *report,
                       const struct report_sweep *entry)
 {
+    static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
     const struct saved_sweep *sweep = &entry->sweep;
-    const size_t pending = count_runs(sweep, SAVED_PENDING);
+    const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
     buffer_add_text(html, report->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
     add_between(html, "<p class=\"sub\">", sweep->folder, "</p>\n");
     buffer_add_format(html, "<p class=\"sub\">%zu × %zu cells", sweep->sessions_count,
@@ -664,30 +592,33 @@ static void add_sweep(struct buffer *html, const struct report *report,
         add_sweep_table(html, sweep, report_headline(i));
     }
     buffer_add_text(html, "</div>\n");
-    add_failures(html, sweep);
-}
-
-/* "200 sessions, 400,000 rows, postgresql" */
-static const char *format_title(const struct report *report, char title[REPORT_ESCAPED_BYTES])
-{
-    const struct saved_run *run = &report->runs[0].run;
-    char words[REPORT_WORDS_BYTES];
-    if (report->sweep_count == 1 && report->run_count > 0) {
-        snprintf(title, REPORT_ESCAPED_BYTES, "Sweep of %zu runs, %.100s", report->run_count,
-                 REPORT_ESCAPED(saved_run_text(run, "adapter")));
-    } else if (report->run_count == 1) {
-        snprintf(title, REPORT_ESCAPED_BYTES, "%s, %.100s", report_title(run, words),
-                 REPORT_ESCAPED(saved_run_text(run, "adapter")));
-    } else {
-        snprintf(title, REPORT_ESCAPED_BYTES, "%zu runs", report->run_count);
+    if (saved_sweep_count(sweep, SAVED_FAILED) == 0) {
+        return;
     }
-    return title;
+    const struct page_table table = open_table(html, "Runs that failed", columns);
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        const struct saved_sweep_run *run = &sweep->runs[i];
+        if (run->state == SAVED_FAILED) {
+            ADD_ROW(&table, run->name, WHOLE(run->exit_code), run->reason);
+        }
+    }
+    close_table(&table, NULL);
 }
 
 void page_add(struct buffer *html, const struct report *report)
 {
     const bool is_single = report->run_count == 1 && report->sweep_count == 0;
-    char title[REPORT_ESCAPED_BYTES];
+    char title[REPORT_ESCAPED_BYTES], words[REPORT_WORDS_BYTES];
+    const struct saved_run *first = &report->runs[0].run;
+    if (report->sweep_count == 1 && report->run_count > 0) {
+        snprintf(title, sizeof title, "Sweep of %zu runs, %.100s", report->run_count,
+                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
+    } else if (report->run_count == 1) {
+        snprintf(title, sizeof title, "%s, %.100s", report_title(first, words),
+                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
+    } else {
+        snprintf(title, sizeof title, "%zu runs", report->run_count);
+    }
     buffer_add_format(html,
                       REPORT_PAGE_BEGIN
                       "<head>\n<meta charset=\"utf-8\">\n"
@@ -696,7 +627,7 @@ void page_add(struct buffer *html, const struct report *report)
                       "style-src 'unsafe-inline'; script-src '%s'\">\n<title>append: %s</title>\n"
                       "<style>\n%s</style>\n</head>\n<body>\n<main>\n"
                       "<p class=\"brand\">append report</p>\n",
-                      page_js_hash, format_title(report, title), page_css);
+                      page_js_hash, title, page_css);
     if (!is_single) {
         buffer_add_format(html, "<h1>%s</h1>\n", title);
         for (size_t i = 0; i < report->sweep_count; i++) {

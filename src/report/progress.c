@@ -23,15 +23,13 @@ enum {
 /* A minute or so of one CPU. */
 #define MANY_ROWS_READ 1e9
 
-/* A piece of the line. Those with the highest rank are left out first; rank 0 stays. */
-struct part {
-    unsigned rank;
-    char text[PART_BYTES];
-};
-
+/* Pieces of the line. Those with the highest rank are left out first; rank 0 stays. */
 struct parts {
     size_t count;
-    struct part entries[PARTS_MAX];
+    struct part {
+        unsigned rank;
+        char text[PART_BYTES];
+    } entries[PARTS_MAX];
 };
 
 static void add_part(struct parts *parts, unsigned rank, const char *format, ...)
@@ -39,32 +37,14 @@ static void add_part(struct parts *parts, unsigned rank, const char *format, ...
 
 static void add_part(struct parts *parts, unsigned rank, const char *format, ...)
 {
-    if (parts->count >= PARTS_MAX) {
-        return;
+    if (parts->count < PARTS_MAX) {
+        struct part *part = &parts->entries[parts->count++];
+        part->rank = rank;
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(part->text, sizeof part->text, format, arguments);
+        va_end(arguments);
     }
-    struct part *part = &parts->entries[parts->count++];
-    part->rank = rank;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(part->text, sizeof part->text, format, arguments);
-    va_end(arguments);
-}
-
-static const char *format_rate(double per_s, char text[UNITS_TEXT_BYTES])
-{
-    static const struct {
-        double from;
-        double unit;
-        const char *name;
-    } scales[] = {{999.95e6, 1e9, "G"}, {999.95e3, 1e6, "M"}, {999.5, 1e3, "k"}};
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
-        if (per_s >= scales[i].from) {
-            snprintf(text, UNITS_TEXT_BYTES, "%.1f%s", per_s / scales[i].unit, scales[i].name);
-            return text;
-        }
-    }
-    snprintf(text, UNITS_TEXT_BYTES, "%.0f", per_s);
-    return text;
 }
 
 static void add_server(struct parts *parts, const struct sample *sample)
@@ -83,10 +63,9 @@ static void add_server(struct parts *parts, const struct sample *sample)
     }
 }
 
-static double share_of(double part, double whole)
+static double rows_of(const struct sampler_progress *now)
 {
-    const double share = whole > 0 ? part / whole : 0;
-    return share < 0 ? 0 : share > 1 ? 1 : share;
+    return (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
 }
 
 /* Since rows began to go. */
@@ -99,78 +78,89 @@ static double seconds_worked(const struct sampler_progress *now)
  */
 static double share_done(const struct plan *plan, const struct sampler_progress *now)
 {
-    const double rows = (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const double of_rows = share_of(rows, (double)plan->records);
-    const double of_time = share_of(seconds_worked(now), figures_seconds(plan->duration_ns));
-    return of_rows > of_time ? of_rows : of_time;
-}
-
-/* The point at which about half of the rows were in that are in now. */
-static struct progress_point half_way(const struct progress *progress, double rows)
-{
-    struct progress_point half = {0, 0};
-    for (size_t i = 0; i < progress->point_count && progress->points[i].rows <= rows / 2; i++) {
-        half = progress->points[i];
-    }
-    return half;
+    const double rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
+    const double time =
+        plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
+    return fmin(1, fmax(0, fmax(rows, time)));
 }
 
 /*
- * Seconds until all rows are in, by the trend. What a row costs grows with the rows that are there
- * when every batch is followed by count(*), so the time of n rows is taken for c0 n + c1 n²,
- * through now and the moment at which half of today's rows were in. Where rows got cheaper (caches,
- * sessions that started late), the cost of the second half is taken as it is. Negative: nothing is
- * known.
+ * Seconds until all rows are in, by the trend, or until the time is over. What a row costs grows
+ * with the rows that are there when every batch is followed by count(*), so the time of n rows is
+ * taken for c0 n + c1 n², through now and the moment at which half of today's rows were in. Where
+ * rows got cheaper (caches, sessions that started late), the cost of the second half is taken as it
+ * is. Negative: nothing is known.
  */
-static double rows_left_s(const struct progress *progress, const struct sampler_progress *now)
-{
-    const double all = (double)progress->plan->records;
-    const double rows = (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const double s = seconds_worked(now);
-    if (all <= 0 || rows <= 0 || s <= 0) {
-        return -1;
-    }
-    const struct progress_point half = half_way(progress, rows);
-    const double late = (s - half.s) / (rows - half.rows);
-    const double early = half.rows > 0 ? half.s / half.rows : late;
-    const double c1 = late > early ? (late - early) / rows : 0;
-    const double c0 = late - c1 * (rows + half.rows);
-    double left = rows < all ? c0 * (all - rows) + c1 * (all * all - rows * rows) : 0;
-    if (progress->plan->rate_rows_per_s > 0) {
-        const double rate = (double)progress->plan->rate_rows_per_s;
-        const double due = all / rate - s;
-        /* within a second of its schedule a run ends with it */
-        left = left < due || rate * s - rows < rate ? due : left;
-    }
-    return left < 0 ? 0 : left;
-}
-
-/* Negative: not known. */
 static double seconds_left(const struct progress *progress, const struct sampler_progress *now)
 {
-    const double rows = rows_left_s(progress, now);
-    if (progress->plan->duration_ns == 0) {
-        return rows;
+    const struct plan *plan = progress->plan;
+    const double all = (double)plan->records, rows = rows_of(now), s = seconds_worked(now);
+    double left = INFINITY;
+    if (all > 0 && rows > 0 && s > 0) {
+        struct progress_point half = {0, 0};
+        for (size_t i = 0; i < progress->point_count && progress->points[i].rows <= rows / 2; i++) {
+            half = progress->points[i];
+        }
+        const double late = (s - half.s) / (rows - half.rows);
+        const double early = half.rows > 0 ? half.s / half.rows : late;
+        const double c1 = late > early ? (late - early) / rows : 0;
+        const double c0 = late - c1 * (rows + half.rows);
+        left = rows < all ? c0 * (all - rows) + c1 * (all * all - rows * rows) : 0;
+        const double rate = (double)plan->rate_rows_per_s;
+        /* within a second of its schedule a run ends with it */
+        if (rate > 0 && (left < all / rate - s || rate * s - rows < rate)) {
+            left = all / rate - s;
+        }
+        left = fmax(0, left);
     }
-    const double time = figures_seconds(progress->plan->duration_ns) - seconds_worked(now);
-    const double least = rows >= 0 && rows < time ? rows : time;
-    return least < 0 ? 0 : least;
+    if (plan->duration_ns > 0) {
+        left = fmax(0, fmin(left, figures_seconds(plan->duration_ns) - s));
+    }
+    return isinf(left) ? -1 : left;
 }
 
 static const char *format_seconds(double seconds, char text[UNITS_TEXT_BYTES])
 {
-    return units_format_seconds((uint64_t)ceil(seconds > 1e9 ? 1e9 : seconds), text);
+    return units_format_seconds((uint64_t)ceil(fmin(seconds, 1e9)), text);
 }
 
-/* The time left, or why a run whose rows are in or whose time is over has not ended. */
-static void add_left(struct parts *parts, const struct progress *progress,
-                     const struct sampler_progress *now, double share)
+static void add_work(struct parts *parts, const struct progress *progress,
+                     const struct sampler_progress *now)
 {
-    char text[UNITS_TEXT_BYTES];
+    static const struct {
+        double from, unit;
+        const char *name;
+    } scales[] = {{999.95e6, 1e9, "G"}, {999.95e3, 1e6, "M"}, {999.5, 1e3, "k"}, {0, 1, ""}};
+    const struct interval *interval = now->interval;
+    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
+    const double share = share_done(progress->plan, now);
+    add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
+             UNITS_COUNT(plan_sessions_all(progress->plan)));
+    /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
+    add_part(parts, 0, "rows %s %.1f%%",
+             UNITS_COUNT(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED]),
+             floor(share * 1000) / 10);
+    if (seconds > 0) {
+        const double per_s = (double)interval->counters[RECORDER_ROWS_ACKNOWLEDGED] / seconds;
+        size_t i = 0;
+        while (per_s < scales[i].from) {
+            i++;
+        }
+        add_part(parts, 2, "%.*f%s/s", scales[i].unit > 1 ? 1 : 0, per_s / scales[i].unit,
+                 scales[i].name);
+    }
+    if (interval->latencies[OPERATION_APPEND].p99_ns > 0) {
+        add_part(parts, 7, "p99 %s", UNITS_NS(interval->latencies[OPERATION_APPEND].p99_ns));
+    }
+    add_server(parts, now->sample);
+    const uint64_t errors = figures_errors(now->total->counters);
+    add_part(parts, errors > 0 ? 0 : 1, "errors %s", UNITS_COUNT(errors));
+    /* the time left, or why a run whose rows are in or whose time is over has not ended */
     const double left = seconds_left(progress, now);
-    const uint64_t working = now->interval->sessions_working;
+    const uint64_t working = interval->sessions_working;
+    char text[UNITS_TEXT_BYTES];
     if (share >= 1 && working > 0) {
-        add_part(parts, 1, "%s session%s for an answer", units_format_count(working, text),
+        add_part(parts, 1, "%s session%s for an answer", UNITS_COUNT(working),
                  working == 1 ? " waits" : "s wait");
     } else if (share >= 1) {
         add_part(parts, 1, "disconnecting");
@@ -179,75 +169,18 @@ static void add_left(struct parts *parts, const struct progress *progress,
     }
 }
 
-static void add_work(struct parts *parts, const struct progress *progress,
-                     const struct sampler_progress *now)
-{
-    const struct interval *interval = now->interval;
-    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    const double share = share_done(progress->plan, now);
-    char count[UNITS_TEXT_BYTES];
-    add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
-             units_format_count(plan_sessions_all(progress->plan), count));
-    /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
-    add_part(parts, 0, "rows %s %.1f%%",
-             units_format_count(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED], count),
-             floor(share * 1000) / 10);
-    if (seconds > 0) {
-        add_part(
-            parts, 2, "%s/s",
-            format_rate((double)interval->counters[RECORDER_ROWS_ACKNOWLEDGED] / seconds, count));
-    }
-    if (interval->latencies[OPERATION_APPEND].p99_ns > 0) {
-        add_part(parts, 7, "p99 %s",
-                 units_format_ns(interval->latencies[OPERATION_APPEND].p99_ns, count));
-    }
-    add_server(parts, now->sample);
-    const uint64_t errors = figures_errors(now->total->counters);
-    add_part(parts, errors > 0 ? 0 : 1, "errors %s", units_format_count(errors, count));
-    add_left(parts, progress, now, share);
-}
-
 static void add_connecting(struct parts *parts, const struct progress *progress,
                            const struct sampler_progress *now)
 {
     const uint64_t *counters = now->total->counters;
+    const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
     add_part(parts, 0, "connecting: sessions %s/%s",
              UNITS_COUNT(counters[RECORDER_SESSIONS_CONNECTED]),
              UNITS_COUNT(plan_sessions_all(progress->plan)));
     add_server(parts, now->sample);
-    const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
     add_part(parts, failed > 0 ? 0 : 1, "errors %s", UNITS_COUNT(failed));
-    const double seconds = figures_seconds(now->interval->end_ns);
-    add_part(parts, 4, "for %s", UNITS_SECONDS((uint64_t)(seconds < 0 ? 0 : seconds)));
-}
-
-static void join(const struct parts *parts, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < parts->count && used < size; i++) {
-        const int length =
-            snprintf(text + used, size - used, "%s%s", i > 0 ? "  " : "", parts->entries[i].text);
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
-/* False: only parts that stay are left. */
-static bool drop_least(struct parts *parts)
-{
-    size_t least = 0;
-    for (size_t i = 1; i < parts->count; i++) {
-        if (parts->entries[i].rank > parts->entries[least].rank) {
-            least = i;
-        }
-    }
-    if (parts->count == 0 || parts->entries[least].rank == 0) {
-        return false;
-    }
-    parts->count--;
-    memmove(&parts->entries[least], &parts->entries[least + 1],
-            (parts->count - least) * sizeof parts->entries[0]);
-    return true;
+    add_part(parts, 4, "for %s",
+             UNITS_SECONDS((uint64_t)fmax(0, figures_seconds(now->interval->end_ns))));
 }
 
 void progress_format(const struct progress *progress, const struct sampler_progress *now,
@@ -260,9 +193,20 @@ void progress_format(const struct progress *progress, const struct sampler_progr
         add_work(&parts, progress, now);
     }
     char line[LINE_BYTES];
-    do {
-        join(&parts, line, sizeof line);
-    } while (columns > 0 && text_width(line) > columns && drop_least(&parts));
+    for (;;) {
+        size_t used = 0, least = 0;
+        for (size_t i = 0; i < parts.count; i++) {
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", i > 0 ? "  " : "",
+                                     parts.entries[i].text);
+            least = parts.entries[i].rank > parts.entries[least].rank ? i : least;
+        }
+        if (columns == 0 || text_width(line) <= columns || parts.entries[least].rank == 0) {
+            break;
+        }
+        parts.count--;
+        memmove(&parts.entries[least], &parts.entries[least + 1],
+                (parts.count - least) * sizeof parts.entries[0]);
+    }
     text_clean_line(text, size, line, columns > 0 ? columns : LINE_BYTES);
 }
 
@@ -277,19 +221,6 @@ void progress_init(struct progress *progress, int fd, const struct plan *plan)
     progress->notice.is_terminal = progress->notice.is_terminal && plan->progress_ns == 0;
 }
 
-/* A long run keeps every second, every fourth … of its points. */
-static void add_point(struct progress *progress, const struct sampler_progress *now)
-{
-    if (progress->point_count == PROGRESS_POINTS) {
-        progress->point_count /= 2;
-        for (size_t i = 0; i < progress->point_count; i++) {
-            progress->points[i] = progress->points[2 * i + 1];
-        }
-    }
-    progress->points[progress->point_count++] = (struct progress_point){
-        seconds_worked(now), (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED]};
-}
-
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns)
 {
     const struct plan *plan = progress->plan;
@@ -299,24 +230,19 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
         rows < MANY_ROWS_READ || rows > 1e19) {
         return;
     }
-    char count[UNITS_TEXT_BYTES];
-    char all[UNITS_TEXT_BYTES];
-    char time[UNITS_TEXT_BYTES + 32] = "";
+    char line[LINE_BYTES], least[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES + 32] = "";
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (count_ns > 0 && rows_before >= ROWS_TO_TIME) {
         const double each = figures_seconds(count_ns) / (double)rows_before;
-        char least[UNITS_TEXT_BYTES];
         snprintf(time, sizeof time, ", %s or more",
                  format_seconds(rows * each / (double)(cpus > 0 ? cpus : 1), least));
     }
-    char line[LINE_BYTES];
     snprintf(line, sizeof line,
              "count(*) is to run %s times over up to %s rows: %s rows in all%s. Where the database "
              "counts them one by one the run slows down as the table grows; --read-every N counts "
              "less often, --read none not at all",
-             units_format_count((uint64_t)ceil(reads), count),
-             UNITS_COUNT(rows_before + plan->records), units_format_count((uint64_t)rows, all),
-             time);
+             UNITS_COUNT((uint64_t)ceil(reads)), UNITS_COUNT(rows_before + plan->records),
+             UNITS_COUNT((uint64_t)rows), time);
     notice_keep(&progress->notice, line);
 }
 
@@ -332,12 +258,9 @@ static void tell_reads(struct progress *progress, const struct sampler_progress 
         return;
     }
     progress->has_told_reads = true;
-    const double rows = (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const double without =
-        seconds_worked(now) * append_ns / (append_ns + read_ns) * (double)plan->records / rows;
-    char with_text[UNITS_TEXT_BYTES];
-    char without_text[UNITS_TEXT_BYTES];
-    char line[LINE_BYTES];
+    const double without = seconds_worked(now) * append_ns / (append_ns + read_ns) *
+                           (double)plan->records / rows_of(now);
+    char with_text[UNITS_TEXT_BYTES], without_text[UNITS_TEXT_BYTES], line[LINE_BYTES];
     snprintf(line, sizeof line,
              "about %s left, most of it for reading after each append; --read none takes about %s",
              format_seconds(left, with_text), format_seconds(without, without_text));
@@ -350,7 +273,15 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
         return;
     }
     if (now->work_start_ns >= 0) {
-        add_point(progress, now);
+        /* a long run keeps every second, every fourth … of its points */
+        if (progress->point_count == PROGRESS_POINTS) {
+            progress->point_count /= 2;
+            for (size_t i = 0; i < progress->point_count; i++) {
+                progress->points[i] = progress->points[2 * i + 1];
+            }
+        }
+        progress->points[progress->point_count++] =
+            (struct progress_point){seconds_worked(now), rows_of(now)};
         tell_reads(progress, now);
     }
     if (!progress->notice.is_terminal && now->interval->end_ns < progress->next_line_ns) {
@@ -359,9 +290,8 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
     char line[LINE_BYTES];
     progress_format(progress, now, notice_columns(&progress->notice), line, sizeof line);
     notice_show(&progress->notice, line);
-    const int64_t step = progress->step_ns;
-    while (step > 0 && progress->next_line_ns <= now->interval->end_ns) {
-        progress->next_line_ns += step;
+    while (progress->step_ns > 0 && progress->next_line_ns <= now->interval->end_ns) {
+        progress->next_line_ns += progress->step_ns;
     }
 }
 

@@ -184,6 +184,11 @@ enum status plot_add(struct buffer *drawing, const struct chart *chart, unsigned
 /* A number for people: three digits, or all before the point: 1,234, 12.5, 0.003. */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);
 
+/* In a text of its own, valid to the end of the block: for arguments of a format. */
+#define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
+#define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
+#define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})
+
 /* A count in short: 950, 1k, 2.5k, 10M. */
 const char *report_format_count(double value, char text[REPORT_WORDS_BYTES]);
 

@@ -1,6 +1,6 @@
 /*
- * What people and CI systems read of a run and of a search: progress, the report at the end, 80
- * columns wide but for words that are longer, and JUnit XML.
+ * What people, monitors and CI systems read of a run and of a search: progress, metrics, the report
+ * at the end, 80 columns wide but for words that are longer, and JUnit XML.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -76,6 +76,70 @@ void progress_show(struct progress *progress, const struct sampler_progress *now
 
 /* Takes the rewritten line away. */
 void progress_end(struct progress *progress);
+
+/*
+ * What a run tells monitors while it goes on: a file for node_exporter's textfile collector, and a
+ * page that Prometheus reads. Both have the same text, in the exposition format 0.0.4, written
+ * again every second. Counters are totals since the run's start. Histograms have a bucket for every
+ * power of two of nanoseconds, where those of struct histogram end too: no count is guessed.
+ *
+ * The updates come from the sampler's thread until it has stopped, all else from the main thread.
+ */
+struct metrics_state {
+    bool is_running;
+    int64_t started_wall_ns; /* 1970 UTC */
+    int64_t elapsed_ns;
+    uint64_t sessions_alive; /* that have a connection now */
+    bool has_sample;         /* of CPU and memory: there is one from the first interval on */
+    struct sample sample;    /* the latest */
+};
+
+/* Adds all metrics to *buffer. `total`: all that was counted so far. The caller sees to it that the
+ * decimal point is a point. */
+void metrics_text_add(struct buffer *buffer, const struct plan *plan,
+                      const struct metrics_state *state, const struct recorder_snapshot *total);
+
+struct metrics;
+
+/* Begins what the plan asks for, so that mistakes show before the run. EXIT_CODE_OK: *metrics is
+ * the caller's, NULL when nothing was asked for. The plan is borrowed. */
+enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
+                             struct error *error);
+
+/* The next three take NULL. */
+void metrics_update(struct metrics *metrics, const struct sampler_progress *now);
+
+/* The sessions have ended: tells the last state. */
+void metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total);
+
+/* Why the file is not up to date, "" when it is. */
+const char *metrics_shortage(const struct metrics *metrics);
+
+/* The page is gone then, the file stays. `is_failed`: the run never began, the file goes too. */
+void metrics_end(struct metrics *metrics, bool is_failed);
+
+/*
+ * GET /metrics on a TCP port. One thread of its own accepts and, through libmicrohttpd, answers;
+ * the text may be replaced at any time. One request a connection. A client has 5 s; one more than
+ * METRICS_HTTP_CLIENTS_MAX takes the place of the oldest, so that silent clients hold nobody up.
+ */
+enum {
+    METRICS_HTTP_CLIENTS_MAX = 16,
+    METRICS_HTTP_LISTENERS_MAX = 2,
+    /* the library's epoll, the wake-up, and one more client before the oldest goes */
+    METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 3
+};
+
+struct metrics_http;
+
+/* Listens on an address of `host` and starts the thread. NULL: *error says why. */
+struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error);
+
+/* What is given out from now on; copied. Any thread. Without memory the old text stays. */
+void metrics_http_publish(struct metrics_http *http, const char *text, size_t length);
+
+/* Ends the thread and every connection at once. Takes NULL. */
+void metrics_http_stop(struct metrics_http *http);
 
 /*
  * A run as JUnit XML, for CI systems (Jenkins, GitLab, GitHub): a test case for each ledger, the

@@ -13,7 +13,7 @@
 
 #include "base/mono.h"
 #include "limits/limits.h"
-#include "report/metrics.h"
+#include "report/text.h"
 
 _Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what the limits count");
 
