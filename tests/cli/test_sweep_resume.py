@@ -41,8 +41,9 @@ class Interrupted(harness.Case, Sweeping):
         self.assertEqual(resumed.shape(), self.uninterrupted())
         return ended
 
-    def test_at_every_run(self):
-        for place, name in enumerate(NAMES):
+    def test_at_the_first_and_the_last_run(self):
+        for place in (0, 3):
+            name = NAMES[place]
             with self.subTest(name=name):
                 ended, sweep = self.interrupt(name)
                 self.assertEqual(sweep.json["state"], "interrupted")
