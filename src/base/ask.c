@@ -63,14 +63,11 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
 
 static bool cell_number(const struct cell *cell, int64_t *number)
 {
-    if (cell->is_null) {
-        return false;
-    }
-    if (cell->type == COLUMN_INT64) {
+    if (!cell->is_null && cell->type == COLUMN_INT64) {
         *number = cell->as.int64;
         return true;
     }
-    return text_parse_integer(cell->as.text.bytes, cell->as.text.length, number);
+    return !cell->is_null && text_parse_integer(cell->as.text.bytes, cell->as.text.length, number);
 }
 
 int64_t ask_number(const struct cell *cell)
@@ -85,90 +82,74 @@ bool ask_take_number(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-struct counted {
-    int64_t rows;
-    bool is_number;
-};
-
 static bool take_count(void *context, const struct cell *cells, size_t count)
 {
-    struct counted *counted = context;
-    counted->is_number = count == 1 && cell_number(cells, &counted->rows) && counted->rows >= 0;
+    int64_t *rows = context;
+    if (count != 1 || !cell_number(cells, rows)) {
+        *rows = -1;
+    }
     return false;
 }
 
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error)
 {
-    struct counted counted = {0, false};
+    int64_t counted = -1;
     struct answer answer = {.take = take_count, .context = &counted};
     const enum status status = adapter->run(conn, count, NULL, &answer, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (!counted.is_number) {
+    if (status == STATUS_OK && counted < 0) {
         error_set(error, ERROR_SERVER, 0, NULL, "count(*) came without a number");
         return STATUS_REJECTED;
     }
-    *rows = (uint64_t)counted.rows;
-    return STATUS_OK;
+    *rows = status == STATUS_OK ? (uint64_t)counted : *rows;
+    return status;
 }
 
 struct reading {
     const struct ask_numbers *numbers;
-    enum status status;
-    struct error error;
+    struct error error; /* of a row that is not as it should be */
 };
 
-static enum status read_cells(const struct ask_numbers *numbers, const struct cell *cells,
-                              int64_t *values, struct error *error)
+static bool take_numbers(void *context, const struct cell *cells, size_t count)
 {
     enum {
         SHOWN_MAX = 40
     };
-    for (size_t i = 0; i < numbers->columns; i++) {
-        const struct text_value *text = &cells[i].as.text;
-        if (cell_number(&cells[i], &values[i])) {
-            continue;
-        }
-        if (cells[i].is_null) {
-            error_set(error, ERROR_DATA, 0, NULL, "column %zu of the result is NULL", i + 1);
-        } else {
-            error_set(error, ERROR_DATA, 0, NULL,
-                      "column %zu of the result is no whole number: %.*s", i + 1,
-                      (int)(text->length < SHOWN_MAX ? text->length : SHOWN_MAX), text->bytes);
-        }
-        return STATUS_REJECTED;
-    }
-    return STATUS_OK;
-}
-
-static bool take_numbers(void *context, const struct cell *cells, size_t count)
-{
     struct reading *reading = context;
     const struct ask_numbers *numbers = reading->numbers;
     int64_t values[ASK_NUMBERS_MAX];
     if (count != numbers->columns) {
         error_set(&reading->error, ERROR_DATA, 0, NULL, "the result has %zu columns instead of %zu",
                   count, numbers->columns);
-        reading->status = STATUS_REJECTED;
-    } else {
-        reading->status = read_cells(numbers, cells, values, &reading->error);
+        return false;
     }
-    return reading->status == STATUS_OK && numbers->take(numbers->context, values);
+    for (size_t i = 0; i < count; i++) {
+        const struct text_value *text = &cells[i].as.text;
+        if (cells[i].is_null) {
+            error_set(&reading->error, ERROR_DATA, 0, NULL, "column %zu of the result is NULL",
+                      i + 1);
+            return false;
+        }
+        if (!cell_number(&cells[i], &values[i])) {
+            error_set(&reading->error, ERROR_DATA, 0, NULL,
+                      "column %zu of the result is no whole number: %.*s", i + 1,
+                      (int)(text->length < SHOWN_MAX ? text->length : SHOWN_MAX), text->bytes);
+            return false;
+        }
+    }
+    return numbers->take(numbers->context, values);
 }
 
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error)
 {
-    struct reading reading = {.numbers = numbers, .status = STATUS_OK};
+    struct reading reading = {.numbers = numbers};
     struct answer answer = {.take = take_numbers, .context = &reading};
     const struct statement statement = {.sql = sql, .reads_numbers = true};
-    error_clear(&reading.error);
     const enum status status = adapter->run(conn, &statement, NULL, &answer, error);
-    if (status == STATUS_OK && reading.status != STATUS_OK) {
+    if (status == STATUS_OK && error_is_set(&reading.error)) {
         *error = reading.error;
-        return reading.status;
+        return STATUS_REJECTED;
     }
     return status;
 }

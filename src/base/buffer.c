@@ -28,12 +28,9 @@ void buffer_clear(struct buffer *buffer)
 /* Makes room for `extra` bytes and a terminator. */
 static bool reserve(struct buffer *buffer, size_t extra)
 {
-    if (buffer->has_failed) {
-        return false;
-    }
     const size_t needed = buffer->length + extra + 1;
-    if (needed <= buffer->capacity) {
-        return true;
+    if (buffer->has_failed || needed <= buffer->capacity) {
+        return !buffer->has_failed;
     }
     size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
     while (capacity < needed) {
@@ -51,14 +48,13 @@ static bool reserve(struct buffer *buffer, size_t extra)
 
 void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
 {
-    if (!reserve(buffer, length)) {
-        return;
+    if (reserve(buffer, length)) {
+        if (length > 0) {
+            memcpy(buffer->bytes + buffer->length, bytes, length);
+        }
+        buffer->length += length;
+        buffer->bytes[buffer->length] = '\0';
     }
-    if (length > 0) {
-        memcpy(buffer->bytes + buffer->length, bytes, length);
-    }
-    buffer->length += length;
-    buffer->bytes[buffer->length] = '\0';
 }
 
 void buffer_add_text(struct buffer *buffer, const char *text)
@@ -85,18 +81,13 @@ void buffer_add_format(struct buffer *buffer, const char *format, ...)
 
 void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
 {
-    if (quote == '\0') {
-        buffer_add_text(buffer, name);
-        return;
+    const size_t width = quote == '\0' ? 0 : 1;
+    buffer_add(buffer, &quote, width);
+    for (; *name != '\0'; name++) {
+        buffer_add(buffer, name, *name == quote ? 1 : 0);
+        buffer_add(buffer, name, 1);
     }
-    buffer_add(buffer, &quote, 1);
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c == quote) {
-            buffer_add(buffer, &quote, 1);
-        }
-        buffer_add(buffer, c, 1);
-    }
-    buffer_add(buffer, &quote, 1);
+    buffer_add(buffer, &quote, width);
 }
 
 bool buffer_failed(const struct buffer *buffer)

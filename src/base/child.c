@@ -52,27 +52,19 @@ void child_prepare_waits(void)
     }
 }
 
-/* In the child: only calls that are safe after a fork. */
-static bool set_streams(const struct child_start *start)
-{
-    const int streams[] = {start->in, start->out, start->err};
-    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int i = 0; i < 3; i++) {
-        if (dup2(streams[i] < 0 ? null : streams[i], i) < 0) {
-            return false;
-        }
-    }
-    return start->kept < 0 || fcntl(start->kept, F_SETFD, 0) == 0;
-}
-
-/* Never returns; writes errno to `report` when the program cannot be put in place. */
+/* In the child: only calls that are safe after a fork. Never returns; writes errno to `report` when
+ * the program cannot be put in place. */
 static void become(const struct child_start *start, int report, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
-    if (set_streams(start) && setpgid(0, 0) == 0 &&
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (dup2(start->in < 0 ? null : start->in, 0) == 0 &&
+        dup2(start->out < 0 ? null : start->out, 1) == 1 &&
+        dup2(start->err < 0 ? null : start->err, 2) == 2 &&
+        (start->kept < 0 || fcntl(start->kept, F_SETFD, 0) == 0) && setpgid(0, 0) == 0 &&
         (!start->ends_with_us || prctl(PR_SET_PDEATHSIG, SIGTERM) == 0) &&
         sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
         if (getppid() != parent) {
@@ -92,17 +84,6 @@ static void become(const struct child_start *start, int report, pid_t parent)
     _exit(EXIT_FAILURE);
 }
 
-/* Waits until the program is in place; 0, or why it is not. */
-static int read_report(int report)
-{
-    int number = 0;
-    ssize_t length;
-    do {
-        length = read(report, &number, sizeof number);
-    } while (length < 0 && errno == EINTR);
-    return length == (ssize_t)sizeof number ? number : 0;
-}
-
 int child_start(pid_t *pid, const struct child_start *start)
 {
     int report[2];
@@ -116,8 +97,9 @@ int child_start(pid_t *pid, const struct child_start *start)
     }
     int number = *pid < 0 ? errno : 0;
     close(report[1]);
-    if (*pid > 0) {
-        number = read_report(report[0]);
+    if (*pid > 0) { /* nothing comes when the program is in place */
+        while (read(report[0], &number, sizeof number) < 0 && errno == EINTR) {
+        }
     }
     close(report[0]);
     if (number == 0) {
@@ -154,48 +136,12 @@ bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end)
     return true;
 }
 
-struct pipes {
-    int out[2]; /* read, write; -1 = closed */
-    int err[2];
-};
-
 static void close_end(int *end)
 {
     if (*end >= 0) {
         close(*end);
     }
     *end = -1;
-}
-
-static void close_pipes(struct pipes *pipes)
-{
-    for (int i = 0; i < 2; i++) {
-        close_end(&pipes->out[i]);
-        close_end(&pipes->err[i]);
-    }
-}
-
-static bool open_pipes(struct pipes *pipes)
-{
-    *pipes = (struct pipes){.out = {-1, -1}, .err = {-1, -1}};
-    return pipe2(pipes->out, O_CLOEXEC) == 0 && pipe2(pipes->err, O_CLOEXEC) == 0;
-}
-
-/* Takes what is there; closes the pipe at its end. False: errno. */
-static bool take(int *end, struct buffer *buffer)
-{
-    char bytes[4096];
-    const ssize_t length = read(*end, bytes, sizeof bytes);
-    if (length == 0) {
-        close_end(end);
-    } else if (length > 0) {
-        buffer_add(buffer, bytes, (size_t)length);
-        if (buffer_failed(buffer) || buffer->length > OUTPUT_BYTES_MAX) {
-            errno = buffer_failed(buffer) ? ENOMEM : EFBIG;
-            return false;
-        }
-    }
-    return length >= 0 || errno == EINTR;
 }
 
 /* How long a child may run: until then, or until this program is asked to end. One that is begun
@@ -213,34 +159,34 @@ static bool is_over(const struct patience *patience)
     return errno == EINTR || mono_now_ns() >= patience->deadline_ns;
 }
 
-/* Until both pipes are closed. False: errno. */
-static bool read_all(struct child_output *output, struct pipes *pipes,
-                     const struct patience *patience)
+/* Takes what is there; closes the pipe at its end. False: errno. */
+static bool take(int *end, struct buffer *buffer)
 {
-    while (pipes->out[0] >= 0 || pipes->err[0] >= 0) {
-        if (is_over(patience)) {
-            return false;
-        }
-        struct pollfd ends[] = {{.fd = pipes->out[0], .events = POLLIN},
-                                {.fd = pipes->err[0], .events = POLLIN}};
-        const int ready = poll(ends, 2, POLL_STEP_MS);
-        if (ready < 0 && errno != EINTR) {
-            return false;
-        }
-        if (ready > 0 && ((ends[0].revents != 0 && !take(&pipes->out[0], &output->out)) ||
-                          (ends[1].revents != 0 && !take(&pipes->err[0], &output->err)))) {
-            return false;
-        }
+    char bytes[4096];
+    const ssize_t length = read(*end, bytes, sizeof bytes);
+    if (length == 0) {
+        close_end(end);
+    } else if (length > 0) {
+        buffer_add(buffer, bytes, (size_t)length);
+        errno = buffer_failed(buffer) ? ENOMEM : EFBIG;
+        return !buffer_failed(buffer) && buffer->length <= OUTPUT_BYTES_MAX;
     }
-    return true;
+    return length == 0 || errno == EINTR;
 }
 
-/* A program can close its output and go on. False: it still runs, and errno says why that is all.
- */
-static bool wait_for(pid_t pid, struct child_end *end, const struct patience *patience)
+/* Until both pipes are closed. False: errno. */
+static bool read_all(struct child_output *output, int *out, int *err,
+                     const struct patience *patience)
 {
-    while (!child_wait(pid, WAIT_STEP_NS, end)) {
+    while (*out >= 0 || *err >= 0) {
+        struct pollfd ends[] = {{.fd = *out, .events = POLLIN}, {.fd = *err, .events = POLLIN}};
         if (is_over(patience)) {
+            return false;
+        }
+        const int ready = poll(ends, 2, POLL_STEP_MS);
+        if ((ready < 0 && errno != EINTR) ||
+            (ready > 0 && ((ends[0].revents != 0 && !take(out, &output->out)) ||
+                           (ends[1].revents != 0 && !take(err, &output->err))))) {
             return false;
         }
     }
@@ -251,35 +197,36 @@ enum child_result child_run(struct child_output *output, const char *const argv[
                             int64_t timeout_ns)
 {
     *output = (struct child_output){.end.code = -1};
-    buffer_init(&output->out);
-    buffer_init(&output->err);
     const struct patience patience = {.deadline_ns = mono_now_ns() + timeout_ns,
                                       .was_interrupted = interrupt_requested()};
-    struct pipes pipes;
+    int out[] = {-1, -1}, err[] = {-1, -1}; /* read, write; -1 = closed */
     pid_t pid = 0;
-    int reason = open_pipes(&pipes) ? 0 : errno;
+    int reason = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 ? 0 : errno;
     if (reason == 0) {
         const struct child_start start = {
-            .argv = argv, .in = in, .out = pipes.out[1], .err = pipes.err[1], .kept = -1};
+            .argv = argv, .in = in, .out = out[1], .err = err[1], .kept = -1};
         reason = child_start(&pid, &start);
     }
+    close_end(&out[1]);
+    close_end(&err[1]);
+    bool has_ended = reason == 0 && read_all(output, &out[0], &err[0], &patience);
+    /* a program can close its output and go on */
+    while (has_ended && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
+        has_ended = !is_over(&patience);
+    }
+    const int unfinished = errno;
+    close_end(&out[0]);
+    close_end(&err[0]);
     if (reason != 0) {
-        close_pipes(&pipes);
         errno = reason;
         return reason == ENOENT ? CHILD_NOT_FOUND : CHILD_FAILED;
     }
-    close_end(&pipes.out[1]);
-    close_end(&pipes.err[1]);
-    const bool has_ended =
-        read_all(output, &pipes, &patience) && wait_for(pid, &output->end, &patience);
-    reason = errno;
-    close_pipes(&pipes);
     if (!has_ended) {
         kill(-pid, SIGKILL);
         while (!child_wait(pid, MONO_NS_PER_S, &output->end)) {
         }
-        errno = reason;
-        return reason == ETIMEDOUT ? CHILD_TIMED_OUT : CHILD_FAILED;
+        errno = unfinished;
+        return unfinished == ETIMEDOUT ? CHILD_TIMED_OUT : CHILD_FAILED;
     }
     return output->end.signal != 0 ? CHILD_KILLED : CHILD_EXITED;
 }

@@ -31,27 +31,10 @@ void error_clear(struct error *error)
     memset(error, 0, sizeof *error);
 }
 
-/* Client libraries end their messages with line breaks and put hints on further lines. */
-static void fold_lines(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
-        const bool is_blank = *from == '\n' || *from == '\r' || *from == '\t' || *from == ' ';
-        if (!is_blank) {
-            *to++ = *from;
-        } else if (to > text && to[-1] != ' ') {
-            *to++ = ' ';
-        }
-    }
-    if (to > text && to[-1] == ' ') {
-        to--;
-    }
-    *to = '\0';
-}
-
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...)
 {
+    static const char blanks[] = " \t\r\n";
     if (error == NULL || error->kind != ERROR_NONE) {
         return false;
     }
@@ -62,7 +45,18 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    fold_lines(error->text);
+    /* client libraries end their messages with line breaks and put hints on further lines */
+    char *to = error->text;
+    for (char *from = to + strspn(to, blanks); *from != '\0'; from += strspn(from, blanks)) {
+        const size_t length = strcspn(from, blanks);
+        if (to > error->text) {
+            *to++ = ' ';
+        }
+        memmove(to, from, length);
+        to += length;
+        from += length;
+    }
+    *to = '\0';
     return true;
 }
 
@@ -79,6 +73,5 @@ bool error_is_passing(const struct error *error)
 
 const char *error_kind_name(enum error_kind kind)
 {
-    const size_t known = sizeof kind_names / sizeof kind_names[0];
-    return (size_t)kind < known ? kind_names[kind] : "unknown";
+    return (size_t)kind < sizeof kind_names / sizeof *kind_names ? kind_names[kind] : "unknown";
 }

@@ -17,16 +17,12 @@ int file_make_parents(const char *path)
 {
     char prefix[PATH_BYTES];
     for (size_t i = 1; i < sizeof prefix && path[i] != '\0'; i++) {
-        if (path[i] != '/' || path[i - 1] == '/') {
-            continue;
-        }
-        if (path[i + strspn(path + i, "/")] == '\0') {
-            break; /* only slashes follow: this is the folder itself */
-        }
-        memcpy(prefix, path, i);
-        prefix[i] = '\0';
-        if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
-            return errno;
+        /* where only slashes follow it is the folder itself */
+        if (path[i] == '/' && path[i - 1] != '/' && path[i + strspn(path + i, "/")] != '\0') {
+            snprintf(prefix, i + 1, "%s", path);
+            if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
+                return errno;
+            }
         }
     }
     return 0;
@@ -43,10 +39,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 int file_remove_folder(const char *path)
 {
     const int number = nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    if (number >= 0) {
-        return number;
-    }
-    return errno == ENOENT ? 0 : errno;
+    return number >= 0 ? number : errno == ENOENT ? 0 : errno;
 }
 
 bool file_is_no_room(int number)
@@ -80,30 +73,13 @@ enum status file_open(const char *path, FILE **file, struct error *error)
     return STATUS_REJECTED;
 }
 
-static int write_whole(int fd, const char *bytes, size_t length, bool is_durable)
-{
-    while (length > 0) {
-        const ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno != EINTR) {
-            return errno;
-        }
-        bytes += written > 0 ? written : 0;
-        length -= written > 0 ? (size_t)written : 0;
-    }
-    return is_durable && fsync(fd) != 0 && errno != EINVAL && errno != EINTR ? errno : 0;
-}
-
 int file_replace(int folder, const char *path, const struct buffer *content, bool is_alone)
 {
-    char aside[PATH_BYTES], by[24] = "";
-    if (!is_alone) {
-        snprintf(by, sizeof by, ".%ld", (long)getpid());
-    }
-    if (buffer_failed(content)) {
-        return ENOMEM;
-    }
-    if ((size_t)snprintf(aside, sizeof aside, "%s%s.part", path, by) >= sizeof aside) {
-        return ENAMETOOLONG;
+    char aside[PATH_BYTES], by[24];
+    snprintf(by, sizeof by, ".%ld", (long)getpid());
+    const int length = snprintf(aside, sizeof aside, "%s%s.part", path, is_alone ? "" : by);
+    if (buffer_failed(content) || (size_t)length >= sizeof aside) {
+        return buffer_failed(content) ? ENOMEM : ENAMETOOLONG;
     }
     unlinkat(folder, aside, 0);
     const int fd =
@@ -111,7 +87,15 @@ int file_replace(int folder, const char *path, const struct buffer *content, boo
     if (fd < 0) {
         return errno;
     }
-    int number = write_whole(fd, buffer_text(content), content->length, is_alone);
+    int number = 0;
+    for (size_t done = 0; done < content->length && number == 0;) {
+        const ssize_t written = write(fd, content->bytes + done, content->length - done);
+        done += written > 0 ? (size_t)written : 0;
+        number = written < 0 && errno != EINTR ? errno : 0;
+    }
+    if (number == 0 && is_alone && fsync(fd) != 0 && errno != EINVAL && errno != EINTR) {
+        number = errno;
+    }
     if (close(fd) != 0 && number == 0 && errno != EINTR) {
         number = errno;
     }

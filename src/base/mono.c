@@ -49,62 +49,40 @@ void mono_format_utc(int64_t wall_ns, char *text, size_t size)
 /* A century: what is longer is a mistake, and would not fit in nanoseconds for long. */
 #define SECONDS_MAX (INT64_C(100) * 366 * 24 * 3600)
 
-/* ".5" -> 500,000,000; at most nine digits count. Returns what follows; NULL: no digit is there. */
-static const char *parse_fraction(const char *text, int64_t *ns)
+bool moment_parse(const char *text, struct moment *moment)
 {
-    *ns = 0;
-    if (*text != '.') {
-        return text;
-    }
-    const char *digit = text + 1;
-    for (int64_t unit = MONO_NS_PER_S / 10; *digit >= '0' && *digit <= '9'; digit++, unit /= 10) {
-        *ns += (*digit - '0') * unit;
-    }
-    return digit == text + 1 ? NULL : digit;
-}
-
-static bool parse_seconds(const char *text, int64_t *ns)
-{
-    int64_t seconds = 0;
-    const char *digit = text;
-    for (; *digit >= '0' && *digit <= '9'; digit++) {
-        seconds = 10 * seconds + (*digit - '0');
-        if (seconds > SECONDS_MAX) {
+    const char *end = text;
+    int64_t seconds = 0, fraction_ns = 0;
+    moment->is_utc = strchr(text, 'T') != NULL;
+    if (moment->is_utc) {
+        struct tm given = {0};
+        end = strptime(text, "%Y-%m-%dT%H:%M:%S", &given);
+        struct tm made = given;
+        seconds = timegm(&made);
+        /* timegm makes 3 March of 31 February */
+        if (end == NULL || made.tm_mday != given.tm_mday || seconds < 0 ||
+            seconds > 2 * SECONDS_MAX) {
+            return false;
+        }
+    } else {
+        for (; *end >= '0' && *end <= '9' && seconds <= SECONDS_MAX; end++) {
+            seconds = 10 * seconds + (*end - '0');
+        }
+        if (end == text || seconds > SECONDS_MAX) {
             return false;
         }
     }
-    int64_t fraction_ns;
-    const char *const end = digit == text ? NULL : parse_fraction(digit, &fraction_ns);
-    if (end == NULL || *end != '\0') {
-        return false;
+    if (*end == '.') { /* at most nine digits count */
+        const char *const first = ++end;
+        for (int64_t unit = MONO_NS_PER_S / 10; *end >= '0' && *end <= '9'; end++, unit /= 10) {
+            fraction_ns += (*end - '0') * unit;
+        }
+        if (end == first) {
+            return false;
+        }
     }
-    *ns = seconds * MONO_NS_PER_S + fraction_ns;
-    return true;
-}
-
-static bool parse_utc(const char *text, int64_t *ns)
-{
-    struct tm given = {0};
-    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &given);
-    int64_t fraction_ns;
-    end = end == NULL ? NULL : parse_fraction(end, &fraction_ns);
-    if (end == NULL || strcmp(end, "Z") != 0) {
-        return false;
-    }
-    struct tm made = given;
-    const time_t seconds = timegm(&made);
-    /* timegm makes 3 March of 31 February */
-    if (made.tm_mday != given.tm_mday || seconds < 0 || seconds > 2 * SECONDS_MAX) {
-        return false;
-    }
-    *ns = (int64_t)seconds * MONO_NS_PER_S + fraction_ns;
-    return true;
-}
-
-bool moment_parse(const char *text, struct moment *moment)
-{
-    moment->is_utc = strchr(text, 'T') != NULL;
-    return moment->is_utc ? parse_utc(text, &moment->ns) : parse_seconds(text, &moment->ns);
+    moment->ns = seconds * MONO_NS_PER_S + fraction_ns;
+    return strcmp(end, moment->is_utc ? "Z" : "") == 0;
 }
 
 void moment_format(const struct moment *moment, char text[MOMENT_TEXT_BYTES])

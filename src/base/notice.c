@@ -18,16 +18,6 @@ enum {
     DEFAULT_COLUMNS = 80
 };
 
-/* A description of its own of the same pipe or terminal, which may be non-blocking without making
- * those of other programs so. -1: there is none. */
-static int open_anew(int fd, const struct stat *about)
-{
-    const bool can_block = S_ISFIFO(about->st_mode) || S_ISCHR(about->st_mode);
-    return can_block && fd == STDERR_FILENO
-               ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-               : -1;
-}
-
 static bool wait_for_room(int fd, int64_t deadline_ns)
 {
     for (;;) {
@@ -46,7 +36,12 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int64_t deadline_ns = mono_now_ns() + patience_ns;
     struct stat about = {.st_mode = 0};
     fstat(fd, &about);
-    const int own = open_anew(fd, &about);
+    /* a description of its own of the same pipe or terminal, which may be non-blocking without
+     * making those of other programs so */
+    const bool can_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
+    const int own = can_block && fd == STDERR_FILENO
+                        ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                        : -1;
     /* a terminal that may not be opened, another account's, is known to have room for one byte */
     const size_t most = own < 0 && S_ISCHR(about.st_mode) ? 1 : length;
     size_t done = 0;
@@ -90,9 +85,8 @@ unsigned notice_columns(const struct notice *notice)
         return 0;
     }
     const bool is_known = ioctl(notice->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const unsigned columns = is_known ? size.ws_col : DEFAULT_COLUMNS;
     /* the last column stays free: a terminal may wrap after a character in it */
-    return columns > 1 ? columns - 1 : 1;
+    return !is_known ? DEFAULT_COLUMNS - 1 : size.ws_col > 1 ? size.ws_col - 1U : 1;
 }
 
 /* In one call, so that what others write stands before or behind it. */
@@ -106,12 +100,12 @@ static void write_line(const struct notice *notice, const char *before, const ch
 
 void notice_show(struct notice *notice, const char *line)
 {
-    if (!notice->is_terminal) {
+    if (notice->is_terminal) {
+        write_line(notice, "\r", line, "\x1b[K");
+        notice->is_open = true;
+    } else {
         notice_keep(notice, line);
-        return;
     }
-    write_line(notice, "\r", line, "\x1b[K");
-    notice->is_open = true;
 }
 
 void notice_keep(struct notice *notice, const char *line)

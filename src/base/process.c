@@ -40,21 +40,16 @@ static void on_signal(int number)
 
 void interrupt_install(void)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
+    struct sigaction action = {.sa_flags = SA_RESTART, .sa_handler = on_signal};
+    struct sigaction inherited = {0};
     sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
-    action.sa_handler = on_signal;
-    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
-        struct sigaction inherited;
-        /* nohup means it; SIGINT is ignored in every background job of a script, where a kill -INT
-         * that did nothing would surprise */
-        const bool is_kept = ending[i] == SIGHUP && sigaction(SIGHUP, NULL, &inherited) == 0 &&
-                             inherited.sa_handler == SIG_IGN;
-        if (!is_kept) {
-            sigaction(ending[i], &action, NULL);
-        }
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, NULL, &inherited);
+    /* nohup means it; SIGINT is ignored in every background job of a script, where a kill -INT that
+     * did nothing would surprise */
+    if (inherited.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, &action, NULL);
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
