@@ -38,8 +38,9 @@ static enum exit_code finish(struct check_report *report, bool is_json)
         check_write_text(stdout, report);
     }
     const enum exit_code code = command_finish_output();
-    return code != EXIT_CODE_OK || report->code == EXIT_CODE_OK ? code
-                                                                : command_say(report->code, line);
+    return code != EXIT_CODE_OK || report->code == EXIT_CODE_OK
+               ? code
+               : command_say(report->code, "%s", line);
 }
 
 static enum exit_code check_machine(const struct plan *plan)

@@ -1,42 +1,248 @@
+/* The commands: how each is called, what --help says of it, help itself, and what they print. */
 #include "commands/command.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "adapters/registry.h"
 #include "base/mono.h"
 #include "base/notice.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "plan/target.h"
 #include "report/json.h"
+#include "report/report.h"
 
 /* For the one line that says why the program ended; one that nobody reads must not keep it. */
 #define PATIENCE_NS MONO_NS_PER_S
 
-/* What may hold a password is a target, or a connection string in an option's value. */
-static void hide_password(char *word)
+static enum exit_code command_help(int argc, char **argv);
+
+const struct command_entry command_table[] = {
+    {
+        .form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0},
+        .line = "one run",
+        .about = "append holds SESSIONS sessions open while each appends its share of RECORDS\n"
+                 "rows, and reports what that costs and what stops it.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the run's folder\n",
+        .exits = "0 all rows acknowledged and counted, 1 ledger short, 2 usage, 3 client\n"
+                 "limit, 4 server refused, 5 expectation missed, 6 client-bound, 70 internal\n"
+                 "error, 130 interrupted\n",
+        .example = "append 1000 10000000 5432 --user app --database logs",
+        .run = command_run,
+    },
+    {
+        .form = {COMMAND_CHECK, "check", "append check SESSIONS [TARGET]", 0, 0},
+        .line = "what would limit such a run",
+        .about = "append check compares what SESSIONS sessions need with what this machine, the\n"
+                 "server and the database allow, without opening them.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing to check this machine only\n",
+        .exits = "0 no limit is in the way, 2 usage, 3 one of this machine is, 4 one of the\n"
+                 "server, or it was not reached, 70 internal error, 130 interrupted\n",
+        .example = "append check 10000 5432 --user app --database logs",
+        .run = command_check,
+    },
+    {
+        .form = {COMMAND_FIND_MAX, "find-max", "append find-max [TARGET]", 0, 0},
+        .line = "how many sessions there can be",
+        .about = "append find-max adds sessions that append until no more can be held, and\n"
+                 "reports the most that could, and the limit that stopped the next.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the folder of the files\n",
+        .exits = "0 some level held and the acknowledged rows are there, 1 they are not,\n"
+                 "2 usage, 3 no level held for this machine's limit, 4 for the server's, or the\n"
+                 "server is gone, 70 internal error, 130 interrupted\n",
+        .example = "append find-max 5432 --user app --database logs --p99 100ms",
+        .run = command_find_max,
+    },
+    {
+        .form = {COMMAND_REPORT, "report", "append report DIR...", 1, REPORT_FOLDERS_MAX},
+        .line = "runs as a page with charts",
+        .about =
+            "append report makes one page, report.html, of the folders of finished runs and\n"
+            "sweeps: figures, charts, ledgers, limits, errors, environment. The page needs no\n"
+            "network. It is put into DIR; with several DIR, into this folder. --text and\n"
+            "--png draw with gnuplot.\n",
+        .exits = "0 written, 2 usage, or DIR has no finished run, 3 the page cannot be\n"
+                 "written, or there is no gnuplot for --text or --png, 70 internal error\n",
+        .example = "append report append-runs/*-postgresql-* --out page.html",
+        .run = command_report,
+    },
+    {
+        .form = {COMMAND_COMPARE, "compare", "append compare A B", 2, 2},
+        .line = "two runs or sweeps side by side",
+        .about = "append compare compares B with A, folders of two finished runs or sweeps: what\n"
+                 "they differ in, the ratio of every figure, and whether B is slower or faster\n"
+                 "beyond what the figures vary by.\n",
+        .exits = "0 compared, 2 usage, or a folder has no finished run or sweep, 3 out of\n"
+                 "memory or the report cannot be written, 5 a bound of --fail-if is crossed\n",
+        .example = "append compare before after --fail-if 'throughput<0.95'",
+        .run = command_compare,
+    },
+    {
+        .form = {COMMAND_SWEEP, "sweep", "append sweep --sessions N,N --records N,N [TARGET]", 0,
+                 0},
+        .line = "a run for each size",
+        .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
+                 "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
+                  "nothing for an embedded database in the folder of each run\n",
+        .exits = "0 all runs ended with 0; else the code of the run that weighs most: 70\n"
+                 "internal error, 1 ledger short, 3 client limit, 4 server, 2 usage, 6\n"
+                 "client-bound, 5 expectation; 130 interrupted: go on with --resume\n",
+        .example = "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
+        .run = command_sweep,
+    },
+    {
+        .form = {COMMAND_HELP, "help", "append help [COMMAND]", 0, 0},
+        .line = "what a command does and takes",
+        .about = "append help prints what a command does, its options and its exit codes; of\n"
+                 "'append SESSIONS RECORDS', which needs no name and is also 'run', without one.\n",
+        .exits = "0 printed, 2 there is no such command\n",
+        .example = "append help sweep",
+        .run = command_help,
+    },
+};
+const size_t command_table_size = sizeof command_table / sizeof command_table[0];
+
+/* What stands behind the scheme of a target. */
+static const char *target_form(const struct adapter *adapter)
 {
-    char *value = word;
-    if (strncmp(word, "--", 2) == 0) {
-        value += strcspn(word, "=");
-        value += *value == '=' ? 1 : 0;
+    return (adapter->flags & ADAPTER_STRING) != 0         ? "DSN=name or connection string"
+           : (adapter->flags & ADAPTER_FILE) != 0         ? "path"
+           : (adapter->flags & ADAPTER_ONE_DATABASE) != 0 ? "//user@host:port"
+           : (adapter->flags & ADAPTER_EMBEDDED) != 0     ? ""
+                                                          : "//user@host:port/database";
+}
+
+static enum exit_code print_help(const struct command_entry *entry)
+{
+    enum {
+        CALL_WIDTH = 33
+    };
+    const enum command command = entry->form.command;
+    printf("%s\nUsage: %s%s\n", entry->about, entry->form.usage,
+           command == COMMAND_HELP ? "" : " [options]");
+    if (command == COMMAND_RUN) {
+        puts("       append SESSIONS [RECORDS] [TARGET] --duration T [options]");
     }
-    const size_t length = strlen(value);
-    char *shown = malloc(length + 1);
-    const bool may_hold = strpbrk(value, "@;?") != NULL || strcasestr(value, "password") != NULL;
-    if (shown != NULL && may_hold) {
-        target_redact(value, shown, length + 1);
-        if (strcmp(shown, value) != 0) {
-            memset(value, 0, length);
-            memcpy(value, shown, strlen(shown));
+    for (size_t i = 1; i < command_table_size && command == COMMAND_RUN; i++) {
+        /* what a command does stands below a call that is too long to have it beside */
+        const char *usage = command_table[i].form.usage;
+        const bool is_long = strlen(usage) > CALL_WIDTH;
+        printf("       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
+               is_long ? CALL_WIDTH : 0, "", command_table[i].line);
+    }
+    if (entry->target != NULL) {
+        printf("\n%s", entry->target);
+    }
+    for (const struct adapter *const *a = registry_adapters; entry->target != NULL && *a != NULL;
+         a++) {
+        char form[80];
+        snprintf(form, sizeof form, "%s:%s", (*a)->name, target_form(*a));
+        printf("  %-38s %s\n", form, (*a)->summary);
+    }
+    const char *group = NULL, *shown = NULL;
+    for (const struct option_entry *option = option_table; option->name != NULL; option++) {
+        group = option->group == NULL ? group : option->group;
+        if (option_is_of(option, command)) {
+            char form[48], letter[] = " (-?)";
+            letter[3] = option->letter;
+            snprintf(form, sizeof form, "--%s%s%s%s", option->name,
+                     option->argument == NULL ? "" : " ",
+                     option->argument == NULL ? "" : option->argument,
+                     option->letter == '\0' ? "" : letter);
+            if (group != shown) {
+                printf("\n%s\n", group);
+            }
+            printf("  %-25s %s\n", form, option->help);
+            shown = group;
         }
     }
-    free(shown);
+    if (entry->target != NULL) {
+        puts("\n"
+             "Counts take k, M and G (10M = 10,000,000); T is seconds or 500ms, 30s, 5m, 1h.\n"
+             "The password comes from APPEND_PASSWORD, --password-file or the client\n"
+             "library's own means (PGPASSWORD, ~/.pgpass).");
+    }
+    printf("\nExit: %sExample: %s\n", entry->exits, entry->example);
+    return command_finish_output();
+}
+
+/* Runs the command of that name, "run" being the first one's, or prints its help. */
+static enum exit_code run_named(const char *name, bool is_help, int argc, char **argv)
+{
+    struct nearest nearest = {.word = name};
+    for (size_t i = 0; i < command_table_size; i++) {
+        const char *own = i == 0 ? "run" : command_table[i].form.name;
+        if (strcmp(name, own) == 0) {
+            return is_help ? print_help(&command_table[i]) : command_table[i].run(argc, argv);
+        }
+        nearest_offer(&nearest, own);
+    }
+    return nearest.name != NULL
+               ? command_say(EXIT_CODE_USAGE, "unknown command '%.40s': did you mean '%s'?", name,
+                             nearest.name)
+               : command_say(EXIT_CODE_USAGE,
+                             "'%.40s' is no command; a run is append SESSIONS RECORDS: see append "
+                             "help",
+                             name);
+}
+
+static enum exit_code command_help(int argc, char **argv)
+{
+    if (argc > 2) {
+        return command_say(EXIT_CODE_USAGE, "too many operands: use append help [COMMAND]");
+    }
+    const char *name = argc == 2 ? argv[1] : "run";
+    return run_named(name[0] == '-' ? "help" : name, true, 0, NULL); /* append help --help */
+}
+
+bool command_begin(struct plan *plan, enum command command, int argc, char **argv,
+                   enum exit_code *code)
+{
+    const struct command_entry *entry = command_table;
+    struct error error;
+    error_clear(&error);
+    while (entry->form.command != command) {
+        entry++;
+    }
+    *code = options_parse(plan, &entry->form, argc, argv, &error);
+    if (*code != EXIT_CODE_OK) {
+        *code = command_refuse(plan->is_json, *code, &error);
+        return false;
+    }
+    if (plan->is_help) {
+        *code = print_help(entry);
+    } else if (plan->is_version) {
+        printf("append %s\n", APPEND_VERSION);
+        for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+            char version[120] = "built in";
+            if ((*a)->client_version != NULL) {
+                (*a)->client_version(version, sizeof version);
+            }
+            printf("  %-12s %s\n", (*a)->name, version);
+        }
+        *code = command_finish_output();
+    }
+    return !plan->is_help && !plan->is_version;
+}
+
+enum exit_code command_table_run(int argc, char **argv)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    const char *word = argc > 1 ? argv[1] : "";
+    if (word[0] < 'a' || word[0] > 'z' || word[strspn(word, letters)] != '\0') {
+        return command_table[0].run(argc, argv);
+    }
+    return run_named(word, false, argc - 1, argv + 1);
 }
 
 char **command_take_words(int argc, char **argv)
@@ -46,25 +252,41 @@ char **command_take_words(int argc, char **argv)
     for (int i = 0; i < argc; i++) {
         size += strlen(argv[i]) + 1;
     }
-    char **words = malloc(size);
-    if (words == NULL) {
-        return NULL;
-    }
+    char **words = calloc(1, size);
+    char *shown = malloc(size);
     char *to = (char *)words + pointers;
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < argc && words != NULL && shown != NULL; i++) {
         const size_t length = strlen(argv[i]) + 1;
         words[i] = memcpy(to, argv[i], length);
         to += length;
-        hide_password(argv[i]);
+        /* what may hold a password is a target, or a connection string in an option's value */
+        char *value = argv[i];
+        if (strncmp(value, "--", 2) == 0) {
+            value += strcspn(value, "=");
+            value += *value == '=' ? 1 : 0;
+        }
+        if (strpbrk(value, "@;?") != NULL || strcasestr(value, "password") != NULL) {
+            const size_t value_length = strlen(value);
+            target_redact(value, shown, value_length + 1);
+            memset(value, 0, value_length);
+            memcpy(value, shown, strlen(shown));
+        }
     }
-    words[argc] = NULL;
+    if (shown == NULL) {
+        free(words);
+        words = NULL;
+    }
+    free(shown);
     return words;
 }
 
-enum exit_code command_say(enum exit_code code, const char *text)
+enum exit_code command_say(enum exit_code code, const char *format, ...)
 {
-    char clean[1024];
-    char line[sizeof clean + 16];
+    char text[4096], clean[1024], line[sizeof clean + 16];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     text_clean_line(clean, sizeof clean, text, sizeof clean);
     const int length = snprintf(line, sizeof line, "append: %s\n", clean);
     fflush(stdout);
@@ -74,7 +296,7 @@ enum exit_code command_say(enum exit_code code, const char *text)
 
 enum exit_code command_fail(enum exit_code code, const struct error *error)
 {
-    return command_say(code, error->text[0] == '\0' ? "unknown error" : error->text);
+    return command_say(code, "%s", error->text[0] == '\0' ? "unknown error" : error->text);
 }
 
 enum exit_code command_refuse(bool is_json, enum exit_code code, const struct error *error)
@@ -99,11 +321,9 @@ int command_print(const char *text, size_t length)
         if (!was_interrupted && interrupt_requested()) {
             return EINTR;
         }
-        if (found <= 0) {
-            continue;
-        }
         const size_t left = length - done;
-        const ssize_t written = write(STDOUT_FILENO, text + done, left < most ? left : most);
+        const ssize_t written =
+            found > 0 ? write(STDOUT_FILENO, text + done, left < most ? left : most) : 0;
         if (written < 0 && errno != EAGAIN && errno != EINTR) {
             return errno;
         }
@@ -114,12 +334,8 @@ int command_print(const char *text, size_t length)
 
 enum exit_code command_finish_output(void)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
-        return EXIT_CODE_OK;
-    }
-    struct error error;
-    error_clear(&error);
-    error_set(&error, ERROR_SYSTEM, errno, NULL, "standard output cannot be written: %s",
-              strerror(errno));
-    return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? EXIT_CODE_OK
+               : command_say(EXIT_CODE_CLIENT_LIMIT, "standard output cannot be written: %s",
+                             strerror(errno));
 }

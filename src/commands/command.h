@@ -17,7 +17,6 @@ struct command_entry {
     const char *target; /* what TARGET is, the same; NULL: it takes none */
     const char *exits;  /* exit codes, the same */
     const char *example;
-    /* argv[0] is the program's or the command's name. */
     enum exit_code (*run)(int argc, char **argv);
 };
 
@@ -28,35 +27,21 @@ extern const size_t command_table_size;
 /* Runs the command of a whole command line. */
 enum exit_code command_table_run(int argc, char **argv);
 
-/* How the command is called. */
-const struct command_form *command_form_of(enum command command);
+enum exit_code command_run(int argc, char **argv);
+enum exit_code command_check(int argc, char **argv);
+enum exit_code command_compare(int argc, char **argv);
+enum exit_code command_find_max(int argc, char **argv);
+enum exit_code command_report(int argc, char **argv);
+enum exit_code command_sweep(int argc, char **argv);
 
 /* Reads the words of a command into *plan. False: there is nothing else to do, and *code is how it
  * ended: a word was wrong, or help or versions were asked for. */
 bool command_begin(struct plan *plan, enum command command, int argc, char **argv,
                    enum exit_code *code);
 
-/* append SESSIONS RECORDS [TARGET] */
-enum exit_code command_run(int argc, char **argv);
-
-/* append check SESSIONS [TARGET] */
-enum exit_code command_check(int argc, char **argv);
-
-/* append compare A B */
-enum exit_code command_compare(int argc, char **argv);
-
-/* append find-max [TARGET] */
-enum exit_code command_find_max(int argc, char **argv);
-
-/* append report DIR... */
-enum exit_code command_report(int argc, char **argv);
-
 /* --report: writes report.html into the folder of a run or sweep, and says so on stdout unless
  * `is_silent`. EXIT_CODE_CLIENT_LIMIT: *error says why there is none. */
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error);
-
-/* append sweep --sessions LIST --records LIST [TARGET] */
-enum exit_code command_sweep(int argc, char **argv);
 
 /* A copy of argv, one block to be freed, for the commands. In argv itself, which all users of this
  * machine can read, passwords are overwritten. NULL: out of memory. */
@@ -64,7 +49,8 @@ char **command_take_words(int argc, char **argv);
 
 /* Prints "append: text" on stderr, without what must not reach a terminal raw, such as words of a
  * server or from the command line, and returns `code`. */
-enum exit_code command_say(enum exit_code code, const char *text);
+enum exit_code command_say(enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 enum exit_code command_fail(enum exit_code code, const struct error *error);
 
 /* The same for what could not begin; with --json stdout gets an object that says so, too. */

@@ -643,7 +643,7 @@ static enum exit_code say_crossed(const struct comparison *comparison)
     if (comparison->other_rows[0] != '\0') {
         buffer_add_format(&line, "; %s", comparison->other_rows);
     }
-    command_say(EXIT_CODE_EXPECTATION, buffer_text(&line));
+    command_say(EXIT_CODE_EXPECTATION, "%s", buffer_text(&line));
     buffer_fini(&line);
     return EXIT_CODE_EXPECTATION;
 }

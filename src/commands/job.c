@@ -519,8 +519,9 @@ enum exit_code job_conclude(struct job *job)
     }
     note_signal(job, interrupt_close(), late);
     settle(job);
-    return result->exit_code == EXIT_CODE_OK ? EXIT_CODE_OK
-                                             : command_say(result->exit_code, result->exit_reason);
+    return result->exit_code == EXIT_CODE_OK
+               ? EXIT_CODE_OK
+               : command_say(result->exit_code, "%s", result->exit_reason);
 }
 
 enum exit_code job_refuse(struct job *job, enum exit_code code, const struct error *error)

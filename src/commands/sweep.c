@@ -1301,27 +1301,24 @@ static enum exit_code report(const struct sweep *sweep)
         return written;
     }
     const struct saved_sweep_run *worst = find_worst(results);
-    char line[SAVED_SWEEP_REASON_BYTES + PATH_BYTES + 300], no_page[200] = "";
+    char no_page[200] = "";
     if (reported != EXIT_CODE_OK) {
         snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", error.text);
     }
     if (pending > 0) {
-        snprintf(line, sizeof line,
-                 "interrupted: %zu of %zu runs have ended; resume with: append sweep --resume %s%s",
-                 results->run_count - pending, results->run_count, results->folder, no_page);
-        return command_say(EXIT_CODE_INTERRUPTED, line);
+        return command_say(
+            EXIT_CODE_INTERRUPTED,
+            "interrupted: %zu of %zu runs have ended; resume with: append sweep --resume %s%s",
+            results->run_count - pending, results->run_count, results->folder, no_page);
     }
     if (worst == NULL) {
         return reported == EXIT_CODE_OK ? reported : command_fail(reported, &error);
     }
-    if (failed > 0) {
-        snprintf(line, sizeof line, "%zu of %zu runs failed: %s: %s%s", failed, results->run_count,
-                 worst->name, worst->reason, no_page);
-    } else {
-        snprintf(line, sizeof line, "%s missed an expectation: %s%s", worst->name, worst->reason,
-                 no_page);
-    }
-    return command_say((enum exit_code)worst->exit_code, line);
+    const enum exit_code code = (enum exit_code)worst->exit_code;
+    return failed > 0 ? command_say(code, "%zu of %zu runs failed: %s: %s%s", failed,
+                                    results->run_count, worst->name, worst->reason, no_page)
+                      : command_say(code, "%s missed an expectation: %s%s", worst->name,
+                                    worst->reason, no_page);
 }
 
 static enum exit_code sweep_all(struct sweep *sweep)
@@ -1343,10 +1340,8 @@ static enum exit_code sweep_all(struct sweep *sweep)
     }
     code = run_all(sweep, &error);
     if (code != EXIT_CODE_OK) {
-        char line[ERROR_TEXT_BYTES + PATH_BYTES + 60];
-        snprintf(line, sizeof line, "%s; then resume with: append sweep --resume %s", error.text,
-                 sweep->results.folder);
-        return command_say(code, line);
+        return command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
+                           sweep->results.folder);
     }
     return report(sweep);
 }

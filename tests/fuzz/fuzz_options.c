@@ -169,7 +169,11 @@ static enum status parse(struct plan *plan, enum command command, int count, cha
                          struct error *error)
 {
     static struct expectations expectations;
-    if (options_parse(plan, command_form_of(command), count, words, error) != EXIT_CODE_OK) {
+    const struct command_entry *entry = command_table;
+    while (entry->form.command != command) {
+        entry++;
+    }
+    if (options_parse(plan, &entry->form, count, words, error) != EXIT_CODE_OK) {
         return STATUS_REJECTED;
     }
     return expectations_parse(&expectations, &plan->expected, error);
