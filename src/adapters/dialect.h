@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "base/probe.h"
 
 /* A failed call, as far as the client library tells. */
 struct dialect_failure {
@@ -86,6 +87,9 @@ bool dialect_postgresql_is_foreign(const struct error *failure);
 /* What a question to PostgreSQL's catalogue came to: where a foreign server refused it, *error says
  * so, and what was asked; `what` follows "asked". */
 enum status dialect_postgresql_foreign(enum status status, const char *what, struct error *error);
+
+/* Whether these bytes are PostgreSQL's answer to a question for TLS. */
+enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length);
 
 /* The rows of a query for columns. */
 struct dialect_columns {

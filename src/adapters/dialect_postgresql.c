@@ -373,6 +373,23 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 
+/* PostgreSQL answers a question for TLS with one letter. Others greet first, with packets that can
+ * begin with the same byte, so the length counts too. An error is 'E', its length and fields, the
+ * first of which is 'S' with a text; older servers send 'E' and a text. */
+enum probe_answer dialect_postgresql_judge(const unsigned char *answer, size_t length)
+{
+    if (length == 1) {
+        return answer[0] == 'S' || answer[0] == 'N' || answer[0] == 'E' ? PROBE_YES : PROBE_NO;
+    }
+    if (length == 0 || answer[0] != 'E') {
+        return length == 0 ? PROBE_MORE : PROBE_NO;
+    }
+    if (length <= 6) {
+        return PROBE_MORE;
+    }
+    return (answer[5] == 'S' && answer[6] > ' ') || answer[1] > ' ' ? PROBE_YES : PROBE_NO;
+}
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
     .explain = explain,

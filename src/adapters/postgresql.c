@@ -5,6 +5,7 @@
  * server has agreed to it. With the method "insert" append_close is the only one.
  */
 #include <ctype.h>
+#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@
 #include <libpq-fe.h>
 
 #include "adapters/dialect.h"
-#include "adapters/postgresql_wire.h"
 #include "base/ask.h"
 #include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/mono.h"
+#include "base/probe.h"
 #include "base/sql_script.h"
 
 extern const struct adapter adapter_postgresql;
@@ -44,12 +45,11 @@ struct postgresql_inserts {
  * rows are held in it, and statements are built once. */
 struct adapter_conn {
     PGconn *connection;
-    const char *schema;   /* that the target names, or NULL; borrowed from it */
-    bool uses_insert;     /* method "insert" */
-    bool is_method_given; /* by the user: no other will do */
-    bool has_no_copy;     /* as far as was asked: see probe_copy */
-    bool is_pooled;       /* as far as was asked: see find_pooler */
-    bool is_append_open;
+    const char *schema;                       /* that the target names, or NULL; borrowed from it */
+    bool uses_insert;                         /* method "insert" */
+    bool is_method_given;                     /* by the user: no other will do */
+    bool has_no_copy;                         /* as far as was asked: see probe_copy */
+    bool is_pooled;                           /* as far as was asked: see find_pooler */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
     const struct statement *run_last;         /* of those that are to be prepared */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
@@ -84,33 +84,32 @@ static const struct {
         ONCE_REACHED, /* the server, or its port */
         UNREACHED,
     } when;
-    const char *words;
     enum status status;
     enum error_kind kind;
-    int number; /* errno */
+    int number;           /* errno */
+    const char *words[9]; /* ends with NULL */
 } connect_words[] = {
-    {ALWAYS, "timed out", STATUS_LOST, ERROR_TIMEOUT, 0},
-    {ALWAYS, "timeout expired", STATUS_LOST, ERROR_TIMEOUT, 0},
-    {ALWAYS, "invalid response to SSL", STATUS_FATAL, ERROR_UNSUPPORTED, 0},
-    {ALWAYS, "expected authentication", STATUS_FATAL, ERROR_UNSUPPORTED, 0},
-    {ONCE_REACHED, "SSL SYSCALL error", STATUS_LOST, ERROR_CONNECTION, 0},
-    {ONCE_REACHED, "closed unexpectedly", STATUS_LOST, ERROR_CONNECTION, 0},
-    {ONCE_REACHED, "authentication", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "SCRAM", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "SSL", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "certificate", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "GSS", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "channel binding", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "password", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "protocol", STATUS_FATAL, ERROR_AUTH, 0},
-    {ONCE_REACHED, "", STATUS_LOST, ERROR_CONNECTION, 0},
-    {UNREACHED, "Too many open files in system", STATUS_LOST, ERROR_SYSTEM, ENFILE},
-    {UNREACHED, "Too many open files", STATUS_LOST, ERROR_SYSTEM, EMFILE},
-    {UNREACHED, "Cannot assign requested address", STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL},
-    {UNREACHED, "No buffer space available", STATUS_LOST, ERROR_SYSTEM, ENOBUFS},
+    {ALWAYS, STATUS_LOST, ERROR_TIMEOUT, 0, {"timed out", "timeout expired"}},
+    {ALWAYS,
+     STATUS_FATAL,
+     ERROR_UNSUPPORTED,
+     0,
+     {"invalid response to SSL", "expected authentication"}},
+    {ONCE_REACHED, STATUS_LOST, ERROR_CONNECTION, 0, {"SSL SYSCALL error", "closed unexpectedly"}},
+    {ONCE_REACHED,
+     STATUS_FATAL,
+     ERROR_AUTH,
+     0,
+     {"authentication", "SCRAM", "SSL", "certificate", "GSS", "channel binding", "password",
+      "protocol"}},
+    {ONCE_REACHED, STATUS_LOST, ERROR_CONNECTION, 0, {""}},
+    {UNREACHED, STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
+    {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files"}},
+    {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL, {"Cannot assign requested address"}},
+    {UNREACHED, STATUS_LOST, ERROR_SYSTEM, ENOBUFS, {"No buffer space available"}},
     /* of a Unix socket whose backlog is full */
-    {UNREACHED, "Resource temporarily unavailable", STATUS_LOST, ERROR_SYSTEM, EAGAIN},
-    {UNREACHED, "", STATUS_LOST, ERROR_UNREACHABLE, 0},
+    {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EAGAIN, {"Resource temporarily unavailable"}},
+    {UNREACHED, STATUS_LOST, ERROR_UNREACHABLE, 0, {""}},
 };
 
 /* Records why a connection attempt failed; PQERRORS_VERBOSE must have been set. */
@@ -154,8 +153,12 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     failure.text = line;
     bool is_known = dialect_postgresql.explain(&failure, &meaning);
     for (size_t i = 0; !is_known; i++) {
-        is_known = connect_words[i].when != (was_reached ? UNREACHED : ONCE_REACHED) &&
-                   strstr(line, connect_words[i].words) != NULL;
+        const char *const *words = connect_words[i].words;
+        while (*words != NULL && strstr(line, *words) == NULL) {
+            words++;
+        }
+        is_known =
+            *words != NULL && connect_words[i].when != (was_reached ? UNREACHED : ONCE_REACHED);
         meaning = (struct dialect_meaning){connect_words[i].status, connect_words[i].kind, NULL};
         failure.number = connect_words[i].number;
     }
@@ -197,44 +200,119 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
     return dialect_record(&meaning, &failure, line, error);
 }
 
-/* Reads what is left of the current command. `was_sent` is what PQsend... returned. On OK the last
- * result goes to *kept (the caller clears it) when `kept` is not NULL. */
-static enum status finish(struct adapter_conn *conn, int was_sent, PGresult **kept,
+/* Where the results of a statement go. */
+struct reading {
+    struct answer *answer;
+    struct cell *cells; /* of one row; owned */
+    size_t columns;
+    bool is_over;      /* nothing more is wanted */
+    uint64_t affected; /* rows that the server took */
+};
+
+static enum status make_cells(struct reading *reading, int columns, struct error *error)
+{
+    if (reading->answer->take == NULL || (size_t)columns == reading->columns) {
+        return STATUS_OK;
+    }
+    free(reading->cells);
+    reading->columns = (size_t)columns;
+    reading->cells = calloc(reading->columns, sizeof *reading->cells);
+    return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
+}
+
+static enum status take_rows(struct reading *reading, const PGresult *result, struct error *error)
+{
+    struct answer *const answer = reading->answer;
+    const int rows = PQntuples(result);
+    const enum status status = make_cells(reading, PQnfields(result), error);
+    answer->rows += (uint64_t)rows;
+    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
+    for (int row = 0; row < rows && !reading->is_over; row++) {
+        for (int i = 0; i < (int)reading->columns; i++) {
+            reading->cells[i] = (struct cell){
+                .type = COLUMN_TEXT,
+                .is_null = PQgetisnull(result, row, i) != 0,
+                .as.text = {PQgetvalue(result, row, i), (uint32_t)PQgetlength(result, row, i)}};
+        }
+        reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
+    }
+    return status;
+}
+
+/* Reads all rows of the COPY that has begun; those behind the last one wanted are passed over. One
+ * line: values between tabs, \N for NULL. Numbers have nothing that needs an escape. */
+static enum status take_lines(struct adapter_conn *conn, struct reading *reading,
+                              const PGresult *result, struct error *error)
+{
+    struct answer *const answer = reading->answer;
+    const enum status status = make_cells(reading, PQnfields(result), error);
+    char *line = NULL;
+    int length;
+    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
+    while ((length = PQgetCopyData(conn->connection, &line, 0)) > 0) {
+        const char *const end = line + length - (line[length - 1] == '\n');
+        const char *at = line;
+        answer->rows++;
+        for (size_t i = 0; i < reading->columns && !reading->is_over; i++) {
+            const char *tab = memchr(at, '\t', (size_t)(end - at));
+            const size_t bytes = (size_t)((tab != NULL ? tab : end) - at);
+            reading->cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                              .is_null = bytes == 2 && memcmp(at, "\\N", 2) == 0,
+                                              .as.text = {at, (uint32_t)bytes}};
+            at = tab != NULL ? tab + 1 : end;
+        }
+        reading->is_over =
+            reading->is_over || !answer->take(answer->context, reading->cells, reading->columns);
+        PQfreemem(line);
+    }
+    /* what libpq says later is about the socket, which it has closed */
+    return length < -1 ? result_error(conn, NULL, error) : status;
+}
+
+/* Reads what is left of the current command; `was_sent` is what PQsend... returned. `reading` NULL:
+ * nothing of it is wanted. */
+static enum status finish(struct adapter_conn *conn, int was_sent, struct reading *reading,
                           struct error *error)
 {
+    struct answer none = {.take = NULL};
+    struct reading unread = {.answer = &none};
+    struct reading *const to = reading != NULL ? reading : &unread;
     enum status status = STATUS_OK;
-    PGresult *last = NULL;
     PGresult *result;
 
     while ((result = PQgetResult(conn->connection)) != NULL) {
-        const ExecStatusType kind = PQresultStatus(result);
-        const bool has_failed = kind == PGRES_FATAL_ERROR || kind == PGRES_BAD_RESPONSE ||
-                                kind == PGRES_NONFATAL_ERROR || kind == PGRES_PIPELINE_ABORTED;
-        if (has_failed && status == STATUS_OK) {
-            status = result_error(conn, result, error);
+        enum status one = STATUS_OK;
+        switch (PQresultStatus(result)) {
+        case PGRES_SINGLE_TUPLE:
+        case PGRES_TUPLES_OK:
+            one = take_rows(to, result, error);
+            break;
+        case PGRES_COPY_OUT:
+            one = take_lines(conn, to, result, error);
+            break;
+        case PGRES_COPY_IN:
+            PQputCopyEnd(conn->connection, reading != NULL ? "a query has no rows to send"
+                                                           : "no rows for this statement");
+            break;
+        case PGRES_FATAL_ERROR:
+        case PGRES_BAD_RESPONSE:
+        case PGRES_NONFATAL_ERROR:
+        case PGRES_PIPELINE_ABORTED:
+            one = result_error(conn, result, error);
+            break;
+        default:
+            to->affected = strtoull(PQcmdTuples(result), NULL, 10);
         }
-        PQclear(last);
-        last = result;
-        if (kind == PGRES_COPY_IN) {
-            PQputCopyEnd(conn->connection, "no rows for this statement");
-        } else if (kind == PGRES_COPY_OUT) {
-            char *line = NULL;
-            while (PQgetCopyData(conn->connection, &line, 0) > 0) {
-                PQfreemem(line);
-            }
-        }
+        status = status == STATUS_OK ? one : status;
+        to->is_over = to->is_over || status != STATUS_OK;
+        PQclear(result);
     }
+    free(to->cells);
     const bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
     if (status == STATUS_OK && (is_lost || !was_sent)) {
         status = result_error(conn, NULL, error);
     }
-    status = is_lost ? STATUS_LOST : status;
-    if (status == STATUS_OK && kept != NULL) {
-        *kept = last;
-    } else {
-        PQclear(last);
-    }
-    return status;
+    return is_lost ? STATUS_LOST : status;
 }
 
 /* Rolls back a transaction that the user's SQL, which came to `status`, left open: later appends
@@ -405,7 +483,7 @@ static void close_connection(struct adapter_conn *conn)
     if (conn == NULL) {
         return;
     }
-    if (conn->is_append_open) {
+    if (PQtransactionStatus(conn->connection) == PQTRANS_ACTIVE) {
         /* PQfinish would first wait until the server has taken the rows that nobody wants. */
         interrupt_connection(conn);
     }
@@ -456,7 +534,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
                                 .socket_name = socket_name,
                                 .question = request,
                                 .question_bytes = sizeof request,
-                                .judge = postgresql_judge};
+                                .judge = dialect_postgresql_judge};
     snprintf(socket_name, sizeof socket_name, ".s.PGSQL.%u", (unsigned)port);
     return probe_recognise(&probe, host, port, timeout_ms, error);
 }
@@ -473,16 +551,126 @@ enum {
     PIECE_BYTES = 4096 - 5
 };
 
-/* Room that one value of fixed size needs: length word, value. */
+/* Most bytes that one value of fixed size takes: a numeric of 19 decimal digits. */
 enum {
-    FIXED_BYTES = 4 + POSTGRESQL_FIXED_MAX
+    FIXED_BYTES = 24
 };
+
+/* Stores the lowest bytes of a value, big-endian; returns how many. */
+static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
+{
+    const uint64_t wire = htobe64(value << (64 - 8 * bytes));
+    memcpy(out, &wire, bytes);
+    return bytes;
+}
+
+/* numeric: base-10000 digits, the point between two of them. A scale that is no multiple of four
+ * leaves the last digit partly used, so it is cut off first and shifted up. */
+static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
+{
+    enum {
+        BASE = 10000,
+        BASE_DIGITS = 4,
+        NEGATIVE = 0x4000,
+        GROUPS_MAX = 6 /* 19 decimal digits, the last group only partly used */
+    };
+    static const unsigned powers[BASE_DIGITS] = {BASE, 10, 100, 1000};
+    const bool is_negative = unscaled < 0;
+    const unsigned power = powers[scale % BASE_DIGITS];
+    uint64_t rest = is_negative ? 0 - (uint64_t)unscaled : (uint64_t)unscaled;
+    uint16_t groups[GROUPS_MAX];
+    int count = 0;
+    int position = -(int)((scale + BASE_DIGITS - 1) / BASE_DIGITS);
+    unsigned group = (unsigned)(rest % power) * (BASE / power);
+    rest /= power;
+    while (rest > 0 || group > 0) {
+        if (count > 0 || group > 0) {
+            groups[count++] = (uint16_t)group;
+        }
+        group = (unsigned)(rest % BASE);
+        rest /= BASE;
+        position++;
+    }
+
+    size_t at = put(out, (uint64_t)count, 2);
+    at += put(out + at, (uint64_t)(count > 0 ? position - 1 : 0), 2);
+    at += put(out + at, is_negative && count > 0 ? NEGATIVE : 0, 2);
+    at += put(out + at, scale, 2);
+    while (count > 0) {
+        at += put(out + at, groups[--count], 2);
+    }
+    return at;
+}
+
+/* Writes one value of any type but TEXT, BYTES and JSON, without its length word, in PostgreSQL's
+ * binary format; returns its length, at most FIXED_BYTES. */
+static size_t encode(const struct column *column, union column_values values, size_t row,
+                     unsigned char *out)
+{
+    enum {
+        EPOCH_DAYS = 10957, /* 1970-01-01 to PostgreSQL's epoch, 2000-01-01 */
+        FAMILY_IP4 = 2,     /* PGSQL_AF_INET: the same on every platform */
+        FAMILY_IP6 = 3
+    };
+    const bool is_ip4 = column->type == COLUMN_IP4;
+    const size_t bytes = is_ip4 ? 4 : 16; /* of an address */
+    uint32_t bits32;
+    uint64_t bits64;
+    int64_t us;
+    switch (column->type) {
+    case COLUMN_BOOL:
+        return put(out, values.boolean[row] != 0, 1);
+    case COLUMN_INT16:
+        return put(out, (uint64_t)values.int16[row], 2);
+    case COLUMN_INT32:
+        return put(out, (uint64_t)values.int32[row], 4);
+    case COLUMN_INT64:
+        return put(out, (uint64_t)values.int64[row], 8);
+    case COLUMN_FLOAT32:
+        memcpy(&bits32, &values.float32[row], sizeof bits32);
+        return put(out, bits32, 4);
+    case COLUMN_FLOAT64:
+        memcpy(&bits64, &values.float64[row], sizeof bits64);
+        return put(out, bits64, 8);
+    case COLUMN_DECIMAL:
+        return put_numeric(out, values.int64[row], column->scale);
+    case COLUMN_DATE: {
+        /* A date that PostgreSQL cannot hold becomes one that it refuses: its two end values mean
+         * infinity, and would be stored without a word. */
+        const int64_t days = (int64_t)values.int32[row] - EPOCH_DAYS;
+        const int64_t lowest = (int64_t)INT32_MIN + 1;
+        return put(out, (uint64_t)(days < lowest ? lowest : days), 4);
+    }
+    case COLUMN_TIME:
+    case COLUMN_TIMESTAMP:
+        /* rounds down, so that times before an epoch stay within their microsecond */
+        us = values.int64[row] / 1000 - (values.int64[row] % 1000 < 0);
+        if (column->type == COLUMN_TIMESTAMP) {
+            return put(out, (uint64_t)(us - EPOCH_DAYS * INT64_C(86400000000)), 8);
+        }
+        put(out, (uint64_t)us, 8);
+        return 8 + (column->native_type == POSTGRESQL_TIMETZ ? put(out + 8, 0, 4) : 0); /* UTC */
+    case COLUMN_UUID:
+        memcpy(out, values.uuid[row], 16);
+        return 16;
+    case COLUMN_IP4:
+    case COLUMN_IP6:
+        out[0] = is_ip4 ? FAMILY_IP4 : FAMILY_IP6;
+        out[1] = (unsigned char)(bytes * 8); /* netmask: one host */
+        out[2] = column->native_type == POSTGRESQL_CIDR;
+        out[3] = (unsigned char)bytes;
+        memcpy(out + 4, is_ip4 ? values.ip4[row] : values.ip6[row], bytes);
+        return 4 + bytes;
+    default:
+        return 0;
+    }
+}
 
 struct piece {
     PGconn *connection;
     bool has_failed; /* libpq refused a piece: the rest is not sent */
     size_t used;
-    unsigned char bytes[PIECE_BYTES + FIXED_BYTES];
+    unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* with a length word */
 };
 
 static void send_piece(struct piece *piece, size_t length)
@@ -504,48 +692,34 @@ static unsigned char *piece_room(struct piece *piece)
     return piece->bytes + piece->used;
 }
 
-static void add_copied(struct piece *piece, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        unsigned char *to = piece_room(piece);
-        const size_t room = PIECE_BYTES + 1 - piece->used;
-        const size_t part = length < room ? length : room;
-        memcpy(to, bytes, part);
-        piece->used += part;
-        bytes += part;
-        length -= part;
-    }
-}
-
-static void add_copied_text(struct piece *piece, const struct column *column,
-                            const struct text_value *text)
-{
-    const bool has_version = column->native_type == POSTGRESQL_JSONB;
-    unsigned char *out = piece_room(piece);
-    size_t at = postgresql_put32(out, text->length + has_version);
-    if (has_version) {
-        out[at++] = 1;
-    }
-    piece->used += at;
-    add_copied(piece, text->bytes, text->length);
-}
-
 static void add_copied_value(struct piece *piece, const struct column *column,
                              const struct column_data *data, size_t row)
 {
     if (data->is_null != NULL && data->is_null[row]) {
-        piece->used += postgresql_put32(piece_room(piece), UINT32_MAX);
-        return;
-    }
-    if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-        column->type == COLUMN_JSON) {
-        add_copied_text(piece, column, &data->values.text[row]);
+        piece->used += put(piece_room(piece), UINT32_MAX, 4);
         return;
     }
     unsigned char *out = piece_room(piece);
-    const size_t length = postgresql_encode(column, data->values, row, out + 4);
-    postgresql_put32(out, (uint32_t)length);
-    piece->used += 4 + length;
+    if (column->type != COLUMN_TEXT && column->type != COLUMN_BYTES &&
+        column->type != COLUMN_JSON) {
+        const size_t length = encode(column, data->values, row, out + 4);
+        piece->used += put(out, length, 4) + length;
+        return;
+    }
+    const struct text_value *text = &data->values.text[row];
+    const bool has_version = column->native_type == POSTGRESQL_JSONB;
+    put(out, (uint64_t)text->length + has_version, 4);
+    out[4] = 1;
+    piece->used += 4U + has_version;
+    for (size_t done = 0; done < text->length;) {
+        unsigned char *to = piece_room(piece);
+        const size_t room = PIECE_BYTES + 1 - piece->used;
+        const size_t left = text->length - done;
+        const size_t part = left < room ? left : room;
+        memcpy(to, text->bytes + done, part);
+        piece->used += part;
+        done += part;
+    }
 }
 
 static enum status build_copy(struct adapter_conn *conn, const struct table *table,
@@ -599,14 +773,12 @@ static enum status copy_close(struct adapter_conn *conn, uint64_t *accepted, str
 {
     static const char trailer[] = "\377\377";
     const bool was_written = PQputCopyData(conn->connection, trailer, 2) == 1;
-    PGresult *result = NULL;
+    struct answer none = {.take = NULL};
+    struct reading reading = {.answer = &none};
 
     PQputCopyEnd(conn->connection, was_written ? NULL : "rows could not be sent");
-    const enum status status = finish(conn, 1, &result, error);
-    if (status == STATUS_OK) {
-        *accepted = strtoull(PQcmdTuples(result), NULL, 10);
-    }
-    PQclear(result);
+    const enum status status = finish(conn, 1, &reading, error);
+    *accepted = status == STATUS_OK ? reading.affected : 0;
     return status;
 }
 
@@ -652,13 +824,13 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
                              struct error *error)
 {
     const struct table *table = batch->table;
-    const uint16_t written = (uint16_t)written_columns(table);
+    const size_t written = written_columns(table);
     struct piece piece; /* not cleared, for it is large */
     piece.connection = conn->connection;
     piece.has_failed = false;
     piece.used = 0;
     for (size_t row = 0; row < batch->row_count && !piece.has_failed; row++) {
-        piece.used += postgresql_put16(piece_room(&piece), written);
+        piece.used += put(piece_room(&piece), written, 2);
         for (size_t i = 0; i < table->column_count; i++) {
             if (!table->columns[i].is_generated) {
                 add_copied_value(&piece, &table->columns[i], &batch->columns[i], row);
@@ -690,29 +862,20 @@ enum {
 /* Parameters of one statement, borrowed from the batch where its bytes are already right. */
 struct parameters {
     int count;
-    const char **values;
+    const char **values; /* owned, with the next three */
     int *lengths;
     int *formats;
-    unsigned char *fixed; /* POSTGRESQL_FIXED_MAX bytes for each */
+    unsigned char *fixed; /* FIXED_BYTES for each */
 };
 
 static bool parameters_init(struct parameters *parameters, size_t count)
 {
     parameters->count = 0;
-    parameters->values = calloc(count, sizeof *parameters->values);
-    parameters->lengths = calloc(count, sizeof *parameters->lengths);
-    parameters->formats = calloc(count, sizeof *parameters->formats);
-    parameters->fixed = malloc(count * POSTGRESQL_FIXED_MAX);
-    return parameters->values != NULL && parameters->lengths != NULL &&
-           parameters->formats != NULL && parameters->fixed != NULL;
-}
-
-static void parameters_fini(struct parameters *parameters)
-{
-    free(parameters->values);
-    free(parameters->lengths);
-    free(parameters->formats);
-    free(parameters->fixed);
+    parameters->values = malloc(count * (sizeof(char *) + 2 * sizeof(int) + FIXED_BYTES));
+    parameters->lengths = (int *)(parameters->values + count);
+    parameters->formats = parameters->lengths + count;
+    parameters->fixed = (unsigned char *)(parameters->formats + count);
+    return parameters->values != NULL;
 }
 
 static void add_parameter(struct parameters *parameters, const struct column *column,
@@ -732,8 +895,8 @@ static void add_parameter(struct parameters *parameters, const struct column *co
         parameters->lengths[at] = (int)text->length;
         return;
     }
-    unsigned char *out = parameters->fixed + at * POSTGRESQL_FIXED_MAX;
-    parameters->lengths[at] = (int)postgresql_encode(column, data->values, row, out);
+    unsigned char *out = parameters->fixed + at * FIXED_BYTES;
+    parameters->lengths[at] = (int)encode(column, data->values, row, out);
     parameters->values[at] = (const char *)out;
 }
 
@@ -853,21 +1016,6 @@ static enum status insert_close(struct adapter_conn *conn, uint64_t *accepted, s
     return is_lost ? STATUS_LOST : status;
 }
 
-static enum status insert_open(struct adapter_conn *conn, const struct table *table,
-                               struct error *error)
-{
-    if (conn->inserts.table != table) {
-        conn->inserts.table = table;
-        conn->inserts.generation++;
-        conn->inserts.prepared_count = 0;
-        conn->inserts.sent_count = 0;
-    }
-    if (PQstatus(conn->connection) != CONNECTION_OK || !PQenterPipelineMode(conn->connection)) {
-        return finish(conn, 0, NULL, error);
-    }
-    return STATUS_OK;
-}
-
 static enum status insert_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
@@ -889,7 +1037,7 @@ static enum status insert_rows(struct adapter_conn *conn, const struct batch *ba
             was_sent = send_rows(conn, batch, first, left < most ? left : most, &parameters);
         }
     }
-    parameters_fini(&parameters);
+    free(parameters.values);
     if (was_sent) {
         return STATUS_OK;
     }
@@ -902,14 +1050,6 @@ static enum status insert_rows(struct adapter_conn *conn, const struct batch *ba
 }
 
 /* Statements that are not appends, and their rows. */
-
-/* Where the rows of one statement go. */
-struct reading {
-    struct answer *answer;
-    struct cell *cells; /* of one row; owned */
-    size_t columns;
-    bool is_over; /* nothing more is wanted */
-};
 
 /* Sends a prepared statement. The first run of a connection may be its only one, so it is sent in
  * one round trip, unprepared; the second one prepares it for all further ones. */
@@ -954,7 +1094,7 @@ static enum status send_extended(struct adapter_conn *conn, const struct stateme
                                         with.lengths, with.formats, 0);
     }
 out:
-    parameters_fini(&with);
+    free(with.values);
     return status;
 }
 
@@ -988,97 +1128,18 @@ static enum status send_statement(struct adapter_conn *conn, const struct statem
     return status;
 }
 
-static enum status make_cells(struct reading *reading, int columns, struct error *error)
-{
-    if (reading->answer->take == NULL || (size_t)columns == reading->columns) {
-        return STATUS_OK;
-    }
-    free(reading->cells);
-    reading->columns = (size_t)columns;
-    reading->cells = calloc(reading->columns, sizeof *reading->cells);
-    return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
-}
-
-static enum status take_rows(struct reading *reading, const PGresult *result, struct error *error)
-{
-    struct answer *const answer = reading->answer;
-    const int rows = PQntuples(result);
-    const enum status status = make_cells(reading, PQnfields(result), error);
-    answer->rows += (uint64_t)rows;
-    if (status != STATUS_OK || answer->take == NULL) {
-        return status;
-    }
-    for (int row = 0; row < rows && !reading->is_over; row++) {
-        for (int i = 0; i < (int)reading->columns; i++) {
-            reading->cells[i] = (struct cell){
-                .type = COLUMN_TEXT,
-                .is_null = PQgetisnull(result, row, i) != 0,
-                .as.text = {PQgetvalue(result, row, i), (uint32_t)PQgetlength(result, row, i)}};
-        }
-        reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
-    }
-    return status;
-}
-
-/* Reads all rows of the COPY that has begun; those behind the last one wanted are passed over. One
- * line: values between tabs, \N for NULL. Numbers have nothing that needs an escape. */
-static enum status take_lines(struct adapter_conn *conn, struct reading *reading,
-                              const PGresult *result, struct error *error)
-{
-    struct answer *const answer = reading->answer;
-    const enum status status = make_cells(reading, PQnfields(result), error);
-    char *line = NULL;
-    int length;
-    reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
-    while ((length = PQgetCopyData(conn->connection, &line, 0)) > 0) {
-        const char *const end = line + length - (line[length - 1] == '\n');
-        const char *at = line;
-        answer->rows++;
-        for (size_t i = 0; i < reading->columns && !reading->is_over; i++) {
-            const char *tab = memchr(at, '\t', (size_t)(end - at));
-            const size_t bytes = (size_t)((tab != NULL ? tab : end) - at);
-            reading->cells[i] = (struct cell){.type = COLUMN_TEXT,
-                                              .is_null = bytes == 2 && memcmp(at, "\\N", 2) == 0,
-                                              .as.text = {at, (uint32_t)bytes}};
-            at = tab != NULL ? tab + 1 : end;
-        }
-        reading->is_over =
-            reading->is_over || !answer->take(answer->context, reading->cells, reading->columns);
-        PQfreemem(line);
-    }
-    /* what libpq says later is about the socket, which it has closed */
-    return length < -1 ? result_error(conn, NULL, error) : status;
-}
-
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
     struct reading reading = {.answer = answer};
-    PGresult *result;
     int was_sent = 0;
 
     answer->rows = 0;
-    enum status status = send_statement(conn, statement, parameters, &was_sent, error);
+    const enum status status = send_statement(conn, statement, parameters, &was_sent, error);
     if (status != STATUS_OK) {
         return status;
     }
-    while (status == STATUS_OK && (result = PQgetResult(conn->connection)) != NULL) {
-        const ExecStatusType kind = PQresultStatus(result);
-        if (kind == PGRES_SINGLE_TUPLE || kind == PGRES_TUPLES_OK) {
-            status = take_rows(&reading, result, error);
-        } else if (kind == PGRES_COPY_OUT) {
-            status = take_lines(conn, &reading, result, error);
-        } else if (kind == PGRES_COPY_IN) {
-            PQputCopyEnd(conn->connection, "a query has no rows to send");
-        } else if (kind == PGRES_FATAL_ERROR || kind == PGRES_BAD_RESPONSE) {
-            status = result_error(conn, result, error);
-        }
-        PQclear(result);
-    }
-    free(reading.cells);
-    const enum status rest = finish(conn, was_sent, NULL, error);
-    status = status == STATUS_OK || rest == STATUS_LOST ? rest : status;
-    return end_transaction(conn, status, error);
+    return end_transaction(conn, finish(conn, was_sent, &reading, error), error);
 }
 
 static void client_version(char *text, size_t size)
@@ -1097,25 +1158,27 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                struct error *error)
 {
     conn->uses_insert |= table->has_no_bulk_path;
-    const enum status status =
-        conn->uses_insert ? insert_open(conn, table, error) : copy_open(conn, table, error);
-    conn->is_append_open = status == STATUS_OK;
-    return status;
+    if (!conn->uses_insert) {
+        return copy_open(conn, table, error);
+    }
+    if (conn->inserts.table != table) {
+        conn->inserts =
+            (struct postgresql_inserts){.table = table, .generation = conn->inserts.generation + 1};
+    }
+    const bool is_open = PQstatus(conn->connection) == CONNECTION_OK;
+    return is_open && PQenterPipelineMode(conn->connection) ? STATUS_OK
+                                                            : finish(conn, 0, NULL, error);
 }
 
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
-    const enum status status =
-        conn->uses_insert ? insert_rows(conn, batch, error) : copy_rows(conn, batch, error);
-    conn->is_append_open = status == STATUS_OK;
-    return status;
+    return conn->uses_insert ? insert_rows(conn, batch, error) : copy_rows(conn, batch, error);
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     *accepted = 0;
-    conn->is_append_open = false;
     return conn->uses_insert ? insert_close(conn, accepted, error)
                              : copy_close(conn, accepted, error);
 }

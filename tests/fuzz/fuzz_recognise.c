@@ -2,7 +2,7 @@
 #include "fuzz/fuzz.h"
 
 #if APPEND_HAVE_POSTGRESQL
-#include "adapters/postgresql_wire.h"
+#include "adapters/dialect.h"
 #endif
 #if APPEND_HAVE_MACHBASE
 #include "adapters/machbase.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned claims = 0;
     (void)data; /* where neither is built */
 #if APPEND_HAVE_POSTGRESQL
-    claims += postgresql_judge(data, size) == PROBE_YES ? 1 : 0;
+    claims += dialect_postgresql_judge(data, size) == PROBE_YES ? 1 : 0;
 #endif
 #if APPEND_HAVE_MARIADB
     claims += mariadb_judge(data, size) == PROBE_YES ? 1 : 0;
