@@ -57,7 +57,7 @@ static void on_level(void *context, const struct level *level)
 {
     struct find_max *find = context;
     name_limits(find, level);
-    run_files_add_level(find->job.files, level);
+    run_files_add(find->job.files, CSV_LEVELS, level);
     if (!find->job.plan.is_quiet) {
         char text[TEXT_LEVELS_BYTES];
         text_levels_progress(level, text);

@@ -238,13 +238,13 @@ enum exit_code job_begin(struct job *job, struct error *error)
 static void on_interval(void *context, const struct interval *interval)
 {
     struct job *job = context;
-    run_files_add_interval(job->files, interval);
+    run_files_add(job->files, CSV_INTERVALS, interval);
 }
 
 static void on_sample(void *context, const struct sample *sample)
 {
     struct job *job = context;
-    run_files_add_sample(job->files, sample);
+    run_files_add(job->files, CSV_SAMPLES, sample);
     if (job->samples != NULL) {
         hold_samples_add(job->samples, sample);
     }
@@ -436,9 +436,7 @@ static bool write_report(const struct job *job, FILE *stream)
     const struct table *table = &job->setup.table;
     const char *shortage = run_files_shortage(job->files);
     if (plan->is_json) {
-        return job->search == NULL
-                   ? report_write_json(stream, plan, table, job->result)
-                   : report_write_search_json(stream, plan, table, job->result, job->search);
+        return report_write_json(stream, plan, table, job->result, job->search);
     }
     if (job->search == NULL) {
         report_write_text(stream, plan, job->result, shortage);

@@ -191,7 +191,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     struct csv csv;
     csv_begin(&csv, stream, run == NULL && cell == NULL);
     csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);
-    csv_count_if(&csv, "repeat", run != NULL, shown->repeat);
+    csv_decimal(&csv, "repeat", run == NULL ? (double)NAN : shown->repeat, 0);
     csv_text(&csv, "folder", shown->name);
     csv_text(&csv, "state", run == NULL ? NULL : saved_state_name(run->state));
     csv_text(&csv, "reason", shown->reason);
@@ -242,8 +242,8 @@ static void write_table(FILE *stream, const struct saved_sweep *sweep, const cha
         for (size_t r = 0; r < sweep->records_count; r++) {
             struct spread figure;
             const bool is_known = saved_sweep_figure(sweep, s, r, key, &figure);
-            csv_decimal_if(&csv, NULL, is_known, figure.median,
-                           decimals_of(sweep, r * sweep->sessions_count + s, key));
+            csv_decimal(&csv, NULL, is_known ? figure.median : (double)NAN,
+                        decimals_of(sweep, r * sweep->sessions_count + s, key));
         }
         csv_end(&csv);
     }

@@ -157,7 +157,7 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
     }
     if (value->is_known && figure_is_whole(unit)) {
         snprintf(text, FIGURE_TEXT_BYTES, "%" PRIu64, value->count);
-    } else if (value->is_known) {
+    } else if (value->is_known && isfinite(value->number)) {
         snprintf(text, FIGURE_TEXT_BYTES, "%.*f", units[unit].decimals, value->number);
     }
     return text;

@@ -33,26 +33,35 @@ void csv_text(struct csv *csv, const char *column, const char *text);
 void csv_count(struct csv *csv, const char *column, uint64_t value);
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
 
-/* The value when it is known, an empty cell otherwise. */
-void csv_count_if(struct csv *csv, const char *column, bool is_known, uint64_t value);
-void csv_decimal_if(struct csv *csv, const char *column, bool is_known, double value, int decimals);
-
 void csv_end(struct csv *csv);
 
-/* The lines of the CSV files of a run: which columns, in which order, and their values. Each adds
- * the cells of one line to a line that was begun; of a header, the values do not matter but must be
- * readable. */
-void csv_files_summary(struct csv *csv, const struct figure_set *set);
-void csv_files_interval(struct csv *csv, const struct operation_list *operations,
-                        const struct interval *interval);
-void csv_files_sample(struct csv *csv, const struct sample *sample);
-void csv_files_event(struct csv *csv, const struct mark *mark);
-void csv_files_session(struct csv *csv, const struct session_summary *session);
-void csv_files_level(struct csv *csv, const struct level *level);
+/* Writes summary.csv. */
+void csv_write_summary(FILE *stream, const struct figure_set *set);
+
+/* The other CSV files of a run, and what a row of each is made of. */
+enum csv_file {
+    CSV_SAMPLES,   /* struct sample */
+    CSV_INTERVALS, /* struct interval */
+    CSV_SESSIONS,  /* struct session_summary */
+    CSV_EVENTS,    /* struct mark */
+    CSV_LEVELS,    /* struct level */
+    CSV_FILES,
+};
+
+/* Writes one line: of a record, or with NULL the header. */
+void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
+               const void *record);
+
+/* The first columns of levels.csv: what find-max.json says of a level, too, without the "sessions_"
+ * in front. */
+enum {
+    CSV_LEVEL_CELLS = 18
+};
+void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS]);
 
 /*
- * A histogram as text, in the percentile format of HdrHistogram's outputPercentileDistribution
- * (http://hdrhistogram.org), so that its plotter and other readers open it.
+ * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution
+ * (http://hdrhistogram.org), so that its plotter and other readers open it. False: a write failed.
  *
  * Values are milliseconds with six decimals: nanoseconds, exact. Each row is the first bucket whose
  * cumulative count reaches the next percentile; from one halving of the distance to 100 % to the
@@ -63,8 +72,6 @@ void csv_files_level(struct csv *csv, const struct level *level);
 enum {
     HGRM_TICKS = 5
 };
-
-/* Writes one histogram. False: a write failed. */
 bool hgrm_write(FILE *stream, const struct histogram *histogram);
 
 #endif

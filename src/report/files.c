@@ -19,26 +19,19 @@
 #include "report/json.h"
 
 enum run_file {
-    FILE_SUMMARY,
-    FILE_SAMPLES,
-    FILE_INTERVALS,
-    FILE_SESSIONS,
-    FILE_EVENTS,
+    FILE_SUMMARY = CSV_FILES,
     FILE_RUN,
-    FILE_LEVELS,
     FILE_SEARCH,
     FILE_HGRM, /* of the first operation; the others' follow */
     FILES = FILE_HGRM + OPERATIONS_MAX,
 };
 
 static const char *const file_names[FILE_HGRM] = {
-    [FILE_SUMMARY] = "summary.csv",     [FILE_SAMPLES] = "samples.csv",
-    [FILE_INTERVALS] = "intervals.csv", [FILE_SESSIONS] = "sessions.csv",
-    [FILE_EVENTS] = "events.csv",       [FILE_RUN] = "run.json",
-    [FILE_LEVELS] = "levels.csv",       [FILE_SEARCH] = "find-max.json",
+    [CSV_SAMPLES] = "samples.csv",   [CSV_INTERVALS] = "intervals.csv",
+    [CSV_SESSIONS] = "sessions.csv", [CSV_EVENTS] = "events.csv",
+    [CSV_LEVELS] = "levels.csv",     [FILE_SUMMARY] = "summary.csv",
+    [FILE_RUN] = "run.json",         [FILE_SEARCH] = "find-max.json",
 };
-
-static const char room_name[] = ".room";
 
 struct run_files {
     struct operation_list operations;
@@ -115,55 +108,36 @@ static void settle(struct run_files *files, int file, bool is_written)
     }
 }
 
-static bool tells_outcome(int file)
-{
-    return file == FILE_SUMMARY || file == FILE_RUN || file == FILE_SEARCH;
-}
-
-static int open_file(struct run_files *files, int file)
-{
-    char name[NAME_MAX];
-    const int fd = openat(files->folder, name_of(files, file, name),
-                          O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return errno;
-    }
-    files->is_made[file] = true;
-    if (tells_outcome(file)) { /* written at the end, aside */
-        close(fd);
-        return 0;
-    }
-    files->streams[file] = fdopen(fd, "a");
-    if (files->streams[file] == NULL) {
-        const int number = errno;
-        close(fd);
-        return number;
-    }
-    return 0;
-}
-
-/* A search has levels instead of sessions; a run does not make every call. */
-static bool is_wanted(const struct run_files *files, int file, const struct plan *plan)
-{
-    if (file == FILE_SUMMARY || file == FILE_SAMPLES || file == FILE_INTERVALS) {
-        return true;
-    }
-    if (file >= FILE_HGRM) {
-        const size_t operation = (size_t)(file - FILE_HGRM);
-        return !plan->is_search && operation < files->operations.count &&
-               operation_is_used(&files->operations, operation);
-    }
-    return plan->is_search == (file == FILE_LEVELS || file == FILE_SEARCH);
-}
-
+/* Creates the files of the plan. Returns 0 or errno. */
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (!is_wanted(files, file, plan)) {
+        const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
+        /* a search has levels instead of sessions; a run does not make every call */
+        const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
+        const bool is_wanted = file >= FILE_HGRM
+                                   ? !plan->is_search && operation < files->operations.count &&
+                                         operation_is_used(&files->operations, operation)
+                                   : file == FILE_SUMMARY || file == CSV_SAMPLES ||
+                                         file == CSV_INTERVALS || plan->is_search == is_of_search;
+        if (!is_wanted) {
             continue;
         }
-        const int number = open_file(files, file);
-        if (number != 0) {
+        char name[NAME_MAX];
+        const int fd = openat(files->folder, name_of(files, file, name),
+                              O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            return errno;
+        }
+        files->is_made[file] = true;
+        if (file >= FILE_SUMMARY && file <= FILE_SEARCH) { /* written at the end, aside */
+            close(fd);
+            continue;
+        }
+        files->streams[file] = fdopen(fd, "a");
+        if (files->streams[file] == NULL) {
+            const int number = errno;
+            close(fd);
             return number;
         }
     }
@@ -174,12 +148,13 @@ static int open_files(struct run_files *files, const struct plan *plan)
 static int take_room(struct run_files *files)
 {
     static const char block[4096] = {'r', 'o', 'o', 'm'};
-    const int fd = openat(files->folder, room_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    static const char name[] = ".room";
+    const int fd = openat(files->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         return errno;
     }
     files->room = fd;
-    unlinkat(files->folder, room_name, 0);
+    unlinkat(files->folder, name, 0);
     int number = 0;
     for (size_t done = 0; done < RUN_FILES_ROOM_BYTES && number == 0;) {
         const ssize_t written = write(fd, block, sizeof block);
@@ -203,68 +178,34 @@ static void give_room_back(struct run_files *files)
     }
 }
 
-/* A line of a CSV file; the header where there is no record. */
-static void put_line(const struct run_files *files, int file, const void *record)
-{
-    static const union {
-        struct interval interval;
-        struct sample sample;
-        struct level level;
-        struct session_summary session;
-        struct mark mark;
-    } nothing;
-    struct csv csv;
-    csv_begin(&csv, files->streams[file], record == NULL);
-    record = record == NULL ? &nothing : record;
-    switch (file) {
-    case FILE_INTERVALS:
-        csv_files_interval(&csv, &files->operations, record);
-        break;
-    case FILE_SAMPLES:
-        csv_files_sample(&csv, record);
-        break;
-    case FILE_LEVELS:
-        csv_files_level(&csv, record);
-        break;
-    case FILE_SESSIONS:
-        csv_files_session(&csv, record);
-        break;
-    case FILE_EVENTS:
-        csv_files_event(&csv, record);
-        break;
-    }
-    csv_end(&csv);
-}
-
-static void add_row(struct run_files *files, int file, const void *record)
+void run_files_add(struct run_files *files, enum csv_file file, const void *record)
 {
     if (files->streams[file] != NULL) {
         const locale_t before = units_use_point();
-        put_line(files, file, record);
+        csv_write(files->streams[file], file, &files->operations, record);
         settle(files, file, true);
         uselocale(before);
     }
 }
 
-/* The user appends to this file: it is written once and let go of. */
-static int write_events(struct run_files *files, const struct plan *plan)
+/* The headers of the files that grow, and events.csv. Returns 0 or errno. */
+static int begin_files(struct run_files *files, const struct plan *plan)
 {
-    FILE *stream = files->streams[FILE_EVENTS];
-    put_line(files, FILE_EVENTS, NULL);
-    for (size_t i = 0; i < plan->mark_count; i++) {
-        put_line(files, FILE_EVENTS, &plan->marks[i]);
+    run_files_add(files, CSV_SAMPLES, NULL);
+    run_files_add(files, CSV_INTERVALS, NULL);
+    run_files_add(files, CSV_LEVELS, NULL);
+    FILE *events = files->streams[CSV_EVENTS];
+    bool has_failed = files->shortage[0] != '\0';
+    if (events != NULL && !has_failed) {
+        csv_write(events, CSV_EVENTS, &files->operations, NULL);
+        for (size_t i = 0; i < plan->mark_count; i++) {
+            csv_write(events, CSV_EVENTS, &files->operations, &plan->marks[i]);
+        }
+        files->streams[CSV_EVENTS] = NULL; /* the user appends to it: it is let go of */
+        has_failed = ferror(events) != 0;
+        has_failed = fclose(events) != 0 || has_failed;
     }
-    files->streams[FILE_EVENTS] = NULL;
-    const bool has_failed = ferror(stream) != 0;
-    return fclose(stream) != 0 || has_failed ? ENOSPC : 0;
-}
-
-static int write_headers(struct run_files *files)
-{
-    add_row(files, FILE_INTERVALS, NULL);
-    add_row(files, FILE_SAMPLES, NULL);
-    add_row(files, FILE_LEVELS, NULL);
-    return files->shortage[0] == '\0' ? 0 : ENOSPC;
+    return has_failed ? ENOSPC : 0;
 }
 
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
@@ -297,10 +238,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
         number = take_room(made);
     }
     if (number == 0) {
-        number = write_headers(made);
-    }
-    if (number == 0 && made->streams[FILE_EVENTS] != NULL) {
-        number = write_events(made, plan);
+        number = begin_files(made, plan);
     }
     if (number != 0) {
         run_files_destroy(made, true);
@@ -308,33 +246,6 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     }
     *files = made;
     return EXIT_CODE_OK;
-}
-
-void run_files_add_interval(struct run_files *files, const struct interval *interval)
-{
-    add_row(files, FILE_INTERVALS, interval);
-}
-
-void run_files_add_sample(struct run_files *files, const struct sample *sample)
-{
-    add_row(files, FILE_SAMPLES, sample);
-}
-
-void run_files_add_level(struct run_files *files, const struct level *level)
-{
-    add_row(files, FILE_LEVELS, level);
-}
-
-static void write_sessions(struct run_files *files, const struct result *result)
-{
-    if (files->streams[FILE_SESSIONS] == NULL) {
-        return;
-    }
-    put_line(files, FILE_SESSIONS, NULL);
-    for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
-        put_line(files, FILE_SESSIONS, &result->session_list[i]);
-    }
-    settle(files, FILE_SESSIONS, true);
 }
 
 /* What was removed while the run went on: its folder, or one of the files that are written to. The
@@ -371,8 +282,15 @@ static void close_files(struct run_files *files)
 void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
+    FILE *sessions = files->streams[CSV_SESSIONS];
     give_room_back(files);
-    write_sessions(files, result);
+    if (sessions != NULL) {
+        csv_write(sessions, CSV_SESSIONS, &files->operations, NULL);
+        for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
+            csv_write(sessions, CSV_SESSIONS, &files->operations, &result->session_list[i]);
+        }
+        settle(files, CSV_SESSIONS, true);
+    }
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {
@@ -385,33 +303,21 @@ void run_files_finish(struct run_files *files, const struct result *result)
     uselocale(before);
 }
 
-static bool put_outcome(FILE *stream, int file, const struct run_outcome *outcome)
-{
-    if (file == FILE_RUN) {
-        return report_write_json(stream, outcome->plan, outcome->table, outcome->result);
-    }
-    if (file == FILE_SEARCH) {
-        return report_write_search_json(stream, outcome->plan, outcome->table, outcome->result,
-                                        outcome->search);
-    }
-    struct csv csv;
-    struct figure_set set;
-    figures_of_result(&set, outcome->plan, outcome->result);
-    for (int line = 0; line < 2; line++) {
-        csv_begin(&csv, stream, line == 0);
-        csv_files_summary(&csv, &set);
-        csv_end(&csv);
-    }
-    return true;
-}
-
-/* 0 or errno. */
+/* Returns 0 or errno. */
 static int replace(struct run_files *files, int file, const struct run_outcome *outcome)
 {
     struct buffer content;
     buffer_init(&content);
     FILE *stream = buffer_open(&content);
-    bool is_written = stream != NULL && put_outcome(stream, file, outcome);
+    bool is_written = stream != NULL;
+    if (is_written && file == FILE_SUMMARY) {
+        struct figure_set set;
+        figures_of_result(&set, outcome->plan, outcome->result);
+        csv_write_summary(stream, &set);
+    } else if (is_written) {
+        is_written = report_write_json(stream, outcome->plan, outcome->table, outcome->result,
+                                       outcome->search);
+    }
     is_written = stream != NULL && fclose(stream) == 0 && is_written;
     const int number =
         is_written ? file_replace(files->folder, file_names[file], &content, false) : ENOMEM;
@@ -444,25 +350,20 @@ const char *run_files_shortage(const struct run_files *files)
     return files->shortage;
 }
 
-static void remove_files(struct run_files *files)
-{
-    char name[NAME_MAX];
-    for (int file = 0; file < FILES; file++) {
-        if (files->is_made[file]) {
-            unlinkat(files->folder, name_of(files, file, name), 0);
-        }
-    }
-    rmdir(files->path);
-}
-
 void run_files_destroy(struct run_files *files, bool is_failed)
 {
     if (files == NULL) {
         return;
     }
     close_files(files);
+    for (int file = 0; file < FILES && is_failed; file++) {
+        char name[NAME_MAX];
+        if (files->is_made[file]) {
+            unlinkat(files->folder, name_of(files, file, name), 0);
+        }
+    }
     if (is_failed && files->path[0] != '\0') {
-        remove_files(files);
+        rmdir(files->path);
     }
     give_room_back(files);
     if (files->folder >= 0) {

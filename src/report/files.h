@@ -22,6 +22,7 @@
 #include "measure/levels.h"
 #include "measure/result.h"
 #include "plan/plan.h"
+#include "report/csv.h"
 
 /* Room that is held until the end, as much as the files of a long run may take then: on a disk that
  * fills up meanwhile the run can still say how it ended. A disk with less has no room for a run. */
@@ -36,12 +37,8 @@ struct run_files;
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
                                 struct error *error);
 
-/* One row more of intervals.csv and samples.csv. */
-void run_files_add_interval(struct run_files *files, const struct interval *interval);
-void run_files_add_sample(struct run_files *files, const struct sample *sample);
-
-/* One row more of levels.csv. */
-void run_files_add_level(struct run_files *files, const struct level *level);
+/* One row more of samples.csv, intervals.csv or levels.csv. */
+void run_files_add(struct run_files *files, enum csv_file file, const void *record);
 
 /* Writes sessions.csv and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct result *result);

@@ -12,6 +12,7 @@
 #include "base/mono.h"
 #include "plan/options.h"
 #include "report/check.h"
+#include "report/csv.h"
 #include "report/figures.h"
 #include "report/tree.h"
 
@@ -21,66 +22,61 @@ enum {
     CHECK_FORMAT = 1,
 };
 
-static const char *column_type_name(enum column_type type)
-{
-    static const char *const names[COLUMN_TYPE_COUNT] = {
-        [COLUMN_UNSUPPORTED] = "unsupported",
-        [COLUMN_BOOL] = "bool",
-        [COLUMN_INT16] = "int16",
-        [COLUMN_INT32] = "int32",
-        [COLUMN_INT64] = "int64",
-        [COLUMN_FLOAT32] = "float32",
-        [COLUMN_FLOAT64] = "float64",
-        [COLUMN_DECIMAL] = "decimal",
-        [COLUMN_TEXT] = "text",
-        [COLUMN_BYTES] = "bytes",
-        [COLUMN_JSON] = "json",
-        [COLUMN_DATE] = "date",
-        [COLUMN_TIME] = "time",
-        [COLUMN_TIMESTAMP] = "timestamp",
-        [COLUMN_UUID] = "uuid",
-        [COLUMN_IP4] = "ip4",
-        [COLUMN_IP6] = "ip6",
-    };
-    const char *name = type < COLUMN_TYPE_COUNT ? names[type] : NULL;
-    return name == NULL ? "unknown" : name;
-}
+static const char *const column_type_names[COLUMN_TYPE_COUNT] = {
+    [COLUMN_UNSUPPORTED] = "unsupported",
+    [COLUMN_BOOL] = "bool",
+    [COLUMN_INT16] = "int16",
+    [COLUMN_INT32] = "int32",
+    [COLUMN_INT64] = "int64",
+    [COLUMN_FLOAT32] = "float32",
+    [COLUMN_FLOAT64] = "float64",
+    [COLUMN_DECIMAL] = "decimal",
+    [COLUMN_TEXT] = "text",
+    [COLUMN_BYTES] = "bytes",
+    [COLUMN_JSON] = "json",
+    [COLUMN_DATE] = "date",
+    [COLUMN_TIME] = "time",
+    [COLUMN_TIMESTAMP] = "timestamp",
+    [COLUMN_UUID] = "uuid",
+    [COLUMN_IP4] = "ip4",
+    [COLUMN_IP6] = "ip6",
+};
 
-static void add_texts(struct tree tree, const char *key, const struct plan_texts *list)
-{
-    const struct tree array = tree_array(tree, key);
-    for (size_t i = 0; i < list->count; i++) {
-        tree_append(array, json_string(list->texts[i]));
-    }
-}
+static const char *const status_names[] = {[STATUS_OK] = "ok",
+                                           [STATUS_REJECTED] = "rejected",
+                                           [STATUS_LOST] = "lost",
+                                           [STATUS_FATAL] = "fatal"};
 
 static void add_option(struct tree tree, const char *key, const struct option_entry *entry,
                        const struct plan *plan)
 {
+    const struct plan_texts *texts = option_at(entry, plan);
+    const bool is_number = entry->type <= OPTION_CHOICE;
+    const uint64_t number = is_number ? option_number(entry, plan) : 0;
+    const bool is_known = number != 0 || entry->shows_zero;
+    struct tree list;
     switch (entry->type) {
     case OPTION_FLAG:
-        tree_bool(tree, key, option_number(entry, plan) != 0);
+        tree_bool(tree, key, number != 0);
         break;
     case OPTION_COUNT:
     case OPTION_BYTES:
-    case OPTION_TIME: {
-        const uint64_t number = option_number(entry, plan);
-        const bool is_known = number != 0 || entry->shows_zero;
-        if (entry->type == OPTION_TIME) {
-            tree_number_if(tree, key, is_known, figures_seconds((int64_t)number));
-        } else {
-            tree_count_if(tree, key, is_known, number);
-        }
+        tree_count_if(tree, key, is_known, number);
         break;
-    }
+    case OPTION_TIME:
+        tree_number_if(tree, key, is_known, figures_seconds((int64_t)number));
+        break;
     case OPTION_CHOICE:
-        tree_text(tree, key, entry->words[option_number(entry, plan)]);
+        tree_text(tree, key, entry->words[number]);
         break;
     case OPTION_TEXT:
         tree_text(tree, key, *(const char *const *)option_at(entry, plan));
         break;
     case OPTION_TEXTS:
-        add_texts(tree, key, option_at(entry, plan));
+        list = tree_array(tree, key);
+        for (size_t i = 0; i < texts->count; i++) {
+            tree_append(list, json_string(texts->texts[i]));
+        }
         break;
     case OPTION_OTHER:
         break;
@@ -123,27 +119,29 @@ static void add_plan(struct tree root, const struct plan *plan)
 
 static void add_limit(struct tree tree, const char *key, __rlimit_resource_t resource)
 {
-    struct rlimit limit;
+    struct rlimit limit = {0, 0};
+    getrlimit(resource, &limit);
     const struct tree pair = tree_object(tree, key);
-    if (getrlimit(resource, &limit) != 0) {
-        limit = (struct rlimit){0, 0};
-    }
-    const struct {
-        const char *key;
-        rlim_t value;
-    } ends[] = {{"soft", limit.rlim_cur}, {"hard", limit.rlim_max}};
-    for (size_t i = 0; i < 2; i++) {
-        if (ends[i].value == RLIM_INFINITY) {
-            tree_text(pair, ends[i].key, "unlimited");
+    const rlim_t ends[] = {limit.rlim_cur, limit.rlim_max};
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] == RLIM_INFINITY) {
+            tree_text(pair, i == 0 ? "soft" : "hard", "unlimited");
         } else {
-            tree_count(pair, ends[i].key, ends[i].value);
+            tree_count(pair, i == 0 ? "soft" : "hard", ends[i]);
         }
     }
 }
 
-static void add_cpu_model(struct tree tree)
+/* The machine and the client library. */
+static void add_environment(struct tree root, const struct plan *plan)
 {
-    char line[512], model[128] = "";
+    const struct tree tree = tree_object(root, "environment");
+    struct utsname names;
+    char kernel[256] = "", client[128] = "", line[512], model[128] = "";
+    const bool is_named = uname(&names) == 0;
+    if (is_named) {
+        snprintf(kernel, sizeof kernel, "%s %s %s", names.sysname, names.release, names.machine);
+    }
     FILE *stream = fopen("/proc/cpuinfo", "re");
     while (stream != NULL && model[0] == '\0' && fgets(line, sizeof line, stream) != NULL) {
         const char *colon = strchr(line, ':');
@@ -155,19 +153,6 @@ static void add_cpu_model(struct tree tree)
     if (stream != NULL) {
         fclose(stream);
     }
-    tree_text(tree, "cpu_model", model);
-}
-
-/* The machine and the client library. */
-static void add_environment(struct tree root, const struct plan *plan)
-{
-    const struct tree tree = tree_object(root, "environment");
-    struct utsname names;
-    char kernel[256] = "", client[128] = "";
-    const bool is_named = uname(&names) == 0;
-    if (is_named) {
-        snprintf(kernel, sizeof kernel, "%s %s %s", names.sysname, names.release, names.machine);
-    }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     cpu_set_t set;
@@ -178,7 +163,7 @@ static void add_environment(struct tree root, const struct plan *plan)
     }
     tree_text(tree, "host", is_named ? names.nodename : NULL);
     tree_text(tree, "kernel", kernel);
-    add_cpu_model(tree);
+    tree_text(tree, "cpu_model", model);
     tree_count_if(tree, "cpus", cpus > 0, (uint64_t)cpus);
     tree_count_if(tree, "cpus_usable", usable > 0, (uint64_t)usable);
     tree_count_if(tree, "memory_bytes", pages > 0 && page_bytes > 0,
@@ -198,7 +183,7 @@ static void add_table(struct tree root, const struct table *table)
         const struct column *column = &table->columns[i];
         struct tree entry = tree_append_object(columns);
         tree_text(entry, "name", column->name);
-        tree_text(entry, "type", column_type_name(column->type));
+        tree_text(entry, "type", column_type_names[column->type]);
         tree_text(entry, "native_type", column->type_name);
         tree_count_if(entry, "size", column->size > 0, column->size);
         tree_bool(entry, "is_nullable", column->is_nullable);
@@ -208,9 +193,11 @@ static void add_table(struct tree root, const struct table *table)
     }
 }
 
+/* The server, its limits and how it was reached. */
 static void add_server(struct tree root, const struct result *result)
 {
     const struct server_limits *server = &result->server;
+    const struct connection_info *connection = &result->connection;
     struct tree tree = tree_object(root, "server");
     tree_text(tree, "version", server->version);
     struct tree limits = tree_array(tree, "session_limits");
@@ -223,12 +210,7 @@ static void add_server(struct tree root, const struct result *result)
         tree_text(entry, "note", limit->note);
         tree_text(entry, "fix", limit->fix);
     }
-}
-
-static void add_connection(struct tree root, const struct result *result)
-{
-    const struct connection_info *connection = &result->connection;
-    struct tree tree = tree_object(root, "connection");
+    tree = tree_object(root, "connection");
     tree_text(tree, "host", connection->host);
     tree_count_if(tree, "port", connection->port > 0, connection->port);
     tree_text(tree, "user", connection->user);
@@ -259,28 +241,13 @@ static void add_latencies(struct tree root, const struct figure_set *set)
     }
 }
 
-static const char *status_name(enum status status)
-{
-    switch (status) {
-    case STATUS_OK:
-        return "ok";
-    case STATUS_REJECTED:
-        return "rejected";
-    case STATUS_LOST:
-        return "lost";
-    case STATUS_FATAL:
-        return "fatal";
-    }
-    return "unknown";
-}
-
 /* `result` is NULL for a cause of a level, which has no times. */
 static void add_cause(struct tree list, const struct cause *cause, const struct result *result)
 {
     struct tree entry = tree_append_object(list);
     tree_text(entry, "phase", cause_phase_names[cause->phase]);
     if (result != NULL) {
-        tree_text(entry, "status", status_name(cause->status));
+        tree_text(entry, "status", status_names[cause->status]);
     }
     tree_text(entry, "kind", error_kind_name(cause->error.kind));
     tree_put(entry, "native_code", json_integer(cause->error.native_code));
@@ -291,15 +258,6 @@ static void add_cause(struct tree list, const struct cause *cause, const struct 
         tree_number(entry, "first_s", figures_seconds(cause->first_ns - result->start_mono_ns));
         tree_number(entry, "last_s", figures_seconds(cause->last_ns - result->start_mono_ns));
     }
-}
-
-static void add_causes(struct tree root, const struct result *result)
-{
-    struct tree list = tree_array(root, "causes");
-    for (size_t i = 0; i < result->causes.count; i++) {
-        add_cause(list, &result->causes.entries[i], result);
-    }
-    tree_count(root, "other_causes", result->causes.others);
 }
 
 static void add_expectations(struct tree root, const struct expectations *expectations)
@@ -327,9 +285,17 @@ static void add_expectations(struct tree root, const struct expectations *expect
     }
 }
 
-static void add_findings(struct tree root, const struct findings *findings)
+/* What went wrong and what happened: causes, limits that were hit, events. */
+static void add_troubles(struct tree root, const struct result *result)
 {
-    struct tree list = tree_array(root, "findings");
+    const struct findings *findings = &result->findings;
+    const struct event_list *events = &result->events;
+    struct tree list = tree_array(root, "causes");
+    for (size_t i = 0; i < result->causes.count; i++) {
+        add_cause(list, &result->causes.entries[i], result);
+    }
+    tree_count(root, "other_causes", result->causes.others);
+    list = tree_array(root, "findings");
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->entries[i];
         struct tree entry = tree_append_object(list);
@@ -341,17 +307,14 @@ static void add_findings(struct tree root, const struct findings *findings)
         tree_text(entry, "evidence", finding->evidence);
         tree_text(entry, "fix", finding->fix);
     }
-}
-
-static void add_events(struct tree root, const struct event_list *events)
-{
-    struct tree list = tree_array(root, "events");
+    list = tree_array(root, "events");
     for (size_t i = 0; i < events->count; i++) {
         struct tree entry = tree_append_object(list);
         tree_number(entry, "time_s", figures_seconds(events->entries[i].at_ns));
         tree_text(entry, "text", events->entries[i].text);
     }
     tree_text(root, "events_note", events->note);
+    tree_text(root, "metrics_note", result->metrics_note);
 }
 
 /* Complete, so that the histograms of several runs can be added up. */
@@ -380,96 +343,45 @@ static void add_histograms(struct tree root, const struct operation_list *operat
     }
 }
 
-static void add_latency(struct tree level, const char *key, const struct recorder_latency *latency)
-{
-    const bool is_known = latency->count > 0;
-    struct tree tree = tree_object(level, key);
-    tree_count(tree, "count", latency->count);
-    tree_number_if(tree, "p50_ms", is_known, figures_ms(latency->p50_ns));
-    tree_number_if(tree, "p99_ms", is_known, figures_ms(latency->p99_ns));
-    tree_number_if(tree, "max_ms", is_known, figures_ms(latency->max_ns));
-}
-
 static void add_level(struct tree list, const struct level *level)
 {
-    const bool has_hold = level->hold_ns > 0;
-    const struct session_ledger *ledger = &level->ledger;
     struct tree tree = tree_append_object(list);
-    tree_count(tree, "sessions", level->sessions);
-    tree_text(tree, "outcome", level_outcome_names[level->outcome]);
-    tree_text(tree, "reason", level_reason_names[level->reason]);
-    tree_number(tree, "start_s", figures_seconds(level->start_ns));
-    tree_number(tree, "connect_s", figures_seconds(level->connect_ns));
-    tree_number(tree, "hold_s", figures_seconds(level->hold_ns));
-    tree_count(tree, "added", level->added);
-    tree_count(tree, "up", level->up);
-    tree_count(tree, "refused", ledger->refused);
-    tree_count(tree, "timed_out", ledger->timed_out);
-    tree_count(tree, "not_started", ledger->not_started);
-    tree_count(tree, "dropped", ledger->dropped);
-    tree_count_if(tree, "stalled", has_hold, level->stalled);
-    tree_count_if(tree, "calls_failed", has_hold, level->failed);
-    tree_count_if(tree, "rows", has_hold, level->rows);
-    tree_number_if(tree, "rows_per_s", has_hold, level->rows_per_s);
-    tree_number_if(tree, "lowest_rows_per_s", level->lowest_rows_per_s >= 0,
-                   level->lowest_rows_per_s);
-    tree_number_if(tree, "highest_rows_per_s", level->highest_rows_per_s >= 0,
-                   level->highest_rows_per_s);
-    add_latency(tree, "append", &level->append);
-    add_latency(tree, "connect", &level->connect);
-    tree_number_if(tree, "host_cpu_percent", level->cpu.host >= 0, level->cpu.host);
-    tree_number_if(tree, "server_cpu_percent", level->cpu.server >= 0, level->cpu.server);
+    struct figure_cell cells[CSV_LEVEL_CELLS];
+    static const char group[] = "sessions_";
+    csv_level_cells(level, cells);
+    for (size_t i = 0; i < CSV_LEVEL_CELLS; i++) {
+        const bool is_grouped = strncmp(cells[i].key, group, strlen(group)) == 0;
+        tree_value(tree, cells[i].key + (is_grouped ? strlen(group) : 0), cells[i].unit,
+                   &cells[i].value);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct recorder_latency *latency = i == 0 ? &level->append : &level->connect;
+        const bool is_known = latency->count > 0;
+        struct tree entry = tree_object(tree, i == 0 ? "append" : "connect");
+        tree_count(entry, "count", latency->count);
+        tree_number_if(entry, "p50_ms", is_known, figures_ms(latency->p50_ns));
+        tree_number_if(entry, "p99_ms", is_known, figures_ms(latency->p99_ns));
+        tree_number_if(entry, "max_ms", is_known, figures_ms(latency->max_ns));
+    }
+    const double host = level->cpu.host, server = level->cpu.server;
+    const int64_t server_bytes = level->server_memory_bytes;
+    const int64_t client_bytes = level->client_memory_bytes;
+    tree_number_if(tree, "host_cpu_percent", host >= 0, host);
+    tree_number_if(tree, "server_cpu_percent", server >= 0, server);
     tree_number_if(tree, "client_cpu_percent", level->cpu.client >= 0, level->cpu.client);
-    tree_count_if(tree, "server_memory_bytes", level->server_memory_bytes >= 0,
-                  (uint64_t)level->server_memory_bytes);
-    tree_count_if(tree, "client_memory_bytes", level->client_memory_bytes >= 0,
-                  (uint64_t)level->client_memory_bytes);
+    tree_count_if(tree, "server_memory_bytes", server_bytes >= 0, (uint64_t)server_bytes);
+    tree_count_if(tree, "client_memory_bytes", client_bytes >= 0, (uint64_t)client_bytes);
     struct tree causes = tree_array(tree, "causes");
     for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
         add_cause(causes, &level->causes->entries[i], NULL);
     }
 }
 
-static void add_bound(struct tree search_tree, const struct search *search)
-{
-    const bool is_limit = search->bound_by == BOUND_CLIENT;
-    struct tree tree = tree_object(search_tree, "bound");
-    tree_count(tree, "sessions", search->bound);
-    tree_text(tree, "by", search_bound_names[search->bound_by]);
-    tree_text(tree, "limit", is_limit ? search->bound_limit.name : NULL);
-    tree_text(tree, "where", is_limit ? search->bound_limit.where : NULL);
-}
-
-static void add_knee(struct tree search_tree, const struct search *search)
-{
-    static const struct level none = {.lowest_rows_per_s = -1, .highest_rows_per_s = -1};
-    const struct level *best = search_best(search), *knee = search_knee(search);
-    const struct level *over = NULL, *within = NULL;
-    const bool has_best = best != NULL, has_knee = knee != NULL;
-    best = has_best ? best : &none;
-    knee = has_knee ? knee : &none;
-    struct tree tree = tree_object(search_tree, "knee");
-    tree_count_if(tree, "sessions", has_knee, knee->sessions);
-    tree_number_if(tree, "rows_per_s", has_knee, knee->rows_per_s);
-    tree_number_if(tree, "lowest_rows_per_s", knee->lowest_rows_per_s >= 0,
-                   knee->lowest_rows_per_s);
-    tree_number_if(tree, "highest_rows_per_s", knee->highest_rows_per_s >= 0,
-                   knee->highest_rows_per_s);
-    tree_count_if(tree, "best_sessions", has_best, best->sessions);
-    tree_number_if(tree, "best_rows_per_s", has_best, best->rows_per_s);
-
-    if (search->p99_bound_ns > 0) {
-        search_p99(search, &over, &within);
-    }
-    tree = tree_object(search_tree, "p99");
-    tree_number_if(tree, "bound_ms", search->p99_bound_ns > 0, figures_ms(search->p99_bound_ns));
-    tree_count_if(tree, "sessions_within", within != NULL, within == NULL ? 0 : within->sessions);
-    tree_count_if(tree, "sessions_over", over != NULL, over == NULL ? 0 : over->sessions);
-}
-
 static void add_search(struct tree root, const struct search *search)
 {
+    static const struct level none = {.lowest_rows_per_s = -1, .highest_rows_per_s = -1};
     const double session_bytes = search_session_bytes(search);
+    const bool is_limit = search->bound_by == BOUND_CLIENT;
     struct tree tree = tree_object(root, "search");
     tree_count(tree, "held", search->held);
     tree_count_if(tree, "failed", search->failed > 0, search->failed);
@@ -484,8 +396,35 @@ static void add_search(struct tree root, const struct search *search)
                                           : "max_rows");
     tree_number_if(tree, "row_bytes", search->row_bytes > 0, search->row_bytes);
     tree_text(tree, "removal", search->removal);
-    add_bound(tree, search);
-    add_knee(tree, search);
+
+    struct tree inner = tree_object(tree, "bound");
+    tree_count(inner, "sessions", search->bound);
+    tree_text(inner, "by", search_bound_names[search->bound_by]);
+    tree_text(inner, "limit", is_limit ? search->bound_limit.name : NULL);
+    tree_text(inner, "where", is_limit ? search->bound_limit.where : NULL);
+
+    const struct level *best = search_best(search), *knee = search_knee(search);
+    const bool has_best = best != NULL, has_knee = knee != NULL;
+    best = has_best ? best : &none;
+    knee = has_knee ? knee : &none;
+    const double lowest = knee->lowest_rows_per_s, highest = knee->highest_rows_per_s;
+    inner = tree_object(tree, "knee");
+    tree_count_if(inner, "sessions", has_knee, knee->sessions);
+    tree_number_if(inner, "rows_per_s", has_knee, knee->rows_per_s);
+    tree_number_if(inner, "lowest_rows_per_s", lowest >= 0, lowest);
+    tree_number_if(inner, "highest_rows_per_s", highest >= 0, highest);
+    tree_count_if(inner, "best_sessions", has_best, best->sessions);
+    tree_number_if(inner, "best_rows_per_s", has_best, best->rows_per_s);
+
+    const struct level *over = NULL, *within = NULL;
+    if (search->p99_bound_ns > 0) {
+        search_p99(search, &over, &within);
+    }
+    inner = tree_object(tree, "p99");
+    tree_number_if(inner, "bound_ms", search->p99_bound_ns > 0, figures_ms(search->p99_bound_ns));
+    tree_count_if(inner, "sessions_within", within != NULL, within == NULL ? 0 : within->sessions);
+    tree_count_if(inner, "sessions_over", over != NULL, over == NULL ? 0 : over->sessions);
+
     tree_number_if(tree, "server_memory_growth_bytes_per_session", session_bytes >= 0,
                    session_bytes);
     struct tree list = tree_array(tree, "levels");
@@ -494,19 +433,25 @@ static void add_search(struct tree root, const struct search *search)
     }
 }
 
-static void add_program(struct tree root)
+static void add_program(struct tree root, unsigned format)
 {
-    tree_count(root, "format", RUN_FORMAT);
+    tree_count(root, "format", format);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
 }
 
-static void add_all(struct tree root, const struct plan *plan, const struct table *table,
-                    const struct result *result)
+bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
+                       const struct result *result, const struct search *search)
 {
+    bool has_failed = false;
+    json_t *json = json_object();
+    const struct tree root = {json, &has_failed};
     struct figure_set set;
     figures_of_result(&set, plan, result);
-    add_program(root);
+    if (search != NULL) {
+        add_search(root, search);
+    }
+    add_program(root, RUN_FORMAT);
     tree_figures(root, "figures", &set);
     tree_figures(root, "outcome", &set);
     add_expectations(root, result->expectations);
@@ -514,7 +459,6 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     add_plan(root, plan);
     add_environment(root, plan);
     add_server(root, result);
-    add_connection(root, result);
     add_table(root, table);
     static const char *const sections[] = {
         "sessions", "rows", "batches", "verification", "row_verification", "freshness"};
@@ -525,19 +469,8 @@ static void add_all(struct tree root, const struct plan *plan, const struct tabl
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
     tree_figures(root, "counters", &set);
-    add_causes(root, result);
-    add_findings(root, &result->findings);
-    add_events(root, &result->events);
-    tree_text(root, "metrics_note", result->metrics_note);
+    add_troubles(root, result);
     add_histograms(root, &set.operations, &result->totals);
-}
-
-bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
-                       const struct result *result)
-{
-    bool has_failed = false;
-    json_t *json = json_object();
-    add_all((struct tree){json, &has_failed}, plan, table, result);
     return tree_write(stream, json, has_failed);
 }
 
@@ -546,43 +479,14 @@ bool report_write_json_failure(FILE *stream, enum exit_code code, const struct e
     bool has_failed = false;
     json_t *json = json_object();
     const struct tree root = {json, &has_failed};
-    add_program(root);
+    add_program(root, RUN_FORMAT);
     struct tree outcome = tree_object(root, "outcome");
     tree_text(outcome, "stop_reason", "not_begun");
-    tree_put(outcome, "verdict", json_null());
-    tree_put(outcome, "exit_code", json_integer((json_int_t)code));
+    tree_text(outcome, "verdict", NULL);
+    tree_count(outcome, "exit_code", code);
     tree_text(outcome, "exit_reason", error->text);
     tree_text(outcome, "error_kind", error_kind_name(error->kind));
     return tree_write(stream, json, has_failed);
-}
-
-bool report_write_search_json(FILE *stream, const struct plan *plan, const struct table *table,
-                              const struct result *result, const struct search *search)
-{
-    bool has_failed = false;
-    json_t *json = json_object();
-    const struct tree root = {json, &has_failed};
-    add_search(root, search);
-    add_all(root, plan, table, result);
-    return tree_write(stream, json, has_failed);
-}
-
-static void add_check_limit(struct tree list, const struct limit *limit)
-{
-    struct tree tree = tree_append_object(list);
-    tree_text(tree, "grade", limit_grade_names[limit->grade]);
-    tree_text(tree, "side", limit_side_names[limit->side]);
-    tree_text(tree, "limit", limit_id_names[limit->id]);
-    tree_text(tree, "name", limit->name);
-    tree_text(tree, "where", limit->where);
-    tree_text(tree, "unit", limit->unit);
-    tree_count_if(tree, "allowed", limit->allowed != LIMIT_NONE, limit->allowed);
-    tree_count(tree, "used", limit->used);
-    tree_count(tree, "needed", limit->needed);
-    tree_count_if(tree, "sessions", limit->sessions != LIMIT_NONE, limit->sessions);
-    tree_bool(tree, "is_estimate", limit->is_estimate);
-    tree_text(tree, "note", limit->note);
-    tree_text(tree, "fix", limit->fix);
 }
 
 bool check_write_json(FILE *stream, const struct check_report *report)
@@ -590,11 +494,10 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     bool has_failed = false;
     json_t *json = json_object();
     const struct tree root = {json, &has_failed};
+    const struct limit *first = report->first;
     char line[CHECK_LINE_BYTES];
     check_conclude(report, line);
-    tree_count(root, "format", CHECK_FORMAT);
-    tree_text(root, "program", "append");
-    tree_text(root, "version", APPEND_VERSION);
+    add_program(root, CHECK_FORMAT);
     tree_text(root, "command", "check");
     tree_count(root, "sessions", report->sessions);
     tree_text(root, "target", report->target);
@@ -603,16 +506,28 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     tree_text(root, "not_asked", report->failure);
     struct tree list = tree_array(root, "limits");
     for (size_t i = 0; i < report->list->count; i++) {
-        add_check_limit(list, &report->list->entries[i]);
+        const struct limit *limit = &report->list->entries[i];
+        struct tree tree = tree_append_object(list);
+        tree_text(tree, "grade", limit_grade_names[limit->grade]);
+        tree_text(tree, "side", limit_side_names[limit->side]);
+        tree_text(tree, "limit", limit_id_names[limit->id]);
+        tree_text(tree, "name", limit->name);
+        tree_text(tree, "where", limit->where);
+        tree_text(tree, "unit", limit->unit);
+        tree_count_if(tree, "allowed", limit->allowed != LIMIT_NONE, limit->allowed);
+        tree_count(tree, "used", limit->used);
+        tree_count(tree, "needed", limit->needed);
+        tree_count_if(tree, "sessions", limit->sessions != LIMIT_NONE, limit->sessions);
+        tree_bool(tree, "is_estimate", limit->is_estimate);
+        tree_text(tree, "note", limit->note);
+        tree_text(tree, "fix", limit->fix);
     }
     struct tree outcome = tree_object(root, "outcome");
     tree_count_if(outcome, "max_sessions", report->fitting != LIMIT_NONE, report->fitting);
-    tree_text(outcome, "first_limit", report->first == NULL ? NULL : report->first->name);
-    tree_text(outcome, "side",
-              report->first == NULL ? NULL : limit_side_names[report->first->side]);
-    tree_put(outcome, "is_estimate",
-             json_boolean(report->first != NULL && report->first->is_estimate));
+    tree_text(outcome, "first_limit", first == NULL ? NULL : first->name);
+    tree_text(outcome, "side", first == NULL ? NULL : limit_side_names[first->side]);
+    tree_bool(outcome, "is_estimate", first != NULL && first->is_estimate);
     tree_text(outcome, "conclusion", line);
-    tree_put(outcome, "exit_code", json_integer((json_int_t)report->code));
+    tree_count(outcome, "exit_code", report->code);
     return tree_write(stream, json, has_failed);
 }

@@ -20,11 +20,6 @@ void screen_add(FILE *stream, const char *format, ...)
     fprintf(stream, "%s\n", line);
 }
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 /* Bytes of `text` that go on one line: up to the last blank that fits and does not part a number
  * from its unit, or the whole first word. */
 static size_t break_text(const char *text, unsigned columns)
@@ -34,8 +29,9 @@ static size_t break_text(const char *text, unsigned columns)
         return fitting;
     }
     for (size_t i = fitting + 1; i > 1; i--) {
-        const char next = text[i];
-        if (text[i - 1] == ' ' && !(is_digit(text[i - 2]) && next >= 'a' && next <= 'z')) {
+        const char before = text[i - 2], next = text[i];
+        const bool is_unit = before >= '0' && before <= '9' && next >= 'a' && next <= 'z';
+        if (text[i - 1] == ' ' && !is_unit) {
             return i - 1;
         }
     }

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/mono.h"
 #include "base/units.h"
+#include "report/check.h"
 #include "report/expectations.h"
 #include "report/figures.h"
 #include "report/screen.h"
@@ -16,38 +16,63 @@ enum {
     FIGURE_COLUMN = 33,
     CAUSES_SHOWN = 5,
     FINDINGS_SHOWN = 2,
-    LEDGER_TERMS_MAX = 4
+    CHECK_NAME_COLUMNS = 21,
+    CHECK_FIGURE_COLUMNS = 11,
+    CHECK_INDENT_COLUMNS = 6,
+    CHECK_WHERE_COLUMNS = 18, /* what is left of a line */
 };
 
-/* A line as it is put together. */
-struct text {
-    char bytes[SCREEN_TEXT_BYTES];
+/* What is written, and the text that is put together for the next line or lines. */
+struct screen {
+    FILE *stream;
+    char text[SCREEN_TEXT_BYTES];
 };
 
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct screen *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct text *text, const char *format, ...)
+static void say(struct screen *out, const char *format, ...)
 {
-    const size_t used = strlen(text->bytes);
+    const size_t used = strlen(out->text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text->bytes + used, sizeof text->bytes - used, format, arguments);
+    vsnprintf(out->text + used, sizeof out->text - used, format, arguments);
     va_end(arguments);
 }
 
-/* Writes the line and empties it. */
-static void put(FILE *stream, const char *label, struct text *text)
+/* Writes the text beside a label and forgets it. */
+static void put_at(struct screen *out, const char *label, unsigned column)
 {
-    screen_add_wrapped(stream, label, LABEL, text->bytes);
-    text->bytes[0] = '\0';
+    screen_add_wrapped(out->stream, label, column, out->text);
+    out->text[0] = '\0';
 }
 
-static void put_if(FILE *stream, const char *label, const char *words)
+static void put(struct screen *out, const char *label)
 {
-    if (words != NULL && words[0] != '\0') {
-        screen_add_wrapped(stream, label, LABEL, words);
+    put_at(out, label, SCREEN_LABEL_COLUMNS);
+}
+
+static void put_line(struct screen *out)
+{
+    screen_add(out->stream, "%s", out->text);
+    out->text[0] = '\0';
+}
+
+static void put_text(struct screen *out, const char *label, const char *text)
+{
+    if (text != NULL && text[0] != '\0') {
+        screen_add_wrapped(out->stream, label, SCREEN_LABEL_COLUMNS, text);
     }
 }
+
+/* Bytes of a server's version without the packager's own part, which run.json has. */
+static int version_length(const char *version)
+{
+    const size_t length = strcspn(version, "(");
+    return (int)(length > 1 && version[length] == '(' ? length - 1 : length);
+}
+
+/* Two arguments, for "%s %s". */
+#define SOME(count, one, many) UNITS_COUNT(count), units_plural((count), (one), (many))
 
 /* Rows per second; a slow rate keeps two decimals. */
 static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
@@ -74,425 +99,331 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
-/* What was asked for, and of whom. */
-
 /* What serves the sessions and how they append: (MariaDB 10.11.8, bulk, InnoDB). */
-static void put_target(FILE *stream, const struct plan *plan, const struct result *result)
+static void put_target(struct screen *out, const struct plan *plan, const struct result *result)
 {
-    struct text text = {""};
-    add(&text, "%s", plan->display_target);
-    /* without the packager's own part; run.json has it */
     const char *version = result->server.version;
-    const size_t length = strcspn(version, "(");
-    const bool is_cut = length > 1 && version[length] == '(';
     char shown[sizeof result->server.version];
-    snprintf(shown, sizeof shown, "%.*s", (int)(is_cut ? length - 1 : length), version);
+    snprintf(shown, sizeof shown, "%.*s", version_length(version), version);
     const char *const parts[] = {shown, result->connection.method, result->engine};
     const char *separator = " (";
+    say(out, "%s", plan->display_target);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i] != NULL && parts[i][0] != '\0') {
-            add(&text, "%s%s", separator, parts[i]);
+            say(out, "%s%s", separator, parts[i]);
             separator = ", ";
         }
     }
-    add(&text, "%s", separator[0] == ',' ? ")" : "");
-    put(stream, "Target", &text);
-    put_if(stream, "Note", result->connection.note);
+    say(out, "%s", separator[0] == ',' ? ")" : "");
+    put(out, "Target");
+    put_text(out, "Note", result->connection.note);
 }
 
-static void put_run(FILE *stream, const struct plan *plan)
+static void put_run(struct screen *out, const struct plan *plan)
 {
-    struct text text = {""};
-    add(&text, "%s session%s", UNITS_COUNT(plan->sessions), units_plural(plan->sessions, "", "s"));
+    say(out, "%s session%s", SOME(plan->sessions, "", "s"));
     if (plan->idle_sessions > 0) {
-        add(&text, " + %s idle", UNITS_COUNT(plan->idle_sessions));
+        say(out, " + %s idle", UNITS_COUNT(plan->idle_sessions));
     }
     if (plan->records > 0) {
-        add(&text, ", %s rows", UNITS_COUNT(plan->records));
+        say(out, ", %s rows", UNITS_COUNT(plan->records));
         /* shares that are not all the same, so that it can be seen that no row fell through */
         const uint64_t least = plan->records / plan->sessions;
         const uint64_t more = plan->records % plan->sessions;
         if (more > 0) {
-            add(&text, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more, least + 1,
+            say(out, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more, least + 1,
                 plan->sessions - more, least);
         }
     }
     if (plan->duration_ns > 0) {
-        add(&text, "%s %s", plan->records > 0 ? " within" : " for", ELAPSED(plan->duration_ns));
+        say(out, "%s %s", plan->records > 0 ? " within" : " for", ELAPSED(plan->duration_ns));
     }
-    add(&text, " in batches of %s", UNITS_COUNT(plan->batch_rows));
+    say(out, " in batches of %s", UNITS_COUNT(plan->batch_rows));
     if (plan->read_mode != READ_NONE) {
-        add(&text, ", %s after ", plan->read_mode == READ_QUERY ? "a query" : "count(*)");
-        if (plan->read_every > 1) {
-            add(&text, "every %s", UNITS_COUNT(plan->read_every));
-        } else {
-            add(&text, "each");
-        }
+        const bool is_each = plan->read_every <= 1;
+        say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
+            is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
     }
     if (plan->rate_rows_per_s > 0) {
-        add(&text, ", %s rows/s asked for", UNITS_COUNT(plan->rate_rows_per_s));
+        say(out, ", %s rows/s asked for", UNITS_COUNT(plan->rate_rows_per_s));
     }
-    put(stream, "Run", &text);
+    put(out, "Run");
 }
 
-/* The ledgers. */
-
-struct term {
-    uint64_t value;
-    const char *name;
-};
-
-struct sum {
-    uint64_t total;
-    size_t count;
-    struct term terms[LEDGER_TERMS_MAX];
-};
-
-/* How terms of 0 are shown. Each form is shorter than the one before. */
-enum zero_form {
-    ZERO_EACH,   /* + 0 refused + 0 timed out */
-    ZERO_JOINED, /* + 0 refused/timed out */
-    ZERO_NONE,
-};
-
-/* Writes "total = term + term". The first term is always shown, so that the sum has two sides. */
-static void format_sum(struct text *text, const struct sum *sum, enum zero_form form)
+/* Writes "total = term + term". The first term is always shown, so that the sum has two sides; how
+ * terms of 0 are shown is the first form that fits a line. */
+static void put_sum(struct screen *out, const char *label, const struct figure_set *set,
+                    enum figure_id total, enum figure_id first, enum figure_id last)
 {
-    text->bytes[0] = '\0';
-    add(text, "%s =", UNITS_COUNT(sum->total));
-    for (size_t i = 0; i < sum->count; i++) {
-        if (i == 0 || sum->terms[i].value > 0 || form == ZERO_EACH) {
-            add(text, "%s %s %s", i == 0 ? "" : " +", UNITS_COUNT(sum->terms[i].value),
-                sum->terms[i].name);
+    enum {
+        EACH,   /* + 0 refused + 0 timed out */
+        JOINED, /* + 0 refused/timed out */
+        NONE,
+        FORMS
+    };
+    for (int form = EACH; form < FORMS; form++) {
+        out->text[0] = '\0';
+        say(out, "%s =", UNITS_COUNT(set->values[total].count));
+        for (enum figure_id id = first; id <= last; id++) {
+            const uint64_t value = set->values[id].count;
+            if (id == first || value > 0 || form == EACH) {
+                say(out, "%s %s %s", id == first ? "" : " +", UNITS_COUNT(value),
+                    figure_table[id].label);
+            }
         }
-    }
-    const char *lead = " + 0 ";
-    for (size_t i = 1; form == ZERO_JOINED && i < sum->count; i++) {
-        if (sum->terms[i].value == 0) {
-            add(text, "%s%s", lead, sum->terms[i].name);
-            lead = "/";
+        const char *lead = " + 0 ";
+        for (enum figure_id id = first + 1; form == JOINED && id <= last; id++) {
+            if (set->values[id].count == 0) {
+                say(out, "%s%s", lead, figure_table[id].label);
+                lead = "/";
+            }
         }
-    }
-}
-
-static void put_sum(FILE *stream, const char *label, const struct sum *sum)
-{
-    struct text text = {""};
-    for (enum zero_form form = ZERO_EACH; form <= ZERO_NONE; form++) {
-        format_sum(&text, sum, form);
-        if (strlen(text.bytes) <= SCREEN_COLUMNS - LABEL) {
+        if (strlen(out->text) <= SCREEN_COLUMNS - LABEL) {
             break;
         }
     }
-    put(stream, label, &text);
+    put(out, label);
 }
 
-static void put_imbalance(FILE *stream, bool balances)
+/* Only where there is some. */
+static void say_some(struct screen *out, uint64_t count, const char *name)
 {
-    put_if(stream, "",
-           balances ? "" : "DOES NOT BALANCE: a defect of append, do not trust this run");
-}
-
-/* Each term only where there is some. */
-static void add_terms(struct text *text, const struct term *terms, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (terms[i].value > 0) {
-            add(text, ", %s %s", UNITS_COUNT(terms[i].value), terms[i].name);
-        }
+    if (count > 0) {
+        say(out, ", %s %s", UNITS_COUNT(count), name);
     }
 }
 
-static void put_verification(FILE *stream, const struct result *result)
+static void put_verification(struct screen *out, const struct result *result)
 {
     const struct verification *v = &result->verification;
-    struct text text = {""};
-    if (v->state != VERIFICATION_DONE) {
-        const bool is_failed = v->state == VERIFICATION_FAILED;
-        add(&text, "%s%s",
-            is_failed ? "NO, the rows could not be counted: "
-                      : "nothing: this database keeps no rows to count",
-            is_failed ? v->reason : "");
-        put(stream, "Verified", &text);
-        return;
-    }
-    add(&text, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
-        UNITS_COUNT(v->rows_after));
-    if (result->row_verification.state != VERIFICATION_DONE) {
-        /* a count does not say whose the rows are that are left */
-        const bool is_range = v->lost < v->lost_at_most;
-        add(&text, ": %s%s%s %s", is_range ? UNITS_COUNT(v->lost) : "", is_range ? " to " : "",
-            UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
-        if (result->rows.in_doubt > 0) {
-            add(&text, ", %s in doubt arrived", UNITS_COUNT(v->in_doubt_arrived));
-        }
-        add_terms(&text, &(struct term){v->rejected_arrived, "REJECTED are there"}, 1);
-    }
-    add_terms(&text, &(struct term){result_surplus(result), "more than this run can have written"},
-              1);
-    add(&text, "%s", v->is_shrunk ? ", the table SHRANK" : "");
-    put(stream, "Verified", &text);
-}
-
-static void put_row_verification(FILE *stream, const struct result *result)
-{
-    const struct row_verification *v = &result->row_verification;
-    struct text text = {""};
-    if (v->state == VERIFICATION_NONE) {
-        return;
-    }
+    const struct row_verification *r = &result->row_verification;
     if (v->state == VERIFICATION_FAILED) {
-        add(&text, "NO, the rows could not be read: %s", v->reason);
-        put(stream, "Rows read", &text);
+        say(out, "NO, the rows could not be counted: %s", v->reason);
+    } else if (v->state == VERIFICATION_NONE) {
+        say(out, "nothing: this database keeps no rows to count");
+    } else {
+        say(out, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
+            UNITS_COUNT(v->rows_after));
+        if (r->state != VERIFICATION_DONE) {
+            /* a count does not say whose the rows are that are left */
+            const bool is_range = v->lost < v->lost_at_most;
+            say(out, ": %s%s%s %s", is_range ? UNITS_COUNT(v->lost) : "", is_range ? " to " : "",
+                UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
+            if (result->rows.in_doubt > 0) {
+                say(out, ", %s in doubt arrived", UNITS_COUNT(v->in_doubt_arrived));
+            }
+            say_some(out, v->rejected_arrived, "REJECTED are there");
+        }
+        say_some(out, result_surplus(result), "more than this run can have written");
+        say(out, "%s", v->is_shrunk ? ", the table SHRANK" : "");
+    }
+    put(out, "Verified");
+    if (r->state == VERIFICATION_NONE) {
         return;
     }
-    add(&text, "%s acknowledged are there, ", UNITS_COUNT(v->present));
-    if (v->lost > 0) {
-        add(&text, "%s acknowledged are LOST, of %s sessions (sessions.csv)", UNITS_COUNT(v->lost),
-            UNITS_COUNT(v->sessions_lost));
+    if (r->state == VERIFICATION_FAILED) {
+        say(out, "NO, the rows could not be read: %s", r->reason);
     } else {
-        add(&text, "0 lost");
+        say(out, "%s acknowledged are there, ", UNITS_COUNT(r->present));
+        if (r->lost > 0) {
+            say(out, "%s acknowledged are LOST, of %s sessions (sessions.csv)",
+                UNITS_COUNT(r->lost), UNITS_COUNT(r->sessions_lost));
+        } else {
+            say(out, "0 lost");
+        }
+        say_some(out, r->in_doubt_present, "in doubt are there");
+        say_some(out, result->rows.in_doubt - r->in_doubt_present, "in doubt are not there");
+        say_some(out, r->rejected_present, "REJECTED are there");
+        say_some(out, r->duplicates, "DUPLICATES");
+        say_some(out, r->foreign, "with this run's tag are FOREIGN");
     }
-    const struct term others[] = {
-        {v->in_doubt_present, "in doubt are there"},
-        {result->rows.in_doubt - v->in_doubt_present, "in doubt are not there"},
-        {v->rejected_present, "REJECTED are there"},
-        {v->duplicates, "DUPLICATES"},
-        {v->foreign, "with this run's tag are FOREIGN"},
-    };
-    add_terms(&text, others, sizeof others / sizeof others[0]);
-    put(stream, "Rows read", &text);
+    put(out, "Rows read");
 }
 
 /* Both ledgers, each as a sum that the reader can check, and what count(*) said. */
-static void put_ledgers(FILE *stream, const struct result *result)
+static void put_ledgers(struct screen *out, const struct plan *plan, const struct result *result)
 {
-    const struct session_ledger *sessions = &result->sessions;
-    const struct row_ledger *rows = &result->rows;
+    static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
     const struct batch_ledger *batches = &result->batches;
-    put_sum(stream, "Sessions",
-            &(struct sum){sessions->requested,
-                          4,
-                          {{sessions->connected, "connected"},
-                           {sessions->refused, "refused"},
-                           {sessions->timed_out, "timed out"},
-                           {sessions->not_started, "not started"}}});
-    put_sum(stream, "Connected",
-            &(struct sum){sessions->connected,
-                          3,
-                          {{sessions->finished, "finished"},
-                           {sessions->stopped, "stopped"},
-                           {sessions->dropped, "dropped"}}});
-    put_imbalance(stream, session_ledger_balances(sessions));
-    put_sum(stream, "Rows",
-            &(struct sum){rows->planned,
-                          4,
-                          {{rows->acknowledged, "acknowledged"},
-                           {rows->rejected, "rejected"},
-                           {rows->in_doubt, "in doubt"},
-                           {rows->not_sent, "not sent"}}});
-    put_imbalance(stream, row_ledger_balances(rows));
+    const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
+    put_sum(out, "Sessions", &set, FIGURE_SESSIONS_REQUESTED, FIGURE_SESSIONS_CONNECTED,
+            FIGURE_SESSIONS_NOT_STARTED);
+    put_sum(out, "Connected", &set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
+            FIGURE_SESSIONS_DROPPED);
+    put_text(out, "", session_ledger_balances(&result->sessions) ? "" : imbalance);
+    put_sum(out, "Rows", &set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED, FIGURE_ROWS_NOT_SENT);
+    put_text(out, "", row_ledger_balances(&result->rows) ? "" : imbalance);
     if (batches->due > 0) {
-        const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
-        struct text text = {""};
-        add(&text, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
+        say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
         if (unanswered > 0) {
-            add(&text, "; %s of the response times are lower bounds: no answer came",
+            say(out, "; %s of the response times are lower bounds: no answer came",
                 UNITS_COUNT(unanswered));
         }
-        put(stream, "Batches", &text);
+        put(out, "Batches");
     }
-    put_verification(stream, result);
-    put_row_verification(stream, result);
-    char note[FIGURES_NOTE_BYTES];
-    put_if(stream, "", figures_reads_note(result, note));
+    put_verification(out, result);
+    put_text(out, "", figure_text(&set, FIGURE_VERIFICATION_NOTE));
 }
 
-/* Calls, sessions and append itself. */
-
-static void put_latencies(FILE *stream, const struct plan *plan, const struct result *result)
+static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const struct operation_list operations = plan_operations(plan);
-    struct text line = {""};
-    add(&line, "%-*s", LABEL, "Latency");
+    say(out, "%-*s", LABEL, "Latency");
     for (size_t point = 0; point < FIGURE_POINTS; point++) {
-        add(&line, "%10s", figure_points[point].title);
+        say(out, "%10s", figure_points[point].title);
     }
-    screen_add(stream, "%s%18s", line.bytes, "measured");
+    say(out, "%18s", "measured");
+    put_line(out);
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         if (!operation_is_used(&operations, i) || histogram->total == 0) {
             continue;
         }
-        line = (struct text){""};
-        add(&line, "  %-*s", LABEL - 2, operations.entries[i].name);
+        say(out, "  %-*s", LABEL - 2, operations.entries[i].name);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
-            add(&line, "%10s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
+            say(out, "%10s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
         }
-        screen_add(stream, "%s%18s", line.bytes, UNITS_COUNT(histogram->total));
+        say(out, "%18s", UNITS_COUNT(histogram->total));
+        put_line(out);
     }
 }
 
-static void put_sessions(FILE *stream, const struct result *result)
+/* How the sessions fared, and what append itself took. */
+static void put_sessions(struct screen *out, const struct result *result)
 {
     const uint64_t *counters = result->totals.counters;
     const uint64_t lost = counters[RECORDER_CONNECTIONS_LOST];
     const uint64_t failed = counters[RECORDER_RECONNECTS_FAILED];
     const uint64_t refusals = counters[RECORDER_REFUSALS];
     const uint64_t churns = counters[RECORDER_CHURNS];
-    struct text text = {""};
     if (counters[RECORDER_FRESH_CHECKS] > 0) {
-        add(&text, "%s reads: read-your-writes violations %s",
+        say(out, "%s reads: read-your-writes violations %s",
             UNITS_COUNT(counters[RECORDER_FRESH_CHECKS]),
             UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]));
         if (counters[RECORDER_FRESH_BEHIND] > 0) {
-            add(&text, " (worst %s rows behind)", UNITS_COUNT(result->worst_lag_rows));
+            say(out, " (worst %s rows behind)", UNITS_COUNT(result->worst_lag_rows));
         }
-        add(&text, ", non-monotonic reads %s", UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
-        put(stream, "Freshness", &text);
+        say(out, ", non-monotonic reads %s", UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
+        put(out, "Freshness");
     }
     if (lost > 0) {
-        add(&text, "%s connection%s, %s reconnected", UNITS_COUNT(lost),
-            units_plural(lost, "", "s"), UNITS_COUNT(counters[RECORDER_RECONNECTS]));
-        if (counters[RECORDER_TIMEOUTS] > 0) {
-            add(&text, ", %s calls cut by --timeout", UNITS_COUNT(counters[RECORDER_TIMEOUTS]));
-        }
+        say(out, "%s connection%s, %s reconnected", SOME(lost, "", "s"),
+            UNITS_COUNT(counters[RECORDER_RECONNECTS]));
+        say_some(out, counters[RECORDER_TIMEOUTS], "calls cut by --timeout");
     }
     if (refusals > 0) {
-        add(&text, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
-            UNITS_COUNT(refusals), units_plural(refusals, "", "es"));
+        say(out, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
+            SOME(refusals, "", "es"));
     }
-    if (failed > 0 && text.bytes[0] != '\0') {
-        add(&text, ", %s tries failed", UNITS_COUNT(failed));
-    }
-    if (text.bytes[0] != '\0') {
-        put(stream, lost > 0 ? "Lost" : "Refused", &text);
+    if (lost > 0 || refusals > 0) {
+        say_some(out, failed, "tries failed");
+        put(out, lost > 0 ? "Lost" : "Refused");
     }
     if (churns > 0) {
-        add(&text, "%s connection%s closed and reopened by --churn", UNITS_COUNT(churns),
-            units_plural(churns, "", "s"));
-        put(stream, "Churn", &text);
+        say(out, "%s connection%s closed and reopened by --churn", SOME(churns, "", "s"));
+        put(out, "Churn");
     }
     const struct fairness *fairness = &result->fairness;
     if (fairness->sessions > 1) {
-        add(&text,
+        say(out,
             "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
             "acknowledged append: %s (session %u)",
             ROUNDED(fairness->slowest_rows_per_s), fairness->slowest_session,
             ROUNDED(fairness->fastest_rows_per_s), fairness->fastest_session,
             UNITS_NS(fairness->longest_gap_ns), fairness->longest_gap_session);
-        put(stream, "Fairness", &text);
+        put(out, "Fairness");
     }
-}
-
-static void put_client(FILE *stream, const struct result *result)
-{
     const struct resource_summary *resources = &result->resources;
     const uint64_t memory = resources->max_client_memory_bytes;
-    struct text text = {""};
-    add(&text, "%.2f s CPU", resources->client_cpu_s);
+    say(out, "%.2f s CPU", resources->client_cpu_s);
     if (result->rows.acknowledged > 0) {
-        add(&text, ", %.2f us a row",
+        say(out, ", %.2f us a row",
             resources->client_cpu_s * 1e6 / (double)result->rows.acknowledged);
     }
     if (memory > 0) {
-        add(&text, ", %s memory", UNITS_BYTES(memory));
+        say(out, ", %s memory", UNITS_BYTES(memory));
     }
     if (memory > 0 && result->sessions.connected > 0) {
-        add(&text, ", %s a session", UNITS_BYTES(memory / result->sessions.connected));
+        say(out, ", %s a session", UNITS_BYTES(memory / result->sessions.connected));
     }
-    add(&text, "%s", result->connection.is_embedded ? ", database included" : "");
-    put(stream, "append", &text);
+    say(out, "%s", result->connection.is_embedded ? ", database included" : "");
+    put(out, "append");
 }
 
-/* What went wrong. */
-
-/* Index of the most frequent cause not yet shown; causes->count when there is none. */
-static size_t next_cause(const struct causes *causes, const bool is_shown[CAUSES_MAX])
+/* The most frequent ones, each with its count in the place of the label. */
+static void put_causes(struct screen *out, const struct causes *causes)
 {
-    size_t best = causes->count;
-    for (size_t i = 0; i < causes->count; i++) {
-        if (!is_shown[i] &&
-            (best == causes->count || causes->entries[i].count > causes->entries[best].count)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-static void put_cause(FILE *stream, const struct cause *cause)
-{
-    char label[UNITS_TEXT_BYTES + 16];
-    struct text text = {""};
-    snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
-    add(&text, "%s, %s", cause_phase_names[cause->phase], error_kind_name(cause->error.kind));
-    if (cause->error.sqlstate[0] != '\0') {
-        add(&text, " %s", cause->error.sqlstate);
-    } else if (cause->error.native_code != 0) {
-        add(&text, " %d", cause->error.native_code);
-    }
-    add(&text, ": %s", cause->error.text);
-    screen_add_wrapped(stream, label, (unsigned)strlen(label), text.bytes);
-}
-
-static void put_causes(FILE *stream, const struct causes *causes)
-{
+    bool is_shown[CAUSES_MAX] = {false};
+    uint64_t rest = causes->others;
     if (causes->count == 0) {
         return;
     }
-    bool is_shown[CAUSES_MAX] = {false};
-    screen_add(stream, "Errors");
-    for (size_t shown = 0; shown < CAUSES_SHOWN && shown < causes->count; shown++) {
-        const size_t cause = next_cause(causes, is_shown);
-        is_shown[cause] = true;
-        put_cause(stream, &causes->entries[cause]);
-    }
-    uint64_t rest = causes->others;
-    for (size_t i = 0; i < causes->count; i++) {
-        rest += is_shown[i] ? 0 : causes->entries[i].count;
+    screen_add(out->stream, "Errors");
+    for (size_t shown = 0; shown < causes->count; shown++) {
+        const struct cause *cause = NULL;
+        for (size_t i = 0; i < causes->count; i++) {
+            if (!is_shown[i] && (cause == NULL || causes->entries[i].count > cause->count)) {
+                cause = &causes->entries[i];
+            }
+        }
+        is_shown[cause - causes->entries] = true;
+        if (shown >= CAUSES_SHOWN) {
+            rest += cause->count;
+            continue;
+        }
+        char label[UNITS_TEXT_BYTES + 16];
+        snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
+        say(out, "%s, %s", cause_phase_names[cause->phase], error_kind_name(cause->error.kind));
+        if (cause->error.sqlstate[0] != '\0') {
+            say(out, " %s", cause->error.sqlstate);
+        } else if (cause->error.native_code != 0) {
+            say(out, " %d", cause->error.native_code);
+        }
+        say(out, ": %s", cause->error.text);
+        put_at(out, label, (unsigned)strlen(label));
     }
     if (rest > 0) {
-        screen_add(stream, "%10s x other causes: see run.json", UNITS_COUNT(rest));
+        screen_add(out->stream, "%10s x other causes: see run.json", UNITS_COUNT(rest));
     }
 }
 
 /* The limits that cost the most sessions, each with its evidence and how it is raised. */
-static void put_findings(FILE *stream, const struct findings *findings)
+static void put_findings(struct screen *out, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count && i < FINDINGS_SHOWN; i++) {
         const struct finding *finding = &findings->entries[i];
         const bool is_delay = finding->sessions == 0 && finding->tries > 0; /* all got in at last */
         const uint64_t number = is_delay ? finding->tries : finding->sessions;
-        struct text text = {""};
-        add(&text, "%s (%s), %s%s %s: %s", finding->name, limit_side_names[finding->side],
+        say(out, "%s (%s), %s%s %s: %s", finding->name, limit_side_names[finding->side],
             is_delay ? "delayed " : "", UNITS_COUNT(number),
             is_delay ? units_plural(number, "try", "tries")
                      : units_plural(number, "session", "sessions"),
             finding->evidence);
-        put(stream, "Limit", &text);
+        put(out, "Limit");
         if (finding->fix[0] != '\0') {
-            add(&text, "to raise it: %s", finding->fix);
-            put(stream, "", &text);
+            say(out, "to raise it: %s", finding->fix);
+            put(out, "");
         }
     }
     if (findings->count > FINDINGS_SHOWN) {
-        screen_add(stream, "%*s%zu more: see findings in the JSON file", LABEL, "",
+        screen_add(out->stream, "%*s%zu more: see findings in the JSON file", LABEL, "",
                    findings->count - FINDINGS_SHOWN);
     }
 }
 
-static void put_expectations(FILE *stream, const struct expectations *expectations)
+static void put_expectations(struct screen *out, const struct expectations *expectations)
 {
     if (expectations == NULL || expectations->count == 0) {
         return;
     }
     const size_t missed = expectations_count_missed(expectations);
-    struct text text = {""};
     if (missed == 0) {
-        add(&text, "all %zu met", expectations->count);
+        say(out, "all %zu met", expectations->count);
     } else {
-        add(&text, "%zu of %zu NOT MET:", missed, expectations->count);
+        say(out, "%zu of %zu NOT MET:", missed, expectations->count);
     }
     /* those that were missed first */
     const char *separator = missed == 0 ? ": " : " ";
@@ -501,329 +432,286 @@ static void put_expectations(FILE *stream, const struct expectations *expectatio
             const struct expectation *expectation = &expectations->entries[i];
             if (expectation->is_met == (pass == 1)) {
                 char one[EXPECTATIONS_TEXT_BYTES];
-                add(&text, "%s%s", separator, expectations_describe(expectation, one));
+                say(out, "%s%s", separator, expectations_describe(expectation, one));
                 separator = ", ";
             }
         }
         separator = missed > 0 && missed < expectations->count ? "; met: " : separator;
     }
-    put(stream, "Expected", &text);
+    put(out, "Expected");
 }
 
 static const char *stop_text(const struct result *result)
 {
-    switch (result->stop_reason) {
-    case STOP_COMPLETED:
-        if (result->sessions.finished == result->sessions.requested) {
-            return "all sessions completed";
-        }
-        return result->sessions.finished == result->sessions.connected
-                   ? "all sessions that connected completed"
-                   : "no session was left";
-    case STOP_DURATION:
-        return "--duration elapsed";
-    case STOP_INTERRUPTED:
-        return "INTERRUPTED by a signal: the figures are of a part of the run";
-    case STOP_DROP:
-        return "a session was dropped, and --on-drop stop was given";
-    case STOP_NO_SESSION:
-        return "no session could connect";
-    case STOP_TOO_FEW:
-        return "fewer sessions were up than --min-sessions requires";
-    }
-    return stop_reason_names[result->stop_reason];
+    static const char *const texts[] = {
+        [STOP_COMPLETED] = "no session was left",
+        [STOP_DURATION] = "--duration elapsed",
+        [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures are of a part of the run",
+        [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
+        [STOP_NO_SESSION] = "no session could connect",
+        [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires"};
+    const struct session_ledger *sessions = &result->sessions;
+    const bool is_completed = result->stop_reason == STOP_COMPLETED;
+    return is_completed && sessions->finished == sessions->requested ? "all sessions completed"
+           : is_completed && sessions->finished == sessions->connected
+               ? "all sessions that connected completed"
+               : texts[result->stop_reason];
 }
 
-/* The four figures. */
-
-static void put_figure(FILE *stream, const char *name, const char *value, const struct text *detail)
+/* A headline: what was said stands beside its value. */
+static void put_figure(struct screen *out, enum figure_id id, const char *value)
 {
     char label[128];
-    snprintf(label, sizeof label, "%-15s%16s  ", name, value);
-    screen_add_wrapped(stream, label, FIGURE_COLUMN, detail->bytes);
+    snprintf(label, sizeof label, "%-15s%16s  ", figure_table[id].label, value);
+    put_at(out, label, FIGURE_COLUMN);
 }
 
-static void put_cpu(FILE *stream, const struct result *result)
+static void put_figures(struct screen *out, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     const double client = resources->cpu_at_max.client;
-    struct text detail = {""};
+    char value[UNITS_TEXT_BYTES + 8] = "unknown";
     if (resources->max_cpu.host < 0) {
-        add(&detail, "no sample was taken");
-        put_figure(stream, "Maximum CPU", "unknown", &detail);
-        return;
-    }
-    char value[UNITS_TEXT_BYTES];
-    snprintf(value, sizeof value, "%.1f %%", resources->max_cpu.host);
-    add(&detail, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
-    if (result->connection.is_embedded) {
-        if (client >= 0) {
-            add(&detail, "; append with the database %.1f %%", client);
-        }
+        say(out, "no sample was taken");
     } else {
-        if (resources->cpu_at_max.server >= 0) {
-            add(&detail, ": server %.1f %%", resources->cpu_at_max.server);
-        } else {
-            add(&detail, " here: server unknown");
+        const bool is_embedded = result->connection.is_embedded;
+        snprintf(value, sizeof value, "%.1f %%", resources->max_cpu.host);
+        say(out, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
+        if (!is_embedded && resources->cpu_at_max.server >= 0) {
+            say(out, ": server %.1f %%", resources->cpu_at_max.server);
+        } else if (!is_embedded) {
+            say(out, " here: server unknown");
         }
         if (client >= 0) {
-            add(&detail, ", append %.1f %%", client);
+            say(out, "%s %.1f %%", is_embedded ? "; append with the database" : ", append", client);
         }
     }
-    put_figure(stream, "Maximum CPU", value, &detail);
-}
+    put_figure(out, FIGURE_MAX_CPU_PERCENT, value);
 
-static void put_memory(FILE *stream, const struct resource_summary *resources)
-{
-    struct text detail = {""};
+    snprintf(value, sizeof value, "unknown");
     if (!figures_has_memory(resources)) {
-        add(&detail, "%s",
+        say(out, "%s",
             resources->server_note[0] != '\0' ? resources->server_note
                                               : "the server's processes were not found");
-        put_figure(stream, "Maximum memory", "unknown", &detail);
-        return;
-    }
-    char value[UNITS_TEXT_BYTES + 8];
-    const double mib = figures_mib((uint64_t)resources->max_server_memory_bytes);
-    if (mib < 100) {
-        snprintf(value, sizeof value, "%.1f MiB", mib);
     } else {
-        snprintf(value, sizeof value, "%s MiB", UNITS_COUNT((uint64_t)llround(mib)));
+        const double mib = figures_mib((uint64_t)resources->max_server_memory_bytes);
+        if (mib < 100) {
+            snprintf(value, sizeof value, "%.1f MiB", mib);
+        } else {
+            snprintf(value, sizeof value, "%s MiB", ROUNDED(mib));
+        }
+        if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
+            say(out, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
+        }
+        say(out, "%s%s%s", memory_source_texts[resources->memory_source],
+            resources->server_note[0] != '\0' ? "; " : "", resources->server_note);
     }
-    if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
-        add(&detail, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
-    }
-    add(&detail, "%s", memory_source_texts[resources->memory_source]);
-    if (resources->server_note[0] != '\0') {
-        add(&detail, "; %s", resources->server_note);
-    }
-    put_figure(stream, "Maximum memory", value, &detail);
-}
+    put_figure(out, FIGURE_MAX_MEMORY_MIB, value);
 
-static void put_elapsed_and_throughput(FILE *stream, const struct result *result)
-{
-    struct text detail = {""};
-    add(&detail, "connect %s, append %s, disconnect %s", ELAPSED(result->connect_ns),
+    say(out, "connect %s, append %s, disconnect %s", ELAPSED(result->connect_ns),
         ELAPSED(result->append_ns), ELAPSED(result->disconnect_ns));
-    put_figure(stream, "Elapsed time", ELAPSED(result->elapsed_ns), &detail);
+    put_figure(out, FIGURE_ELAPSED_S, ELAPSED(result->elapsed_ns));
 
-    char value[UNITS_TEXT_BYTES + 8];
     snprintf(value, sizeof value, "%s rows/s", RATE(result->throughput_rows_per_s));
-    detail = (struct text){"by elapsed time"};
+    say(out, "by elapsed time");
     if (result->append_ns > 0) {
-        add(&detail, "; %s rows/s while appending", RATE(figures_append_rows_per_s(result)));
+        say(out, "; %s rows/s while appending", RATE(figures_append_rows_per_s(result)));
     }
-    add(&detail, "%s", figures_is_short(result) ? "; too short a run for figures that repeat" : "");
-    put_figure(stream, "Throughput", value, &detail);
+    say(out, "%s", figures_is_short(result) ? "; too short a run for figures that repeat" : "");
+    put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
 /* The four figures and the verdict come last: what stands above them may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
-    put_target(stream, plan, result);
-    put_run(stream, plan);
-    put_ledgers(stream, result);
+    struct screen out = {.stream = stream};
+    put_target(&out, plan, result);
+    put_run(&out, plan);
+    put_ledgers(&out, plan, result);
     fputc('\n', stream);
-    put_latencies(stream, plan, result);
-    put_sessions(stream, result);
-    put_client(stream, result);
+    put_latencies(&out, plan, result);
+    put_sessions(&out, result);
     fputc('\n', stream);
-    put_causes(stream, &result->causes);
-    put_findings(stream, &result->findings);
-    put_if(stream, "Ended", stop_text(result));
-    put_if(stream, "Events", result->events.note);
-    put_if(stream, "Metrics", result->metrics_note);
-    put_if(stream, "Problem", shortage);
-    put_expectations(stream, result->expectations);
+    put_causes(&out, &result->causes);
+    put_findings(&out, &result->findings);
+    put_text(&out, "Ended", stop_text(result));
+    put_text(&out, "Events", result->events.note);
+    put_text(&out, "Metrics", result->metrics_note);
+    put_text(&out, "Problem", shortage);
+    put_expectations(&out, result->expectations);
     fputc('\n', stream);
-    put_cpu(stream, result);
-    put_memory(stream, &result->resources);
-    put_elapsed_and_throughput(stream, result);
+    put_figures(&out, result);
     fputc('\n', stream);
-    put_if(stream, verdict_names[result->verdict], result->verdict_reason);
+    put_text(&out, verdict_names[result->verdict], result->verdict_reason);
     screen_add_files(stream, plan->out_folder);
 }
 
 /* A search. */
 
-static void add_failure(struct text *text, const struct level *level)
+static void say_failure(struct screen *out, const struct level *level)
 {
+    const struct session_ledger *ledger = &level->ledger;
     switch (level->reason) {
     case LEVEL_NO_REASON:
     case LEVEL_ENDED:
-        add(text, "the search ended before that was known");
+        say(out, "the search ended before that was known");
         return;
     case LEVEL_NO_PROGRESS:
-        add(text, "%s of the sessions had no append acknowledged in %.0f s",
+        say(out, "%s of the sessions had no append acknowledged in %.0f s",
             UNITS_COUNT(level->stalled), figures_seconds(level->hold_ns));
         return;
     case LEVEL_NO_THREAD:
-        add(text, "a session got no thread on this machine");
-        break;
-    case LEVEL_REFUSED:
-        add(text, "%s %s refused", UNITS_COUNT(level->ledger.refused),
-            units_plural(level->ledger.refused, "session was", "sessions were"));
-        break;
-    case LEVEL_TIMED_OUT:
-        add(text, "%s %s no answer to the connect in time", UNITS_COUNT(level->ledger.timed_out),
-            units_plural(level->ledger.timed_out, "session got", "sessions got"));
-        break;
-    case LEVEL_DROPPED:
-        add(text, "%s %s dropped", UNITS_COUNT(level->ledger.dropped),
-            units_plural(level->ledger.dropped, "session was", "sessions were"));
-        break;
-    case LEVEL_APPEND_FAILED:
-        add(text, "%s %s refused", UNITS_COUNT(level->failed),
-            units_plural(level->failed, "append or read was", "appends or reads were"));
+        say(out, "a session got no thread on this machine");
         break;
     case LEVEL_STAYED:
-        add(text, "sessions of the level before did not disconnect");
+        say(out, "sessions of the level before did not disconnect");
+        break;
+    case LEVEL_REFUSED:
+        say(out, "%s %s refused", SOME(ledger->refused, "session was", "sessions were"));
+        break;
+    case LEVEL_TIMED_OUT:
+        say(out, "%s %s no answer to the connect in time",
+            SOME(ledger->timed_out, "session got", "sessions got"));
+        break;
+    case LEVEL_DROPPED:
+        say(out, "%s %s dropped", SOME(ledger->dropped, "session was", "sessions were"));
+        break;
+    case LEVEL_APPEND_FAILED:
+        say(out, "%s %s refused",
+            SOME(level->failed, "append or read was", "appends or reads were"));
         break;
     }
-    add(text, ", %s %s up", UNITS_COUNT(level->up), units_plural(level->up, "was", "were"));
+    say(out, ", %s %s up", SOME(level->up, "was", "were"));
 }
 
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES])
 {
-    struct text text = {""};
-    add(&text, "%s sessions ", UNITS_COUNT(level->sessions));
+    struct screen out = {0};
+    say(&out, "%s sessions ", UNITS_COUNT(level->sessions));
     if (level->outcome == LEVEL_HELD) {
-        add(&text, "held: %s rows/s, append p99 %s", ROUNDED(level->rows_per_s),
+        say(&out, "held: %s rows/s, append p99 %s", ROUNDED(level->rows_per_s),
             UNITS_NS(level->append.p99_ns));
     } else {
-        add(&text, "%s: ", level->outcome == LEVEL_FAILED ? "not held" : "not tried to the end");
-        add_failure(&text, level);
+        say(&out, "%s: ", level->outcome == LEVEL_FAILED ? "not held" : "not tried to the end");
+        say_failure(&out, level);
     }
-    snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, text.bytes);
+    snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, out.text);
 }
 
-static void put_end(FILE *stream, const struct search *search)
+static void put_end(struct screen *out, const struct search *search)
 {
-    struct text text = {""};
+    static const char *const texts[] = {
+        [SEARCH_TIME] = "by --max-time, not by the server",
+        [SEARCH_INTERRUPTED] = "by a signal, not by the server",
+        [SEARCH_GONE] = "the server went away and accepted no connection for 60 s",
+        [SEARCH_STUCK] = "sessions that were to disconnect did not"};
     switch (search->end) {
     case SEARCH_FOUND:
         return;
     case SEARCH_BOUND:
         if (search->bound_by == BOUND_CLIENT) {
-            add(&text, "by this machine's %s, which allows %s sessions, not by the server. %s",
+            say(out, "by this machine's %s, which allows %s sessions, not by the server. %s",
                 search->bound_limit.name, UNITS_COUNT(search->bound), search->bound_limit.fix);
-        } else if (search->bound_by == BOUND_USER) {
-            add(&text, "by --max-sessions %s, not by the server", UNITS_COUNT(search->bound));
         } else {
-            add(&text, "by append, which can have %s, not by the server",
+            say(out, "by %s %s, not by the server",
+                search->bound_by == BOUND_USER ? "--max-sessions" : "append, which can have",
                 UNITS_COUNT(search->bound));
         }
         break;
     case SEARCH_MEMORY:
-        add(&text, "by --max-memory, not by the server: %s", search->end_note);
+        say(out, "by --max-memory, not by the server: %s", search->end_note);
         break;
     case SEARCH_ROWS:
-        add(&text,
-            "by --max-%s, not by the server: %s rows are written; give more, or a smaller --batch",
+        say(out,
+            "by --max-%s, not by the server: %s rows are written; give more, or a smaller "
+            "--batch",
             search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
         break;
     case SEARCH_TIME:
-        add(&text, "by --max-time, not by the server");
-        break;
     case SEARCH_INTERRUPTED:
-        add(&text, "by a signal, not by the server");
-        break;
     case SEARCH_GONE:
-        add(&text, "the server went away and accepted no connection for 60 s");
-        break;
     case SEARCH_STUCK:
-        add(&text, "sessions that were to disconnect did not");
+        say(out, "%s", texts[search->end]);
         break;
     }
-    put(stream, "Stopped", &text);
+    put(out, "Stopped");
 }
 
-static void put_answer(FILE *stream, const struct search *search, const struct findings *findings)
+/* How many were held, what stopped the next, and what is read from the levels. */
+static void put_answer(struct screen *out, const struct search *search,
+                       const struct findings *findings)
 {
-    struct text text = {""};
     bool is_shortened = false;
     for (size_t i = 0; i < search->count; i++) {
         is_shortened |=
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
     if (search->held > 0) {
-        add(&text, "%s%s %s, each appending all the time; levels of %s%.3g s",
-            search->failed == 0 ? "at least " : "", UNITS_COUNT(search->held),
-            units_plural(search->held, "session", "sessions"), is_shortened ? "up to " : "",
-            figures_seconds(search->hold_ns));
+        say(out, "%s%s %s, each appending all the time; levels of %s%.3g s",
+            search->failed == 0 ? "at least " : "", SOME(search->held, "session", "sessions"),
+            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     } else {
-        add(&text, "no level");
+        say(out, "no level");
     }
-    put(stream, "Held", &text);
+    put(out, "Held");
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
         const struct cause *cause = level_main_cause(level);
-        add(&text, "%s: ", UNITS_COUNT(search->failed));
-        add_failure(&text, level);
+        say(out, "%s: ", UNITS_COUNT(search->failed));
+        say_failure(out, level);
         if (cause != NULL && cause->error.sqlstate[0] != '\0' &&
             strcmp(cause->error.sqlstate, "HY000") != 0) { /* HY000: see the database's number */
-            add(&text, " (%s)", cause->error.sqlstate);
+            say(out, " (%s)", cause->error.sqlstate);
         } else if (cause != NULL && cause->error.native_code != 0) {
-            add(&text, " (%d)", cause->error.native_code);
+            say(out, " (%d)", cause->error.native_code);
         }
         /* a limit that was named has the server's words with it */
         if (findings->count == 0 && cause != NULL) {
-            add(&text, ": %s", cause->error.text);
+            say(out, ": %s", cause->error.text);
         }
-        put(stream, "Not held", &text);
+        put(out, "Not held");
     }
-    put_findings(stream, findings);
-    put_end(stream, search);
-}
+    put_findings(out, findings);
+    put_end(out, search);
+    fputc('\n', out->stream);
 
-static void put_knee(FILE *stream, const struct search *search)
-{
-    const struct level *knee = search_knee(search);
-    const struct level *best = search_best(search);
-    if (knee == NULL) {
-        return;
+    const struct level *knee = search_knee(search), *best = search_best(search);
+    if (knee != NULL) {
+        say(out, "%s %s: %s rows/s", SOME(knee->sessions, "session", "sessions"),
+            ROUNDED(knee->rows_per_s));
+        if (knee->lowest_rows_per_s >= 0) {
+            say(out, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
+                ROUNDED(knee->highest_rows_per_s));
+        }
+        say(out, ", append p99 %s; ", UNITS_NS(knee->append.p99_ns));
+        if (best == knee) {
+            say(out, "no other number has more rows/s");
+        } else {
+            say(out, "the fewest within %.0f %% of the best, %s with %s", 100 * SEARCH_KNEE_SHARE,
+                ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
+        }
+        put(out, "Knee");
     }
-    struct text text = {""};
-    add(&text, "%s %s: %s rows/s", UNITS_COUNT(knee->sessions),
-        units_plural(knee->sessions, "session", "sessions"), ROUNDED(knee->rows_per_s));
-    if (knee->lowest_rows_per_s >= 0) {
-        add(&text, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
-            ROUNDED(knee->highest_rows_per_s));
+    if (search->p99_bound_ns > 0) {
+        const struct level *over = NULL, *within = NULL;
+        search_p99(search, &over, &within);
+        if (over == NULL) {
+            say(out, "append's p99 stayed within %s at every level",
+                UNITS_NS(search->p99_bound_ns));
+        } else {
+            say(out, "append's p99 passed %s with %s sessions (%s); ",
+                UNITS_NS(search->p99_bound_ns), UNITS_COUNT(over->sessions),
+                UNITS_NS(over->append.p99_ns));
+        }
+        if (over != NULL && within != NULL) {
+            say(out, "within it with %s (%s)", UNITS_COUNT(within->sessions),
+                UNITS_NS(within->append.p99_ns));
+        } else if (over != NULL) {
+            say(out, "no lower level was within it");
+        }
+        put(out, "p99");
     }
-    add(&text, ", append p99 %s; ", UNITS_NS(knee->append.p99_ns));
-    if (best == knee) {
-        add(&text, "no other number has more rows/s");
-    } else {
-        add(&text, "the fewest within %.0f %% of the best, %s with %s", 100 * SEARCH_KNEE_SHARE,
-            ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
-    }
-    put(stream, "Knee", &text);
-}
-
-static void put_p99(FILE *stream, const struct search *search)
-{
-    const struct level *over = NULL;
-    const struct level *within = NULL;
-    struct text text = {""};
-    if (search->p99_bound_ns == 0) {
-        return;
-    }
-    search_p99(search, &over, &within);
-    if (over == NULL) {
-        add(&text, "append's p99 stayed within %s at every level", UNITS_NS(search->p99_bound_ns));
-        put(stream, "p99", &text);
-        return;
-    }
-    add(&text, "append's p99 passed %s with %s sessions (%s)", UNITS_NS(search->p99_bound_ns),
-        UNITS_COUNT(over->sessions), UNITS_NS(over->append.p99_ns));
-    if (within != NULL) {
-        add(&text, "; within it with %s (%s)", UNITS_COUNT(within->sessions),
-            UNITS_NS(within->append.p99_ns));
-    } else {
-        add(&text, "; no lower level was within it");
-    }
-    put(stream, "p99", &text);
 }
 
 /* A line a level, however many: they are what the search was made for. */
@@ -837,6 +725,8 @@ static void put_levels(FILE *stream, const struct search *search)
     fprintf(stream, format, "Sessions", "", "rows/s", "p50", "p99", "p99", "CPU", "memory");
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
+        const bool has_appended = level->append.count > 0, has_connected = level->connect.count > 0;
+        const int64_t memory = level->server_memory_bytes;
         char cpu[UNITS_TEXT_BYTES] = "-";
         if (level->cpu.host >= 0) {
             snprintf(cpu, sizeof cpu, "%.0f %%", level->cpu.host);
@@ -845,11 +735,10 @@ static void put_levels(FILE *stream, const struct search *search)
                 level->outcome == LEVEL_HELD ? level_outcome_names[level->outcome]
                                              : level_reason_names[level->reason],
                 level->hold_ns > 0 ? ROUNDED(level->rows_per_s) : "-",
-                level->append.count > 0 ? UNITS_NS(level->append.p50_ns) : "-",
-                level->append.count > 0 ? UNITS_NS(level->append.p99_ns) : "-",
-                level->connect.count > 0 ? UNITS_NS(level->connect.p99_ns) : "-", cpu,
-                level->server_memory_bytes >= 0 ? UNITS_BYTES((uint64_t)level->server_memory_bytes)
-                                                : "-");
+                has_appended ? UNITS_NS(level->append.p50_ns) : "-",
+                has_appended ? UNITS_NS(level->append.p99_ns) : "-",
+                has_connected ? UNITS_NS(level->connect.p99_ns) : "-", cpu,
+                memory >= 0 ? UNITS_BYTES((uint64_t)memory) : "-");
     }
     fputc('\n', stream);
 }
@@ -857,30 +746,146 @@ static void put_levels(FILE *stream, const struct search *search)
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
-    struct text text = {""};
-    put_answer(stream, search, &result->findings);
-    fputc('\n', stream);
-    put_knee(stream, search);
-    put_p99(stream, search);
-    put_target(stream, plan, result);
+    struct screen out = {.stream = stream};
+    put_answer(&out, search, &result->findings);
+    put_target(&out, plan, result);
     const double each = search_session_bytes(search);
     if (each >= 0) {
-        add(&text, "the server's grew by %s with each further session, its caches included (%s)",
+        say(&out, "the server's grew by %s with each further session, its caches included (%s)",
             UNITS_BYTES((uint64_t)each), memory_source_texts[result->resources.memory_source]);
-        put(stream, "Memory", &text);
+        put(&out, "Memory");
     }
-    put_if(stream, "Note", search->figures_note);
+    put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
     put_levels(stream, search);
-    put_ledgers(stream, result);
+    put_ledgers(&out, plan, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
-        add(&text, "%s rows, %s of values; they stay: %s", UNITS_COUNT(written),
+        say(&out, "%s rows, %s of values; they stay: %s", UNITS_COUNT(written),
             UNITS_BYTES((uint64_t)((double)written * search->row_bytes)), search->removal);
-        put(stream, "Written", &text);
+        put(&out, "Written");
     }
-    put_if(stream, "Problem", shortage);
-    put_if(stream, "Metrics", result->metrics_note);
-    put_if(stream, verdict_names[result->verdict], result->verdict_reason);
+    put_text(&out, "Problem", shortage);
+    put_text(&out, "Metrics", result->metrics_note);
+    put_text(&out, verdict_names[result->verdict], result->verdict_reason);
     screen_add_files(stream, plan->out_folder);
+}
+
+/* The limits that append check compares. */
+
+static void conclude(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                     const char *known, char line[CHECK_LINE_BYTES])
+{
+    if (first == NULL || fitting == LIMIT_NONE) {
+        snprintf(line, CHECK_LINE_BYTES, "no %slimit was found", known);
+        return;
+    }
+    size_t used;
+    if (fitting == 0) {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "no session fits");
+    } else if (fitting < sessions && !first->is_estimate) {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "%s sessions do not fit, %s do",
+                                UNITS_COUNT(sessions), UNITS_COUNT(fitting));
+    } else {
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "1 to %s%s session%s",
+                                first->is_estimate ? "about " : "", UNITS_COUNT(fitting),
+                                fitting == 1 ? "" : "s");
+    }
+    snprintf(line + used, CHECK_LINE_BYTES - used, "; the first %slimit is %s (%s%s%s)", known,
+             first->name, limit_side_names[first->side], first->where[0] == '\0' ? "" : ", ",
+             first->is_estimate ? "an estimate" : first->where);
+}
+
+void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                      char line[CHECK_LINE_BYTES])
+{
+    conclude(sessions, fitting, first, "", line);
+}
+
+void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES])
+{
+    const struct limit *unknown = NULL;
+    for (size_t i = report->list->count; i > 0; i--) {
+        const struct limit *limit = &report->list->entries[i - 1];
+        unknown = limit->is_unknown ? limit : unknown;
+    }
+    conclude(report->sessions, report->fitting, report->first, unknown == NULL ? "" : "known ",
+             line);
+    if (unknown != NULL) {
+        const size_t used = strlen(line);
+        snprintf(line + used, CHECK_LINE_BYTES - used, "; the %s are not known", unknown->name);
+    }
+}
+
+/* Bytes with a unit, all else with separators. */
+static const char *format(const struct limit *limit, uint64_t value, char text[UNITS_TEXT_BYTES])
+{
+    if (value == LIMIT_NONE) {
+        snprintf(text, UNITS_TEXT_BYTES, limit->is_unknown ? "not known" : "no limit");
+        return text;
+    }
+    return strcmp(limit->unit, "bytes") == 0 ? units_format_bytes(value, text)
+                                             : units_format_count(value, text);
+}
+
+/* The limits of a side, each with its figures and, where there is something to say, a note. */
+static void write_side(FILE *stream, const struct check_report *report, enum limit_side side)
+{
+    static const char *const titles[] = {
+        [LIMIT_CLIENT] = "Client", [LIMIT_SERVER] = "Server", [LIMIT_DATABASE] = "Database"};
+    bool has_title = false;
+    for (size_t i = 0; i < report->list->count; i++) {
+        const struct limit *limit = &report->list->entries[i];
+        if (limit->side != side) {
+            continue;
+        }
+        if (!has_title) {
+            fprintf(stream, "\n%-*s%*s%*s%*s  %s\n", CHECK_INDENT_COLUMNS + CHECK_NAME_COLUMNS,
+                    titles[side], CHECK_FIGURE_COLUMNS, "needed", CHECK_FIGURE_COLUMNS, "free",
+                    CHECK_FIGURE_COLUMNS, "sessions", "set in");
+            has_title = true;
+        }
+        char needed[UNITS_TEXT_BYTES], left[UNITS_TEXT_BYTES];
+        const bool is_long = strlen(limit->where) > CHECK_WHERE_COLUMNS;
+        const uint64_t rest = limit->allowed == LIMIT_NONE   ? LIMIT_NONE
+                              : limit->allowed > limit->used ? limit->allowed - limit->used
+                                                             : 0;
+        screen_add(stream, "%s  %-*s%*s%*s%*s  %s", limit_grade_names[limit->grade],
+                   CHECK_NAME_COLUMNS, limit->name, CHECK_FIGURE_COLUMNS,
+                   limit->needed == 0 && rest == LIMIT_NONE ? "-"
+                                                            : format(limit, limit->needed, needed),
+                   CHECK_FIGURE_COLUMNS, format(limit, rest, left), CHECK_FIGURE_COLUMNS,
+                   limit->sessions == LIMIT_NONE ? "-" : UNITS_COUNT(limit->sessions),
+                   is_long ? "" : limit->where);
+        const struct {
+            const char *label, *text;
+        } details[] = {
+            {"", is_long ? limit->where : ""}, {"", limit->note}, {"   -> ", limit->fix}};
+        for (size_t j = 0; j < sizeof details / sizeof details[0]; j++) {
+            if (details[j].text[0] != '\0') {
+                screen_add_wrapped(stream, details[j].label, CHECK_INDENT_COLUMNS, details[j].text);
+            }
+        }
+    }
+}
+
+void check_write_text(FILE *stream, const struct check_report *report)
+{
+    struct screen out = {.stream = stream};
+    const char *version = report->version == NULL ? "" : report->version;
+    const int shown = version_length(version);
+    say(&out, "%s session%s, %s%s%.*s%s", SOME(report->sessions, "", "s"),
+        report->target == NULL ? "this machine only" : report->target, shown > 0 ? " (" : "", shown,
+        version, shown > 0 ? ")" : "");
+    put(&out, "Check");
+    put_text(&out, "Note", report->note);
+    write_side(stream, report, LIMIT_CLIENT);
+    write_side(stream, report, LIMIT_SERVER);
+    write_side(stream, report, LIMIT_DATABASE);
+    if (!report->is_short) {
+        char line[CHECK_LINE_BYTES];
+        check_conclude(report, line);
+        fputc('\n', stream);
+        screen_add_wrapped(stream, "", 0, line);
+    }
 }

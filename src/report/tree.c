@@ -86,8 +86,8 @@ void tree_number_if(struct tree tree, const char *key, bool is_known, double val
     tree_number(tree, key, is_known ? value : (double)NAN);
 }
 
-static void add_figure(struct tree tree, const char *key, enum figure_unit unit,
-                       const struct figure_value *value)
+void tree_value(struct tree tree, const char *key, enum figure_unit unit,
+                const struct figure_value *value)
 {
     if (!figure_is_number(unit) || unit == FIGURE_UNIT_WORD) {
         tree_text(tree, key, value->text);
@@ -119,7 +119,7 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
                          rest == length ? figure->key : path + length + 1);
                 struct figure_value value = set->values[id];
                 value.is_known = value.is_known || (is_counters && figure->counter >= 0);
-                add_figure(tree, key, figure->unit, &value);
+                tree_value(tree, key, figure->unit, &value);
             }
         }
     }

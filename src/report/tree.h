@@ -40,6 +40,10 @@ void tree_number_if(struct tree tree, const char *key, bool is_known, double val
 /* A count for tree_append. */
 json_t *tree_integer(uint64_t value);
 
+/* A figure by its unit. */
+void tree_value(struct tree tree, const char *key, enum figure_unit unit,
+                const struct figure_value *value);
+
 /* Adds the object of a section ("rows") with the figures that have a member there, and returns it.
  */
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);

@@ -189,10 +189,10 @@ static void test_whole_run(void **state)
     result.session_count = 2;
     struct run_files *files = create();
     assert_int_equal(count_entries(plan.out_folder), 12);
-    run_files_add_interval(files, &interval);
+    run_files_add(files, CSV_INTERVALS, &interval);
     assert_int_equal(count_lines("intervals.csv"), 2); /* on the disk at once */
-    run_files_add_interval(files, &interval);
-    run_files_add_sample(files, &sample);
+    run_files_add(files, CSV_INTERVALS, &interval);
+    run_files_add(files, CSV_SAMPLES, &sample);
     assert_int_equal(count_lines("samples.csv"), 2);
     finish(files);
     assert_string_equal(run_files_shortage(files), "");
@@ -307,9 +307,9 @@ static void test_disk_full_later(void **state)
     (void)state;
     struct run_files *files = create();
     fill("intervals.csv");
-    run_files_add_interval(files, &interval);
-    run_files_add_interval(files, &interval);
-    run_files_add_sample(files, &sample);
+    run_files_add(files, CSV_INTERVALS, &interval);
+    run_files_add(files, CSV_INTERVALS, &interval);
+    run_files_add(files, CSV_SAMPLES, &sample);
     assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device");
     fill("append.hgrm");
     run_files_finish(files, &result);
@@ -353,12 +353,12 @@ static void test_short_file_has_whole_rows(void **state)
 {
     (void)state;
     struct run_files *files = create();
-    run_files_add_interval(files, &interval);
+    run_files_add(files, CSV_INTERVALS, &interval);
     const size_t room = strlen(content_of("intervals.csv")) + 10;
     limit_file_size(room);
-    run_files_add_interval(files, &interval);
+    run_files_add(files, CSV_INTERVALS, &interval);
     limit_file_size(RLIM_INFINITY);
-    run_files_add_interval(files, &interval); /* room again: but a hole would go unseen */
+    run_files_add(files, CSV_INTERVALS, &interval); /* room again: but a hole would go unseen */
     assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
     assert_int_equal(text[strlen(text) - 1], '\n');

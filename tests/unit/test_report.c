@@ -346,7 +346,7 @@ static char *json_text(void)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    const bool is_written = report_write_json(stream, &plan, &table, &result);
+    const bool is_written = report_write_json(stream, &plan, &table, &result, NULL);
     assert_int_equal(fclose(stream), 0);
     if (!is_written) {
         free(text);
@@ -462,7 +462,7 @@ static void test_json_write_failure(void **state)
     (void)state;
     FILE *stream = fopen("/dev/full", "w");
     assert_non_null(stream);
-    assert_false(report_write_json(stream, &plan, &table, &result));
+    assert_false(report_write_json(stream, &plan, &table, &result, NULL));
     fclose(stream);
 }
 
