@@ -1,6 +1,5 @@
 /* MariaDB, MySQL and their kin: what their error numbers mean, their information schema, their
  * limits. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,27 +92,21 @@ static const struct {
     {"create a new thread", ERROR_LIMIT_TASKS},
 };
 
-static bool find_number(const struct number_meaning *meanings, size_t count, int number,
-                        struct dialect_meaning *meaning)
+static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
 {
+    const bool is_connecting = failure->is_connecting;
+    const struct number_meaning *meanings = is_connecting ? connect_meanings : call_meanings;
+    const size_t count = is_connecting ? COUNT_OF(connect_meanings) : COUNT_OF(call_meanings);
+    bool is_known = false;
     for (size_t i = 0; i < count; i++) {
         for (const uint16_t *at = meanings[i].numbers; *at != 0; at++) {
-            if (*at == number) {
+            if (*at == failure->number) {
                 *meaning = meanings[i].meaning;
-                return true;
+                is_known = true;
             }
         }
     }
-    return false;
-}
-
-static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
-{
-    const bool is_known =
-        failure->is_connecting
-            ? find_number(connect_meanings, COUNT_OF(connect_meanings), failure->number, meaning)
-            : find_number(call_meanings, COUNT_OF(call_meanings), failure->number, meaning);
-    const bool may_be_full = failure->is_connecting && !is_known;
+    const bool may_be_full = is_connecting && !is_known;
     if (may_be_full || (is_known && meaning->limit != NULL && meaning->limit[0] == '\0')) {
         for (size_t i = 0; i < COUNT_OF(full); i++) {
             if (strstr(failure->text, full[i].words) != NULL) {
@@ -125,7 +118,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
     }
     for (size_t i = 0; !is_known && i < COUNT_OF(state_meanings); i++) {
         const char *const start = state_meanings[i].start;
-        if ((!failure->is_connecting || strcmp(start, "28") == 0) &&
+        if ((!is_connecting || strcmp(start, "28") == 0) &&
             strncmp(start, failure->sqlstate, strlen(start)) == 0) {
             *meaning = state_meanings[i].meaning;
             return true;
@@ -151,51 +144,37 @@ static void cut_value(char *text, const char *before, const char *open, const ch
     }
 }
 
-/* Values and numbers of rows differ from row to row: without them equal causes have equal texts. */
-static void make_equal(char *text)
+static void write_text(const struct dialect_failure *failure, const char *user, char *text,
+                       size_t size)
 {
+    static const char denied_database[] = "Access denied for user %99s to database '%99[^']'";
+    static const char denied_table[] = "%39[A-Z ] command denied to user %99s for table %99[^\n]";
+    const int number = failure->number;
+    const char *const words = failure->text;
+    char right[40], account[100], object[100];
+    (void)user;
+    snprintf(text, size, "%s", words);
+    /* values and numbers of rows differ from row to row */
     char *const row = strstr(text, " at row ");
     if (row != NULL && row[strcspn(row, "0123456789")] != '\0') {
-        char *end = row + strlen(" at row ");
-        while (isdigit((unsigned char)*end)) {
-            end++;
-        }
+        const char *const digits = row + strlen(" at row ");
+        const char *const end = digits + strspn(digits, "0123456789");
         memmove(row, end, strlen(end) + 1);
     }
     cut_value(text, "Duplicate entry", " '", "' for key");
     cut_value(text, " value", ": '", "' for column");
-}
-
-/* Which right is missing, or how a password is given. */
-static void write_hint(int number, const char *message, char *hint, size_t size)
-{
-    char right[40], user[100], table[100];
-    if (number == 1698 || (number == 1045 && strstr(message, "(using password: NO)") != NULL)) {
-        snprintf(hint, size,
+    /* which right is missing, or how a password is given */
+    const size_t length = strlen(text);
+    if (number == 1698 || (number == 1045 && strstr(words, "(using password: NO)") != NULL)) {
+        snprintf(text + length, size - length,
                  ": give a password in a file (--password-file FILE), in APPEND_PASSWORD, or as "
                  "the client library has it (~/.my.cnf)");
-    } else if (number == 1142 && sscanf(message,
-                                        "%39[A-Z ] command denied to user %99s for table "
-                                        "%99[^\n]",
-                                        right, user, table) == 3) {
-        snprintf(hint, size, ": GRANT %s ON %s TO %s", right, table, user);
-    } else if (number == 1044 &&
-               sscanf(message, "Access denied for user %99s to database '%99[^']'", user, table) ==
-                   2) {
-        snprintf(hint, size, ": GRANT SELECT, INSERT, CREATE, DROP ON `%s`.* TO %s", table, user);
+    } else if (number == 1142 && sscanf(words, denied_table, right, account, object) == 3) {
+        snprintf(text + length, size - length, ": GRANT %s ON %s TO %s", right, object, account);
+    } else if (number == 1044 && sscanf(words, denied_database, account, object) == 2) {
+        snprintf(text + length, size - length,
+                 ": GRANT SELECT, INSERT, CREATE, DROP ON `%s`.* TO %s", object, account);
     }
-}
-
-static void write_text(const struct dialect_failure *failure, const char *user, char *text,
-                       size_t size)
-{
-    char hint[260] = "";
-    (void)user;
-    write_hint(failure->number, failure->text, hint, sizeof hint);
-    snprintf(text, size, "%s", failure->text);
-    make_equal(text);
-    const size_t length = strlen(text);
-    snprintf(text + length, size - length, "%s", hint);
 }
 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
@@ -244,57 +223,45 @@ enum {
     UTF8_BYTES_MAX = 4, /* of one character */
 };
 
-/* Integers that are narrower than a type of append, or not signed, are decimals that fit. */
-static bool set_integer(struct column *column, const char *type)
+static void set_type(struct column *column, const char *type, const struct cell *cells)
 {
-    const bool is_unsigned = strstr(column->type_name, "unsigned") != NULL;
-    column->type = COLUMN_DECIMAL;
-    if (strcmp(type, "tinyint") == 0) {
-        column->type =
-            strncmp(column->type_name, "tinyint(1)", 10) == 0 ? COLUMN_BOOL : COLUMN_DECIMAL;
-        column->precision = 2;
-    } else if (strcmp(type, "smallint") == 0 && is_unsigned) {
-        column->precision = 4;
-    } else if (strcmp(type, "mediumint") == 0) {
-        column->precision = 6;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* Databases without types for these hold them in columns of text or bytes; a comment tells. */
-static bool set_commented(struct column *column, const char *comment)
-{
+    /* integers that are narrower than a type of append, or not signed, are decimals that fit */
+    static const struct {
+        const char *type;
+        const char *words; /* in the column's type */
+        enum column_type column;
+        uint8_t precision;
+    } integers[] = {{"tinyint", "tinyint(1)", COLUMN_BOOL, 2},
+                    {"tinyint", "", COLUMN_DECIMAL, 2},
+                    {"smallint", "unsigned", COLUMN_DECIMAL, 4},
+                    {"mediumint", "", COLUMN_DECIMAL, 6}};
+    /* databases without types for these hold them in columns of text or bytes; a comment tells */
     static const struct {
         const char *comment;
         enum column_type type;
-    } types[] = {{"ipv4", COLUMN_IP4}, {"ipv6", COLUMN_IP6}, {"uuid", COLUMN_UUID}};
-    for (size_t i = 0; i < COUNT_OF(types); i++) {
-        if (strcasecmp(types[i].comment, comment) == 0) {
-            column->native_type =
-                column->type == COLUMN_TEXT ? MYSQL_NATIVE_TEXT : MYSQL_NATIVE_OTHER;
-            column->type = types[i].type;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void set_type(struct column *column, const char *type, const struct cell *cells)
-{
+    } commented[] = {{"ipv4", COLUMN_IP4}, {"ipv6", COLUMN_IP6}, {"uuid", COLUMN_UUID}};
     char comment[16];
-    if (set_integer(column, type)) {
-        return;
+    for (size_t i = 0; i < COUNT_OF(integers); i++) {
+        if (strcmp(type, integers[i].type) == 0 &&
+            strstr(column->type_name, integers[i].words) != NULL) {
+            column->type = integers[i].column;
+            column->precision = integers[i].precision;
+            return;
+        }
     }
     column->type = dialect_type_of(type);
     if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES) {
+        const bool is_text = column->type == COLUMN_TEXT;
         ask_text(&cells[FIELD_COMMENT], comment, sizeof comment);
-        if (set_commented(column, comment)) {
-            return;
+        for (size_t i = 0; i < COUNT_OF(commented); i++) {
+            if (strcasecmp(commented[i].comment, comment) == 0) {
+                column->native_type = is_text ? MYSQL_NATIVE_TEXT : MYSQL_NATIVE_OTHER;
+                column->type = commented[i].type;
+                return;
+            }
         }
         /* of the large texts the length is one of bytes */
-        const bool is_large = column->type == COLUMN_TEXT && strstr(type, "text") != NULL;
+        const bool is_large = is_text && strstr(type, "text") != NULL;
         const int64_t size = ask_number(&cells[FIELD_LENGTH]) / (is_large ? UTF8_BYTES_MAX : 1);
         column->size = size > UINT32_MAX ? 0 : (uint32_t)size;
     } else if (column->type == COLUMN_DECIMAL) {
@@ -308,21 +275,21 @@ static void set_type(struct column *column, const char *type, const struct cell 
     }
 }
 
-/* EXTRA also says how a default is made, which is not the same as a column that is computed. */
-static bool is_computed(const char *extra)
+static bool has_one_of(const char *text, const char *const *words)
 {
-    static const char *const words[] = {"STORED GENERATED", "VIRTUAL",   "PERSISTENT", "computed",
-                                        "INVISIBLE SYSTEM", "ROW START", "ROW END"};
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        if (strstr(extra, words[i]) != NULL) {
-            return true;
-        }
+    while (*words != NULL && strstr(text, *words) == NULL) {
+        words++;
     }
-    return false;
+    return *words != NULL;
 }
 
 static void read_column(struct column *column, const struct cell *cells)
 {
+    /* EXTRA also says how a default is made, which is not the same as a column that is computed */
+    static const char *const computed[] = {
+        "STORED GENERATED", "VIRTUAL",   "PERSISTENT", "computed",
+        "INVISIBLE SYSTEM", "ROW START", "ROW END",    NULL};
+    static const char *const filled[] = {"auto_increment", "DEFAULT_GENERATED", NULL};
     char extra[160];
     char type[ROW_TYPE_NAME_BYTES];
     ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
@@ -330,10 +297,9 @@ static void read_column(struct column *column, const struct cell *cells)
     ask_text(&cells[FIELD_TYPE], type, sizeof type);
     ask_text(&cells[FIELD_EXTRA], extra, sizeof extra);
     column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
-    column->is_generated = is_computed(extra);
+    column->is_generated = has_one_of(extra, computed);
     column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0 || column->is_generated ||
-                          strstr(extra, "auto_increment") != NULL ||
-                          strstr(extra, "DEFAULT_GENERATED") != NULL;
+                          has_one_of(extra, filled);
     set_type(column, type, cells);
 }
 
@@ -367,16 +333,15 @@ static bool take_index(void *context, const struct cell *cells, size_t count)
 static bool take_check(void *context, const struct cell *cells, size_t count)
 {
     char clause[ROW_NAME_BYTES + 32] = "";
-    char name[ROW_NAME_BYTES];
+    char name[ROW_NAME_BYTES] = "";
     if (count == 1) {
         ask_text(&cells[0], clause, sizeof clause);
     }
-    if (sscanf(clause, "json_valid(`%259[^`]`)", name) == 1) {
-        struct column *column = find_column(context, name);
-        if (column != NULL && column->type == COLUMN_TEXT) {
-            column->type = COLUMN_JSON;
-            column->size = 0;
-        }
+    sscanf(clause, "json_valid(`%259[^`]`)", name);
+    struct column *column = find_column(context, name);
+    if (column != NULL && column->type == COLUMN_TEXT) {
+        column->type = COLUMN_JSON;
+        column->size = 0;
     }
     return true;
 }
@@ -397,81 +362,73 @@ static bool take_first(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-static enum status read_kind(const struct dialect_asker *asker, struct table *table,
-                             struct error *error)
+static enum status check_kind(const struct table *table, const struct first *kind,
+                              struct error *error)
 {
-    struct first first = {0};
-    struct answer answer = {.take = take_first, .context = &first};
-    const enum status status =
-        ask_rows(asker->adapter, asker->conn, table_sql, table->name, &answer, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    const bool is_view = strstr(first.texts[0], "VIEW") != NULL;
-    if (!first.is_there) {
+    const bool is_view = strstr(kind->texts[0], "VIEW") != NULL;
+    if (!kind->is_there) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table->name);
         return STATUS_REJECTED;
     }
-    if (is_view || strstr(first.texts[0], "SEQUENCE") != NULL) {
+    if (is_view || strstr(kind->texts[0], "SEQUENCE") != NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is a %s: rows go to tables",
                   table->name, is_view ? "view" : "sequence");
         return STATUS_FATAL;
     }
-    snprintf(table->engine, sizeof table->engine, "%s", first.texts[1]);
     return STATUS_OK;
 }
 
-/* What servers do not say is left as it is: an engine is taken to undo a statement that fails. */
-static enum status ask_beside(const struct dialect_asker *asker, const char *sql, const char *name,
-                              struct answer *answer, struct error *error)
+/* One question; where `is_needed` is false, an answer that does not come is as good as none. */
+static enum status ask(const struct dialect_asker *asker, const char *sql, const char *name,
+                       bool is_needed, struct answer answer, struct error *error)
 {
     struct error failure;
     error_clear(&failure);
-    const enum status status = ask_rows(asker->adapter, asker->conn, sql, name, answer, &failure);
-    if (status == STATUS_LOST) {
-        *error = failure;
-        return status;
+    const enum status status = ask_rows(asker->adapter, asker->conn, sql, name, &answer, &failure);
+    if (status == STATUS_OK || (status != STATUS_LOST && !is_needed)) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    *error = failure;
+    return status;
 }
 
-static enum status read_table(const struct dialect_asker *asker, struct table *table,
-                              struct error *error)
+/* What servers do not say is left as it is: an engine is taken to undo a statement that fails. */
+static enum status describe(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error)
 {
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
+    struct first kind = {0};
     struct first engine = {0};
     struct first length = {0};
-    struct answer answer = {.take = take_first, .context = &engine};
-    enum status status = read_kind(asker, table, error);
+    enum status status = table_init(table, table_name, error);
     if (status == STATUS_OK) {
-        status = ask_beside(asker, engine_sql, table->engine, &answer, error);
-        answer.context = &length;
+        status =
+            ask(asker, table_sql, table->name, true, (struct answer){take_first, &kind, 0}, error);
     }
     if (status == STATUS_OK) {
-        status = ask_beside(asker, length_sql, NULL, &answer, error);
+        status = check_kind(table, &kind, error);
+        snprintf(table->engine, sizeof table->engine, "%s", kind.texts[1]);
     }
-    table->keeps_failed_rows = strcasecmp(engine.texts[0], "NO") == 0;
-    table->statement_bytes_max = strtoull(length.texts[0], NULL, 10);
+    if (status == STATUS_OK) {
+        status = ask(asker, engine_sql, table->engine, false,
+                     (struct answer){take_first, &engine, 0}, error);
+        table->keeps_failed_rows = strcasecmp(engine.texts[0], "NO") == 0;
+    }
+    if (status == STATUS_OK) {
+        status =
+            ask(asker, length_sql, NULL, false, (struct answer){take_first, &length, 0}, error);
+        table->statement_bytes_max = strtoull(length.texts[0], NULL, 10);
+    }
     if (status == STATUS_OK) {
         status = dialect_read_columns(asker, columns_sql, &columns, table, error);
     }
     if (status == STATUS_OK) {
-        answer = (struct answer){.take = take_index, .context = table};
-        status = ask_rows(asker->adapter, asker->conn, indexes_sql, table->name, &answer, error);
+        status = ask(asker, indexes_sql, table->name, true, (struct answer){take_index, table, 0},
+                     error);
     }
     if (status == STATUS_OK) {
-        answer.take = take_check;
-        status = ask_beside(asker, json_sql, table->name, &answer, error);
-    }
-    return status;
-}
-
-static enum status describe(const struct dialect_asker *asker, const char *table_name,
-                            struct table *table, struct error *error)
-{
-    enum status status = table_init(table, table_name, error);
-    if (status == STATUS_OK) {
-        status = read_table(asker, table, error);
+        status =
+            ask(asker, json_sql, table->name, false, (struct answer){take_check, table, 0}, error);
     }
     if (status != STATUS_OK) {
         table_fini(table);
@@ -499,141 +456,62 @@ static const char *const limits_sql[] = {
     " substring_index(current_user(), '@', -1), '''')",
 };
 
+enum {
+    FACTS_MAX = 20, /* the last one stays empty */
+    FACT_BYTES = 200,
+};
+
 /* Each row of the answers is a fact: its name, its value. */
-enum fact {
-    VERSION,
-    VERSION_COMMENT,
-    ACCOUNT, /* 'user'@'host' of the session, quoted */
-    THREAD_HANDLING,
-    MAX_CONNECTIONS,
-    MAX_USER_CONNECTIONS,
-    MAX_USER_CONNECTIONS_GLOBAL,
-    MAX_PREPARED,
-    CONNECTED,
-    PREPARED,
-    ACCOUNT_SESSIONS,
-    SUPER,
-    CONNECTION_ADMIN,
-    FACTS,
-};
-
-static const char *const fact_names[FACTS] = {
-    [VERSION] = "version",
-    [VERSION_COMMENT] = "version_comment",
-    [ACCOUNT] = "account",
-    [THREAD_HANDLING] = "thread_handling",
-    [MAX_CONNECTIONS] = "max_connections",
-    [MAX_USER_CONNECTIONS] = "max_user_connections",
-    [MAX_USER_CONNECTIONS_GLOBAL] = "max_user_connections_global",
-    [MAX_PREPARED] = "max_prepared_stmt_count",
-    [CONNECTED] = "threads_connected",
-    [PREPARED] = "prepared_stmt_count",
-    [ACCOUNT_SESSIONS] = "account_sessions",
-    [SUPER] = "SUPER",
-    [CONNECTION_ADMIN] = "CONNECTION ADMIN",
-};
-
 struct facts {
-    char texts[FACTS][200]; /* "" = not known */
+    char names[FACTS_MAX][40]; /* "": no more of them */
+    char texts[FACTS_MAX][FACT_BYTES];
 };
+
+/* Its place, or that of the next one. */
+static size_t find_fact(const struct facts *facts, const char *name)
+{
+    size_t i = 0;
+    while (i < FACTS_MAX - 1 && facts->names[i][0] != '\0' &&
+           strcasecmp(facts->names[i], name) != 0) {
+        i++;
+    }
+    return i;
+}
 
 static bool take_fact(void *context, const struct cell *cells, size_t count)
 {
     struct facts *facts = context;
-    char name[64] = "";
+    char name[sizeof facts->names[0]] = "";
     if (count == 2 && !cells[1].is_null) {
         ask_text(&cells[0], name, sizeof name);
     }
-    for (size_t i = 0; i < FACTS; i++) {
-        if (strcasecmp(name, fact_names[i]) == 0) {
-            ask_text(&cells[1], facts->texts[i], sizeof facts->texts[i]);
-        }
+    const size_t place = find_fact(facts, name);
+    if (name[0] != '\0' && place < FACTS_MAX - 1) {
+        snprintf(facts->names[place], sizeof facts->names[place], "%s", name);
+        ask_text(&cells[1], facts->texts[place], FACT_BYTES);
     }
     return true;
 }
 
+/* "": not known. */
+static const char *text_of(const struct facts *facts, const char *name)
+{
+    return facts->texts[find_fact(facts, name)];
+}
+
 /* 0 or less: not known, or no limit. */
-static int64_t number_of(const struct facts *facts, enum fact fact)
+static int64_t number_of(const struct facts *facts, const char *name)
 {
-    return strtoll(facts->texts[fact], NULL, 10);
+    return strtoll(text_of(facts, name), NULL, 10);
 }
 
-/* Since MariaDB 11.0 SUPER does not contain the right any more. */
-static bool is_admin(const struct facts *facts)
+static void add_limit(struct server_limits *limits, const char *name, int64_t allowed, int64_t used,
+                      const char *note, const char *fix)
 {
-    return facts->texts[CONNECTION_ADMIN][0] != '\0' ||
-           (facts->texts[SUPER][0] != '\0' && number_of(facts, VERSION) < 11);
-}
-
-/* "pool-of-threads", and "loaded-dynamically" by the plug-in that has one. */
-static bool has_thread_pool(const struct facts *facts)
-{
-    const char *handling = facts->texts[THREAD_HANDLING];
-    return strncasecmp(handling, "pool", 4) == 0 || strncasecmp(handling, "loaded", 6) == 0;
-}
-
-static void add_connections(const struct facts *facts, struct server_limits *limits)
-{
-    const int64_t most = number_of(facts, MAX_CONNECTIONS);
-    const int64_t extra = is_admin(facts) ? 1 : 0;
-    struct session_limit *limit =
-        dialect_add_limit(limits, "max_connections", most + extra, number_of(facts, CONNECTED));
-    if (limit == NULL) {
-        return;
-    }
-    if (extra > 0) {
-        snprintf(limit->note, sizeof limit->note,
-                 "%" PRId64 " and one for users with CONNECTION ADMIN or SUPER", most);
-    }
-    snprintf(limit->fix, sizeof limit->fix,
-             "SET GLOBAL max_connections = N; to keep it, max_connections = N under [mysqld] in "
-             "my.cnf");
-}
-
-static void add_user_connections(const struct facts *facts, struct server_limits *limits)
-{
-    const int64_t most = number_of(facts, MAX_USER_CONNECTIONS);
-    /* the global limit does not hold for those who may pass over max_connections */
-    const bool is_own = most != number_of(facts, MAX_USER_CONNECTIONS_GLOBAL);
-    if (most <= 0 || (is_admin(facts) && !is_own)) {
-        return;
-    }
-    struct session_limit *limit =
-        dialect_add_limit(limits, "max_user_connections", most, number_of(facts, ACCOUNT_SESSIONS));
+    struct session_limit *limit = dialect_add_limit(limits, name, allowed, used);
     if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note, "%.30s account %.80s",
-                 is_own ? "of the" : "of every account, so of", facts->texts[ACCOUNT]);
-        snprintf(limit->fix, sizeof limit->fix, "ALTER USER %.140s WITH MAX_USER_CONNECTIONS N",
-                 facts->texts[ACCOUNT]);
-    }
-}
-
-/* The name of the product and the number in front of the first '-'. */
-static void write_version(const struct facts *facts, struct server_limits *limits)
-{
-    const char *name = "MySQL";
-    const char *version = facts->texts[VERSION];
-    const char *comment = facts->texts[VERSION_COMMENT];
-    if (strstr(version, "MariaDB") != NULL || strcasestr(comment, "mariadb") != NULL) {
-        name = "MariaDB";
-    } else if (strstr(comment, "MemSQL") != NULL || strstr(comment, "SingleStore") != NULL) {
-        name = "SingleStore, MySQL";
-    }
-    snprintf(limits->version, sizeof limits->version, "%s %.*s", name, (int)strcspn(version, "-"),
-             version);
-}
-
-static void add_prepared(const struct facts *facts, bool has_prepared, struct server_limits *limits)
-{
-    struct session_limit *limit =
-        dialect_add_limit(limits, "max_prepared_stmt_count", number_of(facts, MAX_PREPARED),
-                          number_of(facts, PREPARED) + (has_prepared ? 0 : 1));
-    if (limit != NULL) {
-        snprintf(limit->note, sizeof limit->note,
-                 "prepared statements of all sessions; each session keeps one");
-        snprintf(limit->fix, sizeof limit->fix,
-                 "SET GLOBAL max_prepared_stmt_count = N; to keep it, max_prepared_stmt_count "
-                 "= N under [mysqld] in my.cnf");
+        snprintf(limit->note, sizeof limit->note, "%s", note);
+        snprintf(limit->fix, sizeof limit->fix, "%s", fix);
     }
 }
 
@@ -642,28 +520,66 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
                               struct error *error)
 {
     struct facts facts = {0};
+    char note[sizeof limits->sessions[0].note] = "";
+    char fix[sizeof limits->sessions[0].fix];
     for (size_t i = 0; i < COUNT_OF(limits_sql); i++) {
-        struct answer answer = {.take = take_fact, .context = &facts};
-        struct error failure;
-        error_clear(&failure);
         const enum status status =
-            ask_rows(asker->adapter, asker->conn, limits_sql[i], NULL, &answer, &failure);
-        if (status == STATUS_LOST || (status != STATUS_OK && i == 0)) {
-            *error = failure;
+            ask(asker, limits_sql[i], NULL, i == 0, (struct answer){take_fact, &facts, 0}, error);
+        if (status != STATUS_OK) {
             return status;
         }
     }
+    /* the name of the product and the number in front of the first '-' */
+    const char *version = text_of(&facts, "version");
+    const char *comment = text_of(&facts, "version_comment");
     if (limits->version[0] == '\0') {
-        write_version(&facts, limits);
+        const char *name = "MySQL";
+        if (strstr(version, "MariaDB") != NULL || strcasestr(comment, "mariadb") != NULL) {
+            name = "MariaDB";
+        } else if (strstr(comment, "MemSQL") != NULL || strstr(comment, "SingleStore") != NULL) {
+            name = "SingleStore, MySQL";
+        }
+        snprintf(limits->version, sizeof limits->version, "%s %.*s", name,
+                 (int)strcspn(version, "-"), version);
     }
-    if (number_of(&facts, MAX_CONNECTIONS) > 0) {
-        add_connections(&facts, limits);
+    /* since MariaDB 11.0 SUPER does not contain the right any more */
+    const bool is_admin =
+        text_of(&facts, "CONNECTION ADMIN")[0] != '\0' ||
+        (text_of(&facts, "SUPER")[0] != '\0' && number_of(&facts, "version") < 11);
+    int64_t most = number_of(&facts, "max_connections");
+    if (is_admin) {
+        snprintf(note, sizeof note, "%" PRId64 " and one for users with CONNECTION ADMIN or SUPER",
+                 most);
     }
-    add_user_connections(&facts, limits);
-    if (asker->prepares && facts.texts[MAX_PREPARED][0] != '\0') {
-        add_prepared(&facts, asker->has_prepared, limits);
+    if (most > 0) {
+        add_limit(limits, "max_connections", most + (is_admin ? 1 : 0),
+                  number_of(&facts, "threads_connected"), note,
+                  "SET GLOBAL max_connections = N; to keep it, max_connections = N under [mysqld] "
+                  "in my.cnf");
     }
-    limits->tasks_per_session = has_thread_pool(&facts) ? 0 : 1;
+    /* the global limit does not hold for those who may pass over max_connections */
+    most = number_of(&facts, "max_user_connections");
+    const bool is_own = most != number_of(&facts, "max_user_connections_global");
+    if (most > 0 && (is_own || !is_admin)) {
+        const char *account = text_of(&facts, "account"); /* 'user'@'host', quoted */
+        snprintf(note, sizeof note, "%.30s account %.80s",
+                 is_own ? "of the" : "of every account, so of", account);
+        snprintf(fix, sizeof fix, "ALTER USER %.140s WITH MAX_USER_CONNECTIONS N", account);
+        add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
+                  fix);
+    }
+    if (asker->prepares && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
+        add_limit(limits, "max_prepared_stmt_count", number_of(&facts, "max_prepared_stmt_count"),
+                  number_of(&facts, "prepared_stmt_count") + (asker->has_prepared ? 0 : 1),
+                  "prepared statements of all sessions; each session keeps one",
+                  "SET GLOBAL max_prepared_stmt_count = N; to keep it, max_prepared_stmt_count = N "
+                  "under [mysqld] in my.cnf");
+    }
+    /* "pool-of-threads", and "loaded-dynamically" by the plug-in that has one */
+    const char *handling = text_of(&facts, "thread_handling");
+    const bool has_pool =
+        strncasecmp(handling, "pool", 4) == 0 || strncasecmp(handling, "loaded", 6) == 0;
+    limits->tasks_per_session = has_pool ? 0 : 1;
     limits->files_per_session = 1;
     return STATUS_OK;
 }

@@ -27,8 +27,6 @@
 #include "base/text.h"
 #include "base/url.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
 /* The library relies on these sizes and offsets. */
 _Static_assert(sizeof(void *) == 8 && sizeof(long) == 8, "the library is for 64-bit Linux");
 _Static_assert(sizeof(struct tm) == 56, "struct tm as the library has it");

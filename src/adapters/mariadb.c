@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <errmsg.h>
@@ -67,26 +66,47 @@ struct adapter_conn {
     const struct table *statement_table; /* for which; NULL = for none */
 };
 
+/* A connect under way, settling included, and why it was given up. Texts are borrowed from the
+ * target, or in the members themselves. */
+struct connecting {
+    struct adapter_conn *conn;
+    const struct target *target;
+    const char *host;
+    const char *socket;
+    char socket_path[256];
+    bool needs_tls;   /* a connection without it is of no use */
+    bool may_use_tls; /* as far as is known before option files are read */
+    int64_t until_ns; /* the time allowed for all of its steps, */
+    unsigned rest_s;  /* which has two parts: a server that is silent for the first is odd */
+    bool has_answered;
+    bool has_timed_out;
+    bool was_cancelled;
+};
+
+enum {
+    SILENCE_S = 5,          /* until the greeting; many servers look up the client's name before */
+    TLS_BY_DEFAULT = 30400, /* version of Connector/C */
+    INET4_VERSION = 101000, /* of MariaDB */
+};
+
+/* The connect of this thread, NULL behind it. Connector/C tells its wait callback nothing but the
+ * socket, and only the thread says for whom it waits. */
+static _Thread_local struct connecting *connecting;
+
 static const char *const methods[] = {"bulk", "insert", NULL};
+
+/* Where rows go when nobody says where. */
+static const char default_database[] = "append";
+
+static const char character_set[] = "utf8mb4";
+
+static const char packet_remedy[] =
+    "one append is larger than the server's max_allowed_packet: make --batch smaller";
 
 static enum status memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
     return STATUS_FATAL;
-}
-
-/* Connector/C puts the number of the system's error at the end: `(111)`, `system error: 110`. */
-static int system_error(const char *message)
-{
-    size_t end = strlen(message);
-    while (end > 0 && !isdigit((unsigned char)message[end - 1])) {
-        end--;
-    }
-    size_t start = end;
-    while (start > 0 && isdigit((unsigned char)message[start - 1])) {
-        start--;
-    }
-    return start < end ? (int)strtol(message + start, NULL, 10) : 0;
 }
 
 /* Records a failure as the dialect explains it; *meaning is what it is where that does not. */
@@ -101,30 +121,6 @@ static void record(const struct dialect_failure *failure, struct dialect_meaning
     }
 }
 
-static bool is_socket_error(unsigned number)
-{
-    return number == CR_SOCKET_CREATE_ERROR || number == CR_CONNECTION_ERROR ||
-           number == CR_CONN_HOST_ERROR || number == CR_IPSOCK_ERROR;
-}
-
-/* What keeps a socket from being opened: this side, or the other one. */
-static void explain_socket(struct dialect_failure *failure, struct dialect_meaning *meaning)
-{
-    const int reason = system_error(failure->text);
-    switch (reason) {
-    case EMFILE:
-    case ENFILE:
-    case ENOBUFS:
-    case ENOMEM:
-    case EADDRNOTAVAIL:
-        failure->number = reason;
-        meaning->kind = ERROR_SYSTEM;
-        break;
-    default:
-        meaning->kind = reason == ETIMEDOUT ? ERROR_TIMEOUT : ERROR_UNREACHABLE;
-    }
-}
-
 /* Records why a connection attempt failed. */
 static enum status connect_error(struct adapter_conn *conn, struct error *error)
 {
@@ -136,44 +132,42 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
         .sqlstate = number == ER_CON_COUNT_ERROR ? "08004" : mysql_sqlstate(&conn->mysql),
         .text = mysql_error(&conn->mysql)};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
-    if (is_socket_error(number)) {
-        explain_socket(&failure, &meaning);
+    if (number == CR_SOCKET_CREATE_ERROR || number == CR_CONNECTION_ERROR ||
+        number == CR_CONN_HOST_ERROR || number == CR_IPSOCK_ERROR) {
+        /* Connector/C puts the system's error at the end: `(111)`, `system error: 110` */
+        const char *end = failure.text + strlen(failure.text);
+        while (end > failure.text && !isdigit((unsigned char)end[-1])) {
+            end--;
+        }
+        while (end > failure.text && isdigit((unsigned char)end[-1])) {
+            end--;
+        }
+        const int reason = (int)strtol(end, NULL, 10);
+        meaning.kind = reason == ETIMEDOUT ? ERROR_TIMEOUT : ERROR_UNREACHABLE;
+        if (reason == EMFILE || reason == ENFILE || reason == ENOBUFS || reason == ENOMEM ||
+            reason == EADDRNOTAVAIL) {
+            failure.number = reason; /* this side has none to open */
+            meaning.kind = ERROR_SYSTEM;
+        }
     }
     record(&failure, &meaning, error);
     conn->is_lost = true;
     return meaning.status;
 }
 
-static const char packet_remedy[] =
-    "one append is larger than the server's max_allowed_packet: make --batch smaller";
-
-/* FATAL when the server would refuse a statement of so many bytes. It is not sent at all, because
- * the server ends the connection while it is on its way, and its answer can get lost in that. */
-static enum status check_length(const struct table *table, size_t length, struct error *error)
-{
-    if (table->statement_bytes_max == 0 || length <= table->statement_bytes_max) {
-        return STATUS_OK;
-    }
-    error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_remedy);
-    return STATUS_FATAL;
-}
-
 static enum status report(struct adapter_conn *conn, unsigned number, const char *sqlstate,
                           const char *message, struct error *error)
 {
-    const bool is_too_large =
-        number == ER_NET_PACKET_TOO_LARGE || number == CR_NET_PACKET_TOO_LARGE;
-    const struct dialect_failure failure = {.number = (int)number,
-                                            .sqlstate = sqlstate,
-                                            .text = is_too_large ? packet_remedy : message};
-    /* Connector/C may give up on an answer without a word */
-    static const struct dialect_failure silence = {.sqlstate = "",
-                                                   .text = "the server's answer makes no sense"};
+    struct dialect_failure failure = {.number = (int)number, .sqlstate = sqlstate, .text = message};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
-    if (number == 0) {
+    if (number == ER_NET_PACKET_TOO_LARGE || number == CR_NET_PACKET_TOO_LARGE) {
+        failure.text = packet_remedy;
+    } else if (number == 0) { /* Connector/C may give up on an answer without a word */
+        failure =
+            (struct dialect_failure){.sqlstate = "", .text = "the server's answer makes no sense"};
         meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
     }
-    record(number == 0 ? &silence : &failure, &meaning, error);
+    record(&failure, &meaning, error);
     if (mysql_get_socket(&conn->mysql) < 0) {
         atomic_store(&conn->sock, -1);
         conn->is_lost = true;
@@ -182,39 +176,11 @@ static enum status report(struct adapter_conn *conn, unsigned number, const char
     return conn->is_lost && meaning.status != STATUS_FATAL ? STATUS_LOST : meaning.status;
 }
 
-/* Record why the latest call on the connection, or on its statement, failed. */
+/* Records why the latest call on the connection failed. */
 static enum status call_error(struct adapter_conn *conn, struct error *error)
 {
     return report(conn, mysql_errno(&conn->mysql), mysql_sqlstate(&conn->mysql),
                   mysql_error(&conn->mysql), error);
-}
-
-static enum status statement_error(struct adapter_conn *conn, MYSQL_STMT *statement,
-                                   struct error *error)
-{
-    return report(conn, mysql_stmt_errno(statement), mysql_stmt_sqlstate(statement),
-                  mysql_stmt_error(statement), error);
-}
-
-/* Records a condition that the server told as a warning. */
-static enum status warning_error(unsigned number, const char *message, struct error *error)
-{
-    static const struct {
-        unsigned number;
-        const char *sqlstate;
-    } states[] = {{1062, "23000"}, {1048, "23000"}, {1452, "23000"}, {4025, "23000"},
-                  {1264, "22003"}, {1406, "22001"}, {1265, "01000"}, {1292, "22007"}};
-    const char *sqlstate = "HY000"; /* SHOW WARNINGS does not tell it */
-    char text[ERROR_TEXT_BYTES];
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-        sqlstate = states[i].number == number ? states[i].sqlstate : sqlstate;
-    }
-    const struct dialect_failure failure = {
-        .number = (int)number, .sqlstate = sqlstate, .text = message};
-    dialect_mysql.write_text(&failure, "", text, sizeof text);
-    error_set(error, number == 1062 ? ERROR_DUPLICATE : ERROR_DATA, (int)number, sqlstate, "%s",
-              text);
-    return STATUS_REJECTED;
 }
 
 /* Row by row: a large result must not be held in thousands of sessions at once. What is not wanted
@@ -223,21 +189,21 @@ static enum status take_rows(struct adapter_conn *conn, MYSQL_RES *result, struc
                              struct error *error)
 {
     const size_t columns = mysql_num_fields(result);
-    struct cell *const cells = answer->take != NULL ? calloc(columns, sizeof *cells) : NULL;
+    struct cell *const cells = calloc(columns, sizeof *cells);
     bool is_wanted = true;
     MYSQL_ROW row = NULL;
-    if (answer->take != NULL && cells == NULL) {
+    if (cells == NULL) {
         return memory_error(error);
     }
     while (is_wanted && (row = mysql_fetch_row(result)) != NULL) {
         const unsigned long *lengths = mysql_fetch_lengths(result);
         answer->rows++;
-        for (size_t i = 0; i < columns && cells != NULL; i++) {
+        for (size_t i = 0; i < columns && answer->take != NULL; i++) {
             cells[i] = (struct cell){.type = COLUMN_TEXT,
                                      .is_null = row[i] == NULL,
                                      .as.text = {row[i], (uint32_t)lengths[i]}};
         }
-        is_wanted = cells == NULL || answer->take(answer->context, cells, columns);
+        is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
     }
     free(cells);
     return row == NULL && mysql_errno(&conn->mysql) != 0 ? call_error(conn, error) : STATUS_OK;
@@ -249,7 +215,6 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
 {
     MYSQL *const mysql = &conn->mysql;
     int more = mysql_real_query(mysql, sql, (unsigned long)strlen(sql));
-
     while (more == 0) {
         MYSQL_RES *const result = mysql_use_result(mysql);
         if (result != NULL) {
@@ -292,134 +257,105 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     return run_text(conn, "rollback", error) == STATUS_LOST ? STATUS_LOST : status;
 }
 
-/* How to connect; texts are borrowed from the target, or in the members themselves. */
-struct connect_options {
-    const char *host;
-    const char *socket;
-    bool needs_tls;   /* a connection without it is of no use */
-    bool may_use_tls; /* as far as is known before option files are read */
-    char socket_path[256];
-};
-
-static enum status set_tls(MYSQL *mysql, const char *mode, struct connect_options *options,
-                           struct error *error)
-{
-    static const char *const modes[] = {"off", "prefer", "require", "verify"};
-    size_t found = 0;
-    while (found < sizeof modes / sizeof *modes && strcmp(modes[found], mode) != 0) {
-        found++;
-    }
-    if (found == sizeof modes / sizeof *modes) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "ssl=%.60s is not known: it can be off, prefer, require or verify", mode);
-        return STATUS_FATAL;
-    }
-    const my_bool is_wanted = found > 0 ? 1 : 0;
-    const my_bool is_verified = found == 3 ? 1 : 0;
-    mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
-    mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
-    /* Connector/C 3.3 goes on in clear when the server has no TLS: it is looked at afterwards. */
-    options->needs_tls = found >= 2;
-    return STATUS_OK;
-}
-
-static enum status set_socket(struct connect_options *options, const char *path,
-                              struct error *error)
+static enum status set_socket(struct connecting *attempt, const char *path, struct error *error)
 {
     static const char *const names[] = {"mysqld.sock", "mysql.sock", "mariadb.sock"};
+    const size_t size = sizeof attempt->socket_path;
     struct stat info;
-    int length = snprintf(options->socket_path, sizeof options->socket_path, "%s", path);
+    int length = snprintf(attempt->socket_path, size, "%s", path);
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            length = snprintf(options->socket_path, sizeof options->socket_path, "%s/%s", path,
-                              names[i]);
-            if (access(options->socket_path, F_OK) == 0) {
+        for (size_t i = 0; i < COUNT_OF(names); i++) {
+            length = snprintf(attempt->socket_path, size, "%s/%s", path, names[i]);
+            if (access(attempt->socket_path, F_OK) == 0) {
                 break;
             }
         }
     }
-    if (length < 0 || (size_t)length >= sizeof options->socket_path) {
+    if (length < 0 || (size_t)length >= size) {
         error_set(error, ERROR_USAGE, 0, NULL, "the path of the socket is too long: %.160s", path);
         return STATUS_FATAL;
     }
-    options->socket = options->socket_path;
-    options->host = "localhost"; /* Connector/C's word for a Unix socket */
+    attempt->socket = attempt->socket_path;
+    attempt->host = "localhost"; /* Connector/C's word for a Unix socket */
     return STATUS_OK;
 }
 
-static enum status set_parameter(MYSQL *mysql, const struct url_parameter *parameter,
-                                 struct connect_options *options, struct error *error)
+static enum status set_parameter(struct connecting *attempt, const char *key, const char *value,
+                                 struct error *error)
 {
+    static const char *const modes[] = {"off", "prefer", "require", "verify"};
     static const struct {
         const char *key;
         enum mysql_option option;
     } files[] = {{"ssl-ca", MYSQL_OPT_SSL_CA},
                  {"ssl-cert", MYSQL_OPT_SSL_CERT},
                  {"ssl-key", MYSQL_OPT_SSL_KEY}};
-    options->may_use_tls |= strncmp(parameter->key, "ssl", 3) == 0;
-    if (strcmp(parameter->key, "ssl") == 0) {
-        return set_tls(mysql, parameter->value, options, error);
+    MYSQL *const mysql = &attempt->conn->mysql;
+    attempt->may_use_tls |= strncmp(key, "ssl", 3) == 0;
+    if (strcmp(key, "socket") == 0) {
+        return set_socket(attempt, value, error);
     }
-    if (strcmp(parameter->key, "socket") == 0) {
-        return set_socket(options, parameter->value, error);
-    }
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (strcmp(parameter->key, files[i].key) == 0) {
-            mysql_optionsv(mysql, files[i].option, parameter->value);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        if (strcmp(key, files[i].key) == 0) {
+            mysql_optionsv(mysql, files[i].option, value);
             return STATUS_OK;
         }
     }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "parameter '%.60s' is not known: there are ssl, ssl-ca, ssl-cert, ssl-key and socket",
-              parameter->key);
+    for (size_t i = 0; i < COUNT_OF(modes) && strcmp(key, "ssl") == 0; i++) {
+        if (strcmp(modes[i], value) == 0) {
+            const my_bool is_wanted = i > 0 ? 1 : 0;
+            const my_bool is_verified = i == 3 ? 1 : 0;
+            mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
+            mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
+            /* Connector/C 3.3 goes on in clear when the server has no TLS: it is looked at later */
+            attempt->needs_tls = i >= 2;
+            return STATUS_OK;
+        }
+    }
+    if (strcmp(key, "ssl") == 0) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "ssl=%.60s is not known: it can be off, prefer, require or verify", value);
+    } else {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "parameter '%.60s' is not known: there are ssl, ssl-ca, ssl-cert, ssl-key and "
+                  "socket",
+                  key);
+    }
     return STATUS_FATAL;
 }
 
-static enum status set_parameters(MYSQL *mysql, const char *query, struct connect_options *options,
-                                  struct error *error)
+/* Turns the target into members of *attempt and options of the client library. */
+static enum status set_options(struct connecting *attempt, const struct target *target,
+                               struct error *error)
 {
+    /* Any time at all: then Connector/C waits by our own function, which counts. */
+    const unsigned timeout_s = 1;
+    const unsigned tcp = MYSQL_PROTOCOL_TCP;
+    MYSQL *const mysql = &attempt->conn->mysql;
+    const char *query = target->query;
     struct url_parameter parameter;
     bool is_good = true;
     enum status status = STATUS_OK;
+    attempt->may_use_tls = mysql_get_client_version() >= TLS_BY_DEFAULT;
+    mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "append");
+    mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, character_set);
+    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
+    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "append");
+    if (target->host != NULL && target->host[0] == '/') {
+        status = set_socket(attempt, target->host, error);
+    } else if (target->host != NULL && target->host[0] != '\0') {
+        attempt->host = target->host;
+    }
     while (status == STATUS_OK && url_query_next(&query, &parameter, &is_good)) {
         if (!is_good) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "a parameter of the URL is too long or badly encoded");
             return STATUS_FATAL;
         }
-        status = set_parameter(mysql, &parameter, options, error);
+        status = set_parameter(attempt, parameter.key, parameter.value, error);
     }
-    return status;
-}
-
-/* Turns the target into *options and options of the client library. */
-static enum status set_options(MYSQL *mysql, const struct target *target,
-                               struct connect_options *options, struct error *error)
-{
-    /* Any time at all: then Connector/C waits by our own function, which counts. */
-    const unsigned timeout_s = 1;
-    const unsigned tcp = MYSQL_PROTOCOL_TCP;
-
-    enum {
-        TLS_BY_DEFAULT = 30400 /* of Connector/C */
-    };
-    memset(options, 0, sizeof *options);
-    options->may_use_tls = mysql_get_client_version() >= TLS_BY_DEFAULT;
-    mysql_optionsv(mysql, MYSQL_READ_DEFAULT_GROUP, "append");
-    mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout_s);
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "append");
-    enum status status = STATUS_OK;
-    if (target->host != NULL && target->host[0] == '/') {
-        status = set_socket(options, target->host, error);
-    } else if (target->host != NULL && target->host[0] != '\0') {
-        options->host = target->host;
-    }
-    if (status == STATUS_OK) {
-        status = set_parameters(mysql, target->query, options, error);
-    }
-    if (options->socket == NULL &&
-        (target->port != 0 || (options->host != NULL && strcmp(options->host, "localhost") != 0))) {
+    if (attempt->socket == NULL &&
+        (target->port != 0 || (attempt->host != NULL && strcmp(attempt->host, "localhost") != 0))) {
         mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
     }
     return status;
@@ -438,44 +374,42 @@ static enum status set_options(MYSQL *mysql, const struct target *target,
  *   handle->stmt_id              the number that the server gave the statement
  *   mysql->stmts, handle->mysql  cut, as the library itself does when it loses a connection
  *
- * bulk_is_possible says no where the library in use is not of the series of these headers.
+ * settle_method says no where the library in use is not of the series of these headers.
  */
-
-/* Same major and minor version; of the library's numbers some are those of a server. */
-static bool is_known_library(void)
+static enum status settle_method(struct adapter_conn *conn, struct error *error)
 {
     static const char built_for[] = MARIADB_PACKAGE_VERSION;
+    MYSQL *const mysql = &conn->mysql;
+    /* same major and minor version; of the library's numbers some are those of a server */
     const char *const patch = strrchr(built_for, '.');
     const char *const in_use = mysql_get_client_info();
-    return patch != NULL && in_use != NULL &&
-           strncmp(built_for, in_use, (size_t)(patch - built_for) + 1) == 0;
-}
-
-static bool is_known_server(MYSQL *mysql)
-{
     unsigned long capabilities = 0;
-    return mariadb_get_infov(mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
-                             &capabilities) == 0 &&
-           (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) != 0;
-}
-
-/* Whether server and client library can do it; *why_not is a static text where they cannot. */
-static bool bulk_is_possible(MYSQL *mysql, const char **why_not)
-{
-    if (!is_known_server(mysql)) {
-        *why_not = "the server has no bulk statements";
-        return false;
+    const char *why_not = NULL;
+    if (mariadb_get_infov(mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &capabilities) !=
+            0 ||
+        (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) == 0) {
+        why_not = "the server has no bulk statements";
+    } else if (patch == NULL || in_use == NULL ||
+               strncmp(built_for, in_use, (size_t)(patch - built_for) + 1) != 0 ||
+               mysql->methods == NULL || mysql->methods->db_command == NULL) {
+        why_not = "append was built for another series of MariaDB Connector/C than is in use";
     }
-    if (!is_known_library() || mysql->methods == NULL || mysql->methods->db_command == NULL) {
-        *why_not = "append was built for another series of MariaDB Connector/C than is in use";
-        return false;
+    if (conn->uses_insert || why_not == NULL) {
+        return STATUS_OK;
     }
-    return true;
+    if (conn->is_method_given) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s (%.60s): use --method insert", why_not,
+                  mysql_get_server_info(mysql));
+        return STATUS_FATAL;
+    }
+    conn->uses_insert = true;
+    conn->why_no_bulk = why_not;
+    return STATUS_OK;
 }
 
 /* Sends a command and waits for no answer. */
 static enum status send_command(struct adapter_conn *conn, enum enum_server_command command,
-                                const char *body, size_t length, struct error *error)
+                                const void *body, size_t length, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
     return mysql->methods->db_command(mysql, command, body, length, 1, NULL) == 0
@@ -483,110 +417,75 @@ static enum status send_command(struct adapter_conn *conn, enum enum_server_comm
                : call_error(conn, error);
 }
 
-/* One statement at a time is kept. The server answers nothing to this. */
-static enum status forget_statement(struct adapter_conn *conn, struct error *error)
+static enum status prepare_text(struct adapter_conn *conn, const struct buffer *sql,
+                                struct error *error)
 {
-    unsigned char id[MARIADB_ID_BYTES];
-    if (conn->statement_table == NULL) {
-        return STATUS_OK;
+    MYSQL *const mysql = &conn->mysql;
+    MYSQL_STMT *const handle = buffer_failed(sql) ? NULL : mysql_stmt_init(mysql);
+    if (handle == NULL) {
+        return memory_error(error);
     }
-    conn->statement_table = NULL;
-    mariadb_put_number(id, conn->statement, sizeof id);
-    return send_command(conn, COM_STMT_CLOSE, (const char *)id, sizeof id, error);
-}
-
-/* Frees the handle of a statement that the server is to keep: its number is all that is needed.
- * False: the library does not hold the two together in the way that is known here. */
-static bool detach(MYSQL *mysql, MYSQL_STMT *handle)
-{
+    if (mysql_stmt_prepare(handle, buffer_text(sql), (unsigned long)sql->length) != 0) {
+        const enum status status =
+            report(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
+                   mysql_stmt_error(handle), error);
+        mysql_stmt_close(handle);
+        return status;
+    }
+    conn->statement = handle->stmt_id;
+    /* the server is to keep it: its number is all that is needed */
     const bool is_known = handle->mysql == mysql && mysql->stmts != NULL &&
                           mysql->stmts->data == handle && mysql->stmts->next == NULL;
     if (is_known) {
         mysql->stmts = NULL;
         handle->mysql = NULL;
-    }
-    mysql_stmt_close(handle);
-    return is_known;
-}
-
-static enum status prepare_text(struct adapter_conn *conn, const struct buffer *sql,
-                                const struct table *table, struct error *error)
-{
-    MYSQL_STMT *const handle = buffer_failed(sql) ? NULL : mysql_stmt_init(&conn->mysql);
-    if (handle == NULL) {
-        return memory_error(error);
-    }
-    if (mysql_stmt_prepare(handle, buffer_text(sql), (unsigned long)sql->length) != 0) {
-        const enum status status = statement_error(conn, handle, error);
-        mysql_stmt_close(handle);
-        return status;
-    }
-    const unsigned long statement = handle->stmt_id;
-    if (!detach(&conn->mysql, handle)) {
+    } else {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
                   "bulk statements do not work with this MariaDB Connector/C (%.20s): use --method "
                   "insert",
                   mysql_get_client_info());
-        return STATUS_FATAL;
     }
-    conn->statement = statement;
-    conn->statement_table = table;
-    return STATUS_OK;
+    mysql_stmt_close(handle);
+    return is_known ? STATUS_OK : STATUS_FATAL;
 }
 
-/* Prepares the statement for a table, unless it is prepared. */
+/* Prepares the statement for a table, unless it is prepared. One at a time is kept. */
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
-    struct buffer sql;
+    enum status status = STATUS_OK;
     if (conn->statement_table == table) {
         return STATUS_OK;
     }
-    enum status status = forget_statement(conn, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    buffer_init(&sql);
-    ask_write_insert(&sql, table, '`', 1);
-    status = prepare_text(conn, &sql, table, error);
-    buffer_fini(&sql);
-    return status;
-}
-
-static enum status bulk_send(struct adapter_conn *conn, const struct batch *batch,
-                             struct error *error)
-{
-    struct buffer packet;
-    enum status status = bulk_prepare(conn, batch->table, error);
-
-    if (status != STATUS_OK) {
-        return status;
-    }
-    buffer_init(&packet);
-    mariadb_add_bulk(&packet, conn->statement, batch);
-    if (buffer_failed(&packet)) {
-        status = memory_error(error);
-    } else {
-        status = check_length(batch->table, packet.length, error);
+    if (conn->statement_table != NULL) {
+        unsigned char id[MARIADB_ID_BYTES];
+        conn->statement_table = NULL;
+        mariadb_put_number(id, conn->statement, sizeof id);
+        status = send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
     }
     if (status == STATUS_OK) {
-        status = send_command(conn, COM_STMT_BULK_EXECUTE, packet.bytes, packet.length, error);
+        struct buffer sql;
+        buffer_init(&sql);
+        ask_write_insert(&sql, table, '`', 1);
+        status = prepare_text(conn, &sql, error);
+        buffer_fini(&sql);
+        conn->statement_table = status == STATUS_OK ? table : NULL;
     }
-    buffer_fini(&packet);
     return status;
 }
-
-/* Multi-row INSERT as text: what every server of this protocol can do. */
 
 static bool has_escapes(const struct adapter_conn *conn)
 {
     return (conn->mysql.server_status & SERVER_STATUS_NO_BACKSLASH_ESCAPES) == 0;
 }
 
-static void add_rows(const struct adapter_conn *conn, struct buffer *sql, const struct batch *batch)
+/* Writes a multi-row INSERT as text: what every server of this protocol can do. */
+static void write_insert(struct buffer *sql, const struct batch *batch, bool is_escaped)
 {
-    const bool is_escaped = has_escapes(conn);
     const struct table *table = batch->table;
+    buffer_add_text(sql, "insert into ");
+    ask_write_target(sql, table, '`');
+    buffer_add_text(sql, " values ");
     for (size_t row = 0; row < batch->row_count; row++) {
         const char *separator = row == 0 ? "(" : ",(";
         for (size_t i = 0; i < table->column_count; i++) {
@@ -600,27 +499,35 @@ static void add_rows(const struct adapter_conn *conn, struct buffer *sql, const 
     }
 }
 
-static enum status insert_send(struct adapter_conn *conn, const struct batch *batch,
-                               struct error *error)
+/* Sends the rows in one statement and waits for no answer. */
+static enum status send_rows(struct adapter_conn *conn, const struct batch *batch,
+                             struct error *error)
 {
-    struct buffer sql;
-    enum status status = STATUS_OK;
-
-    buffer_init(&sql);
-    buffer_add_text(&sql, "insert into ");
-    ask_write_target(&sql, batch->table, '`');
-    buffer_add_text(&sql, " values ");
-    add_rows(conn, &sql, batch);
-    if (buffer_failed(&sql)) {
-        status = memory_error(error);
-    } else {
-        status = check_length(batch->table, sql.length, error);
+    const uint64_t most = batch->table->statement_bytes_max;
+    struct buffer out;
+    enum status status = conn->uses_insert ? STATUS_OK : bulk_prepare(conn, batch->table, error);
+    if (status != STATUS_OK) {
+        return status;
     }
-    if (status == STATUS_OK &&
-        mysql_send_query(&conn->mysql, buffer_text(&sql), (unsigned long)sql.length) != 0) {
+    buffer_init(&out);
+    if (conn->uses_insert) {
+        write_insert(&out, batch, has_escapes(conn));
+    } else {
+        mariadb_add_bulk(&out, conn->statement, batch);
+    }
+    if (buffer_failed(&out)) {
+        status = memory_error(error);
+    } else if (most != 0 && out.length > most) {
+        /* not sent at all, because the server ends the connection while it is on its way, and its
+         * answer can get lost in that */
+        error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_remedy);
+        status = STATUS_FATAL;
+    } else if (!conn->uses_insert) {
+        status = send_command(conn, COM_STMT_BULK_EXECUTE, out.bytes, out.length, error);
+    } else if (mysql_send_query(&conn->mysql, out.bytes, (unsigned long)out.length) != 0) {
         status = call_error(conn, error);
     }
-    buffer_fini(&sql);
+    buffer_fini(&out);
     return status;
 }
 
@@ -634,16 +541,14 @@ static enum status insert_send(struct adapter_conn *conn, const struct batch *ba
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            struct error *error)
 {
-    for (size_t i = 0; i < table->column_count && !conn->is_utc; i++) {
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < table->column_count && !conn->is_utc && status == STATUS_OK; i++) {
         if (table->columns[i].native_type == MYSQL_NATIVE_TIMESTAMP) {
-            const enum status status = run_text(conn, "set time_zone = '+00:00'", error);
-            if (status != STATUS_OK) {
-                return status;
-            }
-            conn->is_utc = true;
+            status = run_text(conn, "set time_zone = '+00:00'", error);
+            conn->is_utc = status == STATUS_OK;
         }
     }
-    return STATUS_OK;
+    return status;
 }
 
 static void get_ready(struct adapter_conn *conn, const struct table *table)
@@ -666,22 +571,6 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Rows of the failed statement that an engine which cannot undo has kept: those before the one that
- * failed. Servers other than MariaDB 10.7 and later do not tell which one it was. */
-static uint64_t rows_before_failure(struct adapter_conn *conn)
-{
-    int64_t failed = 0;
-    struct answer answer = {.take = ask_take_number, .context = &failed};
-    struct error ignored;
-    error_clear(&ignored);
-    if (run_text(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) !=
-            STATUS_OK ||
-        ask(conn, "select @append_row", &answer, &ignored) != STATUS_OK) {
-        return 0;
-    }
-    return failed > 0 && (uint64_t)failed <= conn->append.sent ? (uint64_t)failed - 1 : 0;
-}
-
 /* Ends an append that came to `status`; append_close reports what stays of it. */
 static enum status give_up(struct adapter_conn *conn, enum status status)
 {
@@ -699,7 +588,16 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
         return run_text(conn, "rollback", &ignored) == STATUS_LOST ? STATUS_LOST : status;
     }
     if (append->table->keeps_failed_rows && append->sent > 0) {
-        append->kept += rows_before_failure(conn);
+        /* the rows before the one that failed are kept; servers other than MariaDB 10.7 and later
+         * do not tell which one it was */
+        int64_t failed = 0;
+        struct answer answer = {.take = ask_take_number, .context = &failed};
+        if (run_text(conn, "get diagnostics condition 1 @append_row = row_number", &ignored) ==
+                STATUS_OK &&
+            ask(conn, "select @append_row", &answer, &ignored) == STATUS_OK && failed > 0 &&
+            (uint64_t)failed <= append->sent) {
+            append->kept += (uint64_t)failed - 1;
+        }
         return conn->is_lost ? STATUS_LOST : status;
     }
     return status;
@@ -708,34 +606,32 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
 /* A warning: its level, number and text. The first that is more than a note counts. */
 static bool take_warning(void *context, const struct cell *cells, size_t count)
 {
+    static const struct {
+        int64_t number;
+        const char *sqlstate;
+    } states[] = {{ER_DUP_ENTRY, "23000"}, {1048, "23000"}, {1452, "23000"}, {4025, "23000"},
+                  {1264, "22003"},         {1406, "22001"}, {1265, "01000"}, {1292, "22007"}};
+    const char *sqlstate = "HY000"; /* SHOW WARNINGS does not tell it */
     char level[16];
     char message[2 * ERROR_TEXT_BYTES];
-    if (count == 3 && !cells[0].is_null && !cells[1].is_null && !cells[2].is_null) {
-        ask_text(&cells[0], level, sizeof level);
-        ask_text(&cells[2], message, sizeof message);
-        if (strcmp(level, "Note") != 0) {
-            warning_error((unsigned)ask_number(&cells[1]), message, context);
-        }
+    char text[ERROR_TEXT_BYTES];
+    if (count != 3 || cells[0].is_null || cells[1].is_null || cells[2].is_null) {
+        return true;
+    }
+    ask_text(&cells[0], level, sizeof level);
+    ask_text(&cells[2], message, sizeof message);
+    const int64_t number = ask_number(&cells[1]);
+    for (size_t i = 0; i < COUNT_OF(states); i++) {
+        sqlstate = states[i].number == number ? states[i].sqlstate : sqlstate;
+    }
+    if (strcmp(level, "Note") != 0) {
+        const struct dialect_failure failure = {
+            .number = (int)number, .sqlstate = sqlstate, .text = message};
+        dialect_mysql.write_text(&failure, "", text, sizeof text);
+        error_set(context, number == ER_DUP_ENTRY ? ERROR_DUPLICATE : ERROR_DATA, (int)number,
+                  sqlstate, "%s", text);
     }
     return true;
-}
-
-/* A server that is not strict changes values that do not fit and says so in a warning only: such
- * rows are not what was sent. */
-static enum status check_warnings(struct adapter_conn *conn, struct error *error)
-{
-    struct error warning;
-    struct answer answer = {.take = take_warning, .context = &warning};
-    if (mysql_warning_count(&conn->mysql) == 0) {
-        return STATUS_OK;
-    }
-    error_clear(&warning);
-    const enum status status = ask(conn, "show warnings", &answer, error);
-    if (status == STATUS_OK && error_is_set(&warning)) {
-        *error = warning;
-        return STATUS_REJECTED;
-    }
-    return status;
 }
 
 /* Takes the answer to the statement that was sent last. */
@@ -756,18 +652,27 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
      */
     const bool is_uncommitted =
         !append->in_transaction && (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
-    enum status status = check_warnings(conn, error);
+    enum status status = STATUS_OK;
+    if (mysql_warning_count(&conn->mysql) > 0) {
+        /* A server that is not strict changes values that do not fit and says so in a warning only:
+         * such rows are not what was sent. */
+        struct error warning;
+        struct answer answer = {.take = take_warning, .context = &warning};
+        error_clear(&warning);
+        status = ask(conn, "show warnings", &answer, error);
+        if (status == STATUS_OK && error_is_set(&warning)) {
+            *error = warning;
+            status = STATUS_REJECTED;
+        }
+    }
     if (is_uncommitted) {
         const enum status committed = run_text(conn, "set autocommit = 1", error);
         if (committed != STATUS_OK) {
             return give_up(conn, committed);
         }
     }
-    if (append->in_transaction) {
-        append->provisional += rows;
-    } else {
-        append->kept += rows;
-    }
+    append->provisional += append->in_transaction ? rows : 0;
+    append->kept += append->in_transaction ? 0 : rows;
     if (status != STATUS_OK) {
         append->sent = 0; /* the statement did not fail: what it took is in */
         return give_up(conn, status);
@@ -775,64 +680,41 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
     return STATUS_OK;
 }
 
-/* Rows that are kept can only be told by append_close: it is given the failure then. */
-static enum status fail_rows(struct adapter_conn *conn, enum status status, struct error *error)
-{
-    struct mariadb_append *append = &conn->append;
-    if (append->kept == 0) {
-        return status;
-    }
-    append->failure = malloc(sizeof *append->failure);
-    if (append->failure == NULL) {
-        return status;
-    }
-    append->failure->status = status;
-    append->failure->error = *error;
-    append->is_open = true;
-    error_clear(error);
-    return STATUS_OK;
-}
-
-static enum status begin_transaction(struct adapter_conn *conn, const struct batch *batch,
-                                     struct error *error)
-{
-    struct mariadb_append *append = &conn->append;
-    if (append->in_transaction || append->table->keeps_failed_rows ||
-        (append->statements == 0 && batch->row_count < ROW_BATCH_MAX)) {
-        return STATUS_OK;
-    }
-    const enum status status = run_text(conn, "start transaction", error);
-    append->in_transaction = status == STATUS_OK;
-    return status;
-}
-
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-
     if (append->failure != NULL) {
         return STATUS_OK;
     }
     if (append->is_pending) {
         status = take_answer(conn, error);
-        if (status != STATUS_OK) {
-            return fail_rows(conn, status, error);
-        }
     }
-    append->sent = 0;
-    status = begin_transaction(conn, batch, error);
     if (status == STATUS_OK) {
-        status =
-            conn->uses_insert ? insert_send(conn, batch, error) : bulk_send(conn, batch, error);
+        append->sent = 0;
+        if (!append->in_transaction && !append->table->keeps_failed_rows &&
+            (append->statements > 0 || batch->row_count == ROW_BATCH_MAX)) {
+            status = run_text(conn, "start transaction", error);
+            append->in_transaction = status == STATUS_OK;
+        }
+        status = status == STATUS_OK ? send_rows(conn, batch, error) : status;
+        status = status == STATUS_OK ? STATUS_OK : give_up(conn, status);
     }
-    if (status != STATUS_OK) {
-        return fail_rows(conn, give_up(conn, status), error);
+    if (status == STATUS_OK) {
+        append->sent = batch->row_count;
+        append->statements++;
+        append->is_pending = true;
+        return STATUS_OK;
     }
-    append->sent = batch->row_count;
-    append->statements++;
-    append->is_pending = true;
+    /* rows that are kept can only be told by append_close: it is given the failure then */
+    append->failure = append->kept > 0 ? malloc(sizeof *append->failure) : NULL;
+    if (append->failure == NULL) {
+        return status;
+    }
+    *append->failure = (struct mariadb_failure){status, *error};
+    append->is_open = true;
+    error_clear(error);
     return STATUS_OK;
 }
 
@@ -840,7 +722,6 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-
     if (append->failure != NULL) {
         status = append->failure->status;
         *error = append->failure->error;
@@ -854,8 +735,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         if (status == STATUS_OK) {
             append->kept += append->provisional;
         } else {
-            /* a commit that was refused may have left it open */
-            status = give_up(conn, status);
+            status = give_up(conn, status); /* one that was refused may have left it open */
         }
     }
     append->is_open = false;
@@ -863,60 +743,30 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-enum {
-    NO_SUCH_DATABASE = 1049,
-    SILENCE_S = 5, /* until the greeting; many servers look up the client's name before */
-};
-
-/* Where rows go when nobody says where. */
-static const char default_database[] = "append";
-
-static const char character_set[] = "utf8mb4";
-
-/* A connect under way, settling included, and why it was given up. */
-struct connecting {
-    struct adapter_conn *conn;
-    const struct target *target;
-    const struct connect_options *options;
-    int64_t until_ns; /* the time allowed for all of its steps, */
-    unsigned rest_s;  /* which has two parts: a server that is silent for the first is odd */
-    bool has_answered;
-    bool has_timed_out;
-    bool was_cancelled;
-};
-
-/* The connect of this thread, NULL behind it. Connector/C tells its wait callback nothing but the
- * socket, and only the thread says for whom it waits. */
-static _Thread_local struct connecting *connecting;
-
-static int wait_by(struct connecting *attempt, int sock, short events)
-{
-    const struct target *target = attempt->target;
-    int ready = client_socket_wait(sock, events, attempt->until_ns, target->is_cancelled);
-    if (ready == 0 && attempt->rest_s > 0) {
-        const bool is_silent = events == POLLIN && !attempt->has_answered;
-        const bool is_another =
-            is_silent && target->is_another != NULL && target->is_another(target->silence_context);
-        attempt->until_ns = mono_now_ns() + attempt->rest_s * MONO_NS_PER_S;
-        attempt->rest_s = 0;
-        ready = is_another
-                    ? CLIENT_SOCKET_CANCELLED
-                    : client_socket_wait(sock, events, attempt->until_ns, target->is_cancelled);
-    }
-    attempt->has_answered |= ready > 0 && events == POLLIN;
-    attempt->was_cancelled |= ready == CLIENT_SOCKET_CANCELLED;
-    attempt->has_timed_out |= ready == 0;
-    return ready == CLIENT_SOCKET_CANCELLED ? 0 : ready;
-}
-
 /* Waits in place of Connector/C: while connecting it looks up now and then, and the time allowed is
  * that for all steps together. Later there is no time-out, which is -1, or 0. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     struct pollfd wanted = {.fd = sock, .events = is_read ? POLLIN : POLLOUT};
+    struct connecting *const attempt = connecting;
     int ready;
-    if (connecting != NULL) {
-        ready = wait_by(connecting, sock, wanted.events);
+    if (attempt != NULL) {
+        const struct target *target = attempt->target;
+        ready = client_socket_wait(sock, wanted.events, attempt->until_ns, target->is_cancelled);
+        if (ready == 0 && attempt->rest_s > 0) {
+            const bool is_another = is_read && !attempt->has_answered &&
+                                    target->is_another != NULL &&
+                                    target->is_another(target->silence_context);
+            attempt->until_ns = mono_now_ns() + attempt->rest_s * MONO_NS_PER_S;
+            attempt->rest_s = 0;
+            ready = is_another ? CLIENT_SOCKET_CANCELLED
+                               : client_socket_wait(sock, wanted.events, attempt->until_ns,
+                                                    target->is_cancelled);
+        }
+        attempt->has_answered |= ready > 0 && is_read;
+        attempt->was_cancelled |= ready == CLIENT_SOCKET_CANCELLED;
+        attempt->has_timed_out |= ready == 0;
+        ready = ready == CLIENT_SOCKET_CANCELLED ? 0 : ready;
     } else {
         do {
             ready = poll(&wanted, 1, timeout_ms > 0 ? timeout_ms : -1);
@@ -928,38 +778,20 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
     return ready;
 }
 
-static enum status report_silence(const struct connecting *attempt, struct error *error)
-{
-    const struct target *target = attempt->target;
-    if (attempt->was_cancelled) {
-        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
-    } else {
-        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
-                  target->host != NULL ? target->host : "the server", target->connect_timeout_s);
-    }
-    return STATUS_LOST;
-}
-
 /* Sessions that nobody gave a database work in one of append's own, made when it is missing. */
 static enum status use_default_database(struct adapter_conn *conn, struct error *error)
 {
-    static const char sql[] = "create database if not exists append";
     MYSQL *const mysql = &conn->mysql;
     struct error refused;
-
-    if (mysql_select_db(mysql, default_database) == 0) {
-        return STATUS_OK;
-    }
     enum status status = STATUS_OK;
     error_clear(&refused);
-    if (mysql_errno(mysql) == NO_SUCH_DATABASE) {
-        status = run_text(conn, sql, &refused);
-        if (status == STATUS_OK && mysql_select_db(mysql, default_database) == 0) {
+    for (bool is_made = false; status == STATUS_OK; is_made = true) {
+        if (mysql_select_db(mysql, default_database) == 0) {
             return STATUS_OK;
         }
-    }
-    if (status == STATUS_OK) {
-        status = call_error(conn, &refused);
+        status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
+                     ? run_text(conn, "create database if not exists append", &refused)
+                     : call_error(conn, &refused);
     }
     if (status == STATUS_LOST) {
         *error = refused;
@@ -970,47 +802,30 @@ static enum status use_default_database(struct adapter_conn *conn, struct error 
     return STATUS_FATAL;
 }
 
-static enum status settle_method(struct adapter_conn *conn, struct error *error)
+/* Connects, and does what a connection needs before it is of use; usually nothing is sent. */
+static enum status connect_and_settle(void *context, struct error *error)
 {
-    const char *why_not = NULL;
-    if (conn->uses_insert || bulk_is_possible(&conn->mysql, &why_not)) {
-        return STATUS_OK;
-    }
-    if (conn->is_method_given) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s (%.60s): use --method insert", why_not,
-                  mysql_get_server_info(&conn->mysql));
-        return STATUS_FATAL;
-    }
-    conn->uses_insert = true;
-    conn->why_no_bulk = why_not;
-    return STATUS_OK;
-}
-
-/* Option files are read while connecting, and win over what was set before. Here they must not: a
- * connection that comes back by itself hides lost rows, and texts are UTF-8. */
-static enum status undo_option_files(struct adapter_conn *conn, struct error *error)
-{
+    const struct connecting *attempt = context;
+    struct adapter_conn *const conn = attempt->conn;
+    const struct target *target = attempt->target;
     MYSQL *const mysql = &conn->mysql;
     const my_bool is_reconnecting = 0;
-    mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &is_reconnecting);
-    if (strcmp(mysql_character_set_name(mysql), character_set) == 0 ||
-        mysql_set_character_set(mysql, character_set) == 0) {
-        return STATUS_OK;
+    enum status status = STATUS_OK;
+    if (mysql_real_connect(mysql, attempt->host, target->user, target->password, target->database,
+                           target->port, attempt->socket, CLIENT_MULTI_STATEMENTS) == NULL) {
+        return connect_error(conn, error);
     }
-    return call_error(conn, error);
-}
-
-/* What a connection needs before it is of use; usually nothing is sent. */
-static enum status settle(struct adapter_conn *conn, const struct target *target,
-                          const struct connect_options *options, struct error *error)
-{
-    MYSQL *const mysql = &conn->mysql;
-
-    if (options->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
+    if (attempt->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the server does not speak TLS");
         return STATUS_FATAL;
     }
-    enum status status = undo_option_files(conn, error);
+    /* Option files are read while connecting, and win over what was set before. Here they must not:
+     * a connection that comes back by itself hides lost rows, and texts are UTF-8. */
+    mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &is_reconnecting);
+    if (strcmp(mysql_character_set_name(mysql), character_set) != 0 &&
+        mysql_set_character_set(mysql, character_set) != 0) {
+        status = call_error(conn, error);
+    }
     const bool has_database = mysql->db != NULL && mysql->db[0] != '\0';
     if (status == STATUS_OK && !has_database && !target->makes_nothing) {
         status = use_default_database(conn, error);
@@ -1021,60 +836,14 @@ static enum status settle(struct adapter_conn *conn, const struct target *target
     return status == STATUS_OK ? settle_method(conn, error) : status;
 }
 
-/* A server that is gone without a word is noticed within 10 s, also in the middle of a wait; with
- * --timeout, data that nobody acknowledges has that long. */
-static void watch_peer(int sock, const struct target *target)
-{
-    const int idle_s = 5;
-    const int interval_s = 2;
-    const int count = 3;
-    const unsigned timeout_ms = target->answer_timeout_ms > 0 ? target->answer_timeout_ms : 10000;
-    setsockopt(sock, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(sock, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
-    setsockopt(sock, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-    setsockopt(sock, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
-}
-
-static enum status check_schema(const struct target *target, struct error *error)
-{
-    if (target->schema == NULL ||
-        (target->database != NULL && strcmp(target->schema, target->database) == 0)) {
-        return STATUS_OK;
-    }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "a schema is a database here: use --database %.100s instead of --schema",
-              target->schema);
-    return STATUS_FATAL;
-}
-
-static enum status connect_and_settle(void *context, struct error *error)
-{
-    const struct connecting *attempt = context;
-    struct adapter_conn *const conn = attempt->conn;
-    const struct target *target = attempt->target;
-    const struct connect_options *options = attempt->options;
-    if (mysql_real_connect(&conn->mysql, options->host, target->user, target->password,
-                           target->database, target->port, options->socket,
-                           CLIENT_MULTI_STATEMENTS) == NULL) {
-        return connect_error(conn, error);
-    }
-    return settle(conn, target, options, error);
-}
-
+/* The server reads no file of this machine, which an option file could allow it: opening fails, and
+ * reading, which has the same arguments as explaining why, is not come to. */
 static int open_no_file(void **file, const char *name, void *data)
 {
     (void)name;
     (void)data;
     *file = NULL;
     return 1;
-}
-
-static int read_no_file(void *file, char *out, unsigned size)
-{
-    (void)file;
-    (void)out;
-    (void)size;
-    return -1;
 }
 
 static void close_no_file(void *file)
@@ -1089,57 +858,65 @@ static int explain_no_file(void *file, char *text, unsigned size)
     return CR_UNKNOWN_ERROR;
 }
 
-/* Keeps the server from reading files of this machine, which an option file could allow it. */
-static void refuse_files(MYSQL *mysql)
+/* A server that is gone without a word is noticed within 10 s, also in the middle of a wait; with
+ * --timeout, data that nobody acknowledges has that long. */
+static void watch_peer(int sock, unsigned timeout_ms)
 {
-    const unsigned is_allowed = 0;
-    mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &is_allowed);
-    mysql_set_local_infile_handler(mysql, open_no_file, read_no_file, close_no_file,
-                                   explain_no_file, NULL);
+    const int options[][2] = {{TCP_KEEPIDLE, 5},
+                              {TCP_KEEPINTVL, 2},
+                              {TCP_KEEPCNT, 3},
+                              {TCP_USER_TIMEOUT, timeout_ms > 0 ? (int)timeout_ms : 10000}};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        setsockopt(sock, IPPROTO_TCP, options[i][0], &options[i][1], sizeof options[i][1]);
+    }
 }
 
 static enum status connect_to(struct adapter_conn *conn, const struct target *target,
                               struct error *error)
 {
+    static const unsigned is_allowed = 0;
     MYSQL *const mysql = &conn->mysql;
-    struct connect_options options;
     const unsigned timeout_s = target->connect_timeout_s;
     const unsigned first_s = timeout_s < SILENCE_S ? timeout_s : SILENCE_S;
     struct connecting attempt = {.conn = conn,
                                  .target = target,
-                                 .options = &options,
                                  .until_ns = mono_now_ns() + first_s * MONO_NS_PER_S,
                                  .rest_s = timeout_s - first_s};
     struct client_socket socket = {0};
     struct error failure;
-
-    enum status status = set_options(mysql, target, &options, error);
+    enum status status = set_options(&attempt, target, error);
     if (status != STATUS_OK) {
         return status;
     }
     error_clear(&failure);
-    refuse_files(mysql);
+    mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &is_allowed);
+    mysql_set_local_infile_handler(mysql, open_no_file, explain_no_file, close_no_file,
+                                   explain_no_file, NULL);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
     /* OpenSSL waits by itself, as often as there is a byte */
-    status = options.may_use_tls
+    status = attempt.may_use_tls
                  ? client_socket_connect(&socket, target, connect_and_settle, &attempt, &failure)
                  : connect_and_settle(&attempt, &failure);
     connecting = NULL;
-    if (status != STATUS_OK) {
-        if (attempt.has_timed_out || attempt.was_cancelled) {
-            return report_silence(&attempt, error);
+    if (status == STATUS_OK) {
+        /* told to the server by now, and 8 KiB */
+        mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
+        atomic_store(&conn->sock, mysql_get_socket(mysql));
+        if (attempt.socket == NULL) {
+            watch_peer(mysql_get_socket(mysql), target->answer_timeout_ms);
         }
+    } else if (attempt.was_cancelled) {
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+        return STATUS_LOST;
+    } else if (attempt.has_timed_out) {
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
+                  target->host != NULL ? target->host : "the server", timeout_s);
+        return STATUS_LOST;
+    } else {
         *error = failure;
-        return status;
     }
-    /* told to the server by now, and 8 KiB */
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
-    if (options.socket == NULL) {
-        watch_peer(mysql_get_socket(mysql), target);
-    }
-    atomic_store(&conn->sock, mysql_get_socket(mysql));
-    return STATUS_OK;
+    return status;
 }
 
 /* Not through Connector/C, whose socket the session's thread may be closing at this moment. */
@@ -1170,22 +947,22 @@ static enum status open_connection(const struct target *target, struct adapter_c
                                    struct error *error)
 {
     *conn = NULL;
-    enum status status = check_schema(target, error);
-    if (status != STATUS_OK) {
-        return status;
+    if (target->schema != NULL &&
+        (target->database == NULL || strcmp(target->schema, target->database) != 0)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "a schema is a database here: use --database %.100s instead of --schema",
+                  target->schema);
+        return STATUS_FATAL;
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL || mysql_init(&made->mysql) == NULL) {
+        free(made);
         return memory_error(error);
     }
     atomic_init(&made->sock, -1);
     made->is_method_given = target->method != NULL;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
-    if (mysql_init(&made->mysql) == NULL) {
-        free(made);
-        return memory_error(error);
-    }
-    status = connect_to(made, target, error);
+    const enum status status = connect_to(made, target, error);
     if (status != STATUS_OK) {
         /* an error while settling that is not the connection's end is not one of the session's */
         close_connection(made);
@@ -1231,24 +1008,17 @@ static void client_version(char *text, size_t size)
     snprintf(text, size, "MariaDB Connector/C %s", mysql_get_client_info());
 }
 
-static bool is_mariadb_with_addresses(MYSQL *mysql)
-{
-    enum {
-        INET4_VERSION = 101000
-    };
-    return mariadb_connection(mysql) && mysql_get_server_version(mysql) >= INET4_VERSION;
-}
-
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
 {
     MYSQL *const mysql = &conn->mysql;
     const char *host = mysql->unix_socket != NULL ? mysql->unix_socket : mysql->host;
+    const bool has_addresses =
+        mariadb_connection(mysql) && mysql_get_server_version(mysql) >= INET4_VERSION;
     snprintf(info->host, sizeof info->host, "%s", host != NULL ? host : "");
     info->port = mysql->unix_socket != NULL ? 0 : (uint16_t)mysql->port;
     snprintf(info->user, sizeof info->user, "%s", mysql->user != NULL ? mysql->user : "");
     snprintf(info->database, sizeof info->database, "%s", mysql->db != NULL ? mysql->db : "");
-    snprintf(info->dialect, sizeof info->dialect, "%s",
-             is_mariadb_with_addresses(mysql) ? "mariadb" : "mysql");
+    snprintf(info->dialect, sizeof info->dialect, "%s", has_addresses ? "mariadb" : "mysql");
     info->identifier_quote = '`';
     info->method = methods[conn->uses_insert ? 1 : 0];
     info->note[0] = '\0';
@@ -1263,42 +1033,34 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return end_transaction(conn, run_text(conn, sql, error), error);
 }
 
-/* Writes a statement with its parameters as literals. */
-static void write_statement(const struct adapter_conn *conn, struct buffer *sql, const char *text,
-                            const struct batch *parameters)
-{
-    for (size_t i = 0;; i++) {
-        const char *mark = sql_script_find_parameter(text);
-        buffer_add(sql, text, (size_t)(mark - text));
-        if (*mark == '\0') {
-            return;
-        }
-        if (i < parameters->table->column_count) {
-            mariadb_add_literal(sql, &parameters->table->columns[i], &parameters->columns[i], 0,
-                                has_escapes(conn));
-        }
-        text = mark + 1;
-    }
-}
-
-/* Always as text: prepared, a statement would take one of max_prepared_stmt_count. */
+/* Always as text, parameters as literals: prepared, a statement would take one of
+ * max_prepared_stmt_count. */
 static enum status run_statement(struct adapter_conn *conn, const struct statement *statement,
                                  const struct batch *parameters, struct answer *answer,
                                  struct error *error)
 {
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    const char *text = statement->sql;
     struct buffer sql;
     enum status status;
     answer->rows = 0;
     buffer_init(&sql);
-    if (parameters != NULL) {
-        write_statement(conn, &sql, statement->sql, parameters);
+    for (size_t i = 0; i < count; i++) {
+        const char *mark = sql_script_find_parameter(text);
+        buffer_add(&sql, text, (size_t)(mark - text));
+        text = mark;
+        if (*mark != '\0') {
+            mariadb_add_literal(&sql, &parameters->table->columns[i], &parameters->columns[i], 0,
+                                has_escapes(conn));
+            text++;
+        }
     }
-    if (buffer_failed(&sql)) {
-        status = memory_error(error);
-    } else {
-        const char *text = parameters != NULL ? buffer_text(&sql) : statement->sql;
-        status = end_transaction(conn, ask(conn, text, answer, error), error);
+    if (count > 0) {
+        buffer_add_text(&sql, text);
+        text = buffer_text(&sql);
     }
+    status = buffer_failed(&sql) ? memory_error(error)
+                                 : end_transaction(conn, ask(conn, text, answer, error), error);
     buffer_fini(&sql);
     return status;
 }

@@ -14,220 +14,109 @@
 enum {
     FRACTION_DIGITS = 6, /* most that the server keeps */
     YEAR_MAX = 9999,
+    FLAG_TYPES = 128, /* the types of the parameters are in the packet */
 };
 
-/* How a column's values are written. */
-enum form {
-    FORM_NUMBER, /* bare */
-    FORM_QUOTED, /* dates, addresses in a column of text */
-    FORM_RAW,    /* bytes of fixed size: addresses, UUIDs */
-    FORM_TEXT,   /* text of the batch */
-    FORM_BYTES,  /* bytes of the batch */
-};
-
-static enum form form_of(const struct column *column)
+/* Bytes of any kind, not text: addresses and UUIDs, too, unless a column of text holds them. */
+static bool is_binary(const struct column *column)
 {
     switch (column->type) {
-    case COLUMN_DATE:
-    case COLUMN_TIME:
-    case COLUMN_TIMESTAMP:
-        return FORM_QUOTED;
     case COLUMN_UUID:
     case COLUMN_IP4:
     case COLUMN_IP6:
-        return column->native_type == MYSQL_NATIVE_TEXT ? FORM_QUOTED : FORM_RAW;
-    case COLUMN_TEXT:
-    case COLUMN_JSON:
-        return FORM_TEXT;
-    case COLUMN_BYTES:
-        return FORM_BYTES;
+        return column->native_type != MYSQL_NATIVE_TEXT;
     default:
-        return FORM_NUMBER;
+        return column->type == COLUMN_BYTES;
     }
 }
 
-/* Nine digits tell every float apart. The largest ones need all of the double's: rounded up, they
- * would be out of range. */
-static size_t write_float(char *out, float value)
-{
-    const int digits = fabsf(value) > FLT_MAX / 2 ? 17 : 9;
-    return (size_t)snprintf(out, VALUE_TEXT_BYTES, "%.*g", digits, (double)value);
-}
-
-/* Date and time of a DATE, TIME or TIMESTAMP column, fractions cut to the column's digits. */
-static void time_value(const struct column *column, union column_values values, size_t row,
-                       MYSQL_TIME *time)
+/* The bytes of a value: those of the batch, or written to `text`, VALUE_TEXT_BYTES. */
+static struct text_value bytes_of(const struct column *column, union column_values values,
+                                  size_t row, char *text)
 {
     struct civil_time civil;
-    civil_time_of(column, values, row, &civil);
-    unsigned long unit = 1;
-    for (unsigned digits = column->scale; digits < FRACTION_DIGITS; digits++) {
-        unit *= 10;
-    }
-    const unsigned long microseconds = civil.nanosecond / 1000;
-    *time = (MYSQL_TIME){
-        /* a year that the server cannot hold becomes one that it refuses */
-        .year = civil.year < 0 || civil.year > YEAR_MAX ? YEAR_MAX + 1 : (unsigned)civil.year,
-        .month = civil.month,
-        .day = civil.day,
-        .hour = civil.hour,
-        .minute = civil.minute,
-        .second = civil.second,
-        .second_part = microseconds - microseconds % unit,
-    };
-}
-
-/* Writes two hexadecimal digits a byte. */
-static void write_hex(const void *bytes, size_t length, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *from = bytes;
-    for (size_t i = 0; i < length; i++) {
-        out[2 * i] = digits[from[i] >> 4];
-        out[2 * i + 1] = digits[from[i] & 15];
-    }
-}
-
-/* The bytes of one value of a RAW column; returns how many. */
-static size_t raw_value(const struct column *column, union column_values values, size_t row,
-                        const uint8_t **bytes)
-{
+    int length = -1;
     switch (column->type) {
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        return values.text[row];
+    case COLUMN_UUID:
     case COLUMN_IP4:
-        *bytes = values.ip4[row];
-        return 4;
     case COLUMN_IP6:
-        *bytes = values.ip6[row];
-        return 16;
-    default:
-        *bytes = values.uuid[row];
-        return 16;
+        if (is_binary(column)) {
+            const uint32_t width = column->type == COLUMN_IP4 ? 4 : 16;
+            return (struct text_value){(const char *)values.any + row * width, width};
+        }
+        break;
+    case COLUMN_FLOAT32: {
+        /* Nine digits tell every float apart. The largest ones need all of the double's: rounded
+         * up, they would be out of range. */
+        const float value = values.float32[row];
+        length = snprintf(text, VALUE_TEXT_BYTES, "%.*g", fabsf(value) > FLT_MAX / 2 ? 17 : 9,
+                          (double)value);
+        break;
     }
-}
-
-/* Writes one value of a NUMBER or QUOTED column, at most VALUE_TEXT_BYTES; returns its length. */
-static size_t write_value(const struct column *column, union column_values values, size_t row,
-                          char *out)
-{
-    struct civil_time time;
-    switch (column->type) {
-    case COLUMN_FLOAT32:
-        return write_float(out, values.float32[row]);
     case COLUMN_FLOAT64:
-        return (size_t)snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
+        length = snprintf(text, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
+        break;
     case COLUMN_DATE:
     case COLUMN_TIMESTAMP:
-        civil_time_of(column, values, row, &time);
-        if (time.year < 0 || time.year > YEAR_MAX) {
+        civil_time_of(column, values, row, &civil);
+        if (civil.year < 0 || civil.year > YEAR_MAX) {
             /* one that the server refuses, rather than reads as another one */
-            return (size_t)snprintf(out, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, time.month,
-                                    time.day);
+            length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
+                              civil.day);
         }
-        return value_text_write(out, column, values, row, column->scale);
+        break;
     default:
-        return value_text_write(out, column, values, row, column->scale);
+        break;
     }
-}
-
-/* Adds 'text' with what needs it escaped. */
-static void add_quoted(struct buffer *sql, const char *text, size_t length, bool has_escapes)
-{
-    size_t done = 0;
-
-    buffer_add(sql, "'", 1);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\'' || (text[i] == '\\' && has_escapes)) {
-            buffer_add(sql, text + done, i - done);
-            buffer_add(sql, &text[i], 1); /* doubled */
-            done = i;
-        }
-    }
-    buffer_add(sql, text + done, length - done);
-    buffer_add(sql, "'", 1);
-}
-
-static void add_hex(struct buffer *sql, const void *bytes, size_t length)
-{
-    char piece[256];
-    const unsigned char *from = bytes;
-    buffer_add(sql, "x'", 2);
-    while (length > 0) {
-        const size_t part = length < sizeof piece / 2 ? length : sizeof piece / 2;
-        write_hex(from, part, piece);
-        buffer_add(sql, piece, 2 * part);
-        from += part;
-        length -= part;
-    }
-    buffer_add(sql, "'", 1);
+    const size_t bytes =
+        length >= 0 ? (size_t)length : value_text_write(text, column, values, row, column->scale);
+    return (struct text_value){text, (uint32_t)bytes};
 }
 
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes)
 {
-    char text[VALUE_TEXT_BYTES + 2];
-    const uint8_t *raw;
-    size_t length;
-
+    static const char digits[] = "0123456789abcdef";
+    char text[VALUE_TEXT_BYTES];
     if (data->is_null != NULL && data->is_null[row]) {
         buffer_add(sql, "NULL", 4);
         return;
     }
-    switch (form_of(column)) {
-    case FORM_NUMBER:
-        length = write_value(column, data->values, row, text);
-        buffer_add(sql, text, length);
-        break;
-    case FORM_QUOTED:
-        length = write_value(column, data->values, row, text + 1);
-        text[0] = '\'';
-        text[length + 1] = '\'';
-        buffer_add(sql, text, length + 2);
-        break;
-    case FORM_RAW:
-        length = raw_value(column, data->values, row, &raw);
-        add_hex(sql, raw, length);
-        break;
-    case FORM_TEXT:
-        add_quoted(sql, data->values.text[row].bytes, data->values.text[row].length, has_escapes);
-        break;
-    case FORM_BYTES:
-        add_hex(sql, data->values.text[row].bytes, data->values.text[row].length);
-        break;
+    const struct text_value value = bytes_of(column, data->values, row, text);
+    if (column->type <= COLUMN_DECIMAL) {
+        buffer_add(sql, value.bytes, value.length);
+        return;
     }
-}
-
-enum {
-    FLAG_TYPES = 128, /* the types of the parameters are in the packet */
-};
-
-static enum enum_field_types wire_type(const struct column *column)
-{
-    switch (column->type) {
-    case COLUMN_BOOL:
-        return MYSQL_TYPE_TINY;
-    case COLUMN_INT16:
-        return MYSQL_TYPE_SHORT;
-    case COLUMN_INT32:
-        return MYSQL_TYPE_LONG;
-    case COLUMN_INT64:
-        return MYSQL_TYPE_LONGLONG;
-    case COLUMN_FLOAT32:
-        return MYSQL_TYPE_FLOAT;
-    case COLUMN_FLOAT64:
-        return MYSQL_TYPE_DOUBLE;
-    case COLUMN_DECIMAL:
-        return MYSQL_TYPE_NEWDECIMAL;
-    case COLUMN_DATE:
-        return MYSQL_TYPE_DATE;
-    case COLUMN_TIME:
-        return MYSQL_TYPE_TIME;
-    case COLUMN_TIMESTAMP:
-        return MYSQL_TYPE_DATETIME;
-    default:
-        break;
+    if (is_binary(column)) {
+        char piece[256];
+        size_t used = 0;
+        buffer_add(sql, "x'", 2);
+        for (uint32_t i = 0; i < value.length; i++) {
+            const unsigned char byte = (unsigned char)value.bytes[i];
+            piece[used++] = digits[byte >> 4];
+            piece[used++] = digits[byte & 15];
+            if (used == sizeof piece || i + 1 == value.length) {
+                buffer_add(sql, piece, used);
+                used = 0;
+            }
+        }
+    } else {
+        uint32_t done = 0;
+        buffer_add(sql, "'", 1);
+        for (uint32_t i = 0; i < value.length; i++) {
+            if (value.bytes[i] == '\'' || (value.bytes[i] == '\\' && has_escapes)) {
+                buffer_add(sql, value.bytes + done, i - done);
+                buffer_add(sql, &value.bytes[i], 1); /* doubled */
+                done = i;
+            }
+        }
+        buffer_add(sql, value.bytes + done, value.length - done);
     }
-    const enum form form = form_of(column);
-    return form == FORM_RAW || form == FORM_BYTES ? MYSQL_TYPE_BLOB : MYSQL_TYPE_VAR_STRING;
+    buffer_add(sql, "'", 1);
 }
 
 size_t mariadb_put_number(unsigned char *out, uint64_t value, size_t bytes)
@@ -238,131 +127,116 @@ size_t mariadb_put_number(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-size_t mariadb_put_length(unsigned char *out, uint64_t length)
-{
-    if (length < 251) {
-        return mariadb_put_number(out, length, 1);
-    }
-    const size_t bytes = length <= UINT16_MAX ? 2 : length < 1U << 24 ? 3 : 8;
-    out[0] = (unsigned char)(bytes == 8 ? 254 : 250 + bytes);
-    return 1 + mariadb_put_number(out + 1, length, bytes);
-}
-
-static size_t put_float(unsigned char *out, float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return mariadb_put_number(out, bits, sizeof bits);
-}
-
-static size_t put_double(unsigned char *out, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return mariadb_put_number(out, bits, sizeof bits);
-}
-
 /* A length byte, and as much as is not zero at the end. */
 static size_t put_time(unsigned char *out, const struct column *column, union column_values values,
                        size_t row)
 {
-    MYSQL_TIME time;
+    struct civil_time civil;
     size_t at = 1;
-    time_value(column, values, row, &time);
+    civil_time_of(column, values, row, &civil);
     if (column->type == COLUMN_TIME) {
         at += mariadb_put_number(out + at, 0, 5); /* positive, no days */
     } else {
-        at += mariadb_put_number(out + at, time.year, 2);
-        at += mariadb_put_number(out + at, time.month, 1);
-        at += mariadb_put_number(out + at, time.day, 1);
+        /* a year that the server cannot hold becomes one that it refuses */
+        const bool is_out = civil.year < 0 || civil.year > YEAR_MAX;
+        at += mariadb_put_number(out + at, is_out ? YEAR_MAX + 1 : (uint64_t)civil.year, 2);
+        out[at++] = (unsigned char)civil.month;
+        out[at++] = (unsigned char)civil.day;
     }
     if (column->type != COLUMN_DATE) {
-        at += mariadb_put_number(out + at, time.hour, 1);
-        at += mariadb_put_number(out + at, time.minute, 1);
-        at += mariadb_put_number(out + at, time.second, 1);
-        at += mariadb_put_number(out + at, time.second_part, 4);
+        unsigned long unit = 1; /* fractions are cut to the column's digits */
+        for (unsigned digits = column->scale; digits < FRACTION_DIGITS; digits++) {
+            unit *= 10;
+        }
+        const unsigned long microseconds = civil.nanosecond / 1000;
+        out[at++] = (unsigned char)civil.hour;
+        out[at++] = (unsigned char)civil.minute;
+        out[at++] = (unsigned char)civil.second;
+        at += mariadb_put_number(out + at, microseconds - microseconds % unit, 4);
     }
     out[0] = (unsigned char)(at - 1);
     return at;
 }
 
-static void add_bytes(struct buffer *packet, const void *bytes, size_t length)
-{
-    unsigned char prefix[10] = {STMT_INDICATOR_NONE};
-    buffer_add(packet, prefix, 1 + mariadb_put_length(prefix + 1, length));
-    buffer_add(packet, bytes, length);
-}
-
-/* A value of fixed size, in the way its bytes stand in the batch. */
-static size_t put_value(unsigned char *out, const struct column *column, union column_values values,
-                        size_t row)
-{
-    switch (column->type) {
-    case COLUMN_BOOL:
-        return mariadb_put_number(out, values.boolean[row] != 0, 1);
-    case COLUMN_INT16:
-        return mariadb_put_number(out, (uint16_t)values.int16[row], 2);
-    case COLUMN_INT32:
-        return mariadb_put_number(out, (uint32_t)values.int32[row], 4);
-    case COLUMN_INT64:
-        return mariadb_put_number(out, (uint64_t)values.int64[row], 8);
-    case COLUMN_FLOAT32:
-        return put_float(out, values.float32[row]);
-    case COLUMN_FLOAT64:
-        return put_double(out, values.float64[row]);
-    case COLUMN_DATE:
-    case COLUMN_TIME:
-    case COLUMN_TIMESTAMP:
-        return put_time(out, column, values, row);
-    default:
-        return 0;
-    }
-}
-
 static void add_value(struct buffer *packet, const struct column *column,
                       const struct column_data *data, size_t row)
 {
+    const union column_values values = data->values;
     unsigned char out[32] = {STMT_INDICATOR_NONE};
     char text[VALUE_TEXT_BYTES];
-    const uint8_t *raw;
-    size_t length;
-
+    size_t used = 1;
+    uint32_t bits;
+    uint64_t long_bits;
     if (data->is_null != NULL && data->is_null[row]) {
         out[0] = STMT_INDICATOR_NULL;
         buffer_add(packet, out, 1);
         return;
     }
-    length = put_value(out + 1, column, data->values, row);
-    if (length > 0) {
-        buffer_add(packet, out, 1 + length);
+    switch (column->type) {
+    case COLUMN_BOOL:
+        out[used++] = values.boolean[row] != 0;
+        break;
+    case COLUMN_INT16:
+        used += mariadb_put_number(out + 1, (uint16_t)values.int16[row], 2);
+        break;
+    case COLUMN_INT32:
+        used += mariadb_put_number(out + 1, (uint32_t)values.int32[row], 4);
+        break;
+    case COLUMN_INT64:
+        used += mariadb_put_number(out + 1, (uint64_t)values.int64[row], 8);
+        break;
+    case COLUMN_FLOAT32:
+        memcpy(&bits, &values.float32[row], sizeof bits);
+        used += mariadb_put_number(out + 1, bits, sizeof bits);
+        break;
+    case COLUMN_FLOAT64:
+        memcpy(&long_bits, &values.float64[row], sizeof long_bits);
+        used += mariadb_put_number(out + 1, long_bits, sizeof long_bits);
+        break;
+    case COLUMN_DATE:
+    case COLUMN_TIME:
+    case COLUMN_TIMESTAMP:
+        used += put_time(out + 1, column, values, row);
+        break;
+    default: {
+        /* its length in front: one byte, or a mark and 2, 3 or 8 */
+        const struct text_value value = bytes_of(column, values, row, text);
+        const size_t bytes = value.length < 251           ? 0
+                             : value.length <= UINT16_MAX ? 2
+                             : value.length < 1U << 24    ? 3
+                                                          : 8;
+        out[used++] = (unsigned char)(bytes == 0 ? value.length : bytes == 8 ? 254 : 250 + bytes);
+        used += mariadb_put_number(out + used, value.length, bytes);
+        buffer_add(packet, out, used);
+        buffer_add(packet, value.bytes, value.length);
         return;
     }
-    switch (form_of(column)) {
-    case FORM_TEXT:
-    case FORM_BYTES:
-        add_bytes(packet, data->values.text[row].bytes, data->values.text[row].length);
-        break;
-    case FORM_RAW:
-        length = raw_value(column, data->values, row, &raw);
-        add_bytes(packet, raw, length);
-        break;
-    default:
-        length = write_value(column, data->values, row, text);
-        add_bytes(packet, text, length);
     }
+    buffer_add(packet, out, used);
 }
 
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch)
 {
+    static const uint8_t types[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = MYSQL_TYPE_TINY,          [COLUMN_INT16] = MYSQL_TYPE_SHORT,
+        [COLUMN_INT32] = MYSQL_TYPE_LONG,         [COLUMN_INT64] = MYSQL_TYPE_LONGLONG,
+        [COLUMN_FLOAT32] = MYSQL_TYPE_FLOAT,      [COLUMN_FLOAT64] = MYSQL_TYPE_DOUBLE,
+        [COLUMN_DECIMAL] = MYSQL_TYPE_NEWDECIMAL, [COLUMN_DATE] = MYSQL_TYPE_DATE,
+        [COLUMN_TIME] = MYSQL_TYPE_TIME,          [COLUMN_TIMESTAMP] = MYSQL_TYPE_DATETIME,
+    };
     const struct table *table = batch->table;
     unsigned char head[MARIADB_ID_BYTES + 2];
-
     mariadb_put_number(head, statement, MARIADB_ID_BYTES);
     mariadb_put_number(head + MARIADB_ID_BYTES, FLAG_TYPES, 2);
     buffer_add(packet, head, sizeof head);
     for (size_t i = 0; i < table->column_count; i++) {
-        if (!table->columns[i].is_generated) {
-            mariadb_put_number(head, (uint64_t)wire_type(&table->columns[i]), 2);
+        const struct column *column = &table->columns[i];
+        if (!column->is_generated) {
+            mariadb_put_number(head,
+                               types[column->type] != 0 ? types[column->type]
+                               : is_binary(column)      ? MYSQL_TYPE_BLOB
+                                                        : MYSQL_TYPE_VAR_STRING,
+                               2);
             buffer_add(packet, head, 2);
         }
     }

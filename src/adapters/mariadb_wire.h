@@ -27,15 +27,11 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  * its length in front.
  */
 enum {
-    MARIADB_ID_BYTES = 4,     /* of the number of a statement */
-    MARIADB_LENGTH_BYTES = 9, /* most that a length takes */
+    MARIADB_ID_BYTES = 4, /* of the number of a statement */
 };
 
 /* Writes the lowest `bytes` bytes of a number; returns how many. */
 size_t mariadb_put_number(unsigned char *out, uint64_t value, size_t bytes);
-
-/* Writes a length as the protocol has it: one byte, or a mark and 2, 3 or 8; returns how many. */
-size_t mariadb_put_length(unsigned char *out, uint64_t length);
 
 /* Adds the body for all rows of a batch. The types are in it each time: the server forgets them
  * when it prepares the statement anew because the table has changed. */

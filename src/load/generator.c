@@ -30,6 +30,12 @@ enum {
     TEXT_HOSTS = 512,
     TEXT_TEMPLATES = 16,
     TEXT_PAIRS_MAX = 12,
+    TOKEN_BYTES = 32,
+    JSON_BYTES = 96,
+    INTEGER_BYTES = 24,
+    TEXT = sizeof(struct text_value),
+    HOST_ROOM = 32,    /* a column of text that has less holds no host name, */
+    MESSAGE_ROOM = 64, /* or no message */
 };
 
 /* A message with places for pairs of digits. */
@@ -70,28 +76,21 @@ static const char *const patterns[TEXT_TEMPLATES] = {
     "1##",
 };
 
-static void compile_template(struct text_template *template, const char *pattern)
-{
-    memset(template, 0, sizeof *template);
-    template->length = (uint32_t)snprintf(template->bytes, sizeof template->bytes, "%s", pattern);
-    for (uint32_t i = 0; i < template->length; i++) {
-        if (template->bytes[i] != '#') {
-            continue;
-        }
-        template->bytes[i] = '4';
-        if (template->bytes[i + 1] == '#' && template->pair_count < TEXT_PAIRS_MAX) {
-            template->pairs[template->pair_count++] = (uint8_t)i;
-            template->bytes[i + 1] = '2';
-        }
-    }
-}
-
 static void text_source_init(struct text_source *source)
 {
     static const char *const roles[] = {"web", "app", "db", "cache", "mq", "edge", "plc", "gw"};
     static const char *const sites[] = {"seoul-1", "busan-2", "fra-1", "iad-3"};
     for (size_t i = 0; i < TEXT_TEMPLATES; i++) {
-        compile_template(&source->templates[i], patterns[i]);
+        struct text_template *template = &source->templates[i];
+        char *const bytes = template->bytes;
+        template->length = (uint32_t)snprintf(bytes, sizeof template->bytes, "%s", patterns[i]);
+        for (uint32_t at = 0; at < template->length; at++) {
+            if (bytes[at] == '#' && bytes[at + 1] == '#' && template->pair_count < TEXT_PAIRS_MAX) {
+                template->pairs[template->pair_count++] = (uint8_t)at;
+                bytes[at + 1] = '2';
+            }
+            bytes[at] = bytes[at] == '#' ? '4' : bytes[at];
+        }
     }
     for (unsigned i = 0; i < TEXT_HOSTS; i++) {
         const int length = snprintf(source->hosts[i], TEXT_HOST_BYTES, "%s-%03u.%s.example.net",
@@ -104,23 +103,8 @@ static void text_source_init(struct text_source *source)
     }
 }
 
-/* Writes the message of `hash` into TEXT_MESSAGE_BYTES bytes and returns its length. */
-static uint32_t text_write_message(const struct text_source *source, uint64_t hash, char *out)
-{
-    const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
-    memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
-    /* each pair takes the next two decimal digits of a fraction in 0 … 1 */
-    uint64_t fraction = hash >> 8;
-    for (uint32_t i = 0; i < template->pair_count; i++) {
-        fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;
-        memcpy(out + template->pairs[i], source->digits + 2 * (fraction >> 56), 2);
-    }
-    return template->length;
-}
-
-/* How one column is filled: the kinds of values and the loop of each. A column is filled for all
- * rows of a batch at a time. */
-/* The rows of one batch. With constant data `step` is 0: every row is the first one. */
+/* The rows of one batch, for all of which a column is filled at a time. With constant data `step`
+ * is 0: every row is the first one. */
 struct fill_rows {
     const struct text_source *text;
     uint64_t first_row;
@@ -155,23 +139,8 @@ struct fill_column {
 #define EPOCH_S INT64_C(1704067200)
 #define TICK_NS INT64_C(100000)
 
-static uint64_t row_at(const struct fill_rows *rows, size_t i)
-{
-    return rows->first_row + i * rows->step;
-}
-
-/* The row's number in the whole run. */
-static uint64_t serial_at(const struct fill_rows *rows, size_t i)
-{
-    return row_at(rows, i) * rows->sessions + rows->session;
-}
-
-static uint64_t hash_at(const struct fill_column *column, const struct fill_rows *rows, size_t i)
-{
-    return random_mix(column->key + serial_at(rows, i) * RANDOM_STEP);
-}
-
-/* A kind whose value is one expression of the row: `h` is the row's hash, `serial` its number. */
+/* A kind whose value is one expression: of `row`, its number `serial` in the whole run, its hash
+ * `h` and `i`, its place in the batch. */
 #define FILL_WITH(function, type, expression)                                                      \
     static void function(const struct fill_column *column, const struct fill_rows *rows,           \
                          void *values, char *text)                                                 \
@@ -179,256 +148,130 @@ static uint64_t hash_at(const struct fill_column *column, const struct fill_rows
         (void)text;                                                                                \
         type *const out = values;                                                                  \
         for (size_t i = 0; i < rows->count; i++) {                                                 \
-            const uint64_t row = row_at(rows, i);                                                  \
+            const uint64_t row = rows->first_row + i * rows->step;                                 \
             const uint64_t serial = row * rows->sessions + rows->session;                          \
             const uint64_t h = random_mix(column->key + serial * RANDOM_STEP);                     \
             (void)row;                                                                             \
             (void)serial;                                                                          \
             (void)h;                                                                               \
-            out[i] = (type)(expression);                                                           \
+            out[i] = (expression);                                                                 \
         }                                                                                          \
     }
 
 FILL_WITH(fill_run_tag, int16_t, rows->run_tag)
-FILL_WITH(fill_session, int32_t, rows->session)
-FILL_WITH(fill_row_number, int64_t, row)
+FILL_WITH(fill_session, int32_t, (int32_t)rows->session)
+FILL_WITH(fill_row_number, int64_t, (int64_t)row)
 FILL_WITH(fill_bool, uint8_t, h & 1)
-FILL_WITH(fill_int16, int16_t, h >> 48)
-FILL_WITH(fill_int32, int32_t, h >> 33)
-FILL_WITH(fill_int64, int64_t, h >> 1)
+FILL_WITH(fill_int16, int16_t, (int16_t)(h >> 48))
+FILL_WITH(fill_int32, int32_t, (int32_t)(h >> 33))
+FILL_WITH(fill_int64, int64_t, (int64_t)(h >> 1))
 FILL_WITH(fill_float32, float, (float)(h >> 40) * (100.0f / 16777216.0f))
 FILL_WITH(fill_float64, double, (double)(h >> 11) * (1000.0 / 9007199254740992.0))
-FILL_WITH(fill_decimal, int64_t, h % column->limit)
-FILL_WITH(fill_date, int32_t, EPOCH_S / 86400 + (int64_t)(h % 366))
+FILL_WITH(fill_decimal, int64_t, (int64_t)(h % column->limit))
+FILL_WITH(fill_date, int32_t, (int32_t)(EPOCH_S / 86400 + (int64_t)(h % 366)))
 FILL_WITH(fill_time, int64_t, (int64_t)(h % UINT64_C(86400000000)) * 1000)
 FILL_WITH(fill_timestamp, int64_t, EPOCH_S *MONO_NS_PER_S + (int64_t)serial * TICK_NS)
-FILL_WITH(fill_unique_int16, int16_t, serial)
-FILL_WITH(fill_unique_int32, int32_t, ((rows->run_hash >> 33) + serial) & INT32_MAX)
-FILL_WITH(fill_unique_int64, int64_t, ((rows->run_hash >> 33) << 32) + serial)
-FILL_WITH(fill_unique_float, float, serial)
+FILL_WITH(fill_unique_int16, int16_t, (int16_t)serial)
+FILL_WITH(fill_unique_int32, int32_t, (int32_t)(((rows->run_hash >> 33) + serial) & INT32_MAX))
+FILL_WITH(fill_unique_int64, int64_t, (int64_t)(((rows->run_hash >> 33) << 32) + serial))
+FILL_WITH(fill_unique_float, float, (float)serial)
 FILL_WITH(fill_unique_double, double,
           (double)(rows->run_hash >> 44) * 4294967296.0 + (double)serial)
-FILL_WITH(fill_unique_decimal, int64_t, serial % column->limit)
-FILL_WITH(fill_unique_date, int32_t, serial % 2900000)
+FILL_WITH(fill_unique_decimal, int64_t, (int64_t)(serial % column->limit))
+FILL_WITH(fill_unique_date, int32_t, (int32_t)(serial % 2900000))
 FILL_WITH(fill_unique_time, int64_t, (int64_t)(serial % UINT64_C(86400000000)) * 1000)
 
-static void fill_ip4(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                     char *text)
-{
-    (void)text;
-    uint8_t(*const out)[4] = values;
-    for (size_t i = 0; i < rows->count; i++) {
-        const uint32_t low = (uint32_t)(hash_at(column, rows, i) >> 40);
-        const uint8_t address[4] = {10, (uint8_t)(low >> 16), (uint8_t)(low >> 8), (uint8_t)low};
-        memcpy(out[i], address, sizeof address);
-    }
-}
+struct ip4 {
+    uint8_t bytes[4];
+};
+FILL_WITH(fill_ip4, struct ip4,
+          ((struct ip4){{10, (uint8_t)(h >> 56), (uint8_t)(h >> 48), (uint8_t)(h >> 40)}}))
 
-static void fill_ip6(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                     char *text)
-{
-    static const uint8_t prefix[8] = {0xfd, 0x00, 0x0a, 0x99, 0xe2, 0xd0, 0x00, 0x01};
-    (void)text;
-    uint8_t(*const out)[16] = values;
-    for (size_t i = 0; i < rows->count; i++) {
-        const uint64_t interface = hash_at(column, rows, i);
-        memcpy(out[i], prefix, sizeof prefix);
-        memcpy(out[i] + 8, &interface, sizeof interface);
-    }
-}
-
-/* Two independent hashes, with the version and variant bits of a random UUID (RFC 9562, 5.4). */
-static void fill_uuid(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                      char *text)
-{
-    (void)text;
-    uint8_t(*const out)[16] = values;
-    for (size_t i = 0; i < rows->count; i++) {
-        const uint64_t high = hash_at(column, rows, i) ^ rows->run_hash;
-        const uint64_t low = random_mix(high ^ serial_at(rows, i));
-        memcpy(out[i], &high, sizeof high);
-        memcpy(out[i] + 8, &low, sizeof low);
-        out[i][6] = (uint8_t)((out[i][6] & 0x0f) | 0x40);
-        out[i][8] = (uint8_t)((out[i][8] & 0x3f) | 0x80);
-    }
-}
-
-static uint32_t cut(uint32_t length, uint64_t limit)
-{
-    return limit != 0 && length > limit ? (uint32_t)limit : length;
-}
-
-static void fill_message(const struct fill_column *column, const struct fill_rows *rows,
-                         void *values, char *text)
-{
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++, text += TEXT_MESSAGE_BYTES) {
-        const uint32_t length = text_write_message(rows->text, hash_at(column, rows, i), text);
-        out[i] = (struct text_value){text, cut(length, column->limit)};
-    }
-}
-
-static void fill_host(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                      char *text)
-{
-    (void)text;
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++) {
-        const size_t host = hash_at(column, rows, i) % TEXT_HOSTS;
-        out[i] = (struct text_value){rows->text->hosts[host],
-                                     cut(rows->text->host_lengths[host], column->limit)};
-    }
-}
-
-enum {
-    TOKEN_BYTES = 32
+struct bytes16 {
+    uint8_t bytes[16];
 };
 
-static void write_token(uint64_t high, uint64_t low, char *out)
+static struct bytes16 make_ip6(uint64_t interface)
+{
+    struct bytes16 value = {{0xfd, 0x00, 0x0a, 0x99, 0xe2, 0xd0, 0x00, 0x01}};
+    memcpy(value.bytes + 8, &interface, sizeof interface);
+    return value;
+}
+FILL_WITH(fill_ip6, struct bytes16, make_ip6(h))
+
+/* Two independent hashes, with the version and variant bits of a random UUID (RFC 9562, 5.4). */
+static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
+{
+    struct bytes16 value;
+    const uint64_t low = random_mix(high ^ serial);
+    memcpy(value.bytes, &high, sizeof high);
+    memcpy(value.bytes + 8, &low, sizeof low);
+    value.bytes[6] = (uint8_t)((value.bytes[6] & 0x0f) | 0x40);
+    value.bytes[8] = (uint8_t)((value.bytes[8] & 0x3f) | 0x80);
+    return value;
+}
+FILL_WITH(fill_uuid, struct bytes16, make_uuid(h ^ rows->run_hash, serial))
+
+/* A text that is cut to the longest value of the column. */
+static struct text_value cut(const struct fill_column *column, const char *text, uint32_t length)
+{
+    const bool is_long = column->limit != 0 && length > column->limit;
+    return (struct text_value){text, is_long ? (uint32_t)column->limit : length};
+}
+
+/* The message of a hash, in TEXT_MESSAGE_BYTES. */
+static struct text_value make_message(const struct fill_column *column,
+                                      const struct text_source *source, uint64_t hash, char *out)
+{
+    const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
+    memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
+    /* each pair takes the next two decimal digits of a fraction in 0 … 1 */
+    uint64_t fraction = hash >> 8;
+    for (uint32_t i = 0; i < template->pair_count; i++) {
+        fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;
+        memcpy(out + template->pairs[i], source->digits + 2 * (fraction >> 56), 2);
+    }
+    return cut(column, out, template->length);
+}
+FILL_WITH(fill_message, struct text_value,
+          make_message(column, rows->text, h, text + i * TEXT_MESSAGE_BYTES))
+FILL_WITH(fill_host, struct text_value,
+          cut(column, rows->text->hosts[h % TEXT_HOSTS], rows->text->host_lengths[h % TEXT_HOSTS]))
+
+/* Hexadecimal digits. */
+static char *write_token(uint64_t high, uint64_t low, char *out)
 {
     static const char hex[] = "0123456789abcdef";
     for (unsigned i = 0; i < 16; i++) {
         out[15 - i] = hex[(low >> (4 * i)) & 15];
         out[31 - i] = hex[(high >> (4 * i)) & 15];
     }
+    return out;
 }
-
-/* Short text: hexadecimal digits. */
-static void fill_token(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                       char *text)
-{
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++, text += TOKEN_BYTES) {
-        const uint64_t hash = hash_at(column, rows, i);
-        write_token(random_mix(hash), hash, text);
-        out[i] = (struct text_value){text, cut(16, column->limit)};
-    }
-}
+FILL_WITH(fill_token, struct text_value,
+          cut(column, write_token(random_mix(h), h, text + i * TOKEN_BYTES), 16))
 
 /* The last digits of the row's number are the ones that fit; the run's hash follows. */
-static void fill_unique_text(const struct fill_column *column, const struct fill_rows *rows,
-                             void *values, char *text)
+static struct text_value make_unique_text(const struct fill_column *column, uint64_t run_hash,
+                                          uint64_t serial, char *out)
 {
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++, text += TOKEN_BYTES) {
-        write_token(rows->run_hash, serial_at(rows, i), text);
-        const uint32_t length = cut(TOKEN_BYTES, column->limit);
-        out[i] = length < 16 ? (struct text_value){text + 16 - length, length}
-                             : (struct text_value){text, length};
-    }
+    struct text_value value = cut(column, write_token(run_hash, serial, out), TOKEN_BYTES);
+    value.bytes += value.length < 16 ? 16 - value.length : 0;
+    return value;
 }
+FILL_WITH(fill_unique_text, struct text_value,
+          make_unique_text(column, rows->run_hash, serial, text + i * TOKEN_BYTES))
 
-enum {
-    JSON_BYTES = 96
-};
-
-static void fill_json(const struct fill_column *column, const struct fill_rows *rows, void *values,
-                      char *text)
+static struct text_value make_json(uint64_t session, uint64_t row, uint64_t hash, char *out)
 {
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++, text += JSON_BYTES) {
-        const uint64_t hash = hash_at(column, rows, i);
-        const int length =
-            snprintf(text, JSON_BYTES, "{\"session\":%llu,\"row\":%llu,\"value\":%u.%02u}",
-                     (unsigned long long)rows->session, (unsigned long long)row_at(rows, i),
-                     (unsigned)(hash >> 48), (unsigned)(hash % 100));
-        out[i] = (struct text_value){text, (uint32_t)length};
-    }
+    const int length =
+        snprintf(out, JSON_BYTES, "{\"session\":%" PRIu64 ",\"row\":%" PRIu64 ",\"value\":%u.%02u}",
+                 session, row, (unsigned)(hash >> 48), (unsigned)(hash % 100));
+    return (struct text_value){out, (uint32_t)length};
 }
+FILL_WITH(fill_json, struct text_value, make_json(rows->session, row, h, text + i * JSON_BYTES))
 
-typedef void fill_function(const struct fill_column *, const struct fill_rows *, void *, char *);
-
-struct kind {
-    fill_function *fill;
-    fill_function *fill_unique;
-    size_t value_bytes;
-    size_t text_bytes;
-};
-
-static const struct kind kinds[COLUMN_TYPE_COUNT] = {
-    [COLUMN_BOOL] = {fill_bool, fill_bool, sizeof(uint8_t), 0},
-    [COLUMN_INT16] = {fill_int16, fill_unique_int16, sizeof(int16_t), 0},
-    [COLUMN_INT32] = {fill_int32, fill_unique_int32, sizeof(int32_t), 0},
-    [COLUMN_INT64] = {fill_int64, fill_unique_int64, sizeof(int64_t), 0},
-    [COLUMN_FLOAT32] = {fill_float32, fill_unique_float, sizeof(float), 0},
-    [COLUMN_FLOAT64] = {fill_float64, fill_unique_double, sizeof(double), 0},
-    [COLUMN_DECIMAL] = {fill_decimal, fill_unique_decimal, sizeof(int64_t), 0},
-    [COLUMN_TEXT] = {fill_message, fill_unique_text, sizeof(struct text_value), TEXT_MESSAGE_BYTES},
-    [COLUMN_BYTES] = {fill_token, fill_unique_text, sizeof(struct text_value), TOKEN_BYTES},
-    [COLUMN_JSON] = {fill_json, fill_json, sizeof(struct text_value), JSON_BYTES},
-    [COLUMN_DATE] = {fill_date, fill_unique_date, sizeof(int32_t), 0},
-    [COLUMN_TIME] = {fill_time, fill_unique_time, sizeof(int64_t), 0},
-    [COLUMN_TIMESTAMP] = {fill_timestamp, fill_timestamp, sizeof(int64_t), 0},
-    [COLUMN_UUID] = {fill_uuid, fill_uuid, 16, 0},
-    [COLUMN_IP4] = {fill_ip4, fill_ip4, 4, 0},
-    [COLUMN_IP6] = {fill_ip6, fill_ip6, 16, 0},
-};
-
-static uint64_t decimal_limit(const struct column *column)
-{
-    unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;
-    uint64_t limit = 1;
-    for (digits = digits > 18 ? 18 : digits; digits > 0; digits--) {
-        limit *= 10;
-    }
-    return limit;
-}
-
-/* Text is a host name where the column says so or has room for no more, and a token where it has
- * less than that. */
-static void choose_text(struct fill_column *fill, const struct column *column)
-{
-    enum {
-        HOST_ROOM = 32,
-        MESSAGE_ROOM = 64
-    };
-    fill->limit = column->size;
-    const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
-    if (column->size != 0 && column->size < HOST_ROOM) {
-        fill->fill = fill_token;
-        fill->text_bytes = TOKEN_BYTES;
-    } else if (is_host || (column->size != 0 && column->size < MESSAGE_ROOM)) {
-        fill->fill = fill_host;
-        fill->text_bytes = 0;
-    }
-}
-
-/* Picks the kind for a column by its type; `identity`: 1, 2 or 3 when it is n1, n2 or n3 of a table
- * shaped like syslog_table, else 0. REJECTED: no values of that type can be made. */
-static enum status fill_column_choose(struct fill_column *fill, const struct column *column,
-                                      unsigned identity)
-{
-    static const struct kind identities[] = {
-        {NULL, NULL, 0, 0},
-        {fill_run_tag, fill_run_tag, sizeof(int16_t), 0},
-        {fill_session, fill_session, sizeof(int32_t), 0},
-        {fill_row_number, fill_row_number, sizeof(int64_t), 0},
-    };
-    const bool is_known = identity > 0 && identity < sizeof identities / sizeof identities[0];
-    const struct kind *kind = is_known ? &identities[identity] : &kinds[column->type];
-    if (kind->fill == NULL) {
-        return STATUS_REJECTED;
-    }
-    fill->fill = column->is_unique ? kind->fill_unique : kind->fill;
-    fill->is_identity = is_known || column->is_unique;
-    fill->value_bytes = kind->value_bytes;
-    fill->text_bytes = kind->text_bytes;
-    if (column->type == COLUMN_DECIMAL) {
-        fill->limit = decimal_limit(column);
-    }
-    if (column->type == COLUMN_BYTES) {
-        fill->limit = column->size;
-    }
-    if (column->type == COLUMN_TEXT && column->is_unique) {
-        fill->limit = column->size;
-        fill->text_bytes = TOKEN_BYTES;
-    } else if (column->type == COLUMN_TEXT) {
-        choose_text(fill, column);
-    }
-    return STATUS_OK;
-}
-
-/* Which of the values a row gets. */
+/* Of --values: which of the values a row gets. */
 static uint64_t choice_of(const struct fill_column *column, uint64_t hash, uint64_t serial)
 {
     const uint64_t number = column->is_in_turn ? serial : hash;
@@ -440,29 +283,20 @@ static int64_t range_value(const struct fill_column *column, uint64_t hash, uint
     return (int64_t)((uint64_t)column->from + choice_of(column, hash, serial));
 }
 
-FILL_WITH(fill_range_int8, uint8_t, range_value(column, h, serial))
-FILL_WITH(fill_range_int16, int16_t, range_value(column, h, serial))
-FILL_WITH(fill_range_int32, int32_t, range_value(column, h, serial))
+FILL_WITH(fill_range_bool, uint8_t, (uint8_t)range_value(column, h, serial))
+FILL_WITH(fill_range_int16, int16_t, (int16_t)range_value(column, h, serial))
+FILL_WITH(fill_range_int32, int32_t, (int32_t)range_value(column, h, serial))
 FILL_WITH(fill_range_int64, int64_t, range_value(column, h, serial))
-FILL_WITH(fill_range_float32, float, range_value(column, h, serial))
-FILL_WITH(fill_range_float64, double, range_value(column, h, serial))
+FILL_WITH(fill_range_float32, float, (float)range_value(column, h, serial))
+FILL_WITH(fill_range_float64, double, (double)range_value(column, h, serial))
 FILL_WITH(fill_range_decimal, int64_t, range_value(column, h, serial) * column->unit)
 
-enum {
-    INTEGER_BYTES = 24
-};
-
-static void fill_range_text(const struct fill_column *column, const struct fill_rows *rows,
-                            void *values, char *text)
+static struct text_value make_integer(int64_t number, char *out)
 {
-    struct text_value *const out = values;
-    for (size_t i = 0; i < rows->count; i++, text += INTEGER_BYTES) {
-        const int length =
-            snprintf(text, INTEGER_BYTES, "%" PRId64,
-                     range_value(column, hash_at(column, rows, i), serial_at(rows, i)));
-        out[i] = (struct text_value){text, (uint32_t)length};
-    }
+    return (struct text_value){out, (uint32_t)snprintf(out, INTEGER_BYTES, "%" PRId64, number)};
 }
+FILL_WITH(fill_range_text, struct text_value,
+          make_integer(range_value(column, h, serial), text + i * INTEGER_BYTES))
 
 static void fill_word(const struct fill_column *column, const struct fill_rows *rows, void *values,
                       char *text)
@@ -470,9 +304,93 @@ static void fill_word(const struct fill_column *column, const struct fill_rows *
     (void)text;
     const size_t bytes = column->value_bytes;
     for (size_t i = 0; i < rows->count; i++) {
-        const uint64_t choice = choice_of(column, hash_at(column, rows, i), serial_at(rows, i));
-        memcpy((char *)values + i * bytes, (const char *)column->choices + choice * bytes, bytes);
+        const uint64_t serial = (rows->first_row + i * rows->step) * rows->sessions + rows->session;
+        const uint64_t hash = random_mix(column->key + serial * RANDOM_STEP);
+        memcpy((char *)values + i * bytes,
+               (const char *)column->choices + choice_of(column, hash, serial) * bytes, bytes);
     }
+}
+
+typedef void fill_function(const struct fill_column *, const struct fill_rows *, void *, char *);
+
+/* How the values of a type are made. */
+static const struct kind {
+    fill_function *fill;
+    fill_function *fill_unique;
+    fill_function *fill_range; /* NULL: --values knows no ranges of the type */
+    size_t value_bytes;
+    size_t text_bytes;
+} kinds[COLUMN_TYPE_COUNT] = {
+    [COLUMN_BOOL] = {fill_bool, fill_bool, fill_range_bool, 1, 0},
+    [COLUMN_INT16] = {fill_int16, fill_unique_int16, fill_range_int16, 2, 0},
+    [COLUMN_INT32] = {fill_int32, fill_unique_int32, fill_range_int32, 4, 0},
+    [COLUMN_INT64] = {fill_int64, fill_unique_int64, fill_range_int64, 8, 0},
+    [COLUMN_FLOAT32] = {fill_float32, fill_unique_float, fill_range_float32, 4, 0},
+    [COLUMN_FLOAT64] = {fill_float64, fill_unique_double, fill_range_float64, 8, 0},
+    [COLUMN_DECIMAL] = {fill_decimal, fill_unique_decimal, fill_range_decimal, 8, 0},
+    [COLUMN_TEXT] = {fill_message, fill_unique_text, fill_range_text, TEXT, TEXT_MESSAGE_BYTES},
+    [COLUMN_BYTES] = {fill_token, fill_unique_text, fill_range_text, TEXT, TOKEN_BYTES},
+    [COLUMN_JSON] = {fill_json, fill_json, fill_range_text, TEXT, JSON_BYTES},
+    [COLUMN_DATE] = {fill_date, fill_unique_date, NULL, 4, 0},
+    [COLUMN_TIME] = {fill_time, fill_unique_time, NULL, 8, 0},
+    [COLUMN_TIMESTAMP] = {fill_timestamp, fill_timestamp, NULL, 8, 0},
+    [COLUMN_UUID] = {fill_uuid, fill_uuid, NULL, 16, 0},
+    [COLUMN_IP4] = {fill_ip4, fill_ip4, NULL, 4, 0},
+    [COLUMN_IP6] = {fill_ip6, fill_ip6, NULL, 16, 0},
+};
+
+/* n1, n2 and n3 of a table that is shaped like syslog_table. */
+static const struct {
+    const char *name;
+    enum column_type type;
+    fill_function *fill;
+} identities[] = {{"n1", COLUMN_INT16, fill_run_tag},
+                  {"n2", COLUMN_INT32, fill_session},
+                  {"n3", COLUMN_INT64, fill_row_number}};
+
+static bool is_text(const struct column *column)
+{
+    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+           column->type == COLUMN_JSON;
+}
+
+/* Decimals stay below it. */
+static int64_t decimal_limit(const struct column *column)
+{
+    unsigned digits = column->precision == 0 ? 9u + column->scale : column->precision;
+    int64_t limit = 1;
+    for (digits = digits > 18 ? 18 : digits; digits > 0; digits--) {
+        limit *= 10;
+    }
+    return limit;
+}
+
+/* Picks how a column is filled whose values the user has not said, by its type; `identity`: that of
+ * a column that tells rows apart, or NULL. False: no values of that type can be made. */
+static bool choose_kind(struct fill_column *fill, const struct column *column,
+                        fill_function *identity)
+{
+    const struct kind *kind = &kinds[column->type];
+    const uint32_t size = column->size;
+    fill->fill = identity != NULL ? identity : column->is_unique ? kind->fill_unique : kind->fill;
+    fill->is_identity = identity != NULL || column->is_unique;
+    fill->value_bytes = kind->value_bytes;
+    fill->text_bytes = kind->text_bytes;
+    fill->limit = column->type == COLUMN_DECIMAL ? (uint64_t)decimal_limit(column) : size;
+    if (column->type != COLUMN_TEXT) {
+        return kind->fill != NULL;
+    }
+    /* text is a host name where the column says so or has room for no more, and a token where it
+     * has less than that */
+    const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
+    if (column->is_unique || (size != 0 && size < HOST_ROOM)) {
+        fill->fill = column->is_unique ? fill_unique_text : fill_token;
+        fill->text_bytes = TOKEN_BYTES;
+    } else if (is_host || (size != 0 && size < MESSAGE_ROOM)) {
+        fill->fill = fill_host;
+        fill->text_bytes = 0;
+    }
+    return true;
 }
 
 /* Whole units times 10^scale; false: that is beyond what a decimal column holds. */
@@ -500,6 +418,7 @@ static bool fits_text(const struct column *column, struct text_value text)
 /* Whether the column holds a whole number, as a number or as text. */
 static bool fits_number(const struct column *column, int64_t number)
 {
+    const int64_t limit = decimal_limit(column);
     char text[INTEGER_BYTES];
     int64_t unit;
     switch (column->type) {
@@ -509,26 +428,19 @@ static bool fits_number(const struct column *column, int64_t number)
         return number >= INT16_MIN && number <= INT16_MAX;
     case COLUMN_INT32:
         return number >= INT32_MIN && number <= INT32_MAX;
-    case COLUMN_INT64:
-    case COLUMN_FLOAT32:
-    case COLUMN_FLOAT64:
-        return true;
     case COLUMN_DECIMAL:
         return scale_up(column, &unit) && !__builtin_mul_overflow(number, unit, &number) &&
-               number < (int64_t)decimal_limit(column) && number > -(int64_t)decimal_limit(column);
-    case COLUMN_TEXT:
-    case COLUMN_BYTES:
-    case COLUMN_JSON:
-        snprintf(text, sizeof text, "%" PRId64, number);
-        return fits_text(column, (struct text_value){text, (uint32_t)strlen(text)});
+               number < limit && number > -limit;
     default:
-        return false;
+        return kinds[column->type].fill_range != NULL &&
+               (!is_text(column) || fits_text(column, make_integer(number, text)));
     }
 }
 
 static bool parse_decimal(const struct column *column, const char *text, int64_t *value)
 {
     char digits[64];
+    const int64_t limit = decimal_limit(column);
     const size_t whole = strcspn(text, ".");
     const size_t fraction = text[whole] == '.' ? strlen(text + whole + 1) : 0;
     if (fraction > column->scale || whole + column->scale >= sizeof digits) {
@@ -537,9 +449,8 @@ static bool parse_decimal(const struct column *column, const char *text, int64_t
     memcpy(digits, text, whole);
     memset(digits + whole, '0', column->scale);
     memcpy(digits + whole, text + whole + 1, fraction);
-    const int64_t limit = (int64_t)decimal_limit(column);
-    return text_parse_integer(digits, whole + column->scale, value) &&
-           *value<limit && * value> - limit;
+    return text_parse_integer(digits, whole + column->scale, value) && *value < limit &&
+           -limit < *value;
 }
 
 static bool parse_uuid(const char *text, uint8_t value[16])
@@ -560,52 +471,15 @@ static bool parse_uuid(const char *text, uint8_t value[16])
     return count == 32;
 }
 
-/* "2026-01-31" or "2026-01-31T12:00:00Z", as nanoseconds since 1970. */
-static bool parse_time(const char *text, int64_t *ns)
-{
-    char moment_text[48];
-    struct moment moment;
-    snprintf(moment_text, sizeof moment_text, "%s%s", text,
-             strchr(text, 'T') == NULL ? "T00:00:00Z" : "");
-    *ns = 0;
-    return moment_parse(moment_text, &moment) && (*ns = moment.ns, true);
-}
-
-static bool parse_bool(const char *text, uint8_t *value)
-{
-    *value = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    return *value || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0;
-}
-
-static bool parse_float(const char *text, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return *end == '\0' && isfinite(*value);
-}
-
-/* Writes a whole number as the column's type holds it. */
-static bool store_number(const struct column *column, int64_t number, void *out)
-{
-    if (column->type == COLUMN_INT16) {
-        *(int16_t *)out = (int16_t)number;
-    } else if (column->type == COLUMN_INT32) {
-        *(int32_t *)out = (int32_t)number;
-    } else {
-        *(int64_t *)out = number;
-    }
-    return fits_number(column, number);
-}
-
 /* Writes one word as the column's type holds it. False: it cannot. */
 static bool parse_word(const struct column *column, struct text_value word, void *out)
 {
     char text[64];
+    char time_text[80];
+    struct moment moment = {.ns = 0};
     int64_t number = 0;
-    double real = 0;
-    bool is_parsed;
-    if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-        column->type == COLUMN_JSON) {
+    char *end = NULL;
+    if (is_text(column)) {
         *(struct text_value *)out = word;
         return fits_text(column, word);
     }
@@ -614,27 +488,41 @@ static bool parse_word(const struct column *column, struct text_value word, void
     }
     memcpy(text, word.bytes, word.length);
     text[word.length] = '\0';
+    const bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    const bool is_day = strchr(text, 'T') == NULL; /* 2026-01-31, not 2026-01-31T12:00:00Z */
     switch (column->type) {
     case COLUMN_BOOL:
-        return parse_bool(text, out);
+        *(uint8_t *)out = is_true;
+        return is_true || strcasecmp(text, "false") == 0 || strcmp(text, "0") == 0;
     case COLUMN_INT16:
     case COLUMN_INT32:
     case COLUMN_INT64:
-        return text_parse_integer(text, word.length, &number) && store_number(column, number, out);
+        if (!text_parse_integer(text, word.length, &number) || !fits_number(column, number)) {
+            return false;
+        }
+        kinds[column->type].fill_range(&(struct fill_column){.from = number, .choice_count = 1},
+                                       &(struct fill_rows){.count = 1}, out, NULL);
+        return true;
     case COLUMN_FLOAT32:
-        is_parsed = parse_float(text, &real);
-        *(float *)out = (float)real;
-        return is_parsed && isfinite(*(float *)out);
+        *(float *)out = (float)strtod(text, &end);
+        return *end == '\0' && isfinite(*(float *)out);
     case COLUMN_FLOAT64:
-        return parse_float(text, out);
+        *(double *)out = strtod(text, &end);
+        return *end == '\0' && isfinite(*(double *)out);
     case COLUMN_DECIMAL:
         return parse_decimal(column, text, out);
     case COLUMN_DATE:
-        is_parsed = parse_time(text, &number);
-        *(int32_t *)out = (int32_t)(number / (86400 * MONO_NS_PER_S));
-        return is_parsed && strchr(text, 'T') == NULL;
     case COLUMN_TIMESTAMP:
-        return parse_time(text, out);
+        snprintf(time_text, sizeof time_text, "%s%s", text, is_day ? "T00:00:00Z" : "");
+        if (!moment_parse(time_text, &moment)) {
+            return false;
+        }
+        if (column->type == COLUMN_TIMESTAMP) {
+            *(int64_t *)out = moment.ns;
+            return true;
+        }
+        *(int32_t *)out = (int32_t)(moment.ns / (86400 * MONO_NS_PER_S));
+        return is_day;
     case COLUMN_UUID:
         return parse_uuid(text, out);
     case COLUMN_IP4:
@@ -655,71 +543,52 @@ static enum status refuse_value(const struct column *column, struct text_value v
     return STATUS_REJECTED;
 }
 
-static enum status choose_range(struct fill_column *fill, const struct column *column,
-                                const struct column_item *item, struct error *error)
+/* Picks how a column is filled whose values the user has said in `item`, whose text is borrowed and
+ * outlives the generator. REJECTED: *error says which value the column cannot hold, or that they
+ * are fewer than the rows of a unique column. */
+static enum status choose_values(struct fill_column *fill, const struct column *column,
+                                 const struct column_item *item, uint64_t records,
+                                 struct error *error)
 {
-    static fill_function *const ranges[COLUMN_TYPE_COUNT] = {
-        [COLUMN_BOOL] = fill_range_int8,       [COLUMN_INT16] = fill_range_int16,
-        [COLUMN_INT32] = fill_range_int32,     [COLUMN_INT64] = fill_range_int64,
-        [COLUMN_FLOAT32] = fill_range_float32, [COLUMN_FLOAT64] = fill_range_float64,
-        [COLUMN_DECIMAL] = fill_range_decimal, [COLUMN_TEXT] = fill_range_text,
-        [COLUMN_BYTES] = fill_range_text,      [COLUMN_JSON] = fill_range_text,
-    };
-    int64_t from, to;
-    column_item_range(item, &from, &to);
-    if (!fits_number(column, from) || !fits_number(column, to)) {
-        return refuse_value(column, item->values, error);
-    }
-    fill->fill = ranges[column->type];
-    fill->text_bytes = fill->fill == fill_range_text ? INTEGER_BYTES : 0;
-    fill->from = from;
-    fill->choice_count = (uint64_t)to - (uint64_t)from + 1;
-    scale_up(column, &fill->unit);
-    return STATUS_OK;
-}
-
-/* Frees what the column owns. */
-static void fill_column_fini(struct fill_column *fill)
-{
-    free(fill->choices);
-    fill->choices = NULL;
-}
-
-static enum status choose_words(struct fill_column *fill, const struct column *column,
-                                const struct column_item *item, struct error *error)
-{
+    const struct kind *kind = &kinds[column->type];
     struct text_value rest = item->values, word;
-    while (column_word_next(&rest, &word)) {
-        fill->choice_count++;
-    }
-    fill->fill = fill_word;
-    fill->text_bytes = 0;
-    fill->choices = calloc(fill->choice_count, fill->value_bytes);
-    if (fill->choices == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the values of --values");
-        return STATUS_FATAL;
-    }
-    rest = item->values;
-    for (char *out = fill->choices; column_word_next(&rest, &word); out += fill->value_bytes) {
-        if (!parse_word(column, word, out)) {
-            fill_column_fini(fill);
-            return refuse_value(column, word, error);
-        }
-    }
-    return STATUS_OK;
-}
-
-/* The same for a column whose values the user has said, in `item`, whose text is borrowed and
- * outlives the generator. REJECTED: *error says which value the column cannot hold. */
-static enum status fill_column_choose_values(struct fill_column *fill, const struct column *column,
-                                             const struct column_item *item, struct error *error)
-{
-    int64_t from, to;
+    int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
-    fill->value_bytes = kinds[column->type].value_bytes;
-    return column_item_range(item, &from, &to) ? choose_range(fill, column, item, error)
-                                               : choose_words(fill, column, item, error);
+    fill->value_bytes = kind->value_bytes;
+    if (column_item_range(item, &fill->from, &to)) {
+        if (!fits_number(column, fill->from) || !fits_number(column, to)) {
+            return refuse_value(column, item->values, error);
+        }
+        fill->fill = kind->fill_range;
+        fill->text_bytes = is_text(column) ? INTEGER_BYTES : 0;
+        fill->choice_count = (uint64_t)to - (uint64_t)fill->from + 1;
+        scale_up(column, &fill->unit);
+    } else {
+        while (column_word_next(&rest, &word)) {
+            fill->choice_count++;
+        }
+        fill->fill = fill_word;
+        fill->choices = calloc(fill->choice_count, fill->value_bytes);
+        if (fill->choices == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the values of --values");
+            return STATUS_FATAL;
+        }
+        rest = item->values;
+        for (char *out = fill->choices; column_word_next(&rest, &word); out += fill->value_bytes) {
+            if (!parse_word(column, word, out)) {
+                return refuse_value(column, word, error);
+            }
+        }
+    }
+    if (fill->is_in_turn && fill->choice_count > 0 && records > fill->choice_count) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--values: column '%.100s' is unique and has %" PRIu64 " values for %" PRIu64
+                  " rows",
+                  column->name, fill->choice_count, records);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
 }
 
 enum {
@@ -755,46 +624,29 @@ struct generator {
     struct fill_column columns[]; /* table->column_count entries */
 };
 
-/* n1, n2 and n3 of a table shaped like syslog_table: 1, 2, 3; any other column: 0. Where the user
- * says the values of one of them, they tell no rows apart. */
-static unsigned identity_of(const struct plan *plan, const struct table *table,
-                            const struct column *column)
+/* What fills a column that tells rows apart, if the table has all of these; NULL: another column.
+ * Where the user says the values of one of them, they tell no rows apart. */
+static fill_function *identity_of(const struct plan *plan, const struct table *table,
+                                  const struct column *column)
 {
     struct column_item item;
-    static const struct {
-        const char *name;
-        enum column_type type;
-    } identities[] = {{"n1", COLUMN_INT16}, {"n2", COLUMN_INT32}, {"n3", COLUMN_INT64}};
-    enum {
-        COUNT = sizeof identities / sizeof identities[0]
-    };
-    unsigned found = 0;
-    unsigned identity = 0;
-    for (size_t c = 0; c < table->column_count; c++) {
-        for (unsigned i = 0; i < COUNT; i++) {
-            const struct column *candidate = &table->columns[c];
-            if (strcasecmp(candidate->name, identities[i].name) != 0 ||
-                candidate->type != identities[i].type ||
-                column_item_of(plan->values, table, candidate, &item)) {
-                continue;
-            }
-            found++;
-            if (candidate == column) {
-                identity = i + 1;
-            }
+    for (size_t i = 0; i < COUNT_OF(identities); i++) {
+        if (strcasecmp(column->name, identities[i].name) == 0 &&
+            column->type == identities[i].type &&
+            !column_item_of(plan->values, table, column, &item)) {
+            return identities[i].fill;
         }
     }
-    return found == COUNT ? identity : 0;
+    return NULL;
 }
 
 bool generator_identifies_rows(const struct plan *plan, const struct table *table)
 {
+    size_t found = 0;
     for (size_t c = 0; c < table->column_count; c++) {
-        if (identity_of(plan, table, &table->columns[c]) > 0) {
-            return true;
-        }
+        found += identity_of(plan, table, &table->columns[c]) != NULL ? 1 : 0;
     }
-    return false;
+    return found == COUNT_OF(identities);
 }
 
 static size_t align(size_t offset)
@@ -802,15 +654,26 @@ static size_t align(size_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static enum status choose_column(struct fill_column *fill, const struct plan *plan,
-                                 const struct table *table, const struct column *column,
-                                 struct error *error)
+/* Picks how the columns are filled, and lays their values and texts out in a row buffer. */
+static enum status lay_out(struct generator *generator, const struct plan *plan,
+                           struct error *error)
 {
-    struct column_item item;
-    if (!column_item_of(plan->values, table, column, &item)) {
-        const enum status status =
-            fill_column_choose(fill, column, identity_of(plan, table, column));
-        if (status != STATUS_OK) {
+    const struct table *table = generator->table;
+    const size_t rows = generator->buffer_rows;
+    const bool has_identity = generator_identifies_rows(plan, table);
+    size_t offset =
+        align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
+    for (size_t c = 0; c < table->column_count; c++) {
+        struct fill_column *fill = &generator->columns[c];
+        const struct column *column = &table->columns[c];
+        struct column_item item;
+        if (column_item_of(plan->values, table, column, &item)) {
+            const enum status status = choose_values(fill, column, &item, plan->records, error);
+            if (status != STATUS_OK) {
+                return status;
+            }
+        } else if (!choose_kind(fill, column,
+                                has_identity ? identity_of(plan, table, column) : NULL)) {
             error_set(
                 error, ERROR_UNSUPPORTED, 0, NULL,
                 "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
@@ -818,35 +681,7 @@ static enum status choose_column(struct fill_column *fill, const struct plan *pl
                 column->is_nullable || column->has_default
                     ? ": leave it out with --skip-columns, or list some with --values"
                     : ": list some with --values");
-        }
-        return status;
-    }
-    const enum status status = fill_column_choose_values(fill, column, &item, error);
-    if (status == STATUS_OK && fill->is_in_turn && fill->choice_count > 0 &&
-        plan->records > fill->choice_count) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--values: column '%.100s' is unique and has %" PRIu64 " values for %" PRIu64
-                  " rows",
-                  column->name, fill->choice_count, plan->records);
-        return STATUS_REJECTED;
-    }
-    return status;
-}
-
-/* Lays the value arrays and the text of all columns out in a row buffer. */
-static enum status lay_out(struct generator *generator, const struct plan *plan,
-                           struct error *error)
-{
-    const struct table *table = generator->table;
-    const size_t rows = generator->buffer_rows;
-    size_t offset =
-        align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
-    for (size_t c = 0; c < table->column_count; c++) {
-        struct fill_column *fill = &generator->columns[c];
-        const struct column *column = &table->columns[c];
-        const enum status status = choose_column(fill, plan, table, column, error);
-        if (status != STATUS_OK) {
-            return status;
+            return STATUS_REJECTED;
         }
         fill->key = random_mix(plan->seed ^ random_mix(c + 1));
         fill->values_offset = offset;
@@ -855,15 +690,6 @@ static enum status lay_out(struct generator *generator, const struct plan *plan,
     }
     generator->buffer_bytes = offset;
     return STATUS_OK;
-}
-
-/* And the generator with them. */
-static void free_columns(struct generator *generator)
-{
-    for (size_t c = 0; c < generator->table->column_count; c++) {
-        fill_column_fini(&generator->columns[c]);
-    }
-    free(generator);
 }
 
 enum status generator_create(struct generator **generator, const struct plan *plan,
@@ -885,15 +711,15 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     g->run_tag = plan->run_tag;
     g->is_constant = plan->data_mode == DATA_CONSTANT;
     text_source_init(&g->text);
-    const enum status status = lay_out(g, plan, error);
-    if (status != STATUS_OK) {
-        free_columns(g);
-        return status;
-    }
     pthread_mutex_init(&g->lock, NULL);
     thread_cond_init(&g->returned);
-    *generator = g;
-    return STATUS_OK;
+    const enum status status = lay_out(g, plan, error);
+    if (status == STATUS_OK) {
+        *generator = g;
+    } else {
+        generator_destroy(g);
+    }
+    return status;
 }
 
 void generator_destroy(struct generator *generator)
@@ -908,7 +734,10 @@ void generator_destroy(struct generator *generator)
     }
     pthread_cond_destroy(&generator->returned);
     pthread_mutex_destroy(&generator->lock);
-    free_columns(generator);
+    for (size_t c = 0; c < generator->table->column_count; c++) {
+        free(generator->columns[c].choices);
+    }
+    free(generator);
 }
 
 size_t generator_buffer_rows(const struct generator *generator)
@@ -916,7 +745,7 @@ size_t generator_buffer_rows(const struct generator *generator)
     return generator->buffer_rows;
 }
 
-/* Under the lock. */
+/* Waits for a buffer that comes back. Under the lock. */
 static void wait_for_free(struct generator *generator)
 {
     const int64_t end_ns = mono_now_ns() + BORROW_PATIENCE_NS;
@@ -933,8 +762,7 @@ static void wait_for_free(struct generator *generator)
     generator->waiting--;
 }
 
-/* A buffer from the pool, or NULL when the caller is to make one. */
-static struct row_buffer *take_free(struct generator *generator)
+struct row_buffer *generator_borrow(struct generator *generator)
 {
     pthread_mutex_lock(&generator->lock);
     if (generator->free == NULL && generator->made >= generator->soft_limit) {
@@ -943,16 +771,12 @@ static struct row_buffer *take_free(struct generator *generator)
     struct row_buffer *buffer = generator->free;
     if (buffer != NULL) {
         generator->free = buffer->next;
-    } else {
-        generator->made++;
+        pthread_mutex_unlock(&generator->lock);
+        return buffer;
     }
+    generator->made++;
     pthread_mutex_unlock(&generator->lock);
-    return buffer;
-}
-
-static struct row_buffer *make_buffer(struct generator *generator)
-{
-    struct row_buffer *buffer = malloc(generator->buffer_bytes);
+    buffer = malloc(generator->buffer_bytes);
     if (buffer == NULL) {
         pthread_mutex_lock(&generator->lock);
         generator->made--;
@@ -962,17 +786,10 @@ static struct row_buffer *make_buffer(struct generator *generator)
     buffer->batch.table = generator->table;
     buffer->batch.columns = buffer->columns;
     for (size_t c = 0; c < generator->table->column_count; c++) {
-        const struct fill_column *fill = &generator->columns[c];
-        buffer->columns[c] = (struct column_data){
-            .values.any = (const char *)buffer + fill->values_offset, .is_null = NULL};
+        const size_t offset = generator->columns[c].values_offset;
+        buffer->columns[c] = (struct column_data){.values.any = (const char *)buffer + offset};
     }
     return buffer;
-}
-
-struct row_buffer *generator_borrow(struct generator *generator)
-{
-    struct row_buffer *buffer = take_free(generator);
-    return buffer != NULL ? buffer : make_buffer(generator);
 }
 
 void generator_give_back(struct generator *generator, struct row_buffer *buffer)
@@ -1024,10 +841,9 @@ double generator_row_bytes(struct generator *generator)
     generator_fill(generator, buffer, 0, 0, rows);
     for (size_t c = 0; c < generator->table->column_count; c++) {
         const struct fill_column *fill = &generator->columns[c];
-        const enum column_type type = generator->table->columns[c].type;
-        const bool is_text = type == COLUMN_TEXT || type == COLUMN_BYTES || type == COLUMN_JSON;
-        bytes += is_text ? 0 : rows * fill->value_bytes;
-        for (size_t row = 0; row < rows && is_text; row++) {
+        const bool has_texts = is_text(&generator->table->columns[c]);
+        bytes += has_texts ? 0 : rows * fill->value_bytes;
+        for (size_t row = 0; row < rows && has_texts; row++) {
             bytes += buffer->columns[c].values.text[row].length;
         }
     }
