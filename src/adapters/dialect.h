@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "base/probe.h"
+#include "base/client_socket.h"
 
 /* A failed call, as far as the client library tells. */
 struct dialect_failure {

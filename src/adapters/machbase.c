@@ -23,7 +23,6 @@
 
 #include "base/ask.h"
 #include "base/client_socket.h"
-#include "base/sql_script.h"
 #include "base/text.h"
 #include "base/url.h"
 

@@ -9,7 +9,7 @@
 
 #include "append/adapter.h"
 #include "base/buffer.h"
-#include "base/probe.h"
+#include "base/client_socket.h"
 
 extern const struct adapter adapter_machbase;
 

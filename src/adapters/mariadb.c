@@ -26,7 +26,6 @@
 #include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/mono.h"
-#include "base/sql_script.h"
 #include "base/url.h"
 
 extern const struct adapter adapter_mariadb;

@@ -9,7 +9,7 @@
 
 #include "append/row.h"
 #include "base/buffer.h"
-#include "base/probe.h"
+#include "base/client_socket.h"
 
 /* Adds one value as it stands in a statement. `has_escapes`: a backslash is one. */
 void mariadb_add_literal(struct buffer *sql, const struct column *column,

@@ -23,7 +23,6 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 #include "base/client_socket.h"
-#include "base/sql_script.h"
 #include "base/value_text.h"
 
 enum {

@@ -21,8 +21,6 @@
 #include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/mono.h"
-#include "base/probe.h"
-#include "base/sql_script.h"
 
 extern const struct adapter adapter_postgresql;
 

@@ -53,4 +53,28 @@ struct ask_numbers {
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 
+/* SQL of the user's, split into statements: many drivers take one at a time, and some ignore the
+ * rest without a word. */
+enum sql_script_kind {
+    SQL_SCRIPT_OTHER,
+    SQL_SCRIPT_BEGIN,
+    SQL_SCRIPT_COMMIT,
+    SQL_SCRIPT_ROLLBACK, /* of all, not to a savepoint */
+};
+
+struct sql_script {
+    const char *rest;
+    struct buffer statement; /* the current one, without its semicolon */
+    enum sql_script_kind kind;
+};
+
+void sql_script_init(struct sql_script *script, const char *sql);
+void sql_script_fini(struct sql_script *script);
+
+/* The first ? outside quotes and comments, or the end of the text. */
+const char *sql_script_find_parameter(const char *sql);
+
+/* Goes to the next statement that is not empty; false at the end. */
+bool sql_script_next(struct sql_script *script);
+
 #endif

@@ -1,21 +1,25 @@
 #include "base/client_socket.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/mono.h"
 #include "base/process.h"
 
 enum {
-    TICK_MS = 100
+    TICK_MS = 100,
+    ANSWER_BYTES = 1100, /* more than the greeting of any server */
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
@@ -103,14 +107,13 @@ bool client_socket_is_ended(const struct client_socket *socket)
 static void *watch_over(void *argument)
 {
     struct attempt *attempt = argument;
-    const struct target *target = attempt->target;
+    bool (*const is_cancelled)(void) = attempt->target->is_cancelled;
     struct pollfd wake = {.fd = attempt->wake, .events = POLLIN};
     while (poll(&wake, 1, TICK_MS) <= 0) {
-        if (attempt->ended == ERROR_NONE && target->is_cancelled != NULL &&
-            target->is_cancelled()) {
-            attempt->ended = ERROR_CANCELLED;
-        } else if (attempt->ended == ERROR_NONE && mono_now_ns() >= attempt->until_ns) {
-            attempt->ended = ERROR_TIMEOUT;
+        if (attempt->ended == ERROR_NONE) {
+            attempt->ended = is_cancelled != NULL && is_cancelled() ? ERROR_CANCELLED
+                             : mono_now_ns() >= attempt->until_ns   ? ERROR_TIMEOUT
+                                                                    : ERROR_NONE;
         }
         if (attempt->ended != ERROR_NONE) {
             client_socket_shut(attempt->socket, SHUT_RDWR);
@@ -148,19 +151,15 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     eventfd_write(attempt.wake, 1);
     pthread_join(thread, NULL);
     close(attempt.wake);
-    if (attempt.ended == ERROR_NONE) {
-        if (status != STATUS_OK) {
-            *error = failure;
-        }
-        return status;
-    }
     if (attempt.ended == ERROR_CANCELLED) {
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
-    } else {
+    } else if (attempt.ended == ERROR_TIMEOUT) {
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer within %u s",
                   target->connect_timeout_s);
+    } else if (status != STATUS_OK) {
+        *error = failure;
     }
-    return STATUS_LOST;
+    return attempt.ended == ERROR_NONE ? status : STATUS_LOST;
 }
 
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void))
@@ -180,4 +179,98 @@ int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is
             return 0;
         }
     }
+}
+
+/* Connects to one address; returns 0 or errno. */
+static int connect_to(const struct addrinfo *place, int64_t until_ns, int *sock)
+{
+    int reason = 0;
+    socklen_t size = sizeof reason;
+    *sock = socket(place->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*sock < 0 || connect(*sock, place->ai_addr, place->ai_addrlen) != 0) {
+        reason = errno;
+    }
+    if (*sock >= 0 && reason == EINPROGRESS) {
+        reason = ETIMEDOUT;
+        if (client_socket_wait(*sock, POLLOUT, until_ns, interrupt_requested) > 0) {
+            getsockopt(*sock, SOL_SOCKET, SO_ERROR, &reason, &size);
+        }
+    }
+    if (*sock >= 0 && reason != 0) {
+        close(*sock);
+    }
+    return reason;
+}
+
+static enum status connect_by(const char *host, uint16_t port, const char *socket_name,
+                              int64_t until_ns, int *sock, struct error *error)
+{
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct addrinfo on_path = {.ai_family = AF_UNIX, .ai_addrlen = sizeof path};
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char service[8];
+    int reason = 0;
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    if (host[0] == '/') {
+        struct stat status;
+        const bool is_folder = stat(host, &status) == 0 && S_ISDIR(status.st_mode);
+        const int length = snprintf(path.sun_path, sizeof path.sun_path, "%s%s%s", host,
+                                    is_folder ? "/" : "", is_folder ? socket_name : "");
+        on_path.ai_addr = (struct sockaddr *)&path;
+        reason = (size_t)length >= sizeof path.sun_path ? ENAMETOOLONG
+                                                        : connect_to(&on_path, until_ns, sock);
+    } else {
+        const int failure = getaddrinfo(host, service, &hints, &found);
+        if (failure != 0) {
+            error_set(error, ERROR_UNREACHABLE, failure, NULL, "host %.100s does not resolve: %s",
+                      host, gai_strerror(failure));
+            return STATUS_LOST;
+        }
+        reason = ENOENT;
+        for (const struct addrinfo *at = found; at != NULL && reason != 0; at = at->ai_next) {
+            reason = connect_to(at, until_ns, sock);
+        }
+        freeaddrinfo(found);
+    }
+    if (reason == ETIMEDOUT) {
+        error_set(error, ERROR_TIMEOUT, reason, NULL, "no answer from %.110s:%s", host, service);
+    } else if (reason == ECONNREFUSED || reason == ENOENT) {
+        error_set(error, ERROR_UNREACHABLE, reason, NULL, "nothing listens on %.110s:%s", host,
+                  service);
+    } else if (reason != 0) {
+        error_set(error, ERROR_UNREACHABLE, reason, NULL, "%.110s:%s cannot be reached: %s", host,
+                  service, strerror(reason));
+    }
+    return reason == 0 ? STATUS_OK : STATUS_LOST;
+}
+
+enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
+                            unsigned timeout_ms, struct error *error)
+{
+    const int64_t until_ns = mono_now_ns() + timeout_ms * MONO_NS_PER_MS;
+    unsigned char answer[ANSWER_BYTES];
+    size_t length = 0;
+    int sock = -1;
+    const enum status status = connect_by(host, port, probe->socket_name, until_ns, &sock, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    const bool is_asked = probe->question == NULL ||
+                          send(sock, probe->question, probe->question_bytes, MSG_NOSIGNAL) ==
+                              (ssize_t)probe->question_bytes;
+    enum probe_answer judged = is_asked ? PROBE_MORE : PROBE_NO;
+    while (judged == PROBE_MORE && length < sizeof answer &&
+           client_socket_wait(sock, POLLIN, until_ns, interrupt_requested) > 0) {
+        const ssize_t received = recv(sock, answer + length, sizeof answer - length, 0);
+        length += received > 0 ? (size_t)received : 0;
+        judged = received > 0 ? probe->judge(answer, length) : PROBE_NO;
+    }
+    close(sock);
+    if (judged == PROBE_YES) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%.110s:%u does not speak %s protocol", host,
+              (unsigned)port, probe->protocol);
+    return STATUS_REJECTED;
 }

@@ -1,5 +1,6 @@
 /*
- * Waiting for a server, and the socket that a client library opened for a connection.
+ * Waiting for a server, recognising it, and the socket that a client library opened for a
+ * connection. Any thread.
  *
  * Some libraries have no call that gives it, and none that surely ends a blocked call: ODBC's
  * SQLCancel asks the server through a second connection, which hangs like the first one when the
@@ -12,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "append/adapter.h"
@@ -51,5 +53,29 @@ enum {
 /* Waits as poll does for one descriptor, until the moment of mono_now_ns. Asks is_cancelled, which
  * may be NULL, now and then. */
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
+
+/* What the bytes that have come so far say. */
+enum probe_answer {
+    PROBE_NO,
+    PROBE_YES,
+    PROBE_MORE, /* they are the beginning of an answer: TCP cuts where it likes */
+};
+
+/* One protocol, and how its servers are recognised. */
+struct probe {
+    const char *protocol;    /* "MySQL's": for the message */
+    const char *socket_name; /* of its Unix socket in a folder */
+    const void *question;    /* sent first; NULL: the server speaks first */
+    size_t question_bytes;
+    enum probe_answer (*judge)(const unsigned char *answer, size_t length);
+};
+
+/* Asks who listens on host:port, or, when host begins with '/', on the Unix socket of that path;
+ * where it is a folder, on the socket of the protocol's name within it. Reads until the answer is
+ * whole, `timeout_ms` for connecting and reading together. OK: it is the protocol.
+ * REJECTED with ERROR_UNSUPPORTED: it is not. LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT: no
+ * connection. Resolving names takes as long as it takes. */
+enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
+                            unsigned timeout_ms, struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SQL of the user's, split into statements: pieces of the text, one behind the other. */
 #include "fuzz/fuzz.h"
 
-#include "base/sql_script.h"
+#include "base/ask.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

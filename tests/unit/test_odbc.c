@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "adapters/odbc.h"
-#include "base/sql_script.h"
+#include "base/ask.h"
 
 struct lookup {
     const char *text;
