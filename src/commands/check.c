@@ -7,7 +7,6 @@
 #include "limits/limits.h"
 #include "load/setup.h"
 #include "plan/plan.h"
-#include "plan/target.h"
 #include "report/check.h"
 
 /* A session of a network database, when none is named. */

@@ -14,7 +14,6 @@
 #include "base/mono.h"
 #include "base/notice.h"
 #include "base/text.h"
-#include "plan/target.h"
 #include "report/json.h"
 #include "report/report.h"
 

@@ -10,7 +10,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "commands/command.h"
-#include "plan/target.h"
 #include "report/check.h"
 #include "report/events.h"
 #include "report/expectations.h"

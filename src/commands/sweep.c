@@ -25,7 +25,6 @@
 #include "commands/command.h"
 #include "figures/saved_sweep.h"
 #include "load/setup.h"
-#include "plan/target.h"
 #include "report/csv.h"
 #include "report/expectations.h"
 #include "report/files.h"
@@ -113,26 +112,6 @@ static size_t cells_of(const struct saved_sweep *sweep)
 
 /* sweep.csv and the tables. A cell goes by the place of its first run. */
 
-/* What is known of a run, be it one that left no summary. */
-static const char *text_of_run(const struct sweep *sweep, const struct saved_sweep_run *run,
-                               const char *key, char text[FIGURE_TEXT_BYTES])
-{
-    if (run->has_row || run->summary.rows > 0) {
-        return saved_sweep_text(&sweep->results, run, key);
-    }
-    const bool is_sessions = strcmp(key, "sessions") == 0;
-    if (is_sessions || strcmp(key, "records") == 0) {
-        snprintf(text, FIGURE_TEXT_BYTES, "%" PRIu64, is_sessions ? run->sessions : run->records);
-    } else if (strcmp(key, "exit_code") == 0) {
-        snprintf(text, FIGURE_TEXT_BYTES, "%d", run->exit_code);
-    } else if (strcmp(key, "adapter") == 0) {
-        return sweep->plan.adapter->name;
-    } else {
-        return strcmp(key, "target") == 0 ? target_of(sweep) : "";
-    }
-    return text;
-}
-
 /* What the figures of a cell's done runs are written with. */
 static int decimals_of(const struct saved_sweep *sweep, size_t cell, const char *key)
 {
@@ -187,7 +166,13 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
-    const struct figure_set nothing = {.operations = operation_list_all()};
+    /* what is known of a run, be it one that left no summary */
+    struct figure_set known = {.operations = operation_list_all()};
+    figure_put_text(&known, FIGURE_ADAPTER, sweep->plan.adapter->name);
+    figure_put_text(&known, FIGURE_TARGET, target_of(sweep));
+    figure_put_count(&known, FIGURE_SESSIONS, true, shown->sessions);
+    figure_put_count(&known, FIGURE_RECORDS, true, shown->records);
+    figure_put_count(&known, FIGURE_EXIT_CODE, true, (uint64_t)shown->exit_code);
     struct csv csv;
     csv_begin(&csv, stream, run == NULL && cell == NULL);
     csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);
@@ -196,12 +181,13 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     csv_text(&csv, "state", run == NULL ? NULL : saved_state_name(run->state));
     csv_text(&csv, "reason", shown->reason);
     struct figure_cell column = {0};
-    for (size_t at = 0; figure_next_cell(&nothing, &at, &column);) {
+    for (size_t at = 0; figure_next_cell(&known, &at, &column);) {
         char text[FIGURE_TEXT_BYTES];
         csv_text(&csv, column.key,
-                 run != NULL    ? text_of_run(sweep, run, column.key, text)
-                 : cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, &column, text)
-                                : NULL);
+                 cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, &column, text)
+                 : shown->has_row || shown->summary.rows > 0
+                     ? saved_sweep_text(&sweep->results, run, column.key)
+                     : figure_format(column.unit, &column.value, text));
     }
     csv_end(&csv);
 }

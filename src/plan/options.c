@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "base/url.h"
 #include "plan/columns.h"
-#include "plan/target.h"
 
 #define MS (UINT64_C(1000000))
 #define SECOND (1000 * MS)
@@ -129,12 +128,6 @@ static enum exit_code store_usual(const struct option_entry *entry, struct plan 
     }
     set_number(entry, plan, number);
     return EXIT_CODE_OK;
-}
-
-enum exit_code option_store(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error)
-{
-    return (entry->store != NULL ? entry->store : store_usual)(entry, plan, value, error);
 }
 
 /* "1000,2k,4000" */
@@ -616,7 +609,7 @@ enum exit_code option_take(struct plan *plan, const struct option_entry *entry, 
         return usage_refuse(error, "more than %d options", PLAN_GIVEN_MAX);
     }
     plan->given[plan->given_count++] = (struct given_option){entry, value};
-    return option_store(entry, plan, value, error);
+    return (entry->store != NULL ? entry->store : store_usual)(entry, plan, value, error);
 }
 
 /* What getopt does not take. What stands behind an '=' may be a password. */

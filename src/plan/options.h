@@ -67,12 +67,8 @@ const struct option_entry *option_find(const char *name, enum command command);
 /* The defaults of every option. */
 void options_init(struct plan *plan, enum command command);
 
-/* Checks and stores a value, NULL for an option that takes none. EXIT_CODE_USAGE: *error says what
- * would be right. */
-enum exit_code option_store(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error);
-
-/* The same, and the plan remembers what was given. */
+/* Checks and stores a value, NULL for an option that takes none, and remembers what was given.
+ * EXIT_CODE_USAGE: *error says what would be right. */
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 

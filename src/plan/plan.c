@@ -15,7 +15,6 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "plan/options.h"
-#include "plan/target.h"
 
 enum {
     SCHEMA_FILE_BYTES_MAX = 1 << 20,

@@ -166,28 +166,21 @@ struct plan {
     const char *out;                  /* --out; NULL = not given */
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
     int64_t progress_ns;              /* 0 = as is usual */
-    bool is_quiet;
-    bool is_json;
-    bool is_help;
-    bool is_version;
+    bool is_quiet, is_json, is_help, is_version;
     bool is_plan_only; /* print the plan; nothing is connected to but to recognise a port */
     bool is_report;    /* report.html is written at the end */
     const char *junit; /* file for the outcome as JUnit XML; NULL: none */
     struct plan_texts expected; /* --expect */
 
-    bool is_text_charts; /* report */
-    bool is_png_charts;
-    bool is_all_charts;
+    bool is_text_charts, is_png_charts, is_all_charts; /* report */
     struct bound fail_if[PLAN_BOUNDS_MAX]; /* compare: on ratios; what holds is a failure */
     size_t fail_if_count;
     double threshold; /* compare: a share of 1; what differs by less does not matter */
 
-    struct sweep_list sweep_sessions;
-    struct sweep_list sweep_records;
+    struct sweep_list sweep_sessions, sweep_records;
     uint64_t sweep_repeat;
-    bool is_keeping_rows;
+    bool is_keeping_rows, is_retrying_failed;
     const char *resume; /* folder of a sweep to go on with; NULL = none */
-    bool is_retrying_failed;
 
     char *url_text;   /* owned: the URL taken apart, target points into it */
     char *owned_path; /* owned: the database file in the run's folder */
@@ -199,6 +192,34 @@ struct plan {
  * listens there. The plan must stay where it is: it points into itself. */
 enum exit_code plan_make(struct plan *plan, struct error *error);
 void plan_fini(struct plan *plan);
+
+/* From --adapter, TARGET and the connection options: fills plan->adapter, plan->display_target, and
+ * in plan->target what no option said. With only a port, asks who listens there. */
+enum exit_code target_resolve(struct plan *plan, struct error *error);
+
+/* The adapter for the protocol that is spoken where the target is, if it is not the plan's own;
+ * NULL: not found out. Takes 0.5 s for each protocol that nobody answers. */
+const struct adapter *target_find_other(const struct plan *plan);
+
+/* After a connect that failed for a reason that may pass (STATUS_LOST): with --wait, and as long as
+ * there is time, pauses and returns true: it is to be tried once more. When the time is over *error
+ * says so. */
+bool target_wait(const struct plan *plan, struct error *error);
+
+/* Writes what may be shown of a text that was given as a target, whatever its shape: no password.
+ */
+void target_redact(const char *text, char *out, size_t size);
+
+/* Puts a file database that was not named into the run's folder (known only by then). */
+enum exit_code target_settle_path(struct plan *plan, struct error *error);
+
+/* What is known about connections before there is one: from the target, and the adapter's defaults.
+ * The adapter's inspect may know better. */
+void target_fill_connection(const struct plan *plan, struct connection_info *connection);
+
+/* Lets reports show where the connections really go: host, user and database may have been the
+ * client library's choice. */
+void target_show_connection(struct plan *plan, const struct connection_info *connection);
 
 /* The tag that marks the rows of a run with this seed: a hash of it, 1 … 32,767. */
 int16_t plan_run_tag(uint64_t seed);

@@ -1,4 +1,4 @@
-#include "plan/target.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -263,7 +263,7 @@ static void run_value(char *name)
     options_init(&plan, COMMAND_RUN);
     is_parsing = true;
     enum status status = STATUS_REJECTED;
-    const enum exit_code code = option_store(entry, &plan, value, &error);
+    const enum exit_code code = option_take(&plan, entry, value, &error);
     is_parsing = false;
     if (code == EXIT_CODE_OK) {
         status = expectations_parse(&expectations, &plan.expected, &error);

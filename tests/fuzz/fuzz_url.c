@@ -5,7 +5,6 @@
 
 #include "base/url.h"
 #include "plan/options.h"
-#include "plan/target.h"
 
 /* A piece of the text. */
 struct span {

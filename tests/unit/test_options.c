@@ -60,7 +60,7 @@ static void test_lists(void **state)
     options_init(&plan, COMMAND_SWEEP);
     const struct option_entry *entry = entry_of("sessions", COMMAND_SWEEP);
     const struct sweep_list *list = &plan.sweep_sessions;
-    assert_int_equal(option_store(entry, &plan, "4000,2k,1", &error), EXIT_CODE_OK);
+    assert_int_equal(option_take(&plan, entry, "4000,2k,1", &error), EXIT_CODE_OK);
     assert_int_equal(list->count, 3);
     assert_int_equal(list->values[0], 4000);
     assert_int_equal(list->values[1], 2000);
@@ -73,7 +73,7 @@ static void test_lists(void **state)
         "1000001", "1,1000001", "1,99999999999999999999999999999999999999999999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         error_clear(&error);
-        if (option_store(entry, &plan, wrong[i], &error) == EXIT_CODE_OK) {
+        if (option_take(&plan, entry, wrong[i], &error) == EXIT_CODE_OK) {
             fail_msg("'%s' was taken for a list", wrong[i]);
         }
         assert_int_equal(error.kind, ERROR_USAGE);
@@ -84,9 +84,9 @@ static void test_lists(void **state)
         const size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%d", i == 0 ? "" : ",", i + 1);
     }
-    assert_int_equal(option_store(entry, &plan, text, &error), EXIT_CODE_USAGE);
+    assert_int_equal(option_take(&plan, entry, text, &error), EXIT_CODE_USAGE);
     *strrchr(text, ',') = '\0';
-    assert_int_equal(option_store(entry, &plan, text, &error), EXIT_CODE_OK);
+    assert_int_equal(option_take(&plan, entry, text, &error), EXIT_CODE_OK);
     assert_int_equal(list->count, SWEEP_LIST_MAX);
 }
 
@@ -116,9 +116,9 @@ static void test_values(void **state)
         error_clear(&error);
         const char *quote = strchr(cases[i].wrong, '\'') + 1;
         snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(quote, "'"), quote);
-        assert_int_equal(option_store(entry, &plan, wrong, &error), EXIT_CODE_USAGE);
+        assert_int_equal(option_take(&plan, entry, wrong, &error), EXIT_CODE_USAGE);
         assert_ptr_equal(strstr(error.text, cases[i].wrong), error.text);
-        assert_int_equal(option_store(entry, &plan, cases[i].value, &error), EXIT_CODE_OK);
+        assert_int_equal(option_take(&plan, entry, cases[i].value, &error), EXIT_CODE_OK);
     }
     assert_int_equal(plan.batch_rows, 5000);
     assert_int_equal(plan.timeout_ns, 200 * MONO_NS_PER_MS);
