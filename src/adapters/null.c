@@ -93,7 +93,6 @@ static enum status null_append_close(struct adapter_conn *conn, uint64_t *accept
     (void)error;
     *accepted = conn->pending;
     conn->rows += conn->pending;
-    conn->pending = 0;
     return STATUS_OK;
 }
 

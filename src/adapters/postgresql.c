@@ -793,17 +793,14 @@ static enum status copy_open(struct adapter_conn *conn, const struct table *tabl
     }
     const int was_sent = PQsendQuery(conn->connection, conn->copy_sql);
     PGresult *result = was_sent ? PQgetResult(conn->connection) : NULL;
-    if (PQresultStatus(result) == PGRES_COPY_IN) {
-        PQclear(result);
-        if (PQputCopyData(conn->connection, header, sizeof header) == 1) {
-            return STATUS_OK;
-        }
-        return copy_close(conn, &(uint64_t){0}, error);
-    }
-    enum status status = STATUS_OK;
-    if (result != NULL) {
-        status = result_error(conn, result, error);
-        PQclear(result);
+    const bool is_open = PQresultStatus(result) == PGRES_COPY_IN;
+    const enum status status =
+        result != NULL && !is_open ? result_error(conn, result, error) : STATUS_OK;
+    PQclear(result);
+    if (is_open) {
+        return PQputCopyData(conn->connection, header, sizeof header) == 1
+                   ? STATUS_OK
+                   : copy_close(conn, &(uint64_t){0}, error);
     }
     const enum status rest = finish(conn, was_sent, NULL, error);
     return status != STATUS_OK && rest != STATUS_LOST ? status : rest;
@@ -1047,97 +1044,73 @@ static enum status insert_rows(struct adapter_conn *conn, const struct batch *ba
     return dialect_memory_error(error);
 }
 
-/* Statements that are not appends, and their rows. */
-
-/* Sends a prepared statement. The first run of a connection may be its only one, so it is sent in
- * one round trip, unprepared; the second one prepares it for all further ones. */
-static enum status send_extended(struct adapter_conn *conn, const struct statement *statement,
-                                 const struct batch *batch, struct buffer *sql, int *was_sent,
-                                 struct error *error)
+/* Statements that are not appends. The first run of a prepared one may be its only one in this
+ * connection, so it is sent in one round trip, unprepared; the second one prepares it for all
+ * further ones. */
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
 {
+    const bool is_text = !statement->is_prepared && parameters == NULL;
     const bool is_again = statement->is_prepared && conn->run_last == statement;
+    struct reading reading = {.answer = answer};
     struct parameters with = {0};
-    char name[32];
-    enum status status = STATUS_OK;
-
-    if (!is_again || !conn->is_run_prepared) {
-        number_parameters(sql, statement->sql);
-    }
-    if (buffer_failed(sql) ||
-        (batch != NULL && !parameters_init(&with, batch->table->column_count))) {
-        status = dialect_memory_error(error);
-        goto out;
-    }
-    for (size_t i = 0; batch != NULL && i < batch->table->column_count; i++) {
-        add_parameter(&with, &batch->table->columns[i], &batch->columns[i], 0);
-    }
-    if (!is_again) {
-        if (statement->is_prepared) {
-            conn->run_last = statement;
-            conn->is_run_prepared = false;
-        }
-        *was_sent = PQsendQueryParams(conn->connection, buffer_text(sql), with.count, NULL,
-                                      with.values, with.lengths, with.formats, 0);
-        goto out;
-    }
-    conn->run_generation += !conn->is_run_prepared;
-    snprintf(name, sizeof name, "run_%u", conn->run_generation);
-    if (!conn->is_run_prepared) {
-        const int prepare = PQsendPrepare(conn->connection, name, buffer_text(sql), 0, NULL);
-        status = finish(conn, prepare, NULL, error);
-        conn->is_run_prepared = status == STATUS_OK;
-    }
-    if (conn->is_run_prepared) {
-        *was_sent = PQsendQueryPrepared(conn->connection, name, with.count, with.values,
-                                        with.lengths, with.formats, 0);
-    }
-out:
-    free(with.values);
-    return status;
-}
-
-static enum status send_statement(struct adapter_conn *conn, const struct statement *statement,
-                                  const struct batch *parameters, int *was_sent,
-                                  struct error *error)
-{
-    enum status status = STATUS_OK;
     struct buffer sql;
+    enum status status = STATUS_OK;
+    char name[32];
+    int was_sent = 0;
+
+    answer->rows = 0;
     buffer_init(&sql);
-    if (statement->is_prepared || parameters != NULL) {
-        status = send_extended(conn, statement, parameters, &sql, was_sent, error);
-    } else if (statement->reads_numbers) {
+    if (is_text && statement->reads_numbers) {
         /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
          * does, which makes a result of each row. How long it takes is up to the server, either
          * way. */
         buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
-        if (buffer_failed(&sql)) {
-            status = dialect_memory_error(error);
-        } else {
-            *was_sent = PQsendQuery(conn->connection, buffer_text(&sql));
-        }
-    } else {
-        /* row by row: a large result must not be held in thousands of sessions at once */
-        *was_sent = PQsendQuery(conn->connection, statement->sql);
-        if (*was_sent) {
+    } else if (is_text) {
+        buffer_add_text(&sql, statement->sql);
+    } else if (!is_again || !conn->is_run_prepared) {
+        number_parameters(&sql, statement->sql);
+    }
+    if (buffer_failed(&sql) ||
+        (parameters != NULL && !parameters_init(&with, parameters->table->column_count))) {
+        status = dialect_memory_error(error);
+        goto out;
+    }
+    for (size_t i = 0; parameters != NULL && i < parameters->table->column_count; i++) {
+        add_parameter(&with, &parameters->table->columns[i], &parameters->columns[i], 0);
+    }
+    if (is_text) {
+        was_sent = PQsendQuery(conn->connection, buffer_text(&sql));
+        if (was_sent && !statement->reads_numbers) {
+            /* row by row: a large result must not be held in thousands of sessions at once */
             PQsetSingleRowMode(conn->connection);
         }
+    } else if (!is_again) {
+        if (statement->is_prepared) {
+            conn->run_last = statement;
+            conn->is_run_prepared = false;
+        }
+        was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with.count, NULL,
+                                     with.values, with.lengths, with.formats, 0);
+    } else {
+        conn->run_generation += !conn->is_run_prepared;
+        snprintf(name, sizeof name, "run_%u", conn->run_generation);
+        if (!conn->is_run_prepared) {
+            const int prepare = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
+            status = finish(conn, prepare, NULL, error);
+            conn->is_run_prepared = status == STATUS_OK;
+        }
+        if (!conn->is_run_prepared) {
+            goto out;
+        }
+        was_sent = PQsendQueryPrepared(conn->connection, name, with.count, with.values,
+                                       with.lengths, with.formats, 0);
     }
+    status = end_transaction(conn, finish(conn, was_sent, &reading, error), error);
+out:
+    free(with.values);
     buffer_fini(&sql);
     return status;
-}
-
-static enum status run(struct adapter_conn *conn, const struct statement *statement,
-                       const struct batch *parameters, struct answer *answer, struct error *error)
-{
-    struct reading reading = {.answer = answer};
-    int was_sent = 0;
-
-    answer->rows = 0;
-    const enum status status = send_statement(conn, statement, parameters, &was_sent, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    return end_transaction(conn, finish(conn, was_sent, &reading, error), error);
 }
 
 static void client_version(char *text, size_t size)

@@ -23,23 +23,17 @@ const struct adapter *const registry_adapters[] = {
 
 const struct adapter *registry_find(const char *name)
 {
-    static const struct {
-        const char *alias;
-        const char *name;
-    } aliases[] = {{"postgres", "postgresql"},
-                   {"pg", "postgresql"},
-                   {"sqlite3", "sqlite"},
-                   {"mysql", "mariadb"},
-                   {"maria", "mariadb"}};
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-        if (strcmp(aliases[i].alias, name) == 0) {
-            name = aliases[i].name;
-        }
+    static const char *const aliases[][2] = {{"postgres", "postgresql"},
+                                             {"pg", "postgresql"},
+                                             {"sqlite3", "sqlite"},
+                                             {"mysql", "mariadb"},
+                                             {"maria", "mariadb"}};
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        name = strcmp(aliases[i][0], name) == 0 ? aliases[i][1] : name;
     }
-    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        if (strcmp((*a)->name, name) == 0) {
-            return *a;
-        }
+    const struct adapter *const *found = registry_adapters;
+    while (*found != NULL && strcmp((*found)->name, name) != 0) {
+        found++;
     }
-    return NULL;
+    return *found;
 }

@@ -26,14 +26,18 @@ enum {
  * no faster: the pages are in the system's cache. */
 static const char cache_sql[] = "pragma cache_size = -256"; /* KiB */
 
+/* A statement that is kept. */
+struct sqlite_prepared {
+    const void *key; /* for which it was prepared; NULL: none is */
+    sqlite3_stmt *statement;
+};
+
 /* A connection belongs to one session's thread. */
 struct adapter_conn {
     sqlite3 *database;
-    const struct table *insert_table; /* for which `insert` was prepared */
-    sqlite3_stmt *insert;             /* owned */
-    const struct statement *prepared_statement;
-    sqlite3_stmt *prepared; /* owned: for prepared_statement */
-    uint64_t inserted_rows; /* of the open append */
+    struct sqlite_prepared insert; /* for a struct table */
+    struct sqlite_prepared run;    /* for a struct statement */
+    uint64_t inserted_rows;        /* of the open append */
 };
 
 /* Records what the last call on `database` came to, if it is not SQLITE_OK; `path` is added to the
@@ -80,8 +84,8 @@ static void close_connection(struct adapter_conn *conn)
     if (conn == NULL) {
         return;
     }
-    sqlite3_finalize(conn->insert);
-    sqlite3_finalize(conn->prepared);
+    sqlite3_finalize(conn->insert.statement);
+    sqlite3_finalize(conn->run.statement);
     sqlite3_close_v2(conn->database); /* rolls an open append back */
     free(conn);
 }
@@ -231,24 +235,23 @@ static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, s
     return code;
 }
 
-/* Prepares `sql` in place of *statement. */
-static enum status prepare(struct adapter_conn *conn, const char *sql, sqlite3_stmt **statement,
-                           struct error *error)
+/* Prepares `sql` for `key` in place of what was prepared before. */
+static enum status prepare(struct adapter_conn *conn, struct sqlite_prepared *prepared,
+                           const void *key, const char *sql, struct error *error)
 {
-    sqlite3_finalize(*statement);
-    *statement = NULL;
-    const int code =
-        sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    sqlite3_finalize(prepared->statement);
+    prepared->statement = NULL;
+    const int code = sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                        &prepared->statement, NULL);
+    prepared->key = code == SQLITE_OK ? key : NULL;
     return call_result(conn->database, code, NULL, error);
 }
 
 /* Undoes the open append, if SQLite has not done so itself. The error is recorded before. */
 static void roll_back(struct adapter_conn *conn)
 {
-    if (conn->insert != NULL) {
-        sqlite3_reset(conn->insert);
-        sqlite3_clear_bindings(conn->insert); /* they point into a batch */
-    }
+    sqlite3_reset(conn->insert.statement);
+    sqlite3_clear_bindings(conn->insert.statement); /* they point into a batch */
     if (!sqlite3_get_autocommit(conn->database)) {
         sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
     }
@@ -257,31 +260,29 @@ static void roll_back(struct adapter_conn *conn)
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
-    if (conn->insert_table != table) {
+    enum status status = STATUS_OK;
+    if (conn->insert.key != table) {
         struct buffer sql;
         buffer_init(&sql);
         ask_write_insert(&sql, table, '"', 1);
-        const enum status status = buffer_failed(&sql)
-                                       ? dialect_memory_error(error)
-                                       : prepare(conn, buffer_text(&sql), &conn->insert, error);
-        conn->insert_table = status == STATUS_OK ? table : NULL;
+        status = buffer_failed(&sql)
+                     ? dialect_memory_error(error)
+                     : prepare(conn, &conn->insert, table, buffer_text(&sql), error);
         buffer_fini(&sql);
-        if (status != STATUS_OK) {
-            return status;
-        }
     }
     conn->inserted_rows = 0;
-    return execute(conn, "begin immediate", error);
+    return status == STATUS_OK ? execute(conn, "begin immediate", error) : status;
 }
 
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
+    sqlite3_stmt *const insert = conn->insert.statement;
     for (size_t row = 0; row < batch->row_count; row++) {
-        int code = bind_row(conn->insert, batch, row);
+        int code = bind_row(insert, batch, row);
         if (code == SQLITE_OK) {
-            sqlite3_step(conn->insert);
-            code = sqlite3_reset(conn->insert);
+            sqlite3_step(insert);
+            code = sqlite3_reset(insert);
         }
         if (code != SQLITE_OK) {
             const enum status status = call_result(conn->database, code, NULL, error);
@@ -291,7 +292,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         /* None, when a constraint or a trigger of the table says to ignore the row. */
         conn->inserted_rows += (uint64_t)sqlite3_changes(conn->database);
     }
-    sqlite3_clear_bindings(conn->insert);
+    sqlite3_clear_bindings(insert);
     return STATUS_OK;
 }
 
@@ -336,20 +337,6 @@ static int step(sqlite3_stmt *statement, const struct batch *parameters, struct 
     return code == SQLITE_NOMEM ? code : sqlite3_reset(statement);
 }
 
-static enum status run_prepared(struct adapter_conn *conn, const struct statement *statement,
-                                const struct batch *parameters, struct answer *answer,
-                                struct error *error)
-{
-    if (conn->prepared_statement != statement) {
-        const enum status status = prepare(conn, statement->sql, &conn->prepared, error);
-        conn->prepared_statement = status == STATUS_OK ? statement : NULL;
-        if (status != STATUS_OK) {
-            return status;
-        }
-    }
-    return call_result(conn->database, step(conn->prepared, parameters, answer), NULL, error);
-}
-
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -357,8 +344,14 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     enum status status = STATUS_OK;
 
     answer->rows = 0;
+    if (statement->is_prepared && conn->run.key != statement) {
+        status = prepare(conn, &conn->run, statement, sql, error);
+    }
     if (statement->is_prepared) {
-        return run_prepared(conn, statement, parameters, answer, error);
+        return status != STATUS_OK
+                   ? status
+                   : call_result(conn->database, step(conn->run.statement, parameters, answer),
+                                 NULL, error);
     }
     while (status == STATUS_OK && *sql != '\0') {
         sqlite3_stmt *made = NULL;

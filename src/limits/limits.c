@@ -124,37 +124,30 @@ struct draft {
     const char *fix;    /* how it is raised, in words of its own */
 };
 
-static struct limit *append_limit(struct limit_list *list, const struct limit *limit)
-{
-    assert(list->count < LIMITS_MAX);
-    list->entries[list->count] = *limit;
-    return &list->entries[list->count++];
-}
-
-/* Adds a risk that no number tells. */
-static void warn(struct reading *reading, const struct limit *limit)
-{
-    struct limit *entry = append_limit(reading->list, limit);
-    entry->grade = LIMIT_WARN;
-    entry->sessions = LIMIT_NONE;
-}
-
-/* Adds a limit; NULL when it passes, otherwise it lacks its fix. */
+/* Adds a limit; one that does not pass lacks its fix. */
 static struct limit *add_limit(struct reading *reading, const struct draft *draft)
 {
-    struct limit *entry = append_limit(reading->list, &draft->limit);
+    struct limit_list *list = reading->list;
     const uint64_t asked = reading->question->sessions;
+    assert(list->count < LIMITS_MAX);
+    struct limit *entry = &list->entries[list->count++];
+    *entry = draft->limit;
     entry->needed = entry->each * asked + draft->fixed;
     entry->sessions = LIMIT_NONE;
     if (entry->allowed != LIMIT_NONE && entry->each > 0) {
         const uint64_t taken = entry->used + draft->fixed;
         entry->sessions = entry->allowed > taken ? (entry->allowed - taken) / entry->each : 0;
     }
-    if (entry->sessions >= asked) {
-        return NULL; /* which is LIMIT_PASS */
+    if (entry->sessions < asked) {
+        entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
-    entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     return entry;
+}
+
+/* Adds a risk that no number tells. */
+static void warn(struct reading *reading, const struct limit *limit)
+{
+    add_limit(reading, &(struct draft){.limit = *limit})->grade = LIMIT_WARN;
 }
 
 /* Loads /proc/PID/name (pid > 0) or /proc/name into reading->text. */
@@ -346,7 +339,7 @@ static bool read_files(struct reading *reading, struct draft *draft)
     return false;
 }
 
-static bool read_user_tasks(struct reading *reading, struct draft *draft)
+static bool read_tasks(struct reading *reading, struct draft *draft)
 {
     const struct subject *subject = draft->subject;
     const struct procfs_rlimit tasks = subject->rlimits.tasks;
@@ -380,35 +373,18 @@ static bool find_folder(const struct reading *reading, const struct subject *sub
            (folder->is_inside || subject->side == LIMIT_CLIENT);
 }
 
-/* What is allowed and used by one cgroup. */
-static bool read_level(const struct cgroup_folder *folder, struct limit *limit)
-{
-    const bool is_memory = limit->id == LIMIT_CGROUP_MEMORY;
-    const char *current = !is_memory                               ? "pids.current"
-                          : strcmp(limit->name, "memory.max") == 0 ? "memory.current"
-                                                                   : "memory.usage_in_bytes";
-    /* version 1 says "no limit" with the largest whole number of pages */
-    if (!cgroup_read_number(folder, limit->name, &limit->allowed) ||
-        limit->allowed >= UINT64_C(1) << 62 || !cgroup_read_number(folder, current, &limit->used)) {
-        return false;
-    }
-    if (is_memory) {
-        const uint64_t cache = cgroup_read_cache(folder);
-        limit->used -= cache < limit->used ? cache : limit->used;
-    }
-    limit->is_estimate = is_memory;
-    snprintf(limit->where, sizeof limit->where, "%.511s/%.31s", folder->path, limit->name);
-    return true;
-}
-
 /* From a process's own cgroup up to the highest that can be seen here: the one that binds first.
  * A row has the name of the hierarchy in `where`; "" is version 2. */
 static bool read_cgroup(struct reading *reading, struct draft *draft)
 {
     const struct draft unknown = *draft;
     const char *hierarchy = unknown.limit.where;
+    const char *name = unknown.limit.name;
     const bool is_client = draft->subject->side == LIMIT_CLIENT;
     const bool is_memory = unknown.limit.id == LIMIT_CGROUP_MEMORY;
+    const char *current = !is_memory                        ? "pids.current"
+                          : strcmp(name, "memory.max") == 0 ? "memory.current"
+                                                            : "memory.usage_in_bytes";
     const uint64_t theirs = is_memory ? server_bytes(reading) : server_tasks(reading);
     const uint64_t own = !is_client ? theirs : is_memory ? client_bytes(reading) : 1;
     const struct subject *beside = is_client ? &reading->server : &reading->client;
@@ -421,17 +397,26 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
     uint64_t fewest = LIMIT_NONE;
     do {
         struct draft level = unknown;
+        struct limit *limit = &level.limit;
         const size_t length = strlen(folder.path);
         const bool is_shared = has_other && strncmp(folder.path, other.path, length) == 0 &&
                                (other.path[length] == '/' || other.path[length] == '\0');
-        if ((is_shared && !is_client) || !read_level(&folder, &level.limit)) {
-            continue; /* what both share is shown as the client's */
+        if ((is_shared && !is_client) || !cgroup_read_number(&folder, name, &limit->allowed) ||
+            limit->allowed >= UINT64_C(1) << 62 ||
+            !cgroup_read_number(&folder, current, &limit->used)) {
+            /* what both share is shown as the client's; version 1 says "no limit" with the largest
+             * whole number of pages */
+            continue;
         }
-        level.limit.each = own + (is_shared ? theirs : 0);
+        const uint64_t cache = is_memory ? cgroup_read_cache(&folder) : 0;
+        limit->used -= cache < limit->used ? cache : limit->used;
+        limit->is_estimate = is_memory;
+        limit->each = own + (is_shared ? theirs : 0);
+        snprintf(limit->where, sizeof limit->where, "%.511s/%.31s", folder.path, name);
         level.fixed = is_client && !is_memory ? reading->question->other_threads : 0;
-        const uint64_t taken = level.limit.used + level.fixed;
+        const uint64_t taken = limit->used + level.fixed;
         const uint64_t fitting =
-            level.limit.allowed > taken ? (level.limit.allowed - taken) / level.limit.each : 0;
+            limit->allowed > taken ? (limit->allowed - taken) / limit->each : 0;
         if (fitting < fewest) {
             fewest = fitting;
             *draft = level;
@@ -441,7 +426,7 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
 }
 
 /* The limits of the whole machine on tasks. */
-static bool read_machine_tasks(struct reading *reading, struct draft *draft)
+static bool read_machine(struct reading *reading, struct draft *draft)
 {
     struct limit *limit = &draft->limit;
     const bool is_pids = limit->id == LIMIT_PID_MAX;
@@ -477,7 +462,7 @@ static bool read_maps(struct reading *reading, struct draft *draft)
            read_number(reading, "sys/vm/max_map_count", &limit->allowed);
 }
 
-static bool read_address_space(struct reading *reading, struct draft *draft)
+static bool read_space(struct reading *reading, struct draft *draft)
 {
     const struct limits_question *question = reading->question;
     const struct subject *subject = draft->subject;
@@ -631,32 +616,34 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
                           [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 1},
                           [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 1024}};
     const struct subject *subject = draft->subject;
+    const bool is_client = subject->side == LIMIT_CLIENT;
     const char *item = names[entry->id].item;
-    const uint64_t scaled = value / names[entry->id].scale;
     char *const fix = entry->fix;
+    char number[24]; /* of prlimit, docker and systemd */
+    char scaled[24];
+    char pid[16] = "$$"; /* of the shell that starts this program */
+    snprintf(number, sizeof number, "%" PRIu64, value);
+    snprintf(scaled, sizeof scaled, "%" PRIu64, value / names[entry->id].scale);
+    if (!is_client) {
+        snprintf(pid, sizeof pid, "%d", (int)subject->pid);
+    }
     if (value <= draft->own_up) {
-        snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %" PRIu64, names[entry->id].option, scaled);
+        snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %s", names[entry->id].option, scaled);
     } else if (subject->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
         /* docker knows no such limit: somebody set it in the container */
-        snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%" PRIu64 " --pid PID",
-                 value);
+        snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%s --pid PID", number);
     } else if (subject->is_contained) {
-        snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%" PRIu64 ":%" PRIu64 " ...", item,
-                 value, value);
+        snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%s:%s ...", item, number, number);
     } else if (subject->unit[0] != '\0') {
         snprintf(fix, LIMIT_FIX_BYTES,
-                 "systemctl edit %s: [Service] %s=%" PRIu64 ", then systemctl restart %s",
-                 subject->unit, names[entry->id].unit, value, subject->unit);
-    } else if (subject->side == LIMIT_CLIENT) {
-        snprintf(fix, LIMIT_FIX_BYTES,
-                 "in /etc/security/limits.conf: %s - %s %" PRIu64
-                 ", then log in again; or: sudo prlimit --%s=%" PRIu64 " --pid $$",
-                 subject->user, item, scaled, item, value);
+                 "systemctl edit %s: [Service] %s=%s, then systemctl restart %s", subject->unit,
+                 names[entry->id].unit, number, subject->unit);
     } else {
         snprintf(fix, LIMIT_FIX_BYTES,
-                 "in /etc/security/limits.conf: %s - %s %" PRIu64
-                 ", then start it from a new login; or as root: prlimit --%s=%" PRIu64 " --pid %d",
-                 subject->user, item, scaled, item, value, (int)subject->pid);
+                 "in /etc/security/limits.conf: %s - %s %s, then %sprlimit --%s=%s --pid %s",
+                 subject->user, item, scaled,
+                 is_client ? "log in again; or: sudo " : "start it from a new login; or as root: ",
+                 item, number, pid);
     }
 }
 
@@ -699,7 +686,7 @@ static void fix_sysctl(struct limit *entry, const struct draft *draft, uint64_t 
     snprintf(entry->fix, sizeof entry->fix, "sysctl -w %s=%" PRIu64, entry->name, value);
 }
 
-static void fix_by_words(struct limit *entry, const struct draft *draft, uint64_t value)
+static void fix_words(struct limit *entry, const struct draft *draft, uint64_t value)
 {
     (void)value;
     snprintf(entry->fix, sizeof entry->fix, "%s", draft->fix);
@@ -743,9 +730,9 @@ static void fix_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t se
  * raised. `read` fills what is allowed and used, and what the sessions need. False: there is no
  * such limit here. */
 enum {
-    OF_CLIENT = 1,
-    OF_PROCESS = 2, /* the server's */
-    OF_CGROUP = 4,  /* that the server's process is in, or that the user named */
+    CLIENT = 1,
+    PROCESS = 2, /* the server's */
+    CGROUP = 4,  /* that the server's process is in, or that the user named */
 };
 
 static const struct row {
@@ -757,31 +744,24 @@ static const struct row {
     bool (*read)(struct reading *reading, struct draft *draft);
     void (*fix)(struct limit *entry, const struct draft *draft, uint64_t value);
 } rows[] = {
-    {OF_CLIENT, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files", read_files, fix_rlimit},
-    {OF_CLIENT, LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads", read_user_tasks,
-     fix_rlimit},
-    {OF_PROCESS, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "its ulimit -Sn", "files", read_files,
-     fix_rlimit},
-    {OF_PROCESS, LIMIT_USER_TASKS, "RLIMIT_NPROC", "its ulimit -u", "threads", read_user_tasks,
-     fix_rlimit},
-    {OF_PROCESS, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
-    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup,
-     fix_cgroup},
-    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, fix_cgroup},
-    {OF_CLIENT, LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads", read_machine_tasks,
+    {CLIENT, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files", read_files, fix_rlimit},
+    {CLIENT, LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads", read_tasks, fix_rlimit},
+    {PROCESS, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "its ulimit -Sn", "files", read_files, fix_rlimit},
+    {PROCESS, LIMIT_USER_TASKS, "RLIMIT_NPROC", "its ulimit -u", "threads", read_tasks, fix_rlimit},
+    {PROCESS, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+    {CLIENT | CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup, fix_cgroup},
+    {CLIENT | CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, fix_cgroup},
+    {CLIENT, LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads", read_machine,
      fix_sysctl},
-    {OF_CLIENT, LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine_tasks,
-     fix_sysctl},
-    {OF_CLIENT, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
-    {OF_CLIENT, LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes", read_address_space,
-     fix_rlimit},
-    {OF_CLIENT, LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, fix_by_words},
-    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes",
-     read_cgroup, fix_cgroup},
-    {OF_CLIENT | OF_CGROUP, LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup,
+    {CLIENT, LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine, fix_sysctl},
+    {CLIENT, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+    {CLIENT, LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes", read_space, fix_rlimit},
+    {CLIENT, LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, fix_words},
+    {CLIENT | CGROUP, LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes", read_cgroup,
      fix_cgroup},
-    {OF_CLIENT, LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_memory, fix_by_words},
-    {OF_CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_by_words},
+    {CLIENT | CGROUP, LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup, fix_cgroup},
+    {CLIENT, LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_memory, fix_words},
+    {CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_words},
 };
 
 static void read_rows(struct reading *reading, const struct subject *subject, unsigned of)
@@ -801,7 +781,7 @@ static void read_rows(struct reading *reading, const struct subject *subject, un
             is_wanted = is_wanted && strcmp(list->entries[i].where, limit->where) != 0;
         }
         struct limit *entry = is_wanted ? add_limit(reading, &draft) : NULL;
-        if (entry != NULL) {
+        if (entry != NULL && entry->grade != LIMIT_PASS) {
             row->fix(entry, &draft, entry->used + entry->needed + draft.spare);
         }
     }
@@ -876,7 +856,7 @@ static void read_database(struct reading *reading, const struct server_limits *s
         snprintf(limit->note, sizeof limit->note, "%" PRIu64 " of %" PRIu64 " in use now%s%.100s",
                  limit->used, limit->allowed, session->note[0] == '\0' ? "" : "; ", session->note);
         struct limit *entry = add_limit(reading, &draft);
-        if (entry != NULL) {
+        if (entry->grade != LIMIT_PASS) {
             fix_setting(entry->fix, session->fix, entry->used + entry->needed);
         }
     }
@@ -903,12 +883,12 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
     }
     count_tasks(&reading);
     if (is_known) {
-        read_rows(&reading, &reading.client, OF_CLIENT);
+        read_rows(&reading, &reading.client, CLIENT);
     } else {
         warn_unknown(&reading, LIMIT_CLIENT, "limits of this program", "/proc/self cannot be read");
     }
     if (has_server) {
-        read_rows(&reading, &reading.server, OF_CGROUP | (reading.server.pid ? OF_PROCESS : 0));
+        read_rows(&reading, &reading.server, CGROUP | (reading.server.pid ? PROCESS : 0));
     }
     if (question->server != NULL) {
         read_database(&reading, question->server);
