@@ -661,11 +661,11 @@ static void work(struct session *session)
     struct procfs_schedstat before, after;
     procfs_read_thread(&before);
     if (gate_wait_go(&load->gate)) {
-        recorder_begin_work(load->recorder, session->index, load->gate.go_ns);
+        recorder_set_working(load->recorder, session->index, load->gate.go_ns);
     }
     const int64_t start_ns = mono_now_ns();
     session->sum.outcome = append_rows(session);
-    recorder_end_work(load->recorder, session->index);
+    recorder_set_working(load->recorder, session->index, 0);
     session->work_end_ns = mono_now_ns();
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {

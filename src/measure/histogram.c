@@ -34,42 +34,9 @@ int64_t histogram_bucket_high_ns(size_t bucket)
     return histogram_bucket_low_ns(bucket) + (INT64_C(1) << bucket_shift(bucket)) - 1;
 }
 
-void histogram_clear(struct histogram *histogram)
-{
-    memset(histogram, 0, sizeof(*histogram));
-}
-
-void histogram_record(struct histogram *histogram, int64_t ns)
-{
-    const int64_t value = ns < 0 ? 0 : ns;
-    if (value < HISTOGRAM_LIMIT_NS) {
-        histogram->counts[histogram_bucket(value)]++;
-    } else {
-        histogram->overflow++;
-    }
-    histogram->total++;
-    histogram->sum_ns = histogram_sum_ns(histogram->sum_ns, (uint64_t)value);
-    if (value > histogram->max_ns) {
-        histogram->max_ns = value;
-    }
-}
-
 uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns)
 {
     return a_ns < UINT64_MAX - b_ns ? a_ns + b_ns : UINT64_MAX;
-}
-
-void histogram_add(struct histogram *into, const struct histogram *from)
-{
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        into->counts[i] += from->counts[i];
-    }
-    into->overflow += from->overflow;
-    into->total += from->total;
-    into->sum_ns = histogram_sum_ns(into->sum_ns, from->sum_ns);
-    if (from->max_ns > into->max_ns) {
-        into->max_ns = from->max_ns;
-    }
 }
 
 void histogram_subtract(const struct histogram *later, const struct histogram *earlier,

@@ -35,13 +35,7 @@ size_t histogram_bucket(int64_t ns);
 int64_t histogram_bucket_low_ns(size_t bucket);
 int64_t histogram_bucket_high_ns(size_t bucket);
 
-void histogram_clear(struct histogram *histogram);
-void histogram_record(struct histogram *histogram, int64_t ns);
-
 uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
-
-/* into += from. */
-void histogram_add(struct histogram *into, const struct histogram *from);
 
 /* What `later` has and `earlier`, an older state of it, has not. The maximum of the difference is
  * the high end of its highest bucket, or later's exact maximum where that is lower. */

@@ -1,8 +1,8 @@
 #include "measure/ledger.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mono.h"
 
@@ -19,18 +19,6 @@ bool row_ledger_balances(const struct row_ledger *ledger)
            ledger->acknowledged + ledger->rejected + ledger->in_doubt + ledger->not_sent;
 }
 
-void session_ledger_add(struct session_ledger *into, const struct session_ledger *from)
-{
-    into->requested += from->requested;
-    into->connected += from->connected;
-    into->refused += from->refused;
-    into->timed_out += from->timed_out;
-    into->not_started += from->not_started;
-    into->finished += from->finished;
-    into->stopped += from->stopped;
-    into->dropped += from->dropped;
-}
-
 void row_ledger_add(struct row_ledger *into, const struct row_ledger *from)
 {
     into->planned += from->planned;
@@ -43,7 +31,7 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from)
 /* Moves as many as possible of *available to an account that can take `wanted`. */
 static uint64_t credit(uint64_t *available, uint64_t wanted)
 {
-    const uint64_t credited = *available < wanted ? *available : wanted;
+    const uint64_t credited = MIN(*available, wanted);
     *available -= credited;
     return credited;
 }
@@ -55,7 +43,7 @@ void verification_settle(struct verification *verification, const struct row_led
     uint64_t there = after;
     verification->lost = rows->acknowledged - credit(&there, rows->acknowledged);
     verification->is_shrunk = after < before;
-    uint64_t arrived = after > before ? after - before : 0;
+    uint64_t arrived = after - MIN(after, before);
     verification->lost_at_most = rows->acknowledged - credit(&arrived, rows->acknowledged);
     verification->in_doubt_arrived = credit(&arrived, rows->in_doubt);
     verification->rejected_arrived = credit(&arrived, rows->rejected);
@@ -76,52 +64,33 @@ void causes_fini(struct causes *causes)
     }
 }
 
-/* The status belongs to the key: whether sessions went on or ended is told apart, even when the
- * database gave both the same code. */
-static bool is_same(const struct cause *cause, enum cause_phase phase, enum status status,
-                    const struct error *error)
-{
-    return cause->phase == phase && cause->status == status && cause->error.kind == error->kind &&
-           cause->error.native_code == error->native_code &&
-           strncmp(cause->error.sqlstate, error->sqlstate, sizeof(error->sqlstate)) == 0;
-}
-
-static struct cause *find(struct causes *causes, enum cause_phase phase, enum status status,
-                          const struct error *error)
-{
-    for (size_t i = 0; i < causes->count; i++) {
-        if (is_same(&causes->entries[i], phase, status, error)) {
-            return &causes->entries[i];
-        }
-    }
-    return NULL;
-}
-
 void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
                 const struct error *error, int64_t now_ns)
 {
     static const struct error none = {.kind = ERROR_NONE};
     const struct error *reason = error != NULL ? error : &none;
     pthread_mutex_lock(&causes->lock);
-    struct cause *cause = find(causes, phase, status, reason);
-    if (cause != NULL) {
-        cause->count++;
-        /* Threads read the clock before they get the lock, so times may come out of order. */
-        cause->first_ns = now_ns < cause->first_ns ? now_ns : cause->first_ns;
-        cause->last_ns = now_ns > cause->last_ns ? now_ns : cause->last_ns;
-    } else if (causes->count < CAUSES_MAX) {
-        causes->entries[causes->count] = (struct cause){
-            .phase = phase,
-            .status = status,
-            .error = *reason,
-            .count = 1,
-            .first_ns = now_ns,
-            .last_ns = now_ns,
-        };
-        causes->count++;
+    for (size_t i = 0; i < causes->count; i++) {
+        struct cause *cause = &causes->entries[i];
+        /* The status belongs to the key: whether sessions went on or ended is told apart, even when
+         * the database gave both the same code. */
+        if (cause->phase == phase && cause->status == status && cause->error.kind == reason->kind &&
+            cause->error.native_code == reason->native_code &&
+            strncmp(cause->error.sqlstate, reason->sqlstate, sizeof reason->sqlstate) == 0) {
+            cause->count++;
+            /* Threads read the clock before they get the lock, so times may come out of order. */
+            cause->first_ns = MIN(now_ns, cause->first_ns);
+            cause->last_ns = MAX(now_ns, cause->last_ns);
+            goto out;
+        }
+    }
+    if (causes->count < CAUSES_MAX) {
+        causes->entries[causes->count++] =
+            (struct cause){phase, status, *reason, 1, now_ns, now_ns};
     } else {
         causes->others++;
     }
+out:
     pthread_mutex_unlock(&causes->lock);
 }
 
@@ -195,7 +164,7 @@ struct row_map *row_map_create(const struct session_summary *sessions, size_t co
     }
     map->words = calloc((size_t)(map->firsts[count] / WORD_BITS) + 1, sizeof map->words[0]);
     if (map->words == NULL) {
-        free(map);
+        row_map_destroy(map);
         return NULL;
     }
     return map;
@@ -234,7 +203,7 @@ static uint64_t count_bits(const struct row_map *map, uint64_t bit, uint64_t row
     uint64_t found = 0;
     while (rows > 0) {
         const uint64_t shift = bit % WORD_BITS;
-        const uint64_t length = rows < WORD_BITS - shift ? rows : WORD_BITS - shift;
+        const uint64_t length = MIN(rows, WORD_BITS - shift);
         const uint64_t mask = length == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << length) - 1;
         found += (uint64_t)__builtin_popcountll(map->words[bit / WORD_BITS] >> shift & mask);
         bit += length;
@@ -243,35 +212,31 @@ static uint64_t count_bits(const struct row_map *map, uint64_t bit, uint64_t row
     return found;
 }
 
-static void settle_session(const struct row_map *map, struct session_summary *session,
-                           uint64_t first_bit, struct row_verification *verification)
-{
-    uint64_t acknowledged = session->begun;
-    session->present = count_bits(map, first_bit, session->begun);
-    for (size_t i = 0; i < session->exception_count; i++) {
-        const struct row_exception *exception = &session->exceptions[i];
-        const uint64_t there = count_bits(map, first_bit + exception->first, exception->rows);
-        const uint64_t more = there > exception->accepted ? there - exception->accepted : 0;
-        acknowledged -= exception->rows - exception->accepted;
-        session->present -= more;
-        session->unacknowledged_present += more;
-        if (exception->is_in_doubt) {
-            verification->in_doubt_present += more;
-        } else {
-            verification->rejected_present += more;
-        }
-    }
-    session->lost = acknowledged - session->present;
-    session->is_verified = true;
-}
-
 void row_map_settle(const struct row_map *map, struct session_summary *sessions,
                     struct row_verification *verification)
 {
     for (size_t i = 0; i < map->count; i++) {
-        settle_session(map, &sessions[i], map->firsts[i], verification);
-        verification->present += sessions[i].present;
-        verification->lost += sessions[i].lost;
-        verification->sessions_lost += sessions[i].lost > 0 ? 1 : 0;
+        struct session_summary *session = &sessions[i];
+        uint64_t acknowledged = session->begun;
+        session->present = count_bits(map, map->firsts[i], session->begun);
+        for (size_t k = 0; k < session->exception_count; k++) {
+            const struct row_exception *exception = &session->exceptions[k];
+            const uint64_t there =
+                count_bits(map, map->firsts[i] + exception->first, exception->rows);
+            const uint64_t more = there - MIN(there, exception->accepted);
+            acknowledged -= exception->rows - exception->accepted;
+            session->present -= more;
+            session->unacknowledged_present += more;
+            if (exception->is_in_doubt) {
+                verification->in_doubt_present += more;
+            } else {
+                verification->rejected_present += more;
+            }
+        }
+        session->lost = acknowledged - session->present;
+        session->is_verified = true;
+        verification->present += session->present;
+        verification->lost += session->lost;
+        verification->sessions_lost += session->lost > 0 ? 1 : 0;
     }
 }

@@ -74,7 +74,6 @@ struct verification {
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
 
-void session_ledger_add(struct session_ledger *into, const struct session_ledger *from);
 void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
 
 /* Fills the figures from the two counts and the ledger. Rows that came are credited to acknowledged

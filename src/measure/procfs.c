@@ -63,16 +63,6 @@ static bool take_word(struct text *text, struct text *word)
     return word->at < word->end;
 }
 
-static bool take_words(struct text *text, struct text *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!take_word(text, &words[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool equals(struct text word, const char *expected)
 {
     const size_t length = strlen(expected);
@@ -96,68 +86,54 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
     return remaining(word) > 0;
 }
 
-static bool take_number(struct text *text, uint64_t *value)
+/* Takes words by a form, a letter each, and puts the numbers that they are behind one another:
+ *   .  any word               d  a decimal number         x  a hexadecimal one
+ *   t  a decimal number, of which one below 0 is 0        k  "N kB", in bytes
+ *   l  a decimal number, or a word for no limit = UINT64_MAX
+ *   :  two hexadecimal numbers "A:B", of A the last 8 digits */
+static bool take(struct text *line, const char *form, uint64_t *values)
 {
-    struct text word;
-    return take_word(text, &word) && to_number(word, 10, value);
-}
-
-/* A number, or a word for no limit = UINT64_MAX. */
-static bool take_limit(struct text *line, uint64_t *value)
-{
-    struct text word;
-    if (!take_word(line, &word)) {
-        return false;
+    for (; *form != '\0'; form++) {
+        struct text word;
+        struct text left;
+        bool is_good = take_word(line, &word);
+        if (is_good && *form == ':') {
+            is_good = take_until(&word, ':', &left) && remaining(left) > 0;
+            left.at = is_good && remaining(left) > 8 ? left.end - 8 : left.at;
+            is_good = is_good && to_number(left, 16, values++) && to_number(word, 16, values++);
+        } else if (is_good && *form != '.') {
+            const bool is_unlimited = equals(word, "unlimited") || equals(word, "max");
+            *values = *form == 'l' ? UINT64_MAX : 0;
+            is_good = (*form == 'l' && is_unlimited) || (*form == 't' && *word.at == '-') ||
+                      to_number(word, *form == 'x' ? 16 : 10, values);
+            if (*form == 'k') {
+                is_good = is_good && take_word(line, &word) && equals(word, "kB") &&
+                          *values <= UINT64_MAX / 1024;
+                *values *= 1024;
+            }
+            values++;
+        }
+        if (!is_good) {
+            return false;
+        }
     }
-    *value = UINT64_MAX;
-    return equals(word, "unlimited") || equals(word, "max") || to_number(word, 10, value);
+    return true;
 }
 
 /* The numbers that begin the first line. */
-static bool take_first_line(const char *text, size_t length, uint64_t *values, size_t count)
+static bool take_first_line(const char *text, size_t length, const char *form, uint64_t *values)
 {
     struct text rest = text_of(text, length);
     struct text line;
-    bool is_good = take_line(&rest, &line);
-    for (size_t i = 0; is_good && i < count; i++) {
-        is_good = take_number(&line, &values[i]);
-    }
-    return is_good;
+    return take_line(&rest, &line) && take(&line, form, values);
 }
 
-/* What a value is: a number in that base, "N kB" which becomes bytes, or a soft and a hard limit.
- */
-enum form {
-    HEXADECIMAL = 16,
-    DECIMAL = 10,
-    KIB = 1,
-    LIMITS = 2,
-};
-
-/* A value that is looked for by what its line begins with. */
+/* Numbers that are looked for by what their line begins with. */
 struct value {
     const char *key; /* with its colon, if it has one */
-    enum form form;
-    size_t offset; /* of a uint64_t, or a struct procfs_rlimit */
+    const char *form;
+    size_t offset; /* of a uint64_t, or of as many as the form has */
 };
-
-static bool take_value(struct text *line, enum form form, uint64_t *value)
-{
-    struct text word;
-    switch (form) {
-    case LIMITS:
-        return take_limit(line, value) && take_limit(line, value + 1);
-    case KIB:
-        if (!take_number(line, value) || !take_word(line, &word) || !equals(word, "kB") ||
-            *value > UINT64_MAX / 1024) {
-            return false;
-        }
-        *value *= 1024;
-        return true;
-    default:
-        return take_word(line, &word) && to_number(word, form, value);
-    }
-}
 
 /* Fills what was found into `out`, and returns a bit for each: 1 the first, 2 the second, ... 0 too
  * when a line that is looked for is malformed or the text ends within a line. */
@@ -175,7 +151,7 @@ static unsigned find_values(const char *text, size_t length, const struct value 
                 continue;
             }
             line.at += key;
-            if (!take_value(&line, values[i].form, (void *)((char *)out + values[i].offset))) {
+            if (!take(&line, values[i].form, (void *)((char *)out + values[i].offset))) {
                 return 0;
             }
             found |= 1U << i;
@@ -219,41 +195,25 @@ bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
     return count >= FIELDS_MIN && out->cpus > 0;
 }
 
-/* Adds a user or a system time; one that is shown below 0 is none. */
-static bool add_ticks(struct text word, int64_t *sum_ns)
-{
-    const int64_t tick_ns = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
-    uint64_t ticks = 0;
-    if (*word.at != '-' &&
-        (!to_number(word, 10, &ticks) || ticks > (uint64_t)(INT64_MAX / 4 / tick_ns))) {
-        return false;
-    }
-    *sum_ns += (int64_t)ticks * tick_ns;
-    return true;
-}
-
 bool procfs_parse_process(const char *text, size_t length, struct procfs_process *out)
 {
-    /* counted from the one behind the name */
     enum {
-        STATE = 0,
-        PARENT = 1,
-        UTIME = 11,
-        STIME = 12,
-        CUTIME = 13,
-        CSTIME = 14,
-        THREADS = 17,
-        START = 19,
-        FIELDS = 20,
+        PARENT,
+        UTIME,
+        STIME,
+        CUTIME,
+        CSTIME,
+        THREADS,
+        START,
+        FIELDS,
     };
+    const uint64_t tick_ns = (uint64_t)(MONO_NS_PER_S / sysconf(_SC_CLK_TCK));
     struct text rest = text_of(text, length);
     struct text line;
-    struct text fields[FIELDS];
+    struct text state;
+    uint64_t fields[FIELDS];
     uint64_t pid;
-    uint64_t parent;
-    uint64_t threads;
-    *out = (struct procfs_process){.pid = 0};
-    if (!take_line(&rest, &line) || !take_number(&line, &pid) || pid == 0 || pid > INT_MAX ||
+    if (!take_line(&rest, &line) || !take(&line, "d", &pid) || pid == 0 || pid > INT_MAX ||
         remaining(line) < 2 || memcmp(line.at, " (", 2) != 0) {
         return false;
     }
@@ -263,31 +223,38 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
     if (close == NULL) {
         return false;
     }
-    snprintf(out->name, sizeof out->name, "%.*s", (int)(close - name), name);
     line.at = close + 1;
-    if (!take_words(&line, fields, FIELDS) || remaining(fields[STATE]) != 1 ||
-        !to_number(fields[PARENT], 10, &parent) || parent > INT_MAX ||
-        !to_number(fields[THREADS], 10, &threads) || threads > INT_MAX) {
+    if (!take_word(&line, &state) || remaining(state) != 1 ||
+        !take(&line, "d.........tttt..d.d", fields) || fields[PARENT] > INT_MAX ||
+        fields[THREADS] > INT_MAX) {
         return false;
     }
-    out->pid = (pid_t)pid;
-    out->parent = (pid_t)parent;
-    out->threads = (unsigned)threads;
-    out->has_ended = *fields[STATE].at == 'Z' || *fields[STATE].at == 'X';
-    return add_ticks(fields[UTIME], &out->own_ns) && add_ticks(fields[STIME], &out->own_ns) &&
-           add_ticks(fields[CUTIME], &out->reaped_ns) &&
-           add_ticks(fields[CSTIME], &out->reaped_ns) &&
-           to_number(fields[START], 10, &out->start_ticks);
+    for (size_t i = UTIME; i <= CSTIME; i++) {
+        if (fields[i] > INT64_MAX / 2 / tick_ns) {
+            return false;
+        }
+    }
+    *out = (struct procfs_process){
+        .pid = (pid_t)pid,
+        .parent = (pid_t)fields[PARENT],
+        .has_ended = *state.at == 'Z' || *state.at == 'X',
+        .threads = (unsigned)fields[THREADS],
+        .own_ns = (int64_t)((fields[UTIME] + fields[STIME]) * tick_ns),
+        .reaped_ns = (int64_t)((fields[CUTIME] + fields[CSTIME]) * tick_ns),
+        .start_ticks = fields[START],
+    };
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(close - name), name);
+    return true;
 }
 
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
     /* All but the first are missing in older kernels, or those built without huge pages. */
     static const struct value values[] = {
-        {"Pss:", KIB, offsetof(struct procfs_rollup, pss_bytes)},
-        {"Pss_Anon:", KIB, offsetof(struct procfs_rollup, pss_anon_bytes)},
-        {"Private_Hugetlb:", KIB, offsetof(struct procfs_rollup, private_huge_bytes)},
-        {"Shared_Hugetlb:", KIB, offsetof(struct procfs_rollup, shared_huge_bytes)},
+        {"Pss:", "k", offsetof(struct procfs_rollup, pss_bytes)},
+        {"Pss_Anon:", "k", offsetof(struct procfs_rollup, pss_anon_bytes)},
+        {"Private_Hugetlb:", "k", offsetof(struct procfs_rollup, private_huge_bytes)},
+        {"Shared_Hugetlb:", "k", offsetof(struct procfs_rollup, shared_huge_bytes)},
     };
     *out = (struct procfs_rollup){0};
     const unsigned found = find_values(text, length, values, 4, out);
@@ -298,7 +265,7 @@ bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out)
 {
     uint64_t pages[4] = {0}; /* size, resident, shared, program */
-    const bool is_good = take_first_line(text, length, pages, 4);
+    const bool is_good = take_first_line(text, length, "dddd", pages);
     *out = (struct procfs_statm){.resident_pages = pages[1], .shared_pages = pages[2]};
     return is_good;
 }
@@ -306,7 +273,7 @@ bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *ou
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out)
 {
     uint64_t values[3] = {0}; /* the last: time slices */
-    const bool is_good = take_first_line(text, length, values, 3);
+    const bool is_good = take_first_line(text, length, "ddd", values);
     *out = (struct procfs_schedstat){.on_cpu_ns = values[0], .run_queue_ns = values[1]};
     return is_good;
 }
@@ -314,12 +281,12 @@ bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_sched
 bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out)
 {
     static const struct value values[] = {
-        {"Uid:", DECIMAL, offsetof(struct procfs_status, uid)},
-        {"Threads:", DECIMAL, offsetof(struct procfs_status, threads)},
-        {"CapEff:", HEXADECIMAL, offsetof(struct procfs_status, capabilities)},
-        {"VmSize:", KIB, offsetof(struct procfs_status, size_bytes)},
-        {"VmRSS:", KIB, offsetof(struct procfs_status, resident_bytes)},
-        {"VmHWM:", KIB, offsetof(struct procfs_status, peak_bytes)},
+        {"Uid:", "d", offsetof(struct procfs_status, uid)},
+        {"Threads:", "d", offsetof(struct procfs_status, threads)},
+        {"CapEff:", "x", offsetof(struct procfs_status, capabilities)},
+        {"VmSize:", "k", offsetof(struct procfs_status, size_bytes)},
+        {"VmRSS:", "k", offsetof(struct procfs_status, resident_bytes)},
+        {"VmHWM:", "k", offsetof(struct procfs_status, peak_bytes)},
     };
     *out = (struct procfs_status){0};
     return (find_values(text, length, values, 6, out) & 7U) == 7;
@@ -328,9 +295,9 @@ bool procfs_parse_status(const char *text, size_t length, struct procfs_status *
 bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits *out)
 {
     static const struct value values[] = {
-        {"Max processes", LIMITS, offsetof(struct procfs_rlimits, tasks)},
-        {"Max open files", LIMITS, offsetof(struct procfs_rlimits, files)},
-        {"Max address space", LIMITS, offsetof(struct procfs_rlimits, address_space)},
+        {"Max processes", "ll", offsetof(struct procfs_rlimits, tasks)},
+        {"Max open files", "ll", offsetof(struct procfs_rlimits, files)},
+        {"Max address space", "ll", offsetof(struct procfs_rlimits, address_space)},
     };
     return find_values(text, length, values, 3, out) == 7;
 }
@@ -338,7 +305,7 @@ bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
     uint64_t values[3] = {0}; /* inside, outside, how many */
-    const bool is_good = take_first_line(text, length, values, 3);
+    const bool is_good = take_first_line(text, length, "ddd", values);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
     return is_good;
 }
@@ -347,33 +314,31 @@ bool procfs_parse_tasks(const char *text, size_t length, uint64_t *tasks)
 {
     struct text rest = text_of(text, length);
     struct text line;
-    struct text words[4];
+    struct text word;
     struct text running;
-    return take_line(&rest, &line) && take_words(&line, words, 4) &&
-           take_until(&words[3], '/', &running) && to_number(words[3], 10, tasks);
+    return take_line(&rest, &line) && take(&line, "...", NULL) && take_word(&line, &word) &&
+           take_until(&word, '/', &running) && to_number(word, 10, tasks);
 }
 
 bool procfs_parse_memory(const char *text, size_t length, struct procfs_memory *out)
 {
     static const struct value values[] = {
-        {"MemTotal:", KIB, offsetof(struct procfs_memory, total)},
-        {"MemAvailable:", KIB, offsetof(struct procfs_memory, available)},
-        {"CommitLimit:", KIB, offsetof(struct procfs_memory, commit_limit)},
-        {"Committed_AS:", KIB, offsetof(struct procfs_memory, committed)},
+        {"MemTotal:", "k", offsetof(struct procfs_memory, total)},
+        {"MemAvailable:", "k", offsetof(struct procfs_memory, available)},
+        {"CommitLimit:", "k", offsetof(struct procfs_memory, commit_limit)},
+        {"Committed_AS:", "k", offsetof(struct procfs_memory, committed)},
     };
     return find_values(text, length, values, 4, out) == 15;
 }
 
 bool procfs_parse_number(const char *text, size_t length, uint64_t *value)
 {
-    struct text rest = text_of(text, length);
-    struct text line;
-    return take_line(&rest, &line) && take_limit(&line, value);
+    return take_first_line(text, length, "l", value);
 }
 
 bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value)
 {
-    return find_values(text, length, &(struct value){name, DECIMAL, 0}, 1, value) == 1;
+    return find_values(text, length, &(struct value){name, "d", 0}, 1, value) == 1;
 }
 
 bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value)
@@ -404,35 +369,21 @@ bool procfs_count_lines(const char *text, size_t length, uint64_t *lines)
     return rest.at == rest.end;
 }
 
-enum tcp_state {
+/* The numbers of a row of /proc/net/tcp, of which these matter. */
+enum socket_field {
+    LOCAL_PORT = 1,
+    PEER_ADDRESS, /* IPv4, or the end of an IPv6 one, which is all of an IPv4 one in it */
+    PEER_PORT,
+    SOCKET_STATE,
+    SOCKET_TIMER = 6, /* ticks of 1/100 s until it runs out: of TIME_WAIT its end */
+    SOCKET_INODE,
+    SOCKET_FIELDS,
+};
+
+enum socket_state {
     TCP_TIME_WAIT = 6,
     TCP_LISTEN = 10,
 };
-
-/* A row of /proc/net/tcp. */
-struct socket_row {
-    uint64_t local_address;
-    uint64_t local_port;
-    uint64_t address; /* of the peer, as the next */
-    uint64_t port;
-    uint64_t state;
-    uint64_t timer; /* ticks of 1/100 s until it runs out: of TIME_WAIT its end */
-    uint64_t inode;
-};
-
-/* "0100007F:1538"; of an IPv6 address only the last four bytes, which are all of an IPv4 one. */
-static bool parse_end(struct text word, uint64_t *address, uint64_t *port)
-{
-    enum {
-        IP4_DIGITS = 8
-    };
-    struct text digits;
-    if (!take_until(&word, ':', &digits) || remaining(digits) < IP4_DIGITS) {
-        return false;
-    }
-    digits.at = digits.end - IP4_DIGITS;
-    return to_number(digits, 16, address) && to_number(word, 16, port) && *port <= UINT16_MAX;
-}
 
 /* Skips the line of headings, the first of which is `first`. */
 static bool skip_heading(struct text *rest, const char *first)
@@ -444,29 +395,15 @@ static bool skip_heading(struct text *rest, const char *first)
 
 /* "0: 0100007F:1538 0100007F:8000 06 00000000:00000000 03:00001756 00000000 0 0 4711 ..." False at
  * the end and when a row is malformed; then *is_good is false, too. */
-static bool take_row(struct text *rest, struct socket_row *row, bool *is_good)
+static bool take_row(struct text *rest, uint64_t row[SOCKET_FIELDS], bool *is_good)
 {
-    enum {
-        LOCAL = 1,
-        PEER,
-        STATE,
-        TIMER = 5,
-        INODE = 9,
-        FIELDS,
-    };
     struct text line;
-    struct text fields[FIELDS];
-    struct text kind;
     if (!take_line(rest, &line)) {
         *is_good &= rest->at == rest->end;
         return false;
     }
-    *is_good =
-        take_words(&line, fields, FIELDS) &&
-        parse_end(fields[LOCAL], &row->local_address, &row->local_port) &&
-        parse_end(fields[PEER], &row->address, &row->port) &&
-        to_number(fields[STATE], 16, &row->state) && take_until(&fields[TIMER], ':', &kind) &&
-        to_number(fields[TIMER], 16, &row->timer) && to_number(fields[INODE], 10, &row->inode);
+    *is_good = take(&line, ".::x.:...d", row) && row[LOCAL_PORT] <= UINT16_MAX &&
+               row[PEER_PORT] <= UINT16_MAX;
     return *is_good;
 }
 
@@ -474,11 +411,12 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
                             struct procfs_inodes *found)
 {
     struct text rest = text_of(text, length);
-    struct socket_row row;
+    uint64_t row[SOCKET_FIELDS];
     bool is_good = skip_heading(&rest, "sl");
-    while (is_good && take_row(&rest, &row, &is_good)) {
-        if (row.state == TCP_LISTEN && row.local_port == port && found->count < PROCFS_INODES_MAX) {
-            found->inodes[found->count++] = row.inode;
+    while (is_good && take_row(&rest, row, &is_good)) {
+        if (row[SOCKET_STATE] == TCP_LISTEN && row[LOCAL_PORT] == port &&
+            found->count < PROCFS_INODES_MAX) {
+            found->inodes[found->count++] = row[SOCKET_INODE];
         }
     }
     return is_good;
@@ -504,8 +442,8 @@ bool procfs_parse_unix_listeners(const char *text, size_t length, const char *pa
                                  struct procfs_inodes *found)
 {
     enum {
-        FLAGS = 3, /* number, references, protocol, flags, type, state, inode, path */
-        INODE = 6,
+        FLAGS,
+        INODE,
         FIELDS,
         ACCEPTS = 0x10000
     };
@@ -514,15 +452,13 @@ bool procfs_parse_unix_listeners(const char *text, size_t length, const char *pa
     struct text word;
     bool is_good = skip_heading(&rest, "Num");
     while (is_good && take_line(&rest, &line)) {
-        struct text fields[FIELDS];
-        uint64_t flags;
-        uint64_t inode;
-        is_good = take_words(&line, fields, FIELDS) && to_number(fields[FLAGS], 16, &flags) &&
-                  to_number(fields[INODE], 10, &inode);
-        if (is_good && (flags & ACCEPTS) != 0 && take_word(&line, &word) &&
+        uint64_t fields[FIELDS] = {0};
+        /* number, references, protocol, flags, type, state, inode, path */
+        is_good = take(&line, "...x..d", fields);
+        if (is_good && (fields[FLAGS] & ACCEPTS) != 0 && take_word(&line, &word) &&
             is_unix_path((struct text){.at = word.at, .end = line.end}, path, port) &&
             found->count < PROCFS_INODES_MAX) {
-            found->inodes[found->count++] = inode;
+            found->inodes[found->count++] = fields[INODE];
         }
     }
     return is_good && rest.at == rest.end;
@@ -541,7 +477,7 @@ bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port)
 bool procfs_parse_port_range(const char *text, size_t length, struct procfs_port_range *out)
 {
     uint64_t ends[2];
-    if (!take_first_line(text, length, ends, 2) || ends[0] > ends[1] || ends[1] > UINT16_MAX) {
+    if (!take_first_line(text, length, "dd", ends) || ends[0] > ends[1] || ends[1] > UINT16_MAX) {
         return false;
     }
     *out = (struct procfs_port_range){.low = (uint16_t)ends[0], .high = (uint16_t)ends[1]};
@@ -584,18 +520,19 @@ bool procfs_parse_sockets(const char *text, size_t length,
         YOUNG_TICKS = 5900 /* of the 60 s that TIME_WAIT lasts */
     };
     struct text rest = text_of(text, length);
-    struct socket_row row;
+    uint64_t row[SOCKET_FIELDS];
     bool is_good = skip_heading(&rest, "sl");
     *waiting = 0;
-    while (is_good && take_row(&rest, &row, &is_good)) {
-        const bool is_there = row.port == destination->port &&
-                              (destination->address == 0 || destination->address == row.address);
-        const bool is_waiting = row.state == TCP_TIME_WAIT;
+    while (is_good && take_row(&rest, row, &is_good)) {
+        const bool is_there =
+            row[PEER_PORT] == destination->port &&
+            (destination->address == 0 || destination->address == row[PEER_ADDRESS]);
+        const bool is_waiting = row[SOCKET_STATE] == TCP_TIME_WAIT;
         const bool is_reused =
-            is_waiting && destination->is_wait_reused && row.timer <= YOUNG_TICKS;
-        if (row.state == TCP_LISTEN || (is_there && !is_reused)) {
-            *waiting += is_waiting && !procfs_ports_hold(ports, (uint16_t)row.local_port) ? 1 : 0;
-            add_port(ports, row.local_port);
+            is_waiting && destination->is_wait_reused && row[SOCKET_TIMER] <= YOUNG_TICKS;
+        if (row[SOCKET_STATE] == TCP_LISTEN || (is_there && !is_reused)) {
+            *waiting += is_waiting && !procfs_ports_hold(ports, (uint16_t)row[LOCAL_PORT]) ? 1 : 0;
+            add_port(ports, row[LOCAL_PORT]);
         }
     }
     return is_good;
@@ -605,11 +542,7 @@ bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes
 {
     /* Version 1 has a plain "shmem" too, without the cgroups below: its totals come first. */
     static const struct value values[] = {
-        {"total_rss", DECIMAL, 0},
-        {"total_shmem", DECIMAL, 8},
-        {"anon", DECIMAL, 16},
-        {"shmem", DECIMAL, 24},
-    };
+        {"total_rss", "d", 0}, {"total_shmem", "d", 8}, {"anon", "d", 16}, {"shmem", "d", 24}};
     uint64_t found[4];
     const unsigned bits = find_values(text, length, values, 4, found);
     const uint64_t *parts = (bits & 3U) == 3 ? found : found + 2;
@@ -623,8 +556,8 @@ bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
 {
     static const struct value values[] = {
-        {"inactive_file", DECIMAL, 0},
-        {"total_inactive_file", DECIMAL, 8},
+        {"inactive_file", "d", 0},
+        {"total_inactive_file", "d", 8},
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
@@ -704,27 +637,25 @@ static bool copy_escaped(struct text from, char path[PROCFS_PATH_BYTES])
 bool procfs_parse_mount(const char *text, size_t length, const char *controller,
                         struct procfs_mount *out)
 {
-    /* 36 35 98:0 /root /point options [optional ...] - type source super-options */
-    enum {
-        ROOT = 3,
-        POINT,
-        FIELDS,
-    };
     struct text rest = text_of(text, length);
     struct text line;
     while (take_line(&rest, &line)) {
-        struct text fields[FIELDS];
-        struct text type[3] = {{0}}; /* type, source, options */
-        struct text word;
-        bool is_whole = take_words(&line, fields, FIELDS);
-        while (is_whole && take_word(&line, &word) && !equals(word, "-")) {
+        /* 36 35 98:0 /root /point options [optional ...] - type source super-options */
+        struct text root;
+        struct text point;
+        struct text word = {0};
+        struct text type;
+        struct text options;
+        bool is_whole =
+            take(&line, "...", NULL) && take_word(&line, &root) && take_word(&line, &point);
+        while (is_whole && !equals(word, "-")) {
+            is_whole = take_word(&line, &word);
         }
-        is_whole = is_whole && take_words(&line, type, 3);
-        const bool is_wanted = controller[0] == '\0'
-                                   ? equals(type[0], "cgroup2")
-                                   : equals(type[0], "cgroup") && list_holds(type[2], controller);
-        if (is_whole && is_wanted && copy_escaped(fields[ROOT], out->root) &&
-            copy_escaped(fields[POINT], out->point)) {
+        if (is_whole && take_word(&line, &type) && take_word(&line, &word) &&
+            take_word(&line, &options) &&
+            (controller[0] == '\0' ? equals(type, "cgroup2")
+                                   : equals(type, "cgroup") && list_holds(options, controller)) &&
+            copy_escaped(root, out->root) && copy_escaped(point, out->point)) {
             return true;
         }
     }

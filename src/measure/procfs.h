@@ -24,8 +24,8 @@ enum {
     PROCFS_INODES_MAX = 64,
 };
 
-/* /proc/stat: time of all CPUs since boot, in clock ticks. Only the lines of the CPUs, which come
- * first, need to be there. */
+/* /proc/stat: time of all CPUs since boot. Only the lines of the CPUs, which come first, need to be
+ * there. */
 struct procfs_cpu {
     uint64_t busy_ticks;  /* neither idle nor waiting for I/O; steal counts as busy */
     uint64_t total_ticks; /* guests are part of user time already, and not added again */
@@ -57,7 +57,7 @@ struct procfs_rollup {
 };
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out);
 
-/* /proc/PID/statm, in pages. */
+/* /proc/PID/statm. */
 struct procfs_statm {
     uint64_t resident_pages;
     uint64_t shared_pages; /* of resident: file-backed and shared memory */
@@ -71,7 +71,7 @@ struct procfs_schedstat {
 };
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out);
 
-/* /proc/PID/status: whose process it is, and how large. */
+/* /proc/PID/status. */
 struct procfs_status {
     uint64_t uid; /* the real one, whose tasks RLIMIT_NPROC counts */
     uint64_t threads;
@@ -83,19 +83,15 @@ struct procfs_status {
 bool procfs_parse_status(const char *text, size_t length, struct procfs_status *out);
 
 /* /proc/PID/limits. UINT64_MAX = unlimited. */
-struct procfs_rlimit {
-    uint64_t soft;
-    uint64_t hard;
-};
 struct procfs_rlimits {
-    struct procfs_rlimit tasks;         /* RLIMIT_NPROC */
-    struct procfs_rlimit files;         /* RLIMIT_NOFILE */
-    struct procfs_rlimit address_space; /* RLIMIT_AS */
+    struct procfs_rlimit {
+        uint64_t soft;
+        uint64_t hard;
+    } tasks, files, address_space; /* RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_AS */
 };
 bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits *out);
 
-/* /proc/PID/uid_map: true in *is_initial when users are the machine's own, not those of a user
- * namespace. */
+/* /proc/PID/uid_map: whether users are the machine's own, not those of a user namespace. */
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial);
 
 /* /proc/loadavg: tasks that exist, of all users. */
@@ -132,8 +128,8 @@ struct procfs_inodes {
 bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
                             struct procfs_inodes *found);
 
-/* /proc/net/unix: inodes of the sockets that listen on `path`; where that is a folder, on a name in
- * it that ends in ".PORT". Otherwise as above. */
+/* /proc/net/unix: adds those that listen on `path`; where that is a folder, on a name in it that
+ * ends in ".PORT". */
 bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
                                  struct procfs_inodes *found);
 
@@ -143,7 +139,7 @@ struct procfs_ports {
 };
 bool procfs_ports_hold(const struct procfs_ports *ports, uint16_t port);
 
-/* The two numbers of ip_local_port_range. */
+/* ip_local_port_range. */
 struct procfs_port_range {
     uint16_t low;
     uint16_t high; /* included; not below `low` */
@@ -166,11 +162,9 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           const struct procfs_destination *destination, struct procfs_ports *ports,
                           uint64_t *waiting);
 
-/* memory.stat of a cgroup, with the cgroups below it, version 2 (anon, shmem) or 1 (total_rss,
- * total_shmem): anonymous and shared memory, without the page cache of files. */
+/* memory.stat of a cgroup, with the cgroups below it, version 2 or 1: anonymous and shared memory,
+ * without the page cache of files; and page cache that can be dropped. */
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes);
-
-/* The same file: page cache that can be dropped (inactive_file, total_inactive_file). */
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
 /* /proc/PID/cgroup: copies the path of the hierarchy that has `controller`; with "" that of version
@@ -187,10 +181,9 @@ struct procfs_mount {
 bool procfs_parse_mount(const char *text, size_t length, const char *controller,
                         struct procfs_mount *out);
 
-/* Opens /proc. Negative: errno says why. The caller closes it. */
+/* Opens /proc, or a folder below another one for reading its entries. Negative or NULL: errno. The
+ * caller closes it. */
 int procfs_open(void);
-
-/* Opens a folder below another one for reading its entries. NULL: errno. */
 DIR *procfs_open_folder(int directory, const char *path);
 
 /* Reads a small file in one read, as the kernel then makes it from one moment. Returns its length,
@@ -214,8 +207,8 @@ struct procfs_status procfs_read_own(int proc);
  * does not say, run_queue_ns is 0. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
-/* The same from a file that is kept open: what it takes for a thread that must read it when no
- * descriptor is left. Negative: the kernel does not say. */
+/* The same from a file that is kept open, for when no descriptor is left. Negative, false: the
+ * kernel does not say. */
 int procfs_open_thread(void);
 bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 

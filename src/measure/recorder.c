@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mono.h"
 
 enum {
     CACHE_LINE_BYTES = 64
 };
+
+#define GET(atomic) atomic_load_explicit(&(atomic), memory_order_relaxed)
+#define SET(atomic, value) atomic_store_explicit(&(atomic), (value), memory_order_relaxed)
 
 /* There is no total: a snapshot sums the buckets, which spares the hot path one atomic and makes
  * the total of every snapshot agree with its buckets. */
@@ -104,30 +108,22 @@ bool recorder_watch(struct recorder *recorder, unsigned count)
 
 static struct watched *find_watched(struct recorder *recorder, unsigned session)
 {
-    return &atomic_load_explicit(&recorder->watched, memory_order_relaxed)[session];
+    return &GET(recorder->watched)[session];
 }
 
-void recorder_begin_work(struct recorder *recorder, unsigned session, int64_t now_ns)
+void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns)
 {
-    atomic_store_explicit(&find_watched(recorder, session)->working_ns, now_ns,
-                          memory_order_relaxed);
+    SET(find_watched(recorder, session)->working_ns, since_ns);
 }
 
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns)
 {
-    atomic_store_explicit(&find_watched(recorder, session)->progress_ns, now_ns,
-                          memory_order_relaxed);
-}
-
-void recorder_end_work(struct recorder *recorder, unsigned session)
-{
-    atomic_store_explicit(&find_watched(recorder, session)->working_ns, 0, memory_order_relaxed);
+    SET(find_watched(recorder, session)->progress_ns, now_ns);
 }
 
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading)
 {
-    atomic_store_explicit(&find_watched(recorder, session)->is_reading, is_reading,
-                          memory_order_relaxed);
+    SET(find_watched(recorder, session)->is_reading, is_reading);
 }
 
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading)
@@ -136,13 +132,11 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
     uint64_t count = 0;
     *reading = 0;
     for (unsigned i = 0; watched != NULL && i < recorder->watched_count; i++) {
-        const int64_t working_ns =
-            atomic_load_explicit(&watched[i].working_ns, memory_order_relaxed);
-        const int64_t progress_ns =
-            atomic_load_explicit(&watched[i].progress_ns, memory_order_relaxed);
+        const int64_t working_ns = GET(watched[i].working_ns);
+        const int64_t progress_ns = GET(watched[i].progress_ns);
         if (working_ns != 0 && working_ns <= since_ns && progress_ns < since_ns) {
             count++;
-            *reading += atomic_load_explicit(&watched[i].is_reading, memory_order_relaxed) ? 1 : 0;
+            *reading += GET(watched[i].is_reading) ? 1 : 0;
         }
     }
     return count;
@@ -200,8 +194,7 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i <= recorder->mask; i++) {
-        sum +=
-            atomic_load_explicit(&shard_at(recorder, i)->counters[counter], memory_order_relaxed);
+        sum += GET(shard_at(recorder, i)->counters[counter]);
     }
     return sum;
 }
@@ -209,19 +202,16 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 static void add_live(struct histogram *into, struct live_histogram *live)
 {
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        const uint64_t count = atomic_load_explicit(&live->counts[i], memory_order_relaxed);
+        const uint64_t count = GET(live->counts[i]);
         into->counts[i] += count;
         into->total += count;
     }
-    const uint64_t overflow = atomic_load_explicit(&live->overflow, memory_order_relaxed);
+    const uint64_t overflow = GET(live->overflow);
     into->overflow += overflow;
     into->total += overflow;
-    into->sum_ns =
-        histogram_sum_ns(into->sum_ns, atomic_load_explicit(&live->sum_ns, memory_order_relaxed));
-    const int64_t max_ns = atomic_load_explicit(&live->max_ns, memory_order_relaxed);
-    if (max_ns > into->max_ns) {
-        into->max_ns = max_ns;
-    }
+    into->sum_ns = histogram_sum_ns(into->sum_ns, GET(live->sum_ns));
+    const int64_t max_ns = GET(live->max_ns);
+    into->max_ns = MAX(into->max_ns, max_ns);
 }
 
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations)
@@ -266,8 +256,7 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
     for (size_t i = 0; i <= recorder->mask; i++) {
         struct shard *shard = shard_at(recorder, i);
         for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
-            snapshot->counters[c] +=
-                atomic_load_explicit(&shard->counters[c], memory_order_relaxed);
+            snapshot->counters[c] += GET(shard->counters[c]);
         }
         for (size_t h = 0; h < snapshot->operations; h++) {
             add_live(&snapshot->histograms[h], &shard->histograms[h]);

@@ -67,13 +67,10 @@ void recorder_record_times(struct recorder *recorder, unsigned session, size_t o
  * session, also while another thread takes snapshots. False: out of memory. */
 bool recorder_watch(struct recorder *recorder, unsigned count);
 
-/* Called by the session itself, when the recorder watches: the session begins to work at now_ns,
- * had an acknowledged append, has done its share or given up. */
-void recorder_begin_work(struct recorder *recorder, unsigned session, int64_t now_ns);
+/* Called by the session itself, when the recorder watches: it works since then (0: it has done its
+ * share or given up), had an acknowledged append, is in a read. */
+void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
-void recorder_end_work(struct recorder *recorder, unsigned session);
-
-/* Called by the session itself, before and after a read. */
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
 
 /* Sessions that work, did so at since_ns already, and had no acknowledged append since then;

@@ -14,6 +14,7 @@
 #include "report/csv.h"
 #include "report/figures.h"
 #include "unit/memory_stream.h"
+#include "unit/recorded.h"
 
 static void put_line(struct csv *csv, FILE *stream, bool is_header)
 {

@@ -7,6 +7,7 @@
 
 #include "report/csv.h"
 #include "report/expectations.h"
+#include "unit/recorded.h"
 
 static const struct adapter adapter = {.name = "null"};
 static struct result *result;

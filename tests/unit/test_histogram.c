@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "measure/histogram.h"
+#include "unit/recorded.h"
 
 enum {
     VALUES = 20000
@@ -214,21 +215,7 @@ static void fill(struct histogram *histogram, uint64_t seed, size_t count)
     }
 }
 
-static void adding_is_recording_both(void **state)
-{
-    (void)state;
-    histogram_clear(&first);
-    histogram_clear(&second);
-    histogram_clear(&third);
-    fill(&first, 11, 1000);
-    fill(&second, 29, 500);
-    fill(&third, 29, 500);
-    fill(&third, 11, 1000);
-    histogram_add(&first, &second);
-    assert_memory_equal(&first, &third, sizeof(first));
-}
-
-static void subtracting_undoes_adding(void **state)
+static void a_difference_is_what_was_added(void **state)
 {
     (void)state;
     histogram_clear(&first);
@@ -242,10 +229,9 @@ static void subtracting_undoes_adding(void **state)
     assert_int_equal(third.sum_ns, 9000);
     assert_int_equal(third.counts[histogram_bucket(4000)], 1);
     assert_int_equal(third.max_ns, histogram_bucket_high_ns(histogram_bucket(5000)));
-    histogram_add(&third, &first);
-    assert_memory_equal(third.counts, second.counts, sizeof(second.counts));
-    assert_int_equal(third.total, second.total);
-    assert_int_equal(third.sum_ns, second.sum_ns);
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        assert_int_equal(first.counts[i] + third.counts[i], second.counts[i]);
+    }
 }
 
 static void a_difference_keeps_the_exact_maximum_when_it_is_lower(void **state)
@@ -287,8 +273,7 @@ int main(void)
         cmocka_unit_test(an_empty_histogram_says_zero),
         cmocka_unit_test(quantiles_outside_the_range_are_clamped),
         cmocka_unit_test(the_mean_is_exact),
-        cmocka_unit_test(adding_is_recording_both),
-        cmocka_unit_test(subtracting_undoes_adding),
+        cmocka_unit_test(a_difference_is_what_was_added),
         cmocka_unit_test(a_difference_keeps_the_exact_maximum_when_it_is_lower),
         cmocka_unit_test(the_difference_of_equals_is_empty),
     };

@@ -14,6 +14,7 @@
 #include "base/mono.h"
 #include "limits/limits.h"
 #include "report/text.h"
+#include "unit/recorded.h"
 
 _Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what the limits count");
 

@@ -11,6 +11,7 @@
 
 #include "base/mono.h"
 #include "measure/recorder.h"
+#include "unit/recorded.h"
 
 enum {
     THREADS = 8,
@@ -169,7 +170,7 @@ static void who_stands_still_is_counted(void **state)
     assert_true(recorder_watch(recorder, 6));
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 0);
     for (unsigned i = 0; i < 5; i++) {
-        recorder_begin_work(recorder, i, i < 4 ? 100 : 150);
+        recorder_set_working(recorder, i, i < 4 ? 100 : 150);
     }
     assert_int_equal(recorder_count_stalled(recorder, 99, &reading), 0); /* not all the time */
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 4);
@@ -178,8 +179,8 @@ static void who_stands_still_is_counted(void **state)
     recorder_note_progress(recorder, 2, 149);
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 2);
     assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 4);
-    recorder_end_work(recorder, 0);
-    recorder_end_work(recorder, 1);
+    recorder_set_working(recorder, 0, 0);
+    recorder_set_working(recorder, 1, 0);
     assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 3);
     assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
     assert_int_equal(reading, 0);
@@ -248,13 +249,13 @@ static void test_without_progress(void **state)
     (void)state;
     take();
     for (unsigned i = 0; i < SESSIONS; i++) {
-        recorder_begin_work(counted, i, mono_now_ns());
+        recorder_set_working(counted, i, mono_now_ns());
     }
     assert_int_equal(take().sessions_without_progress, 0); /* they have just begun */
     recorder_note_progress(counted, 0, mono_now_ns());
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
     recorder_note_progress(counted, 1, mono_now_ns());
-    recorder_end_work(counted, 0); /* that it has done its share is no standstill */
+    recorder_set_working(counted, 0, 0); /* that it has done its share is no standstill */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
     recorder_note_reading(counted, 1, true); /* nor is a long read */
@@ -262,8 +263,8 @@ static void test_without_progress(void **state)
     assert_int_equal(interval.sessions_working, SESSIONS - 1);
     assert_int_equal(interval.sessions_reading, 1);
     assert_int_equal(interval.sessions_without_progress, SESSIONS - 2);
-    recorder_end_work(counted, 1);
-    recorder_end_work(counted, 2);
+    recorder_set_working(counted, 1, 0);
+    recorder_set_working(counted, 2, 0);
     assert_int_equal(take().sessions_without_progress, 0);
 }
 

@@ -15,6 +15,7 @@
 #include "report/json.h"
 #include "report/screen.h"
 #include "report/text.h"
+#include "unit/recorded.h"
 
 enum {
     CELLS_MAX = 128
