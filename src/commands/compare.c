@@ -99,16 +99,12 @@ static const char *text_of(const json_t *json, const char *key)
 
 /* What the runs differ in beside their figures. */
 
-struct walk {
-    struct tree list;
-    const char *folders[SIDES]; /* of the runs */
-};
-
 /* A path in the run's own folder, or a URL of one, without the name of the folder: a database in it
  * is the same in each run. Any other value as it is. NULL: out of memory. */
-static json_t *without_folder(json_t *value, const char *folder)
+static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
+    const char *folder = json_string_value(saved_run_json(run, "plan.out_folder"));
     const size_t length = folder == NULL ? 0 : strlen(folder);
     const char *at = text == NULL || length == 0 ? NULL : strstr(text, folder);
     const bool is_whole = at != NULL && (at == text || at[-1] == ':') && at[length] == '/';
@@ -117,12 +113,13 @@ static json_t *without_folder(json_t *value, const char *folder)
                            : json_incref(value);
 }
 
-static void add_difference(const struct walk *walk, const char *name, json_t *a, json_t *b)
+static void add_difference(const struct comparison *comparison, const char *name, json_t *a,
+                           json_t *b)
 {
-    json_t *first = without_folder(a, walk->folders[0]);
-    json_t *second = without_folder(b, walk->folders[1]);
+    json_t *first = without_folder(&comparison->sides[0].run, a);
+    json_t *second = without_folder(&comparison->sides[1].run, b);
     if (!json_equal(first, second)) {
-        tree_append(walk->list,
+        tree_append(comparison->differences,
                     json_pack("{s:s, s:O, s:O}", "name", name, "a", first, "b", second));
     }
     json_decref(first);
@@ -133,14 +130,14 @@ static void add_difference(const struct walk *walk, const char *name, json_t *a,
  */
 static json_t *members_of(json_t *value)
 {
-    json_t *object = json_is_array(value) ? json_object() : json_is_object(value) ? value : NULL;
-    if (object == value) {
-        return json_incref(object);
+    if (!json_is_array(value)) {
+        return json_is_object(value) ? json_incref(value) : NULL;
     }
+    json_t *object = json_object();
     for (size_t i = 0; object != NULL && i < json_array_size(value); i++) {
         json_t *entry = json_array_get(value, i);
-        if (json_object_set(object, text_of(entry, "name"), entry) != 0 ||
-            text_of(entry, "name")[0] == '\0') {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name == NULL || json_object_set(object, name, entry) != 0) {
             json_decref(object);
             object = NULL;
         }
@@ -148,30 +145,26 @@ static json_t *members_of(json_t *value)
     return object;
 }
 
-/* What says which run it is, follows from that, or is how its call reported; not how it was made.
- */
-static bool is_name_of_run(const char *name)
-{
-    static const char *const names[] = {"plan.out_folder", "plan.seed", "plan.run_tag",
-                                        "plan.server_pid"};
-    bool is_one = is_in(names, sizeof names / sizeof names[0], name);
-    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        is_one |= entry->scope == OPTION_OF_CALL && entry->key != NULL &&
-                  strncmp(name, "plan.", 5) == 0 && strcmp(name + 5, entry->key) == 0;
-    }
-    return is_one;
-}
-
 /* Two objects, member by member, and those in them: as deep as the plan's target. Two lists of
  * named objects by what differs in them; when that is only their order, whole. */
-static void add_any(const struct walk *walk, const char *name, json_t *a, json_t *b, int depth)
+static void add_any(const struct comparison *comparison, const char *name, json_t *a, json_t *b,
+                    int depth)
 {
-    /* versions before the table of options did not record them all */
-    const bool is_unrecorded = strncmp(name, "plan.", 5) == 0 && (a == NULL || b == NULL);
-    if (is_unrecorded || is_name_of_run(name)) {
+    /* what says which run it is, follows from that, or is how its call reported; not how it was
+     * made; and versions before the table of options did not record them all */
+    static const char *const names[] = {"plan.out_folder", "plan.seed", "plan.run_tag",
+                                        "plan.server_pid"};
+    const bool is_plan = strncmp(name, "plan.", 5) == 0;
+    bool is_passed =
+        is_in(names, sizeof names / sizeof names[0], name) || (is_plan && (a == NULL || b == NULL));
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        is_passed |= is_plan && entry->scope == OPTION_OF_CALL && entry->key != NULL &&
+                     strcmp(name + 5, entry->key) == 0;
+    }
+    if (is_passed) {
         return;
     }
-    const size_t before = json_array_size(walk->list.json);
+    const size_t before = json_array_size(comparison->differences.json);
     const bool is_list = json_is_array(a);
     const bool are_alike = depth > 0 && is_list == json_is_array(b);
     json_t *const sides[SIDES] = {are_alike ? members_of(a) : NULL,
@@ -186,15 +179,15 @@ static void add_any(const struct walk *walk, const char *name, json_t *a, json_t
             snprintf(path, sizeof path, "%s.%s", name, key);
             json_t *first = json_object_get(sides[0], key);
             if (side == 0 || first == NULL) {
-                add_any(walk, path, first, json_object_get(sides[1], key),
+                add_any(comparison, path, first, json_object_get(sides[1], key),
                         is_list ? depth : depth - 1);
             }
         }
     }
     json_decref(sides[0]);
     json_decref(sides[1]);
-    if (!have_members || (is_list && json_array_size(walk->list.json) == before)) {
-        add_difference(walk, name, a, b);
+    if (!have_members || (is_list && json_array_size(comparison->differences.json) == before)) {
+        add_difference(comparison, name, a, b);
     }
 }
 
@@ -211,14 +204,9 @@ static void describe_runs(struct comparison *comparison)
         "table",   "server.version", "verification.rows_before",
         "version",
     };
-    const struct saved_run *a = &comparison->sides[0].run, *b = &comparison->sides[1].run;
-    const struct walk walk = {
-        .list = comparison->differences,
-        .folders = {json_string_value(saved_run_json(a, "plan.out_folder")),
-                    json_string_value(saved_run_json(b, "plan.out_folder"))},
-    };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        add_any(&walk, parts[i], saved_run_json(a, parts[i]), saved_run_json(b, parts[i]), 2);
+        add_any(comparison, parts[i], saved_run_json(&comparison->sides[0].run, parts[i]),
+                saved_run_json(&comparison->sides[1].run, parts[i]), 2);
     }
 }
 
@@ -271,9 +259,8 @@ static void add_cautions(struct comparison *comparison)
 static void describe_sweeps(struct comparison *comparison)
 {
     static const char *const members[] = {"sessions", "records", "repeat", "table", "options"};
-    const struct walk walk = {.list = comparison->differences};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        add_difference(&walk, members[i],
+        add_difference(comparison, members[i],
                        json_object_get(comparison->sides[0].sweep.json, members[i]),
                        json_object_get(comparison->sides[1].sweep.json, members[i]));
     }
@@ -310,11 +297,6 @@ static void describe_sweeps(struct comparison *comparison)
 }
 
 /* Figures. */
-
-static bool is_tested(const char *key)
-{
-    return is_in(tested, TESTED, key);
-}
 
 /* A cell of sweeps is named by the places of its first runs. */
 struct place {
@@ -386,7 +368,7 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
     struct statistics_ratio interval = {0};
     bool is_measured = false;
     char why[WHY_BYTES] = "";
-    if (comparison->is_sweep && is_tested(key)) {
+    if (comparison->is_sweep && is_in(tested, TESTED, key)) {
         finding = UNSURE;
         is_measured =
             spoiled[0] == '\0' &&
@@ -765,7 +747,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         }
     }
     if (comparison->is_sweep
-            ? known == 0 || (!is_tested(key) && !is_headline)
+            ? known == 0 || (!is_in(tested, TESTED, key) && !is_headline)
             : (entry != NULL && entry->unit == FIGURE_UNIT_ID) || (known != 1 && are_zero)) {
         return;
     }

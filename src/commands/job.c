@@ -324,9 +324,8 @@ enum exit_code job_load(struct job *job,
     }
     job->has_begun = true;
     recorder_take_snapshot(job->recorder, &result->totals);
-    metrics_conclude(job->metrics, &result->totals);
     snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
-             metrics_shortage(job->metrics));
+             metrics_conclude(job->metrics, &result->totals));
     return EXIT_CODE_OK;
 }
 

@@ -18,13 +18,14 @@ enum {
 enum {
     OF_RUN = 1,
     OF_SEARCH = 2,
-    OF_LEVELS = 4,    /* of a search, against its sessions */
-    OF_RUNS = 8,      /* a line for each of several runs */
-    EACH_CALL = 16,   /* a chart for each operation that the file has columns of */
-    WITH_SERVER = 32, /* the first line is the server's: a note says why it is not there */
-    FILLED = 64,      /* where it has one line */
-    OF_SAMPLES = 128, /* columns of samples.csv, not of intervals.csv */
-    ABOVE_0 = 256,    /* a line is only drawn when it is ever above 0 */
+    OF_LEVELS = 4,     /* of a search, against its sessions */
+    OF_RUNS = 8,       /* a line for each of several runs */
+    EACH_CALL = 16,    /* a chart for each operation that the file has columns of */
+    WITH_SERVER = 32,  /* the first line is the server's: a note says why it is not there */
+    FILLED = 64,       /* where it has one line */
+    OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
+    ABOVE_0 = 256,     /* a line is only drawn when it is ever above 0 */
+    PERCENTILES = 512, /* of the histograms of run.json, of short runs too */
 };
 
 /* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
@@ -36,7 +37,7 @@ enum {
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* THE table of charts. Those of percentiles, pace and headlines are made below. */
+/* THE table of charts. Those of pace and of headlines are made below. */
 static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
@@ -58,6 +59,8 @@ static const struct kind {
      LINES("~rows_per_s", "rows/s")},
     {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time",
      LINES("_p50_ms", "p50", "_p99_ms", "p99")},
+    {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
+     "latency by percentile: nothing was measured", NULL},
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
      "sessions over time: at no end of an interval was one alive",
      LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
@@ -79,6 +82,8 @@ static const struct kind {
      LINES("~host_cpu_percent")},
     {"runs-server-memory", "Memory of the server", FIGURE_UNIT_MIB, OF_RUNS | OF_SAMPLES, NULL,
      LINES("server_memory_mib")},
+    {"runs-append-by-percentile", "Append latency by percentile", FIGURE_UNIT_MS,
+     OF_RUNS | PERCENTILES, NULL, LINES("append")},
 };
 
 static struct chart start_chart(enum chart_across across, enum figure_unit unit, const char *name,
@@ -219,6 +224,14 @@ static struct buffer *absent_of(struct report_run *run)
     return &run->absent;
 }
 
+static struct chart start_kind(const struct kind *kind)
+{
+    return start_chart((kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
+                       : (kind->flags & OF_LEVELS) != 0 ? CHART_OVER_SESSIONS
+                                                        : CHART_OVER_TIME,
+                       kind->unit, kind->name, kind->title);
+}
+
 static const struct csv_table *table_of(const struct report_run *run, const struct kind *kind)
 {
     return (kind->flags & OF_LEVELS) != 0    ? &run->run.levels
@@ -279,14 +292,48 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     return true;
 }
 
+/* A line of the calls of one kind: each bucket is a level from the share that is below it to that
+ * which is not above it. None where the histogram is empty or not understood. */
+static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
+                            const char *call)
+{
+    const json_t *json = json_object_get(json_object_get(run->run.json, "histograms"), call);
+    const json_t *pairs = json_object_get(json, "low_ns_count");
+    const json_int_t overflow = json_integer_value(json_object_get(json, "overflow"));
+    const json_int_t max_ns = json_integer_value(json_object_get(json, "max_ns"));
+    const size_t buckets = json_array_size(pairs);
+    double total = overflow > 0 ? (double)overflow : 0, seen = 0;
+    for (size_t i = 0; i < buckets; i++) {
+        const json_int_t low = json_integer_value(json_array_get(json_array_get(pairs, i), 0));
+        const json_int_t count = json_integer_value(json_array_get(json_array_get(pairs, i), 1));
+        if (low < 0 || low >= HISTOGRAM_LIMIT_NS || count <= 0) {
+            return;
+        }
+        total += (double)count;
+    }
+    if (total <= 0 || max_ns <= 0) {
+        return;
+    }
+    struct chart_series *series = add_series(chart, name, buckets + 1);
+    chart->end = fmax(chart->end, total);
+    for (size_t i = 0; i <= buckets && series != NULL && seen < total; i++) {
+        const json_t *pair = json_array_get(pairs, i); /* none: what is beyond */
+        const size_t bucket = histogram_bucket(json_integer_value(json_array_get(pair, 0)));
+        const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
+        const double from = total / (total - seen);
+        seen = pair == NULL ? total : seen + json_number_value(json_array_get(pair, 1));
+        add_level(series, from, seen < total ? total / (total - seen) : total,
+                  (double)(high_ns < max_ns ? high_ns : max_ns) / (double)MONO_NS_PER_MS);
+    }
+}
+
 /* A chart of a run or search; `call`: the name of its operation, or "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
                       const char *call)
 {
     const struct figure_set *figures = &run->run.figures;
-    const bool is_over_time = (kind->flags & OF_LEVELS) == 0;
-    struct chart chart = start_chart(is_over_time ? CHART_OVER_TIME : CHART_OVER_SESSIONS,
-                                     kind->unit, kind->name, kind->title);
+    struct chart chart = start_kind(kind);
+    const bool is_over_time = chart.across == CHART_OVER_TIME;
     if (call[0] != '\0') {
         snprintf(chart.name, sizeof chart.name, "%s-%s", call, kind->name);
         snprintf(chart.title, sizeof chart.title, "%c%s %s",
@@ -294,7 +341,17 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                  kind->title);
     }
     bool is_both = false, has_values = false;
-    for (const char *const *line = kind->lines; *line != NULL && !is_both; line += 2) {
+    const char *name;
+    json_t *histogram;
+    json_object_foreach(kind->lines == NULL ? json_object_get(run->run.json, "histograms") : NULL,
+                        name, histogram)
+    {
+        if (chart.series_count < CHART_SERIES_MAX) {
+            add_percentiles(&chart, run, name, name);
+        }
+    }
+    for (const char *const *line = kind->lines; line != NULL && *line != NULL && !is_both;
+         line += 2) {
         char column[CHART_TEXT_BYTES];
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
         has_values |= add_line(&chart, run, kind, column, line[1]);
@@ -331,58 +388,6 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                           (int)strcspn(kind->absent, ":"), kind->absent);
     } else {
         buffer_add_format(absent_of(run), "No chart of %s.", kind->absent);
-    }
-}
-
-/* A line of the calls of one kind: each bucket is a level from the share that is below it to that
- * which is not above it. None where the histogram is empty or not understood. */
-static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
-                            const char *call)
-{
-    const json_t *json = json_object_get(json_object_get(run->run.json, "histograms"), call);
-    const json_t *pairs = json_object_get(json, "low_ns_count");
-    const json_int_t overflow = json_integer_value(json_object_get(json, "overflow"));
-    const json_int_t max_ns = json_integer_value(json_object_get(json, "max_ns"));
-    const size_t buckets = json_array_size(pairs);
-    double total = overflow > 0 ? (double)overflow : 0, seen = 0;
-    for (size_t i = 0; i < buckets; i++) {
-        const json_int_t low = json_integer_value(json_array_get(json_array_get(pairs, i), 0));
-        const json_int_t count = json_integer_value(json_array_get(json_array_get(pairs, i), 1));
-        if (low < 0 || low >= HISTOGRAM_LIMIT_NS || count <= 0) {
-            return;
-        }
-        total += (double)count;
-    }
-    if (total <= 0 || max_ns <= 0) {
-        return;
-    }
-    struct chart_series *series = add_series(chart, name, buckets + 1);
-    chart->end = fmax(chart->end, total);
-    for (size_t i = 0; i <= buckets && series != NULL && seen < total; i++) {
-        const json_t *pair = json_array_get(pairs, i); /* none: what is beyond */
-        const size_t bucket = histogram_bucket(json_integer_value(json_array_get(pair, 0)));
-        const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
-        const double from = total / (total - seen);
-        seen = pair == NULL ? total : seen + json_number_value(json_array_get(pair, 1));
-        add_level(series, from, seen < total ? total / (total - seen) : total,
-                  (double)(high_ns < max_ns ? high_ns : max_ns) / (double)MONO_NS_PER_MS);
-    }
-}
-
-static void add_latency_by_percentile(struct report *report, struct report_run *run)
-{
-    struct chart chart = start_chart(CHART_OVER_PERCENTILE, FIGURE_UNIT_MS, "latency-by-percentile",
-                                     "Latency by percentile");
-    const char *call;
-    json_t *histogram;
-    json_object_foreach(json_object_get(run->run.json, "histograms"), call, histogram)
-    {
-        if (chart.series_count < CHART_SERIES_MAX) {
-            add_percentiles(&chart, run, call, call);
-        }
-    }
-    if (!take(&report->charts, &chart)) {
-        buffer_add_text(absent_of(run), "No chart of latency by percentile: nothing was measured.");
     }
 }
 
@@ -440,10 +445,9 @@ static void add_run(struct report *report, struct report_run *run)
                           "No charts over time: the run took %.3g s, and figures are taken each "
                           "second.",
                           elapsed_s);
-        add_latency_by_percentile(report, run);
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !is_short; i++) {
-        if ((kinds[i].flags & of) == 0) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if ((kinds[i].flags & of) == 0 || (is_short && (kinds[i].flags & PERCENTILES) == 0)) {
             continue;
         }
         if ((kinds[i].flags & EACH_CALL) == 0) {
@@ -461,7 +465,6 @@ static void add_run(struct report *report, struct report_run *run)
                 add_chart(report, run, &kinds[i], call);
             }
         }
-        add_latency_by_percentile(report, run);
     }
     if (of == OF_RUN) {
         add_pace(report, run);
@@ -540,19 +543,15 @@ static void add_bars(struct report *report, const struct figure *figure)
     take(&report->charts, &chart);
 }
 
-/* A chart in which each of the first runs is a line; with fewer than two lines it is none. `kind`
- * NULL: of percentiles. */
+/* A chart in which each of the first runs is a line; with fewer than two lines it is none. */
 static void add_together(struct report *report, const struct kind *kind)
 {
-    struct chart chart =
-        kind == NULL ? start_chart(CHART_OVER_PERCENTILE, FIGURE_UNIT_MS,
-                                   "runs-append-by-percentile", "Append latency by percentile")
-                     : start_chart(CHART_OVER_TIME, kind->unit, kind->name, kind->title);
+    struct chart chart = start_kind(kind);
     for (size_t i = 0; i < report->run_count && i < CHART_SERIES_MAX; i++) {
         const struct report_run *run = &report->runs[i];
         double elapsed_s;
-        if (kind == NULL) {
-            add_percentiles(&chart, run, run->label, "append");
+        if ((kind->flags & PERCENTILES) != 0) {
+            add_percentiles(&chart, run, run->label, kind->lines[0]);
         } else if (figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                    elapsed_s >= TIME_FROM_S &&
                    add_line(&chart, run, kind, kind->lines[0], run->label)) {
@@ -591,9 +590,6 @@ bool charts_make(struct report *report)
         if ((kinds[i].flags & OF_RUNS) != 0) {
             add_together(report, &kinds[i]);
         }
-    }
-    if (is_beside) {
-        add_together(report, NULL);
     }
     report->overview.count = list->count - report->overview.first;
     for (size_t i = 0; i < report->run_count && report->has_run_charts; i++) {

@@ -1,180 +1,128 @@
 #include "report/events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mono.h"
-#include "figures/csv_table.h"
 
 enum {
     FILE_BYTES_MAX = 1 << 20
 };
 /* `date -u` knows whole seconds: what it says at the start is up to a second before it. */
 #define BEFORE_START_NS MONO_NS_PER_S
-#define START_UNKNOWN INT64_MIN
-
-static void note_bad(struct event_list *list, size_t line, const char *text, const char *what)
-{
-    if (list->bad_lines++ == 0) {
-        snprintf(list->note, sizeof list->note, EVENTS_FILE " line %zu: '%.60s' %s", line, text,
-                 what);
-    }
-}
 
 static char *trim(char *text)
 {
     text += strspn(text, " \t");
     size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\r", text[length - 1]) != NULL) {
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL) {
         text[--length] = '\0';
     }
     return text;
 }
 
-/* Adds an event whose text is in quotes as CSV has it. False: the quotes are not closed, or
- * something follows them. */
-static bool add_quoted(struct event_list *list, int64_t at_ns, const char *text)
+/* Takes off quotes as CSV has them, in place. False: they are not closed, or something follows
+ * them. */
+static bool unquote(char *text)
 {
-    struct csv_table table;
-    struct error error;
-    error_clear(&error);
-    char *line = NULL;
-    if (asprintf(&line, "%s\n", text) < 0) {
-        return false;
+    const char *at = text + 1;
+    for (; *at != '\0' && (*at != '"' || at[1] == '"'); *text++ = *at++) {
+        at += *at == '"' ? 1 : 0;
     }
-    /* one line is a header */
-    if (csv_table_parse(&table, EVENTS_FILE, line, &error) != STATUS_OK) {
-        return false;
-    }
-    const bool is_added = table.columns == 1 && event_list_add(list, at_ns, table.cells[0]);
-    csv_table_free(&table);
-    return is_added;
+    *text = '\0';
+    return at[0] == '"' && at[1] == '\0';
 }
 
-static void parse_line(struct event_list *list, char *line, size_t number, int64_t started_wall_ns)
+/* NULL, or what is wrong with the line. */
+static const char *add_line(struct event_list *list, char *line, int64_t started_wall_ns)
 {
-    char shown[64];
-    snprintf(shown, sizeof shown, "%s", line);
+    struct moment moment;
     char *comma = strchr(line, ',');
     if (comma == NULL) {
-        note_bad(list, number, shown, "is not TIME,TEXT");
-        return;
+        return "is not TIME,TEXT";
     }
     *comma = '\0';
-    struct moment moment;
     if (!moment_parse(trim(line), &moment)) {
-        note_bad(list, number, shown, "does not begin with " MOMENT_FORM);
-        return;
+        return "does not begin with " MOMENT_FORM;
     }
-    if (moment.is_utc && started_wall_ns == START_UNKNOWN) {
-        note_bad(list, number, shown, "has a time in UTC, and when the run began is not known");
-        return;
+    if (moment.is_utc && started_wall_ns == EVENTS_START_UNKNOWN) {
+        return "has a time in UTC, and when the run began is not known";
     }
-    int64_t at_ns = moment_since_start_ns(&moment, started_wall_ns);
+    const int64_t at_ns = moment_since_start_ns(&moment, started_wall_ns);
     if (at_ns < -BEFORE_START_NS) {
-        note_bad(list, number, shown, "is before the start of the run");
-        return;
+        return "is before the start of the run";
     }
-    at_ns = at_ns < 0 ? 0 : at_ns;
-    const char *text = trim(comma + 1);
     if (list->count >= EVENTS_MAX) {
-        note_bad(list, number, shown, "is one event too many");
-    } else if (text[0] == '"' ? !add_quoted(list, at_ns, text)
-                              : !event_list_add(list, at_ns, text)) {
-        note_bad(list, number, shown, "has quotes that are not closed, or text behind them");
+        return "is one event too many";
     }
-}
-
-void events_parse(struct event_list *list, char *text, int64_t started_wall_ns)
-{
-    *list = (struct event_list){0};
-    size_t number = 0;
-    for (char *line = text; line != NULL;) {
-        char *next = strchr(line, '\n');
-        if (next != NULL) {
-            *next++ = '\0';
-        }
-        line = trim(line);
-        number++;
-        if (line[0] != '\0' && (number > 1 || strcmp(line, "time,text") != 0)) {
-            parse_line(list, line, number, started_wall_ns);
-        }
-        line = next;
+    char *text = trim(comma + 1);
+    if (text[0] == '"' && !unquote(text)) {
+        return "has quotes that are not closed, or text behind them";
     }
-    if (list->bad_lines > 1) {
-        const size_t used = strlen(list->note);
-        snprintf(list->note + used, sizeof list->note - used, "; %u more lines are bad",
-                 list->bad_lines - 1);
-    }
-}
-
-static char *read_text(const char *path, struct error *error)
-{
-    /* a pipe in its place would be waited for */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat about;
-    if (fd < 0 || fstat(fd, &about) != 0) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, EVENTS_FILE ": %s", strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-        }
-        return NULL;
-    }
-    char *text = NULL;
-    if (!S_ISREG(about.st_mode) || about.st_size > FILE_BYTES_MAX) {
-        error_set(error, ERROR_DATA, 0, NULL, EVENTS_FILE " is no file of at most 1 MiB");
-    } else if ((text = malloc((size_t)about.st_size + 1)) == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for " EVENTS_FILE);
-    } else {
-        const ssize_t length = read(fd, text, (size_t)about.st_size);
-        if (length < 0) {
-            error_set(error, ERROR_SYSTEM, errno, NULL, EVENTS_FILE ": %s", strerror(errno));
-            free(text);
-            text = NULL;
-        } else {
-            text[length] = '\0';
-            for (ssize_t i = 0; i < length; i++) {
-                if (text[i] == '\0') {
-                    text[i] = '?'; /* else the rest would go unread */
-                }
-            }
-        }
-    }
-    close(fd);
-    return text;
+    return event_list_add(list, at_ns < 0 ? 0 : at_ns, text) ? NULL : "finds no memory";
 }
 
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
                         struct error *error)
 {
     *list = (struct event_list){0};
-    char path[SAVED_RUN_PATH_BYTES + 16];
+    char path[SAVED_RUN_PATH_BYTES + 16], shown[64], *text = NULL;
+    size_t number = 0, room = 0;
+    ssize_t length;
+    FILE *file;
+    struct error unread;
+    error_clear(&unread);
     if ((size_t)snprintf(path, sizeof path, "%s/" EVENTS_FILE, folder) >= sizeof path) {
         error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
         return STATUS_REJECTED;
     }
-    if (access(path, F_OK) != 0 && errno == ENOENT) {
-        return STATUS_OK;
+    if (file_open(path, &file, &unread) != STATUS_OK) {
+        if (unread.native_code == ENOENT) {
+            return STATUS_OK;
+        }
+    } else if (fseek(file, 0, SEEK_END) != 0 || ftell(file) > FILE_BYTES_MAX) {
+        error_set(&unread, ERROR_DATA, 0, NULL, "too long");
+        fclose(file);
     }
-    char *text = read_text(path, error);
-    if (text == NULL) {
+    if (error_is_set(&unread)) {
+        const bool is_data = unread.kind == ERROR_DATA;
+        error_set(error, unread.kind, unread.native_code, NULL, EVENTS_FILE "%s%s",
+                  is_data ? " is no file of at most 1 MiB" : ": ",
+                  is_data ? "" : strerror((int)unread.native_code));
         return STATUS_REJECTED;
     }
-    events_parse(list, text, started_wall_ns);
+    rewind(file);
+    while (errno = 0, (length = getline(&text, &room, file)) >= 0) {
+        for (char *at = text; (at = memchr(at, '\0', (size_t)(text + length - at))) != NULL;) {
+            *at = '?'; /* else the rest would go unread */
+        }
+        char *line = trim(text);
+        snprintf(shown, sizeof shown, "%s", line);
+        number++;
+        if (line[0] == '\0' || (number == 1 && strcmp(line, "time,text") == 0)) {
+            continue;
+        }
+        const char *what = add_line(list, line, started_wall_ns);
+        if (what != NULL && list->bad_lines++ == 0) {
+            snprintf(list->note, sizeof list->note, EVENTS_FILE " line %zu: '%.60s' %s", number,
+                     shown, what);
+        }
+    }
+    const int reason = feof(file) ? 0 : errno;
     free(text);
+    fclose(file);
+    if (reason != 0) {
+        error_set(error, ERROR_SYSTEM, reason, NULL, EVENTS_FILE ": %s", strerror(reason));
+        event_list_fini(list);
+        return STATUS_REJECTED;
+    }
+    if (list->bad_lines > 1) {
+        const size_t used = strlen(list->note);
+        snprintf(list->note + used, sizeof list->note - used, "; %u more lines are bad",
+                 list->bad_lines - 1);
+    }
     return STATUS_OK;
-}
-
-enum status events_read_saved(struct event_list *list, const struct saved_run *run,
-                              struct error *error)
-{
-    const char *utc = json_string_value(saved_run_json(run, "times.started_utc"));
-    struct moment started;
-    const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
-    return events_read(list, run->folder, is_known ? started.ns : START_UNKNOWN, error);
 }

@@ -15,18 +15,13 @@
 #include "measure/result.h"
 
 #define EVENTS_FILE "events.csv"
+#define EVENTS_START_UNKNOWN INT64_MIN
 
-/* Reads the file of a run that began at `started_wall_ns` (1970 UTC). No file: an empty list.
- * REJECTED: it cannot be read; the list is empty. */
+/* Reads the file of a run that began at `started_wall_ns` (1970 UTC); with EVENTS_START_UNKNOWN a
+ * time in UTC is a bad line. No file: an empty list. REJECTED: it cannot be read; the list is
+ * empty.
+ */
 enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
                         struct error *error);
-
-/* The same for a run that was read back: its times.started_utc is what it began at. A UTC time in a
- * file of a run that has none is a bad line. */
-enum status events_read_saved(struct event_list *list, const struct saved_run *run,
-                              struct error *error);
-
-/* What events_read does, with the text of the file: takes it apart in place. */
-void events_parse(struct event_list *list, char *text, int64_t started_wall_ns);
 
 #endif

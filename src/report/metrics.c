@@ -37,12 +37,6 @@ static void add_head(struct buffer *buffer, const char *name, const char *type, 
     buffer_add_format(buffer, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void add_gauge(struct buffer *buffer, const char *name, const char *help, double value)
-{
-    add_head(buffer, name, "gauge", help);
-    buffer_add_format(buffer, "%s %.3f\n", name, value);
-}
-
 /* The program and what it loads. Of a value backslash, quote and line break are escaped, as the
  * format has it. */
 static void add_info(struct buffer *buffer, const struct plan *plan)
@@ -94,51 +88,31 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *h
                       name, below, name, (double)histogram->sum_ns / 1e9, name, below);
 }
 
-static void add_shares(struct buffer *buffer, const struct sample *sample)
-{
-    const struct {
-        const char *of;
-        double percent;
-    } shares[] = {{"machine", sample->cpu.host},
-                  {"server", sample->cpu.server},
-                  {"append", sample->cpu.client}};
-    add_head(buffer, "append_cpu_ratio", "gauge",
-             "Share of all CPUs of this machine over the latest sample interval.");
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        if (shares[i].percent >= 0) {
-            buffer_add_format(buffer, "append_cpu_ratio{of=\"%s\"} %.5f\n", shares[i].of,
-                              shares[i].percent / 100);
-        }
-    }
-    add_head(buffer, "append_memory_bytes", "gauge",
-             "Memory in the latest sample interval, its highest reading.");
-    if (sample->server_memory_bytes >= 0) {
-        buffer_add_format(buffer, "append_memory_bytes{of=\"server\"} %" PRId64 "\n",
-                          sample->server_memory_bytes);
-    }
-    buffer_add_format(buffer, "append_memory_bytes{of=\"append\"} %" PRIu64 "\n",
-                      sample->client_memory_bytes);
-}
-
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total)
 {
     add_info(buffer, plan);
-    add_gauge(buffer, "append_running", "1 while sessions are there, 0 when they have ended.",
-              state->is_running ? 1 : 0);
-    add_gauge(buffer, "append_start_time_seconds", "Start of the run since 1970 UTC.",
-              figures_seconds(state->started_wall_ns));
-    add_gauge(buffer, "append_elapsed_seconds", "Time since the start of the run.",
-              figures_seconds(state->elapsed_ns));
-    if (!plan->is_search) {
-        add_gauge(buffer, "append_sessions_requested", "Sessions asked for, idle ones included.",
-                  (double)plan_sessions_all(plan));
+    const struct {
+        const char *name, *help;
+        double value; /* negative: there is none */
+    } gauges[] = {
+        {"append_running", "1 while sessions are there, 0 when they have ended.",
+         state->is_running ? 1 : 0},
+        {"append_start_time_seconds", "Start of the run since 1970 UTC.",
+         figures_seconds(state->started_wall_ns)},
+        {"append_elapsed_seconds", "Time since the start of the run.",
+         figures_seconds(state->elapsed_ns)},
+        {"append_sessions_requested", "Sessions asked for, idle ones included.",
+         plan->is_search ? -1 : (double)plan_sessions_all(plan)},
+        {"append_rows_planned", "Rows asked for.", plan->records > 0 ? (double)plan->records : -1},
+        {"append_sessions", "Sessions that have a connection now.", (double)state->sessions_alive},
+    };
+    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++) {
+        if (gauges[i].value >= 0) {
+            add_head(buffer, gauges[i].name, "gauge", gauges[i].help);
+            buffer_add_format(buffer, "%s %.3f\n", gauges[i].name, gauges[i].value);
+        }
     }
-    if (plan->records > 0) {
-        add_gauge(buffer, "append_rows_planned", "Rows asked for.", (double)plan->records);
-    }
-    add_gauge(buffer, "append_sessions", "Sessions that have a connection now.",
-              (double)state->sessions_alive);
     /* counters under one name stand one after the other, told apart by their selectors */
     for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
         if (figure->metric_help != NULL) {
@@ -158,8 +132,33 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                           recorder_histogram(total, i));
         }
     }
-    if (state->has_sample) {
-        add_shares(buffer, &state->sample);
+    if (!state->has_sample) {
+        return;
+    }
+    const struct sample *sample = &state->sample;
+    const struct {
+        const char *of;
+        double cpu_percent, memory_bytes; /* negative: not known */
+    } shares[] = {
+        {"machine", sample->cpu.host, -1},
+        {"server", sample->cpu.server, (double)sample->server_memory_bytes},
+        {"append", sample->cpu.client, (double)sample->client_memory_bytes},
+    };
+    add_head(buffer, "append_cpu_ratio", "gauge",
+             "Share of all CPUs of this machine over the latest sample interval.");
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        if (shares[i].cpu_percent >= 0) {
+            buffer_add_format(buffer, "append_cpu_ratio{of=\"%s\"} %.5f\n", shares[i].of,
+                              shares[i].cpu_percent / 100);
+        }
+    }
+    add_head(buffer, "append_memory_bytes", "gauge",
+             "Memory in the latest sample interval, its highest reading.");
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        if (shares[i].memory_bytes >= 0) {
+            buffer_add_format(buffer, "append_memory_bytes{of=\"%s\"} %.0f\n", shares[i].of,
+                              shares[i].memory_bytes);
+        }
     }
 }
 
@@ -546,18 +545,15 @@ void metrics_update(struct metrics *metrics, const struct sampler_progress *now)
     tell(metrics, now->total);
 }
 
-void metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total)
+const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total)
 {
-    if (metrics != NULL) {
-        metrics->state.is_running = false;
-        metrics->state.sessions_alive = 0;
-        tell(metrics, total);
+    if (metrics == NULL) {
+        return "";
     }
-}
-
-const char *metrics_shortage(const struct metrics *metrics)
-{
-    return metrics == NULL ? "" : metrics->shortage;
+    metrics->state.is_running = false;
+    metrics->state.sessions_alive = 0;
+    tell(metrics, total);
+    return metrics->shortage;
 }
 
 void metrics_end(struct metrics *metrics, bool is_failed)

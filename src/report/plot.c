@@ -155,14 +155,17 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
     buffer_add_text(script, "\n");
 }
 
-enum status plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
-                     struct error *error)
+void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
+              struct error *error)
 {
     static const char *const argv[] = {"gnuplot", "-d", "-", NULL};
     const bool is_time = chart->across == CHART_OVER_TIME;
     const double unit_s = is_time && chart->end >= 3 * 3600 ? 3600
                           : is_time && chart->end >= 300    ? 60
                                                             : 1;
+    if (error_is_set(error)) {
+        return;
+    }
     struct buffer script;
     struct child_output child = {.end.code = -1};
     enum child_result result = CHILD_FAILED;
@@ -204,7 +207,6 @@ enum status plot_add(struct buffer *drawing, const struct chart *chart, unsigned
     if (fd >= 0) {
         close(fd);
     }
-    return error_is_set(error) ? STATUS_REJECTED : STATUS_OK;
 }
 
 static void add_line(struct buffer *text, unsigned columns, const char *format, ...)
@@ -222,11 +224,10 @@ static void add_line(struct buffer *text, unsigned columns, const char *format, 
     buffer_add_format(text, "%s\n", clean);
 }
 
-static enum status add_charts(struct buffer *text, const struct report *report,
-                              struct chart_range range, unsigned columns, struct error *error)
+static void add_charts(struct buffer *text, const struct report *report, struct chart_range range,
+                       unsigned columns, struct error *error)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = range.first; i < range.first + range.count && status == STATUS_OK; i++) {
+    for (size_t i = range.first; i < range.first + range.count && !error_is_set(error); i++) {
         const struct chart *chart = &report->charts.entries[i];
         const bool is_bars = chart->across == CHART_OVER_RUNS;
         struct buffer drawing;
@@ -237,12 +238,12 @@ static enum status add_charts(struct buffer *text, const struct report *report,
             add_line(text, columns, "%s", chart->note);
         }
         buffer_init(&drawing);
-        status = plot_add(&drawing, chart, columns, error);
+        plot_add(&drawing, chart, columns, error);
         text->has_failed |= drawing.has_failed;
         /* without the blanks at the ends of lines and the empty lines around it */
-        char *rest = status == STATUS_OK ? drawing.bytes : NULL;
+        char *rest = drawing.has_failed ? NULL : drawing.bytes;
         size_t blank = 0;
-        for (bool has_begun = false; rest != NULL && !drawing.has_failed;) {
+        for (bool has_begun = false; rest != NULL;) {
             char *line = strsep(&rest, "\n");
             line += *line == '\f' ? 1 : 0;
             size_t length = strlen(line);
@@ -260,13 +261,12 @@ static enum status add_charts(struct buffer *text, const struct report *report,
         }
         buffer_fini(&drawing);
     }
-    return status;
 }
 
 /* The verdict and the figures of a run, its charts, and its events: those that the charts have
  * lines for, and what could not be read. */
-static enum status add_run(struct buffer *text, const struct report *report,
-                           const struct report_run *run, unsigned columns, struct error *error)
+static void add_run(struct buffer *text, const struct report *report, const struct report_run *run,
+                    unsigned columns, struct error *error)
 {
     char words[REPORT_WORDS_BYTES];
     const struct figure *figure;
@@ -280,7 +280,7 @@ static enum status add_run(struct buffer *text, const struct report *report,
         add_line(text, columns, "%-16s%12s%s", figure->label,
                  report_value(&run->run, figure->key, words), figure_unit(figure->key));
     }
-    const enum status status = add_charts(text, report, run->charts, columns, error);
+    add_charts(text, report, run->charts, columns, error);
     if (run->absent.length > 0) {
         buffer_add_text(text, "\n");
         add_line(text, columns, "%s", buffer_text(&run->absent));
@@ -296,7 +296,6 @@ static enum status add_run(struct buffer *text, const struct report *report,
     if (note[0] != '\0') {
         add_line(text, columns, "Events    %s", note);
     }
-    return status;
 }
 
 /* A line for each run whose charts were not asked for. */
@@ -324,26 +323,21 @@ static void add_run_list(struct buffer *text, const struct report *report, unsig
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < report->sweep_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < report->sweep_count; i++) {
         add_line(text, columns, "%s", report->sweeps[i].sweep.folder);
-        status = add_charts(text, report, report->sweeps[i].charts, columns, error);
+        add_charts(text, report, report->sweeps[i].charts, columns, error);
         buffer_add_text(text, "\n");
     }
-    if (status == STATUS_OK) {
-        status = add_charts(text, report, report->overview, columns, error);
-    }
+    add_charts(text, report, report->overview, columns, error);
     if (!report->has_run_charts) {
         add_run_list(text, report, columns);
     }
-    for (size_t i = 0; i < report->run_count && report->has_run_charts && status == STATUS_OK;
-         i++) {
+    for (size_t i = 0; i < report->run_count && report->has_run_charts; i++) {
         buffer_add_text(text, i > 0 || report->overview.count > 0 ? "\n\n" : "");
-        status = add_run(text, report, &report->runs[i], columns, error);
+        add_run(text, report, &report->runs[i], columns, error);
     }
-    if (status == STATUS_OK && buffer_failed(text)) {
+    if (buffer_failed(text)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the report");
-        status = STATUS_REJECTED;
     }
-    return status;
+    return error_is_set(error) ? STATUS_REJECTED : STATUS_OK;
 }

@@ -74,16 +74,6 @@ static double seconds_worked(const struct sampler_progress *now)
     return figures_seconds(now->interval->end_ns - now->work_start_ns);
 }
 
-/* How much of the run is done, 0 … 1: of its rows or of its time, whichever is nearer to its end.
- */
-static double share_done(const struct plan *plan, const struct sampler_progress *now)
-{
-    const double rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
-    const double time =
-        plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
-    return fmin(1, fmax(0, fmax(rows, time)));
-}
-
 /*
  * Seconds until all rows are in, by the trend, or until the time is over. What a row costs grows
  * with the rows that are there when every batch is followed by count(*), so the time of n rows is
@@ -119,10 +109,7 @@ static double seconds_left(const struct progress *progress, const struct sampler
     return isinf(left) ? -1 : left;
 }
 
-static const char *format_seconds(double seconds, char text[UNITS_TEXT_BYTES])
-{
-    return units_format_seconds((uint64_t)ceil(fmin(seconds, 1e9)), text);
-}
+#define SECONDS(s) UNITS_SECONDS((uint64_t)ceil(fmin((s), 1e9)))
 
 static void add_work(struct parts *parts, const struct progress *progress,
                      const struct sampler_progress *now)
@@ -131,11 +118,16 @@ static void add_work(struct parts *parts, const struct progress *progress,
         double from, unit;
         const char *name;
     } scales[] = {{999.95e6, 1e9, "G"}, {999.95e3, 1e6, "M"}, {999.5, 1e3, "k"}, {0, 1, ""}};
+    const struct plan *plan = progress->plan;
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    const double share = share_done(progress->plan, now);
+    /* of its rows or of its time, whichever is nearer to its end */
+    const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
+    const double of_time =
+        plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
+    const double share = fmin(1, fmax(0, fmax(of_rows, of_time)));
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
-             UNITS_COUNT(plan_sessions_all(progress->plan)));
+             UNITS_COUNT(plan_sessions_all(plan)));
     /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
     add_part(parts, 0, "rows %s %.1f%%",
              UNITS_COUNT(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED]),
@@ -158,39 +150,31 @@ static void add_work(struct parts *parts, const struct progress *progress,
     /* the time left, or why a run whose rows are in or whose time is over has not ended */
     const double left = seconds_left(progress, now);
     const uint64_t working = interval->sessions_working;
-    char text[UNITS_TEXT_BYTES];
     if (share >= 1 && working > 0) {
         add_part(parts, 1, "%s session%s for an answer", UNITS_COUNT(working),
                  working == 1 ? " waits" : "s wait");
     } else if (share >= 1) {
         add_part(parts, 1, "disconnecting");
     } else if (left >= 0) {
-        add_part(parts, 4, "left %s", format_seconds(left, text));
+        add_part(parts, 4, "left %s", SECONDS(left));
     }
-}
-
-static void add_connecting(struct parts *parts, const struct progress *progress,
-                           const struct sampler_progress *now)
-{
-    const uint64_t *counters = now->total->counters;
-    const uint64_t failed = counters[RECORDER_SESSIONS_FAILED];
-    add_part(parts, 0, "connecting: sessions %s/%s",
-             UNITS_COUNT(counters[RECORDER_SESSIONS_CONNECTED]),
-             UNITS_COUNT(plan_sessions_all(progress->plan)));
-    add_server(parts, now->sample);
-    add_part(parts, failed > 0 ? 0 : 1, "errors %s", UNITS_COUNT(failed));
-    add_part(parts, 4, "for %s",
-             UNITS_SECONDS((uint64_t)fmax(0, figures_seconds(now->interval->end_ns))));
 }
 
 void progress_format(const struct progress *progress, const struct sampler_progress *now,
                      unsigned columns, char *text, size_t size)
 {
     struct parts parts = {.count = 0};
-    if (now->work_start_ns < 0) {
-        add_connecting(&parts, progress, now);
-    } else {
+    if (now->work_start_ns >= 0) {
         add_work(&parts, progress, now);
+    } else {
+        const uint64_t failed = now->total->counters[RECORDER_SESSIONS_FAILED];
+        add_part(&parts, 0, "connecting: sessions %s/%s",
+                 UNITS_COUNT(now->total->counters[RECORDER_SESSIONS_CONNECTED]),
+                 UNITS_COUNT(plan_sessions_all(progress->plan)));
+        add_server(&parts, now->sample);
+        add_part(&parts, failed > 0 ? 0 : 1, "errors %s", UNITS_COUNT(failed));
+        add_part(&parts, 4, "for %s",
+                 UNITS_SECONDS((uint64_t)fmax(0, figures_seconds(now->interval->end_ns))));
     }
     char line[LINE_BYTES];
     for (;;) {
@@ -230,12 +214,12 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
         rows < MANY_ROWS_READ || rows > 1e19) {
         return;
     }
-    char line[LINE_BYTES], least[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES + 32] = "";
+    char line[LINE_BYTES], time[UNITS_TEXT_BYTES + 32] = "";
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (count_ns > 0 && rows_before >= ROWS_TO_TIME) {
         const double each = figures_seconds(count_ns) / (double)rows_before;
         snprintf(time, sizeof time, ", %s or more",
-                 format_seconds(rows * each / (double)(cpus > 0 ? cpus : 1), least));
+                 SECONDS(rows * each / (double)(cpus > 0 ? cpus : 1)));
     }
     snprintf(line, sizeof line,
              "count(*) is to run %s times over up to %s rows: %s rows in all%s. Where the database "
@@ -260,10 +244,10 @@ static void tell_reads(struct progress *progress, const struct sampler_progress 
     progress->has_told_reads = true;
     const double without = seconds_worked(now) * append_ns / (append_ns + read_ns) *
                            (double)plan->records / rows_of(now);
-    char with_text[UNITS_TEXT_BYTES], without_text[UNITS_TEXT_BYTES], line[LINE_BYTES];
+    char line[LINE_BYTES];
     snprintf(line, sizeof line,
              "about %s left, most of it for reading after each append; --read none takes about %s",
-             format_seconds(left, with_text), format_seconds(without, without_text));
+             SECONDS(left), SECONDS(without));
     notice_keep(&progress->notice, line);
 }
 

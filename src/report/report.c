@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mono.h"
 #include "base/text.h"
 #include "report/events.h"
 
@@ -25,14 +26,17 @@ static enum status add_run(struct report *report, const char *folder, struct err
     }
     struct report_run *run = &report->runs[report->run_count];
     struct error events_error;
+    struct moment started;
     if (saved_run_read(&run->run, folder, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
     report->run_count++;
+    const char *utc = json_string_value(saved_run_json(&run->run, "times.started_utc"));
+    const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
     error_clear(&events_error);
-    if (events_read_saved(&run->events, &run->run, &events_error) != STATUS_OK) {
-        memcpy(run->events_error, events_error.text, sizeof run->events_error);
-    }
+    events_read(&run->events, run->run.folder, is_known ? started.ns : EVENTS_START_UNKNOWN,
+                &events_error);
+    memcpy(run->events_error, events_error.text, sizeof run->events_error);
     return STATUS_OK;
 }
 
@@ -56,51 +60,37 @@ static enum status add_sweep(struct report *report, const char *folder, struct e
     return STATUS_OK;
 }
 
-static bool are_labels_unique(const struct report *report)
-{
-    for (size_t i = 0; i < report->run_count; i++) {
-        for (size_t other = 0; other < i; other++) {
-            if (strcmp(report->runs[i].label, report->runs[other].label) == 0) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-enum {
-    BY_SIZE, /* 200 × 400k, 200 × 10 min */
-    BY_ADAPTER_AND_SIZE,
-    BY_FOLDER,
-    BY_NUMBER_AND_FOLDER,
-    LABEL_WAYS
-};
-
-static void label_run(struct report_run *run, size_t number, int way)
-{
-    char size[REPORT_WORDS_BYTES], text[2 * REPORT_LABEL_BYTES];
-    const char *slash = strrchr(run->run.folder, '/');
-    const char *folder = slash == NULL ? run->run.folder : slash + 1;
-    report_size(&run->run, size);
-    if (way == BY_ADAPTER_AND_SIZE) {
-        snprintf(text, sizeof text, "%.30s %s", saved_run_text(&run->run, "adapter"), size);
-    } else if (way == BY_NUMBER_AND_FOLDER) {
-        snprintf(text, sizeof text, "%zu %.100s", number, folder);
-    } else {
-        snprintf(text, sizeof text, "%.100s", way == BY_SIZE ? size : folder);
-    }
-    text_clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
-}
-
 /* The shortest way that tells all of them apart. */
 static void label_runs(struct report *report)
 {
+    enum {
+        BY_SIZE, /* 200 × 400k, 200 × 10 min */
+        BY_ADAPTER_AND_SIZE,
+        BY_FOLDER,
+        BY_NUMBER_AND_FOLDER,
+        WAYS
+    };
     bool is_unique = false;
-    for (int way = 0; way < LABEL_WAYS && !is_unique; way++) {
+    for (int way = 0; way < WAYS && !is_unique; way++) {
+        is_unique = true;
         for (size_t i = 0; i < report->run_count; i++) {
-            label_run(&report->runs[i], i + 1, way);
+            struct report_run *run = &report->runs[i];
+            char size[REPORT_WORDS_BYTES], text[2 * REPORT_LABEL_BYTES];
+            const char *slash = strrchr(run->run.folder, '/');
+            const char *folder = slash == NULL ? run->run.folder : slash + 1;
+            report_size(&run->run, size);
+            if (way == BY_ADAPTER_AND_SIZE) {
+                snprintf(text, sizeof text, "%.30s %s", saved_run_text(&run->run, "adapter"), size);
+            } else if (way == BY_NUMBER_AND_FOLDER) {
+                snprintf(text, sizeof text, "%zu %.100s", i + 1, folder);
+            } else {
+                snprintf(text, sizeof text, "%.100s", way == BY_SIZE ? size : folder);
+            }
+            text_clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
+            for (size_t other = 0; other < i; other++) {
+                is_unique &= strcmp(run->label, report->runs[other].label) != 0;
+            }
         }
-        is_unique = are_labels_unique(report);
     }
 }
 
@@ -155,47 +145,39 @@ static enum status refuse_path(struct error *error, const char *path)
     return STATUS_REJECTED;
 }
 
-/* A file that begins otherwise is somebody's. */
-static enum status check_old(const char *path, const char *begin, struct error *error)
+/* In place of a file that begins so: any other is somebody's. */
+static enum status write_whole(const char *path, const char *begin, const struct buffer *content,
+                               struct error *error)
 {
     char bytes[128];
     const size_t wanted = strlen(begin);
+    FILE *file;
+    struct error unread;
+    error_clear(&unread);
     if (file_is_special(path)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s is a device or a pipe: give the name of a file with --out", path);
         return STATUS_REJECTED;
     }
-    FILE *file;
-    struct error unread;
-    error_clear(&unread);
-    if (file_open(path, &file, &unread) != STATUS_OK) {
-        const bool is_free = unread.native_code == ENOENT;
-        *error = is_free ? *error : unread;
-        return is_free ? STATUS_OK : STATUS_REJECTED;
-    }
-    const size_t length = fread(bytes, 1, wanted, file);
-    fclose(file);
-    if (length == wanted && memcmp(bytes, begin, wanted) == 0) {
-        return STATUS_OK;
-    }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "%s is there and was not made by append report: give another name with --out", path);
-    return STATUS_REJECTED;
-}
-
-static enum status write_whole(const char *path, const char *begin, const struct buffer *content,
-                               struct error *error)
-{
-    if (check_old(path, begin, error) != STATUS_OK) {
+    if (file_open(path, &file, &unread) == STATUS_OK) {
+        const size_t length = fread(bytes, 1, wanted, file);
+        fclose(file);
+        if (length != wanted || memcmp(bytes, begin, wanted) != 0) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "%s is there and was not made by append report: give another name with --out",
+                      path);
+            return STATUS_REJECTED;
+        }
+    } else if (unread.native_code != ENOENT) {
+        *error = unread;
         return STATUS_REJECTED;
     }
     const int number = file_replace(AT_FDCWD, path, content, false);
     if (number != 0) {
         error_set(error, ERROR_SYSTEM, number, NULL, "%s cannot be written: %s", path,
                   strerror(number));
-        return STATUS_REJECTED;
     }
-    return STATUS_OK;
+    return number == 0 ? STATUS_OK : STATUS_REJECTED;
 }
 
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
@@ -212,54 +194,37 @@ enum status report_write_page(const struct report *report, const char *path, siz
     return status;
 }
 
-/* Number of the run whose chart it is; 0: it is of all of them. */
-static size_t run_of(const struct report *report, size_t chart)
-{
-    for (size_t i = 0; i < report->run_count; i++) {
-        const struct chart_range *range = &report->runs[i].charts;
-        if (chart >= range->first && chart < range->first + range->count) {
-            return i + 1;
-        }
-    }
-    return 0;
-}
-
-static enum status write_picture(const struct chart *chart, const char *path, struct error *error)
-{
-    struct buffer png;
-    buffer_init(&png);
-    enum status status = plot_add(&png, chart, 0, error);
-    if (status == STATUS_OK &&
-        (png.length < strlen(png_begin) || memcmp(png.bytes, png_begin, strlen(png_begin)) != 0)) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
-        status = STATUS_REJECTED;
-    }
-    if (status == STATUS_OK) {
-        status = write_whole(path, png_begin, &png, error);
-    }
-    buffer_fini(&png);
-    return status;
-}
-
 enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
                                   struct error *error)
 {
-    for (*count = 0; *count < report->charts.count; (*count)++) {
-        const struct chart *chart = &report->charts.entries[*count];
-        const size_t run = run_of(report, *count);
+    enum status status = STATUS_OK;
+    *count = 0;
+    for (size_t i = 0; i < report->charts.count && status == STATUS_OK; i++) {
+        const struct chart *chart = &report->charts.entries[i];
+        struct buffer png;
         char path[REPORT_PATH_BYTES], number[32] = "";
-        if (run > 0 && report->run_count > 1) {
-            snprintf(number, sizeof number, "run%zu-", run);
+        for (size_t run = 0; run < report->run_count && report->run_count > 1; run++) {
+            const struct chart_range *range = &report->runs[run].charts;
+            if (i >= range->first && i < range->first + range->count) {
+                snprintf(number, sizeof number, "run%zu-", run + 1);
+            }
         }
         if ((size_t)snprintf(path, sizeof path, "%s-%s%s.png", prefix, number, chart->name) >=
             sizeof path) {
             return refuse_path(error, prefix);
         }
-        if (write_picture(chart, path, error) != STATUS_OK) {
-            return STATUS_REJECTED;
+        buffer_init(&png);
+        plot_add(&png, chart, 0, error);
+        const size_t wanted = strlen(png_begin);
+        if (!error_is_set(error) &&
+            (png.length < wanted || memcmp(png.bytes, png_begin, wanted) != 0)) {
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
         }
+        status = error_is_set(error) ? STATUS_REJECTED : write_whole(path, png_begin, &png, error);
+        *count += status == STATUS_OK ? 1 : 0;
+        buffer_fini(&png);
     }
-    return STATUS_OK;
+    return status;
 }
 
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error)

@@ -176,10 +176,10 @@ void charts_free(struct chart_list *list);
  * known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
-/* Adds a chart drawn by gnuplot: a text of so many columns, or with 0 a PNG. REJECTED: *error says
- * that there is no gnuplot and which package has it, or what it said. */
-enum status plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
-                     struct error *error);
+/* Adds a chart drawn by gnuplot: a text of so many columns, or with 0 a PNG. Nothing after an
+ * error. *error says that there is no gnuplot and which package has it, or what it said. */
+void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
+              struct error *error);
 
 /* A number for people: three digits, or all before the point: 1,234, 12.5, 0.003. */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);

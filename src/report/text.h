@@ -109,11 +109,9 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
 /* The next three take NULL. */
 void metrics_update(struct metrics *metrics, const struct sampler_progress *now);
 
-/* The sessions have ended: tells the last state. */
-void metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total);
-
-/* Why the file is not up to date, "" when it is. */
-const char *metrics_shortage(const struct metrics *metrics);
+/* The sessions have ended: tells the last state. Returns why the file is not up to date, "" when it
+ * is. */
+const char *metrics_conclude(struct metrics *metrics, const struct recorder_snapshot *total);
 
 /* The page is gone then, the file stays. `is_failed`: the run never began, the file goes too. */
 void metrics_end(struct metrics *metrics, bool is_failed);

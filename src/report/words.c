@@ -39,23 +39,15 @@ const char *report_format_count(double value, char text[REPORT_WORDS_BYTES])
 const char *report_format_time(const json_t *value, double unit_ns, char text[REPORT_WORDS_BYTES])
 {
     const double ns = json_number_value(value) * unit_ns;
-    char number[UNITS_TEXT_BYTES] = UNKNOWN;
-    if (json_is_number(value) && ns >= 0 && ns < 9e18) {
-        units_format_ns((int64_t)llround(ns), number);
-    }
-    snprintf(text, REPORT_WORDS_BYTES, "%s", number);
-    return text;
+    const bool is_known = json_is_number(value) && ns >= 0 && ns < 9e18;
+    return is_known ? units_format_ns((int64_t)llround(ns), text) : UNKNOWN;
 }
 
 const char *report_value(const struct saved_run *run, const char *column,
                          char text[REPORT_WORDS_BYTES])
 {
     double value;
-    if (!saved_run_figure(run, column, &value)) {
-        snprintf(text, REPORT_WORDS_BYTES, "%s", UNKNOWN);
-        return text;
-    }
-    return report_format(value, text);
+    return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
 /* Of a run that was not for a number of rows. */
@@ -81,31 +73,31 @@ static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES]
     return true;
 }
 
-static const char *format_figure(const struct saved_run *run, const char *column,
-                                 char text[UNITS_TEXT_BYTES])
+/* A count of the run. */
+static uint64_t count_of(const struct saved_run *run, const char *column)
 {
     double value = 0;
     saved_run_figure(run, column, &value);
-    return units_format_count((uint64_t)(value > 0 && value < COUNT_MAX ? value : 0), text);
+    return value > 0 && value < COUNT_MAX ? (uint64_t)value : 0;
 }
 
 const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYTES])
 {
-    char sessions[UNITS_TEXT_BYTES], rest[UNITS_TEXT_BYTES];
+    char duration[UNITS_TEXT_BYTES];
+    const json_int_t held = json_integer_value(saved_run_json(run, "search.held"));
+    const uint64_t sessions = !run->is_search ? count_of(run, "sessions")
+                              : held > 0      ? (uint64_t)held
+                                              : 0;
+    const char *plural = sessions == 1 ? "" : "s";
     if (run->is_search) {
-        const json_int_t held = json_integer_value(saved_run_json(run, "search.held"));
-        units_format_count((uint64_t)(held > 0 ? held : 0), sessions);
+        snprintf(text, REPORT_WORDS_BYTES, "find-max: %s session%s held", UNITS_COUNT(sessions),
+                 plural);
+    } else if (duration_of(run, duration)) {
+        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s for %.20s", UNITS_COUNT(sessions),
+                 plural, duration);
     } else {
-        format_figure(run, "sessions", sessions);
-    }
-    const char *plural = strcmp(sessions, "1") == 0 ? "" : "s";
-    if (run->is_search) {
-        snprintf(text, REPORT_WORDS_BYTES, "find-max: %s session%s held", sessions, plural);
-    } else if (duration_of(run, rest)) {
-        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s for %.20s", sessions, plural, rest);
-    } else {
-        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s, %.20s rows", sessions, plural,
-                 format_figure(run, "records", rest));
+        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s, %.20s rows", UNITS_COUNT(sessions),
+                 plural, UNITS_COUNT(count_of(run, "records")));
     }
     return text;
 }

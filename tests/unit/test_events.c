@@ -13,12 +13,38 @@
 #define STARTED_NS INT64_C(1769860800000000000)
 #define SECOND_NS INT64_C(1000000000)
 
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static char folder[] = "/tmp/append-events-XXXXXX", path[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/append-events-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/" EVENTS_FILE, folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
 static void parse(struct event_list *list, const char *text)
 {
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    events_parse(list, copy, STARTED_NS);
-    free(copy);
+    struct error error;
+    error_clear(&error);
+    write_file(path, text, strlen(text));
+    assert_int_equal(events_read(list, folder, STARTED_NS, &error), STATUS_OK);
 }
 
 static void check(const struct event_list *list, size_t place, int64_t at_ns, const char *text)
@@ -103,7 +129,7 @@ static void test_too_much(void **state)
         used += (size_t)snprintf(text + used, 16, "%d,x\n", i);
     }
     struct event_list list;
-    events_parse(&list, text, STARTED_NS);
+    parse(&list, text);
     free(text);
     assert_int_equal(list.count, EVENTS_MAX);
     assert_int_equal(list.bad_lines, 2);
@@ -123,21 +149,9 @@ static void test_too_much(void **state)
     event_list_fini(&list);
 }
 
-static void write_file(const char *path, const char *bytes, size_t length)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, length, file), length);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void test_files(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/append-events-XXXXXX";
-    assert_non_null(mkdtemp(folder));
-    char path[64];
-    snprintf(path, sizeof path, "%s/" EVENTS_FILE, folder);
     struct event_list list;
     struct error error;
     error_clear(&error);
@@ -151,38 +165,31 @@ static void test_files(void **state)
     check(&list, 1, 2 * SECOND_NS, "b?c");
     event_list_fini(&list);
 
-    struct saved_run run = {
-        .json = json_pack("{s:{s:s}}", "times", "started_utc", "2026-01-31T12:00:00.500Z")};
-    snprintf(run.folder, sizeof run.folder, "%s", folder);
     static const char utc[] = "2026-01-31T12:00:10Z,x\n";
     write_file(path, utc, sizeof utc - 1);
-    assert_int_equal(events_read_saved(&list, &run, &error), STATUS_OK);
+    const int64_t half_later = STARTED_NS + SECOND_NS / 2;
+    assert_int_equal(events_read(&list, folder, half_later, &error), STATUS_OK);
     check(&list, 0, SECOND_NS * 19 / 2, "x");
     event_list_fini(&list);
-    json_decref(run.json);
-    run.json = json_object();
-    assert_int_equal(events_read_saved(&list, &run, &error), STATUS_OK);
+    assert_int_equal(events_read(&list, folder, EVENTS_START_UNKNOWN, &error), STATUS_OK);
     assert_int_equal(list.count, 0);
     assert_non_null(strstr(list.note, "when the run began is not known"));
     event_list_fini(&list);
-    json_decref(run.json);
 
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* must not be waited for */
     assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_REJECTED);
     assert_int_equal(error.kind, ERROR_DATA);
     assert_int_equal(list.count, 0);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_lines),
-        cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_too_much),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test_setup_teardown(test_good_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_much, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
