@@ -365,7 +365,6 @@ static void judge(struct job *job)
     result_judge(result, &context);
     if (search == NULL) {
         expectations_judge(&job->expectations, &job->plan, result);
-        expectations_conclude(&job->expectations, result);
         result->expectations = &job->expectations;
         return;
     }

@@ -21,20 +21,17 @@ enum status expectations_add(struct expectations *expectations, const char *text
 enum status expectations_parse(struct expectations *expectations, const struct plan_texts *texts,
                                struct error *error);
 
-/* Holds the figures of a run that was judged against what was expected of it. One that is not known
- * is not met. */
+/* Holds the figures of a judged run against what was expected of it, adds what was missed to its
+ * problems, and concludes. One that is not known is not met. The exit code of a run that has one of
+ * its own stays: figures of a run that was short, stopped or client-bound say nothing about what
+ * was expected. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
-                        const struct result *result);
+                        struct result *result);
 
 size_t expectations_count_missed(const struct expectations *expectations);
 
 /* "append_p99<=20ms: 35.2 ms", "max_memory<=2GiB: not known". Returns `text`. */
 const char *expectations_describe(const struct expectation *expectation,
                                   char text[EXPECTATIONS_TEXT_BYTES]);
-
-/* Adds what was missed to the problems of a judged result, and concludes. The exit code of a run
- * that has one of its own stays: figures of a run that was short, stopped or client-bound say
- * nothing about what was expected. */
-void expectations_conclude(const struct expectations *expectations, struct result *result);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/mono.h"
 #include "base/units.h"
 #include "report/check.h"
 #include "report/expectations.h"
@@ -241,19 +242,18 @@ static void put_verification(struct screen *out, const struct result *result)
 }
 
 /* Both ledgers, each as a sum that the reader can check, and what count(*) said. */
-static void put_ledgers(struct screen *out, const struct plan *plan, const struct result *result)
+static void put_ledgers(struct screen *out, const struct figure_set *set,
+                        const struct result *result)
 {
     static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
     const struct batch_ledger *batches = &result->batches;
     const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
-    struct figure_set set;
-    figures_of_result(&set, plan, result);
-    put_sum(out, "Sessions", &set, FIGURE_SESSIONS_REQUESTED, FIGURE_SESSIONS_CONNECTED,
+    put_sum(out, "Sessions", set, FIGURE_SESSIONS_REQUESTED, FIGURE_SESSIONS_CONNECTED,
             FIGURE_SESSIONS_NOT_STARTED);
-    put_sum(out, "Connected", &set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
+    put_sum(out, "Connected", set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
             FIGURE_SESSIONS_DROPPED);
     put_text(out, "", session_ledger_balances(&result->sessions) ? "" : imbalance);
-    put_sum(out, "Rows", &set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED, FIGURE_ROWS_NOT_SENT);
+    put_sum(out, "Rows", set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED, FIGURE_ROWS_NOT_SENT);
     put_text(out, "", row_ledger_balances(&result->rows) ? "" : imbalance);
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
@@ -265,7 +265,7 @@ static void put_ledgers(struct screen *out, const struct plan *plan, const struc
         put(out, "Batches");
     }
     put_verification(out, result);
-    put_text(out, "", figure_text(&set, FIGURE_VERIFICATION_NOTE));
+    put_text(out, "", figure_text(set, FIGURE_VERIFICATION_NOTE));
 }
 
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
@@ -466,10 +466,12 @@ static void put_figure(struct screen *out, enum figure_id id, const char *value)
     put_at(out, label, FIGURE_COLUMN);
 }
 
-static void put_figures(struct screen *out, const struct result *result)
+static void put_figures(struct screen *out, const struct figure_set *set,
+                        const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
     const double client = resources->cpu_at_max.client;
+    double number;
     char value[UNITS_TEXT_BYTES + 8] = "unknown";
     if (resources->max_cpu.host < 0) {
         say(out, "no sample was taken");
@@ -489,16 +491,15 @@ static void put_figures(struct screen *out, const struct result *result)
     put_figure(out, FIGURE_MAX_CPU_PERCENT, value);
 
     snprintf(value, sizeof value, "unknown");
-    if (!figures_has_memory(resources)) {
+    if (!figure_get(set, FIGURE_MAX_MEMORY_MIB, &number)) {
         say(out, "%s",
             resources->server_note[0] != '\0' ? resources->server_note
                                               : "the server's processes were not found");
     } else {
-        const double mib = figures_mib((uint64_t)resources->max_server_memory_bytes);
-        if (mib < 100) {
-            snprintf(value, sizeof value, "%.1f MiB", mib);
+        if (number < 100) {
+            snprintf(value, sizeof value, "%.1f MiB", number);
         } else {
-            snprintf(value, sizeof value, "%s MiB", ROUNDED(mib));
+            snprintf(value, sizeof value, "%s MiB", ROUNDED(number));
         }
         if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
             say(out, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
@@ -514,10 +515,10 @@ static void put_figures(struct screen *out, const struct result *result)
 
     snprintf(value, sizeof value, "%s rows/s", RATE(result->throughput_rows_per_s));
     say(out, "by elapsed time");
-    if (result->append_ns > 0) {
-        say(out, "; %s rows/s while appending", RATE(figures_append_rows_per_s(result)));
+    if (figure_get(set, FIGURE_APPEND_ROWS_PER_S, &number)) {
+        say(out, "; %s rows/s while appending%s", RATE(number),
+            result->append_ns < MONO_NS_PER_S ? "; too short a run for figures that repeat" : "");
     }
-    say(out, "%s", figures_is_short(result) ? "; too short a run for figures that repeat" : "");
     put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
@@ -526,9 +527,11 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
                        const char *shortage)
 {
     struct screen out = {.stream = stream};
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
     put_target(&out, plan, result);
     put_run(&out, plan);
-    put_ledgers(&out, plan, result);
+    put_ledgers(&out, &set, result);
     fputc('\n', stream);
     put_latencies(&out, plan, result);
     put_sessions(&out, result);
@@ -541,7 +544,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Problem", shortage);
     put_expectations(&out, result->expectations);
     fputc('\n', stream);
-    put_figures(&out, result);
+    put_figures(&out, &set, result);
     fputc('\n', stream);
     put_text(&out, verdict_names[result->verdict], result->verdict_reason);
     screen_add_files(stream, plan->out_folder);
@@ -747,6 +750,8 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
                        const struct search *search, const char *shortage)
 {
     struct screen out = {.stream = stream};
+    struct figure_set set;
+    figures_of_result(&set, plan, result);
     put_answer(&out, search, &result->findings);
     put_target(&out, plan, result);
     const double each = search_session_bytes(search);
@@ -758,7 +763,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
     put_levels(stream, search);
-    put_ledgers(&out, plan, result);
+    put_ledgers(&out, &set, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say(&out, "%s rows, %s of values; they stay: %s", UNITS_COUNT(written),

@@ -154,7 +154,4 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
 /* A run that did not begin: one test case with an error, and why. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
 
-/* Adds `text` as the value of an attribute or as text between tags. */
-void junit_add_escaped(struct buffer *buffer, const char *text);
-
 #endif

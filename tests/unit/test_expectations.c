@@ -56,7 +56,6 @@ static void add(const char *text)
 static void judge(void)
 {
     expectations_judge(&expectations, plan, result);
-    expectations_conclude(&expectations, result);
 }
 
 static void test_met(void **state)
