@@ -362,30 +362,23 @@ static bool take_first(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-static enum status check_kind(const struct table *table, const struct first *kind,
-                              struct error *error)
-{
-    const bool is_view = strstr(kind->texts[0], "VIEW") != NULL;
-    if (!kind->is_there) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table->name);
-        return STATUS_REJECTED;
-    }
-    if (is_view || strstr(kind->texts[0], "SEQUENCE") != NULL) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is a %s: rows go to tables",
-                  table->name, is_view ? "view" : "sequence");
-        return STATUS_FATAL;
-    }
-    return STATUS_OK;
-}
+/* A question; where no answer is needed, one that does not come is as good as none. */
+struct question {
+    const char *sql;
+    const char *name;
+    bool is_needed;
+    struct answer answer;
+};
 
-/* One question; where `is_needed` is false, an answer that does not come is as good as none. */
-static enum status ask(const struct dialect_asker *asker, const char *sql, const char *name,
-                       bool is_needed, struct answer answer, struct error *error)
+static enum status ask(const struct dialect_asker *asker, const struct question *question,
+                       struct error *error)
 {
+    struct answer answer = question->answer;
     struct error failure;
     error_clear(&failure);
-    const enum status status = ask_rows(asker->adapter, asker->conn, sql, name, &answer, &failure);
-    if (status == STATUS_OK || (status != STATUS_LOST && !is_needed)) {
+    const enum status status =
+        ask_rows(asker->adapter, asker->conn, question->sql, question->name, &answer, &failure);
+    if (status == STATUS_OK || (status != STATUS_LOST && !question->is_needed)) {
         return STATUS_OK;
     }
     *error = failure;
@@ -397,39 +390,36 @@ static enum status describe(const struct dialect_asker *asker, const char *table
                             struct table *table, struct error *error)
 {
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
-    struct first kind = {0};
-    struct first engine = {0};
-    struct first length = {0};
+    struct first kind = {0}, engine = {0}, length = {0};
+    const struct question first = {table_sql, table_name, true, {take_first, &kind, 0}};
+    const struct question others[] = {
+        {engine_sql, table->engine, false, {take_first, &engine, 0}},
+        {length_sql, NULL, false, {take_first, &length, 0}},
+        {indexes_sql, table_name, true, {take_index, table, 0}},
+        {json_sql, table_name, false, {take_check, table, 0}},
+    };
     enum status status = table_init(table, table_name, error);
     if (status == STATUS_OK) {
-        status =
-            ask(asker, table_sql, table->name, true, (struct answer){take_first, &kind, 0}, error);
+        status = ask(asker, &first, error);
     }
-    if (status == STATUS_OK) {
-        status = check_kind(table, &kind, error);
-        snprintf(table->engine, sizeof table->engine, "%s", kind.texts[1]);
+    const bool is_view = strstr(kind.texts[0], "VIEW") != NULL;
+    if (status == STATUS_OK && !kind.is_there) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        status = STATUS_REJECTED;
+    } else if (status == STATUS_OK && (is_view || strstr(kind.texts[0], "SEQUENCE") != NULL)) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "\"%.160s\" is a %s: rows go to tables",
+                  table_name, is_view ? "view" : "sequence");
+        status = STATUS_FATAL;
     }
-    if (status == STATUS_OK) {
-        status = ask(asker, engine_sql, table->engine, false,
-                     (struct answer){take_first, &engine, 0}, error);
-        table->keeps_failed_rows = strcasecmp(engine.texts[0], "NO") == 0;
-    }
-    if (status == STATUS_OK) {
-        status =
-            ask(asker, length_sql, NULL, false, (struct answer){take_first, &length, 0}, error);
-        table->statement_bytes_max = strtoull(length.texts[0], NULL, 10);
-    }
+    snprintf(table->engine, sizeof table->engine, "%s", kind.texts[1]);
     if (status == STATUS_OK) {
         status = dialect_read_columns(asker, columns_sql, &columns, table, error);
     }
-    if (status == STATUS_OK) {
-        status = ask(asker, indexes_sql, table->name, true, (struct answer){take_index, table, 0},
-                     error);
+    for (size_t i = 0; status == STATUS_OK && i < COUNT_OF(others); i++) {
+        status = ask(asker, &others[i], error);
     }
-    if (status == STATUS_OK) {
-        status =
-            ask(asker, json_sql, table->name, false, (struct answer){take_check, table, 0}, error);
-    }
+    table->keeps_failed_rows = strcasecmp(engine.texts[0], "NO") == 0;
+    table->statement_bytes_max = strtoull(length.texts[0], NULL, 10);
     if (status != STATUS_OK) {
         table_fini(table);
     }
@@ -523,8 +513,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     char note[sizeof limits->sessions[0].note] = "";
     char fix[sizeof limits->sessions[0].fix];
     for (size_t i = 0; i < COUNT_OF(limits_sql); i++) {
-        const enum status status =
-            ask(asker, limits_sql[i], NULL, i == 0, (struct answer){take_fact, &facts, 0}, error);
+        const struct question question = {limits_sql[i], NULL, i == 0, {take_fact, &facts, 0}};
+        const enum status status = ask(asker, &question, error);
         if (status != STATUS_OK) {
             return status;
         }

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "adapters/dialect.h"
 #include "base/ask.h"
 #include "base/client_socket.h"
 #include "base/text.h"
@@ -160,12 +161,6 @@ static enum status refuse(struct error *error, const char *text)
     return STATUS_FATAL;
 }
 
-static enum status memory_error(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory in the machbase adapter");
-    return STATUS_FATAL;
-}
-
 /* Of a server's installation, and of the vendor's Python package. */
 static const char *const file_names[] = {
     "libmachbasecli_dll.so",
@@ -182,79 +177,57 @@ static mode_t kind_of(const char *path)
     return stat(path, &about) == 0 ? about.st_mode & S_IFMT : 0;
 }
 
-/* The first of the names that is in a folder. */
-static bool find_in(const char *folder, const char *below, char path[PATH_BYTES])
-{
-    for (size_t i = 0; i < COUNT_OF(file_names); i++) {
-        const int length = snprintf(path, PATH_BYTES, "%s%s/%s", folder, below, file_names[i]);
-        if (length > 0 && length < PATH_BYTES && kind_of(path) == S_IFREG) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Loads `path`, or where it is NULL the first of the names that is in the loader's path
- * (LD_LIBRARY_PATH, ldconfig). It stays mapped: threads that used it may still have something of it
- * to run when they end. NULL: *error says why not, unless there is none of the names. */
-static void *load_path(char found[PATH_BYTES], const char *path, struct error *error)
-{
-    for (size_t i = 0; i < (path != NULL ? 1 : COUNT_OF(file_names)); i++) {
-        const char *name = path != NULL ? path : file_names[i];
-        void *loaded = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        if (loaded != NULL) {
-            memmove(found, name, strlen(name) + 1);
-            return loaded;
-        }
-        const char *why = dlerror();
-        why = why != NULL ? why : name;
-        /* of a bare name that is not there it says this name first, of all else another one */
-        if (path != NULL || strncmp(why, name, strlen(name)) != 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s", why);
-        }
-    }
-    return NULL;
-}
-
+/* Loads the library that was given, or that is where it is looked for. *path is the file. */
 static void *load(const char *given, char path[PATH_BYTES], struct error *error)
 {
     const char *home = getenv("MACHBASE_HOME");
-    if (given != NULL && kind_of(given) == S_IFDIR) {
-        if (find_in(given, "", path)) {
-            return load_path(path, path, error);
-        }
+    const bool is_folder = given != NULL && kind_of(given) == S_IFDIR;
+    const bool is_somewhere = given != NULL || (home != NULL && home[0] != '\0');
+    bool is_found = false;
+    for (size_t i = 0; is_somewhere && !is_found && i < COUNT_OF(file_names); i++) {
+        /* a name without a folder the loader would search for */
+        const int length =
+            given == NULL ? snprintf(path, PATH_BYTES, "%s/lib/%s", home, file_names[i])
+            : is_folder   ? snprintf(path, PATH_BYTES, "%s/%s", given, file_names[i])
+                        : snprintf(path, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
+        is_found = length < PATH_BYTES && kind_of(path) == S_IFREG;
+    }
+    if (is_folder && !is_found) {
         error_set(error, ERROR_USAGE, 0, NULL, "--client-lib %s: neither %s nor %s is there", given,
                   file_names[0], file_names[1]);
         return NULL;
     }
-    if (given != NULL) {
-        const bool has_folder =
-            strchr(given, '/') != NULL; /* else the loader would search for it */
-        const int length = snprintf(path, PATH_BYTES, "%s%s", has_folder ? "" : "./", given);
-        if (length < PATH_BYTES && kind_of(given) == S_IFREG) {
-            return load_path(path, path, error);
-        }
+    if (given != NULL && !is_found) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--client-lib %s: no such file; give %s, or the folder that it is in", given,
                   file_names[0]);
         return NULL;
     }
-    if (home != NULL && home[0] != '\0' && find_in(home, "/lib", path)) {
-        return load_path(path, path, error);
-    }
     struct error reason;
     error_clear(&reason);
-    void *loaded = load_path(path, NULL, &reason);
-    if (loaded == NULL && !error_is_set(&reason)) {
-        error_set(&reason, ERROR_USAGE, 0, NULL,
-                  "Machbase's client library is not found: neither %s nor %s is in "
-                  "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
-                  file_names[0], file_names[1]);
+    for (size_t i = 0; i < (is_found ? 1 : COUNT_OF(file_names)); i++) {
+        if (!is_found) {
+            snprintf(path, PATH_BYTES, "%s", file_names[i]); /* LD_LIBRARY_PATH, ldconfig */
+        }
+        /* it stays mapped: threads that used it may still have something of it to run at their end
+         */
+        void *loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        const char *why = loaded == NULL ? dlerror() : NULL;
+        if (loaded != NULL) {
+            return loaded;
+        }
+        /* of a bare name that is not there it says this name first, of all else another one */
+        if (is_found || (why != NULL && strncmp(why, path, strlen(path)) != 0)) {
+            error_set(&reason, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s",
+                      why != NULL ? why : path);
+        }
     }
-    if (loaded == NULL) {
-        *error = reason;
-    }
-    return loaded;
+    error_set(&reason, ERROR_USAGE, 0, NULL,
+              "Machbase's client library is not found: neither %s nor %s is in "
+              "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
+              file_names[0], file_names[1]);
+    *error = reason;
+    return NULL;
 }
 
 static void stop(struct adapter_library *library)
@@ -277,7 +250,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
     *library = NULL;
     struct adapter_library *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     made->handle = load(client_lib, made->path, error);
     for (size_t i = 0; made->handle != NULL && i < COUNT_OF(symbols); i++) {
@@ -292,7 +265,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
         memcpy((char *)&made->call + symbols[i].offset, &address, sizeof address);
     }
     if (made->handle == NULL) {
-        stop(made);
+        free(made);
         return STATUS_FATAL;
     }
     *library = made;
@@ -625,7 +598,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     }
     if (!succeeded(conn->call->SQLAllocEnv(&conn->environment)) ||
         !succeeded(conn->call->SQLAllocConnect(conn->environment, &conn->connection))) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     snprintf(conn->host, sizeof conn->host, "%s", place.host);
     snprintf(conn->user, sizeof conn->user, "%s", place.user);
@@ -634,7 +607,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     machbase_string_build(&text, &place, address, target->connect_timeout_s);
     conn->text = buffer_text(&text);
     status = buffer_failed(&text)
-                 ? memory_error(error)
+                 ? dialect_memory_error(error)
                  : client_socket_connect(&conn->socket, target, connect_by, conn, error);
     buffer_fini(&text);
     conn->has_no_delay = !place.has_delay && client_socket_set_no_delay(&conn->socket);
@@ -675,7 +648,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     made->library = target->library;
     made->call = &target->library->call;
@@ -711,11 +684,8 @@ struct bound {
 
 static enum status make_statement(struct adapter_conn *conn, handle *statement, struct error *error)
 {
-    *statement = NULL;
     const short result = conn->call->SQLAllocStmt(conn->connection, statement);
-    if (!succeeded(result)) {
-        *statement = NULL;
-    }
+    *statement = succeeded(result) ? *statement : NULL;
     return check(conn, NULL, result, error);
 }
 
@@ -725,7 +695,7 @@ static enum status read_rows(struct adapter_conn *conn, handle statement, size_t
     struct bound *const bound = calloc(columns, sizeof *bound);
     struct cell *const cells = calloc(columns, sizeof *cells);
     bool is_wanted = true;
-    enum status status = bound == NULL || cells == NULL ? memory_error(error) : STATUS_OK;
+    enum status status = bound == NULL || cells == NULL ? dialect_memory_error(error) : STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && answer->take != NULL && i < columns; i++) {
         status = check(conn, statement,
                        conn->call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT,
@@ -804,7 +774,7 @@ static enum status drop_table(struct adapter_conn *conn, const char *table, stru
     error_clear(&reason);
     buffer_init(&drop);
     buffer_add_format(&drop, "drop table %s", table);
-    enum status status = buffer_failed(&drop) ? memory_error(&reason)
+    enum status status = buffer_failed(&drop) ? dialect_memory_error(&reason)
                                               : run_one(conn, buffer_text(&drop), NULL, &reason);
     buffer_fini(&drop);
     if (status == STATUS_FATAL && reason.native_code == NO_SUCH_TABLE) {
@@ -826,7 +796,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
         const char *const one = buffer_text(&script.statement);
         const char *const table =
             skip_word(skip_word(skip_word(skip_word(one, "drop"), "table"), "if"), "exists");
-        status = buffer_failed(&script.statement) ? memory_error(error)
+        status = buffer_failed(&script.statement) ? dialect_memory_error(error)
                  : table != NULL                  ? drop_table(conn, table, error)
                                                   : run_one(conn, one, answer, error);
     }
@@ -897,69 +867,78 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     return status;
 }
 
-static enum status describe_column(struct adapter_conn *conn, handle statement, size_t index,
-                                   struct column *column, struct error *error)
+/* The table as an append has it, without the first column: the time of arrival, which the server or
+ * the library fills. */
+static enum status read_table(struct adapter_conn *conn, handle statement, const char *name,
+                              struct table *table, struct error *error)
 {
-    char name[ROW_NAME_BYTES] = "";
-    short length = 0;
-    short type = 0;
-    unsigned long size = 0;
-    short digits = 0;
-    short nullable = 0;
-    const enum status status =
-        check(conn, statement,
-              conn->call->SQLDescribeCol(statement, (unsigned short)(index + 1), name, sizeof name,
-                                         &length, &type, &size, &digits, &nullable),
-              error);
+    short count = 0;
+    enum status status = table_init(table, name, error);
     if (status == STATUS_OK) {
-        *column = (struct column){.is_nullable = true}; /* the library does not say */
-        memcpy(column->name, name, sizeof name - 1);
-        machbase_set_type(column, type, size);
+        status = check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
+    }
+    for (int i = 2; status == STATUS_OK && i <= count; i++) {
+        struct column column = {.is_nullable = true}; /* the library does not say */
+        short length = 0, type = 0, digits = 0, nullable = 0;
+        unsigned long size = 0;
+        status = check(conn, statement,
+                       conn->call->SQLDescribeCol(statement, (unsigned short)i, column.name,
+                                                  sizeof column.name, &length, &type, &size,
+                                                  &digits, &nullable),
+                       error);
+        if (status == STATUS_OK) {
+            column.name[sizeof column.name - 1] = '\0';
+            machbase_set_type(&column, type, size);
+            status = table_add_column(table, &column, error);
+        }
+    }
+    if (status != STATUS_OK) {
+        table_fini(table);
     }
     return status;
 }
 
 /* Which column goes where: a row has as many places as the server says now, and a column that was
  * added since the table was described is NULL. */
-static enum status map_columns(struct adapter_conn *conn, handle statement,
-                               const struct table *table, struct error *error)
+static enum status map_columns(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
 {
-    short count = 0;
+    struct table now;
     size_t found = 0;
-    enum status status =
-        check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
-    const size_t slots = count < 2 ? 0 : (size_t)count - 1;
-    if (status == STATUS_OK && slots > 0 && slots != conn->slot_count) {
+    enum status status = read_table(conn, conn->append.statement, table->name, &now, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (conn->slots == NULL || now.column_count != conn->slot_count) {
         free(conn->slots);
         free(conn->columns);
-        conn->slots = calloc(slots, sizeof *conn->slots);
-        conn->columns = calloc(slots, sizeof *conn->columns);
-        conn->slot_count = conn->slots != NULL && conn->columns != NULL ? slots : 0;
-        status = conn->slot_count > 0 ? STATUS_OK : memory_error(error);
+        conn->slots = calloc(now.column_count + 1, sizeof *conn->slots);
+        conn->columns = calloc(now.column_count + 1, sizeof *conn->columns);
+        conn->slot_count = now.column_count;
     }
-    for (size_t i = 0; status == STATUS_OK && i < slots; i++) {
-        struct column column;
-        status = describe_column(conn, statement, i + 1, &column, error);
-        if (status != STATUS_OK) {
-            return status;
-        }
+    if (conn->slots == NULL || conn->columns == NULL) {
+        conn->slot_count = 0;
+        status = dialect_memory_error(error);
+    }
+    for (size_t i = 0; i < conn->slot_count; i++) {
         conn->columns[i] = (uint16_t)table->column_count;
-        machbase_encode_null(&column, &conn->slots[i]);
+        machbase_encode_null(&now.columns[i], &conn->slots[i]);
         for (size_t tried = 0; tried < table->column_count; tried++) {
             const size_t place = (i + tried) % table->column_count; /* most often it is the same */
-            if (strcasecmp(table->columns[place].name, column.name) == 0) {
+            if (strcasecmp(table->columns[place].name, now.columns[i].name) == 0) {
                 conn->columns[i] = (uint16_t)place;
-                found += table->columns[place].native_type == column.native_type ? 1 : 0;
+                found += table->columns[place].native_type == now.columns[i].native_type ? 1 : 0;
                 break;
             }
         }
     }
-    if (status == STATUS_OK && (slots == 0 || found < table->column_count)) {
+    if (status == STATUS_OK && (now.column_count == 0 || found < table->column_count)) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "table '%.100s' is not what it was: a column is gone or has another type",
                   table->name);
-        return STATUS_FATAL;
+        status = STATUS_FATAL;
     }
+    table_fini(&now);
     return status;
 }
 
@@ -989,7 +968,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         return status;
     }
     append->table = table;
-    status = map_columns(conn, append->statement, table, error);
+    status = map_columns(conn, table, error);
     if (status == STATUS_LOST) {
         return lose(conn);
     }
@@ -1113,23 +1092,6 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return STATUS_OK;
 }
 
-/* Adds all columns but the first: the time of arrival, which the server or the library fills. */
-static enum status add_columns(struct adapter_conn *conn, handle statement, struct table *table,
-                               struct error *error)
-{
-    short count = 0;
-    enum status status =
-        check(conn, statement, conn->call->SQLNumResultCols(statement, &count), error);
-    for (short i = 1; status == STATUS_OK && i < count; i++) {
-        struct column column;
-        status = describe_column(conn, statement, (size_t)i, &column, error);
-        if (status == STATUS_OK) {
-            status = table_add_column(table, &column, error);
-        }
-    }
-    return status;
-}
-
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error)
 {
@@ -1153,18 +1115,15 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
         *error = reason;
         return status;
     }
-    status = table_init(table, table_name, error);
-    if (status == STATUS_OK) {
-        status = add_columns(conn, statement, table, error);
-    }
+    status = read_table(conn, statement, table_name, table, error);
     const short result = conn->call->SQLAppendClose(statement, &successes, &failures);
     if (status == STATUS_OK) {
         status = check(conn, statement, result, error);
+        if (status != STATUS_OK) {
+            table_fini(table);
+        }
     }
     conn->call->SQLFreeStmt(statement, DROP);
-    if (status != STATUS_OK) {
-        table_fini(table);
-    }
     return status;
 }
 
@@ -1204,10 +1163,7 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     snprintf(limits->version, sizeof limits->version, "Machbase %s", facts[0]);
     if (text_parse_integer(facts[1], strlen(facts[1]), &most) && most > 0 &&
         text_parse_integer(facts[2], strlen(facts[2]), &now) && now >= 0) {
-        struct session_limit *limit = &limits->sessions[limits->count++];
-        snprintf(limit->name, sizeof limit->name, "%s", limit_name);
-        limit->allowed = (uint64_t)most;
-        limit->used = (uint64_t)now;
+        struct session_limit *limit = dialect_add_limit(limits, limit_name, most, now);
         snprintf(limit->fix, sizeof limit->fix,
                  "MAX_SESSION_COUNT = N in $MACHBASE_HOME/conf/machbase.conf, then restart the "
                  "server");

@@ -30,12 +30,6 @@
 
 extern const struct adapter adapter_mariadb;
 
-/* A statement that failed after others of its append were kept. */
-struct mariadb_failure {
-    enum status status;
-    struct error error;
-};
-
 /* The open append. */
 struct mariadb_append {
     bool is_open;
@@ -46,7 +40,8 @@ struct mariadb_append {
     uint64_t provisional; /* rows in the transaction */
     size_t sent;          /* rows of the statement sent last */
     unsigned statements;
-    struct mariadb_failure *failure; /* owned; told when the append is closed */
+    struct error failure; /* of a statement after others were kept: told when it is closed */
+    enum status failure_status;
 };
 
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
@@ -102,12 +97,6 @@ static const char character_set[] = "utf8mb4";
 static const char packet_remedy[] =
     "one append is larger than the server's max_allowed_packet: make --batch smaller";
 
-static enum status memory_error(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-    return STATUS_FATAL;
-}
-
 /* Records a failure as the dialect explains it; *meaning is what it is where that does not. */
 static void record(const struct dialect_failure *failure, struct dialect_meaning *meaning,
                    struct error *error)
@@ -115,9 +104,7 @@ static void record(const struct dialect_failure *failure, struct dialect_meaning
     char text[ERROR_TEXT_BYTES];
     dialect_mysql.explain(failure, meaning);
     dialect_mysql.write_text(failure, "", text, sizeof text);
-    if (error_set(error, meaning->kind, failure->number, failure->sqlstate, "%s", text)) {
-        error->limit = meaning->limit;
-    }
+    dialect_record(meaning, failure, text, error);
 }
 
 /* Records why a connection attempt failed. */
@@ -192,7 +179,7 @@ static enum status take_rows(struct adapter_conn *conn, MYSQL_RES *result, struc
     bool is_wanted = true;
     MYSQL_ROW row = NULL;
     if (cells == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     while (is_wanted && (row = mysql_fetch_row(result)) != NULL) {
         const unsigned long *lengths = mysql_fetch_lengths(result);
@@ -249,10 +236,7 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     if (status == STATUS_OK && (state & SERVER_STATUS_AUTOCOMMIT) == 0) {
         return run_text(conn, "set autocommit = 1", error);
     }
-    if (status == STATUS_OK) {
-        error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
-        status = STATUS_FATAL;
-    }
+    status = dialect_refuse_transaction(status, error);
     return run_text(conn, "rollback", error) == STATUS_LOST ? STATUS_LOST : status;
 }
 
@@ -416,42 +400,12 @@ static enum status send_command(struct adapter_conn *conn, enum enum_server_comm
                : call_error(conn, error);
 }
 
-static enum status prepare_text(struct adapter_conn *conn, const struct buffer *sql,
-                                struct error *error)
-{
-    MYSQL *const mysql = &conn->mysql;
-    MYSQL_STMT *const handle = buffer_failed(sql) ? NULL : mysql_stmt_init(mysql);
-    if (handle == NULL) {
-        return memory_error(error);
-    }
-    if (mysql_stmt_prepare(handle, buffer_text(sql), (unsigned long)sql->length) != 0) {
-        const enum status status =
-            report(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
-                   mysql_stmt_error(handle), error);
-        mysql_stmt_close(handle);
-        return status;
-    }
-    conn->statement = handle->stmt_id;
-    /* the server is to keep it: its number is all that is needed */
-    const bool is_known = handle->mysql == mysql && mysql->stmts != NULL &&
-                          mysql->stmts->data == handle && mysql->stmts->next == NULL;
-    if (is_known) {
-        mysql->stmts = NULL;
-        handle->mysql = NULL;
-    } else {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "bulk statements do not work with this MariaDB Connector/C (%.20s): use --method "
-                  "insert",
-                  mysql_get_client_info());
-    }
-    mysql_stmt_close(handle);
-    return is_known ? STATUS_OK : STATUS_FATAL;
-}
-
 /* Prepares the statement for a table, unless it is prepared. One at a time is kept. */
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
+    MYSQL *const mysql = &conn->mysql;
+    struct buffer sql;
     enum status status = STATUS_OK;
     if (conn->statement_table == table) {
         return STATUS_OK;
@@ -461,15 +415,35 @@ static enum status bulk_prepare(struct adapter_conn *conn, const struct table *t
         conn->statement_table = NULL;
         mariadb_put_number(id, conn->statement, sizeof id);
         status = send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
+        if (status != STATUS_OK) {
+            return status;
+        }
     }
-    if (status == STATUS_OK) {
-        struct buffer sql;
-        buffer_init(&sql);
-        ask_write_insert(&sql, table, '`', 1);
-        status = prepare_text(conn, &sql, error);
-        buffer_fini(&sql);
-        conn->statement_table = status == STATUS_OK ? table : NULL;
+    buffer_init(&sql);
+    ask_write_insert(&sql, table, '`', 1);
+    MYSQL_STMT *const handle = buffer_failed(&sql) ? NULL : mysql_stmt_init(mysql);
+    if (handle == NULL) {
+        status = dialect_memory_error(error);
+    } else if (mysql_stmt_prepare(handle, sql.bytes, (unsigned long)sql.length) != 0) {
+        status = report(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
+                        mysql_stmt_error(handle), error);
+    } else if (handle->mysql != mysql || mysql->stmts == NULL || mysql->stmts->data != handle ||
+               mysql->stmts->next != NULL) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "bulk statements do not work with this MariaDB Connector/C (%.20s): use --method "
+                  "insert",
+                  mysql_get_client_info());
+        status = STATUS_FATAL;
+    } else {
+        conn->statement = handle->stmt_id;
+        conn->statement_table = table;
+        mysql->stmts = NULL; /* the server is to keep it */
+        handle->mysql = NULL;
     }
+    if (handle != NULL) {
+        mysql_stmt_close(handle);
+    }
+    buffer_fini(&sql);
     return status;
 }
 
@@ -515,7 +489,7 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
         mariadb_add_bulk(&out, conn->statement, batch);
     }
     if (buffer_failed(&out)) {
-        status = memory_error(error);
+        status = dialect_memory_error(error);
     } else if (most != 0 && out.length > most) {
         /* not sent at all, because the server ends the connection while it is on its way, and its
          * answer can get lost in that */
@@ -562,7 +536,6 @@ static void get_ready(struct adapter_conn *conn, const struct table *table)
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
-    free(conn->append.failure);
     memset(&conn->append, 0, sizeof conn->append);
     const enum status status = use_utc(conn, table, error);
     conn->append.table = table;
@@ -684,7 +657,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-    if (append->failure != NULL) {
+    if (error_is_set(&append->failure)) {
         return STATUS_OK;
     }
     if (append->is_pending) {
@@ -707,11 +680,11 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         return STATUS_OK;
     }
     /* rows that are kept can only be told by append_close: it is given the failure then */
-    append->failure = append->kept > 0 ? malloc(sizeof *append->failure) : NULL;
-    if (append->failure == NULL) {
+    if (append->kept == 0) {
         return status;
     }
-    *append->failure = (struct mariadb_failure){status, *error};
+    append->failure = *error;
+    append->failure_status = status;
     append->is_open = true;
     error_clear(error);
     return STATUS_OK;
@@ -721,11 +694,9 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 {
     struct mariadb_append *append = &conn->append;
     enum status status = STATUS_OK;
-    if (append->failure != NULL) {
-        status = append->failure->status;
-        *error = append->failure->error;
-        free(append->failure);
-        append->failure = NULL;
+    if (error_is_set(&append->failure)) {
+        status = append->failure_status;
+        *error = append->failure;
     } else if (append->is_pending) {
         status = take_answer(conn, error);
     }
@@ -938,7 +909,6 @@ static void close_connection(struct adapter_conn *conn)
         shutdown(sock, SHUT_RDWR);
     }
     mysql_close(&conn->mysql);
-    free(conn->append.failure);
     free(conn);
 }
 
@@ -956,7 +926,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL || mysql_init(&made->mysql) == NULL) {
         free(made);
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     atomic_init(&made->sock, -1);
     made->is_method_given = target->method != NULL;
@@ -989,7 +959,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
     (void)client_lib;
     (void)library;
     if (mysql_library_init(0, NULL, NULL) != 0 || mysql_init(&mysql) == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     mysql_optionsv(&mysql, MYSQL_OPT_NET_BUFFER_LENGTH, &net_buffer_bytes);
     mysql_close(&mysql);
@@ -1058,7 +1028,7 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
         buffer_add_text(&sql, text);
         text = buffer_text(&sql);
     }
-    status = buffer_failed(&sql) ? memory_error(error)
+    status = buffer_failed(&sql) ? dialect_memory_error(error)
                                  : end_transaction(conn, ask(conn, text, answer, error), error);
     buffer_fini(&sql);
     return status;
