@@ -23,6 +23,7 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 #include "base/client_socket.h"
+#include "base/url.h"
 #include "base/value_text.h"
 
 enum {
@@ -96,6 +97,95 @@ struct adapter_conn {
     unsigned next_insert; /* the one to be replaced */
 };
 
+static const char *const user_keys[] = {"UID", "User", "Username", NULL};
+static const char *const password_keys[] = {"PWD", "Password", NULL};
+static const char *const database_keys[] = {"Database", "DB", NULL};
+
+bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size)
+{
+    struct url_pair pair;
+    value[0] = '\0';
+    while (url_pair_next(&text, &pair)) {
+        if (!url_pair_is(&pair, keys)) {
+            continue;
+        }
+        const bool has_braces = pair.value[0] == '{';
+        size_t length = 0;
+        for (size_t i = has_braces ? 1 : 0; i < pair.value_length && length + 1 < size; i++) {
+            if (has_braces && pair.value[i] == '}' && pair.value[++i] != '}') {
+                break;
+            }
+            value[length++] = pair.value[i];
+        }
+        value[length] = '\0';
+        return true;
+    }
+    return false;
+}
+
+const char *odbc_string_fault(const char *text)
+{
+    static const char *const no_place[] = {"Driver", "UID",      "User", "Username",
+                                           "PWD",    "Password", NULL};
+    struct url_pair pair;
+    bool has_place = strchr(text, '=') == NULL;
+    while (url_pair_next(&text, &pair)) {
+        /* without its end a value would swallow the password that is put behind it */
+        if (!pair.is_closed) {
+            return "a { has no }";
+        }
+        has_place = has_place || !url_pair_is(&pair, no_place);
+    }
+    return has_place ? NULL : "it names no DSN, Server or Database";
+}
+
+/* Braces only where nothing else will do: some drivers take them for a part of the value. */
+static void add_pair(struct buffer *text, const char *key, const char *value)
+{
+    const size_t length = strlen(value);
+    const bool has_braces = strchr(value, ';') != NULL || value[0] == '{' || value[0] == ' ' ||
+                            (length > 0 && value[length - 1] == ' ');
+    buffer_add_format(text, "%s=%s", key, has_braces ? "{" : "");
+    for (; *value != '\0'; value++) {
+        buffer_add(text, has_braces && *value == '}' ? "}}" : value,
+                   has_braces && *value == '}' ? 2 : 1);
+    }
+    buffer_add_text(text, has_braces ? "};" : ";");
+}
+
+/* Of repeated keys some drivers take the first, others the last: the text's own are left out. */
+void odbc_string_build(struct buffer *text, const struct target *target)
+{
+    const struct {
+        const char *const *keys;
+        const char *value;
+    } given[] = {{user_keys, target->user},
+                 {password_keys, target->password},
+                 {database_keys, target->database}};
+    const char *rest = target->path;
+    struct url_pair pair;
+    if (strchr(rest, '=') == NULL) {
+        add_pair(text, "DSN", rest);
+        rest = "";
+    }
+    while (url_pair_next(&rest, &pair)) {
+        bool is_replaced = false;
+        for (size_t i = 0; i < COUNT_OF(given); i++) {
+            is_replaced =
+                is_replaced || (given[i].value != NULL && url_pair_is(&pair, given[i].keys));
+        }
+        if (!is_replaced) {
+            buffer_add_format(text, "%.*s=%.*s;", (int)pair.key_length, pair.key,
+                              (int)pair.value_length, pair.value);
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        if (given[i].value != NULL) {
+            add_pair(text, given[i].keys[0], given[i].value);
+        }
+    }
+}
+
 /* An attribute's number as ODBC passes it: in the bits of a pointer. */
 static SQLPOINTER number_argument(uintptr_t number)
 {
@@ -116,60 +206,44 @@ static void *borrow(const void *bytes)
     return borrowed.argument;
 }
 
-/* What this machine lacks for one more socket, as libpq and Connector/C word it. */
-static const struct {
-    const char *words;
-    int number; /* errno */
-} own_shortages[] = {
-    {"Too many open files in system", ENFILE},
-    {"Too many open files", EMFILE},
-    {"TCP/IP socket (24)", EMFILE},
-    {"Cannot assign requested address", EADDRNOTAVAIL},
-    {" (99)", EADDRNOTAVAIL},
-};
-
 /* All that SQLite's driver says when a file cannot be opened. */
-static const char sqlite_failure[] = "[SQLite]connect failed";
+#define SQLITE_FAILURE "[SQLite]connect failed"
 
 /* Drivers put most of what happens while connecting under one SQLSTATE, and only the text tells. */
-static const struct {
-    const char *words;
+static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
-} connect_words[] = {
-    {"too many", STATUS_LOST, ERROR_LIMIT},
-    {"Too many", STATUS_LOST, ERROR_LIMIT},
-    {"starting up", STATUS_LOST, ERROR_SERVER},
-    {"shutting down", STATUS_LOST, ERROR_SERVER},
-    {"timeout expired", STATUS_LOST, ERROR_TIMEOUT},
-    {"timed out", STATUS_LOST, ERROR_TIMEOUT},
-    {"system error: 110", STATUS_LOST, ERROR_TIMEOUT}, /* ETIMEDOUT, as MariaDB's driver has it */
-    {" (110)", STATUS_LOST, ERROR_TIMEOUT},
-    {"refused", STATUS_LOST, ERROR_UNREACHABLE},
-    {"translate host name", STATUS_LOST, ERROR_UNREACHABLE},
-    {"Can't connect", STATUS_LOST, ERROR_UNREACHABLE},
-    {"No such file or directory", STATUS_LOST, ERROR_UNREACHABLE},
-    {"authentication failed", STATUS_FATAL, ERROR_AUTH},
-    {"no password supplied", STATUS_FATAL, ERROR_AUTH},
-    {"pg_hba.conf", STATUS_FATAL, ERROR_AUTH},
-    {"permission denied", STATUS_FATAL, ERROR_AUTH},
-    {"role \"", STATUS_FATAL, ERROR_AUTH},
-    {"database \"", STATUS_FATAL, ERROR_NOT_FOUND},
-    {sqlite_failure, STATUS_FATAL, ERROR_NOT_FOUND},
+    int number;           /* errno of what this machine lacks, by libpq's and Connector/C's words */
+    const char *words[6]; /* ended by NULL */
+} connect_meanings[] = {
+    {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
+    {STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files", "TCP/IP socket (24)"}},
+    {STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL, {"Cannot assign requested address", " (99)"}},
+    {STATUS_LOST, ERROR_LIMIT, 0, {"too many", "Too many"}},
+    {STATUS_LOST, ERROR_SERVER, 0, {"starting up", "shutting down"}},
+    {STATUS_LOST,
+     ERROR_TIMEOUT,
+     0,
+     {"timeout expired", "timed out", "system error: 110", " (110)"}},
+    {STATUS_LOST, ERROR_UNREACHABLE, 0, {"refused", "translate host name", "Can't connect"}},
+    {STATUS_LOST, ERROR_UNREACHABLE, 0, {"No such file or directory"}},
+    {STATUS_FATAL, ERROR_AUTH, 0, {"authentication failed", "no password supplied"}},
+    {STATUS_FATAL, ERROR_AUTH, 0, {"pg_hba.conf", "permission denied", "role \""}},
+    {STATUS_FATAL, ERROR_NOT_FOUND, 0, {"database \"", SQLITE_FAILURE}},
 };
 
 /* SQLSTATEs of ODBC's own; those of the standard mean what they mean to PostgreSQL. */
 static const struct {
-    const char *sqlstate; /* five characters, or the beginning of a class */
-    enum status status;   /* of a call; nothing is REJECTED by a connect, which is LOST then */
-    enum error_kind kind;
+    struct dialect_meaning meaning; /* of a call; nothing is REJECTED by a connect */
+    const char *states[4];          /* five characters, or the beginning of a class */
 } state_meanings[] = {
-    {"01S00", STATUS_FATAL, ERROR_USAGE}, /* invalid connection string attribute */
-    {"08", STATUS_LOST, ERROR_CONNECTION},    {"57P", STATUS_LOST, ERROR_CONNECTION},
-    {"HYT", STATUS_REJECTED, ERROR_TIMEOUT},  {"42S02", STATUS_FATAL, ERROR_NOT_FOUND},
-    {"42S22", STATUS_FATAL, ERROR_NOT_FOUND}, {"IM0", STATUS_FATAL, ERROR_USAGE},
-    {"45", STATUS_REJECTED, ERROR_DATA},      {"HYC00", STATUS_FATAL, ERROR_UNSUPPORTED},
-    {"HY001", STATUS_FATAL, ERROR_MEMORY},
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* 01S00: invalid attribute */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {"08", "57P"}},
+    {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {"HYT"}},
+    {{STATUS_REJECTED, ERROR_DATA, NULL}, {"45"}},
+    {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {"42S02", "42S22"}},
+    {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {"HYC00"}},
+    {{STATUS_FATAL, ERROR_MEMORY, NULL}, {"HY001"}},
 };
 
 /* What the records of one failed call say together. */
@@ -248,13 +322,22 @@ static struct dialect_meaning explain_state(const struct dialect_failure *failur
 {
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     for (size_t i = 0; i < COUNT_OF(state_meanings); i++) {
-        const char *const state = state_meanings[i].sqlstate;
-        if (strncmp(state, failure->sqlstate, strlen(state)) == 0) {
-            return (struct dialect_meaning){state_meanings[i].status, state_meanings[i].kind, NULL};
+        for (const char *const *state = state_meanings[i].states; *state != NULL; state++) {
+            if (strncmp(*state, failure->sqlstate, strlen(*state)) == 0) {
+                return state_meanings[i].meaning;
+            }
         }
     }
     dialect_postgresql.explain(failure, &meaning);
     return meaning;
+}
+
+static bool holds_one(const char *text, const char *const *words)
+{
+    while (*words != NULL && strstr(text, *words) == NULL) {
+        words++;
+    }
+    return *words != NULL;
 }
 
 /* Records why a connection attempt failed. */
@@ -275,12 +358,15 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
                   strip(diagnosis.text));
         return STATUS_FATAL;
     }
-    for (size_t i = 0; i < COUNT_OF(own_shortages); i++) {
-        if (strstr(failure.text, own_shortages[i].words) != NULL) {
-            error_set(error, ERROR_SYSTEM, own_shortages[i].number, failure.sqlstate, "%.*s",
-                      (int)strcspn(failure.text, "\r\n"), failure.text);
-            return STATUS_LOST;
-        }
+    const struct connect_meaning *words = connect_meanings;
+    const struct connect_meaning *const end = words + COUNT_OF(connect_meanings);
+    while (words < end && !holds_one(failure.text, words->words)) {
+        words++;
+    }
+    if (words < end && words->number != 0) {
+        error_set(error, words->kind, words->number, failure.sqlstate, "%.*s",
+                  (int)strcspn(failure.text, "\r\n"), failure.text);
+        return STATUS_LOST;
     }
     /* before a connection is open nobody knows whose number and words these are */
     struct dialect_meaning meaning = {0};
@@ -288,20 +374,12 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     const struct dialect *const dialect = is_mysql ? &dialect_mysql : &dialect_postgresql;
     const bool is_explained = dialect->explain(&failure, &meaning);
     if (!is_explained || meaning.kind != ERROR_LIMIT) {
-        size_t i = 0;
-        while (i < COUNT_OF(connect_words) &&
-               strstr(failure.text, connect_words[i].words) == NULL) {
-            i++;
-        }
-        if (i < COUNT_OF(connect_words)) {
-            meaning =
-                (struct dialect_meaning){connect_words[i].status, connect_words[i].kind, NULL};
-        } else if (!is_mysql || !is_explained) {
-            meaning = explain_state(&failure);
-        }
+        meaning = words < end ? (struct dialect_meaning){words->status, words->kind, NULL}
+                  : is_mysql && is_explained ? meaning
+                                             : explain_state(&failure);
     }
     const char *const text =
-        strstr(failure.text, sqlite_failure) != NULL
+        strstr(failure.text, SQLITE_FAILURE) != NULL
             ? "SQLite's driver cannot open the database: its folder must exist and be writable"
             : strip(diagnosis.text);
     if (error_set(error, meaning.kind, failure.number, failure.sqlstate, "%s", text)) {
@@ -555,8 +633,7 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
     }
     if (status != STATUS_LOST &&
         !SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {
-        struct error second;
-        error_clear(&second);
+        struct error second = {0};
         if (call_error(conn, NULL, &second) == STATUS_LOST) {
             error_set(error, second.kind, second.native_code, second.sqlstate, "%s", second.text);
             return STATUS_LOST;
@@ -760,9 +837,8 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
     if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
         /* most drivers hold a whole result on this side: PostgreSQL's is asked for a cursor's rows
          * instead, some thousand at a time; a cursor ends with its transaction */
-        struct buffer sql;
+        struct buffer sql = {0};
         uint64_t before;
-        buffer_init(&sql);
         buffer_add_format(&sql, "declare append_numbers no scroll cursor for %s", statement->sql);
         status = run_written(conn, &sql, error);
         do {
@@ -1010,7 +1086,7 @@ static void forget_inserts(struct adapter_conn *conn)
 static enum status find_insert(struct adapter_conn *conn, const struct table *table, size_t rows,
                                SQLHSTMT *statement, struct error *error)
 {
-    struct buffer sql;
+    struct buffer sql = {0};
     for (size_t i = 0; i < PREPARED_MAX; i++) {
         const struct insert *insert = &conn->inserts[i];
         if (insert->statement != NULL && insert->table == table && insert->rows == rows) {
@@ -1028,7 +1104,6 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
         return status;
     }
     *statement = insert->statement;
-    buffer_init(&sql);
     ask_write_insert(&sql, table, conn->quote, rows);
     if (buffer_failed(&sql)) {
         status = memory_error(error);
@@ -1174,8 +1249,7 @@ static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accept
     }
     if (!conn->has_rows) {
         /* nothing was sent, and nobody would notice that the server is gone */
-        struct buffer sql;
-        buffer_init(&sql);
+        struct buffer sql = {0};
         buffer_add_text(&sql, "select 1 from ");
         buffer_add_identifier(&sql, conn->append_to->name, conn->quote);
         buffer_add_text(&sql, " where 1 = 0");
@@ -1317,8 +1391,7 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
         return odbc_execute(conn, "set time_zone = '+00:00'", error);
     }
     if (conn->dialect == &dialect_postgresql) {
-        struct buffer sql;
-        buffer_init(&sql);
+        struct buffer sql = {0};
         if (conn->schema != NULL) {
             buffer_add_text(&sql, "set search_path = ");
             buffer_add_identifier(&sql, conn->schema, '"');
@@ -1390,8 +1463,7 @@ static enum status connect_and_learn(void *context, struct error *error)
     char completed[COMPLETED_BYTES] = "";
     SQLSMALLINT length = 0;
     SQLUSMALLINT level = 0;
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     odbc_string_build(&text, target);
     /* the standard's attribute for the time, and the key of drivers that have it for one step of
      * the connect only; a key that a driver does not know it passes over */

@@ -132,7 +132,7 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
         .until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S,
         .wake = eventfd(0, EFD_CLOEXEC),
     };
-    struct error failure;
+    struct error failure = {0};
     pthread_t thread = 0;
     const int code =
         attempt.wake < 0 ? errno : thread_start(&thread, STACK_BYTES, watch_over, &attempt);
@@ -144,7 +144,6 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
                   strerror(code));
         return STATUS_FATAL;
     }
-    error_clear(&failure);
     watched = socket;
     const enum status status = connect(context, &failure);
     watched = NULL;
