@@ -3,10 +3,6 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
-#include "limits/container.h"
-#include "limits/limits.h"
-#include "load/setup.h"
-#include "plan/plan.h"
 #include "report/check.h"
 
 /* A session of a network database, when none is named. */
@@ -44,6 +40,14 @@ static enum exit_code finish(struct check_report *report, bool is_json)
 
 static enum exit_code check_machine(const struct plan *plan)
 {
+    const struct option_entry *of_server = option_of_server(plan);
+    if (of_server != NULL || plan->password[0] != '\0') {
+        /* options of a connection have nothing to apply to without a target */
+        struct error error = {.kind = ERROR_NONE};
+        error_set(&error, ERROR_USAGE, 0, NULL, "--%s needs a TARGET: see append check --help",
+                  of_server == NULL ? "password-file" : of_server->name);
+        return command_refuse(plan->is_json, EXIT_CODE_USAGE, &error);
+    }
     const struct limits_question question = {
         .sessions = plan_sessions_all(plan),
         .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : USUAL_STACK_BYTES,
@@ -58,105 +62,77 @@ static enum exit_code check_machine(const struct plan *plan)
     return finish(&report, plan->is_json);
 }
 
-/* Options of a connection have nothing to apply to without a target. */
-static enum exit_code refuse_options(const struct plan *plan)
-{
-    const struct option_entry *of_server = option_of_server(plan);
-    if (of_server != NULL || plan->password[0] != '\0') {
-        struct error error;
-        error_clear(&error);
-        error_set(&error, ERROR_USAGE, 0, NULL, "--%s needs a TARGET: see append check --help",
-                  of_server == NULL ? "password-file" : of_server->name);
-        return command_refuse(plan->is_json, EXIT_CODE_USAGE, &error);
-    }
-    return EXIT_CODE_OK;
-}
-
-/* Why the database was not asked. One that is full already has no room for a session. */
-static void note_failure(struct limit_list *list, const struct error *error)
-{
-    if (list->count == LIMITS_MAX) {
-        return;
-    }
-    const bool is_full = error->kind == ERROR_LIMIT;
-    struct limit *limit = &list->entries[list->count++];
-    *limit = (struct limit){
-        .id = LIMIT_SESSIONS,
-        .side = LIMIT_DATABASE,
-        .grade = is_full ? LIMIT_FAIL : LIMIT_WARN,
-        .unit = "sessions",
-        .allowed = is_full ? 0 : LIMIT_NONE,
-        .is_unknown = !is_full,
-        .sessions = is_full ? 0 : LIMIT_NONE,
-    };
-    snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
-    snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error->text);
-}
-
 static enum exit_code check_target(struct plan *plan)
 {
     struct limits_question question;
     limits_ask(&question, plan, NULL, NULL);
     limits_allow_files(&question, 0);
     const unsigned run_files = question.other_files;
-    const bool is_embedded = question.is_embedded;
-    struct setup inquiry = {.is_remote = false};
-    struct error error;
-    error_clear(&error);
+    struct setup asked = {.is_remote = false};
+    struct error error = {.kind = ERROR_NONE};
     enum exit_code code = EXIT_CODE_OK;
-    if (!is_embedded) {
-        code = setup_inquire(&inquiry, plan, &error);
+    if (!question.is_embedded) {
+        code = setup_inquire(&asked, plan, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
             return command_refuse(plan->is_json, code, &error);
         }
-        limits_ask(&question, plan, &inquiry.connection, &inquiry.server);
-        question.is_remote = inquiry.is_remote;
+        limits_ask(&question, plan, &asked.connection, &asked.server);
+        question.is_remote = asked.is_remote;
         question.other_files = run_files;
-        target_show_connection(plan, &inquiry.connection);
+        target_show_connection(plan, &asked.connection);
     }
     struct limit_list list;
     limits_read(&question, &list);
-    if (code != EXIT_CODE_OK) {
-        note_failure(&list, &error);
+    if (code != EXIT_CODE_OK && list.count < LIMITS_MAX) {
+        /* why the database was not asked; one that is full already has no room for a session */
+        const bool is_full = error.kind == ERROR_LIMIT;
+        struct limit *limit = &list.entries[list.count++];
+        *limit = (struct limit){
+            .id = LIMIT_SESSIONS,
+            .side = LIMIT_DATABASE,
+            .grade = is_full ? LIMIT_FAIL : LIMIT_WARN,
+            .unit = "sessions",
+            .allowed = is_full ? 0 : LIMIT_NONE,
+            .is_unknown = !is_full,
+            .sessions = is_full ? 0 : LIMIT_NONE,
+        };
+        snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
+        snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error.text);
     }
     struct check_report report = {.sessions = question.sessions,
                                   .target = plan->display_target,
-                                  .version = inquiry.server.version,
-                                  .note = inquiry.connection.note,
+                                  .version = asked.server.version,
+                                  .note = asked.connection.note,
                                   .list = &list,
                                   .failure = error.text,
                                   .code = code};
     return finish(&report, plan->is_json);
 }
 
-static enum exit_code check_plan(struct plan *plan)
-{
-    if (plan->target_given == NULL && plan->target.port == 0 && plan->adapter_name == NULL) {
-        const enum exit_code code = refuse_options(plan);
-        return code == EXIT_CODE_OK ? check_machine(plan) : code;
-    }
-    struct error error;
-    error_clear(&error);
-    enum exit_code code = plan_make(plan, &error);
-    if (code != EXIT_CODE_OK) {
-        return command_refuse(plan->is_json, code, &error);
-    }
-    struct container container;
-    struct job_library library = {0};
-    code = job_begin_client(&container, &library, plan, &error);
-    code = code == EXIT_CODE_OK ? check_target(plan) : command_refuse(plan->is_json, code, &error);
-    job_end_library(&library);
-    plan_fini(plan);
-    return code;
-}
-
 enum exit_code command_check(int argc, char **argv)
 {
     struct plan plan;
+    struct container container;
+    struct adapter_library *library;
+    struct error error = {.kind = ERROR_NONE};
     enum exit_code code;
     if (!command_begin(&plan, COMMAND_CHECK, argc, argv, &code)) {
         return code;
     }
     interrupt_install();
-    return check_plan(&plan);
+    if (plan.target_given == NULL && plan.target.port == 0 && plan.adapter_name == NULL) {
+        return check_machine(&plan);
+    }
+    code = plan_make(&plan, &error);
+    if (code == EXIT_CODE_OK) {
+        code = job_begin_client(&container, &library, &plan, &error);
+    }
+    if (code != EXIT_CODE_OK) {
+        code = command_refuse(plan.is_json, code, &error);
+    } else {
+        code = check_target(&plan);
+        setup_stop_library(library, &plan);
+    }
+    plan_fini(&plan);
+    return code;
 }

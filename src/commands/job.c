@@ -31,109 +31,62 @@ static enum exit_code out_of_memory(struct error *error)
     return EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Preflight: is it certain that a limit will be hit? */
-
-/* The fewest sessions with which the run is what was asked for. */
-static uint64_t least_sessions(const struct plan *plan)
-{
-    return plan->has_min_sessions ? plan->min_sessions : plan_sessions_all(plan);
-}
-
+/* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
 static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
-                                   struct error *error)
+                                   const struct limit **first, struct error *error)
 {
-    const struct limit *first = NULL;
-    const uint64_t fitting = limits_sessions(list, false, &first);
-    if (first == NULL || fitting >= least_sessions(plan)) {
+    *first = NULL;
+    const uint64_t fitting = limits_sessions(list, false, first);
+    const uint64_t all = plan_sessions_all(plan);
+    if (*first == NULL || fitting >= (plan->has_min_sessions ? plan->min_sessions : all)) {
         return EXIT_CODE_OK;
     }
     char line[CHECK_LINE_BYTES];
-    check_conclusion(plan_sessions_all(plan), fitting, first, line);
+    check_conclusion(all, fitting, *first, line);
     error_set(error, ERROR_LIMIT, 0, NULL, "%s: see append check; --no-check goes on anyway", line);
-    return first->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
-}
-
-/* Before anything is opened: this machine. */
-static enum exit_code check_client(const struct plan *plan, struct error *error)
-{
-    struct limits_question question;
-    limits_ask(&question, plan, NULL, NULL);
-    limits_allow_files(&question, SPARE_FILES);
-    if (plan->is_unchecked) {
-        return EXIT_CODE_OK;
-    }
-    struct limit_list list;
-    limits_read(&question, &list);
-    return judge_limits(plan, &list, error);
-}
-
-/* A server frees the place of a session only when it has noticed that the session has left. */
-static bool may_get_room(const struct limit_list *list)
-{
-    const struct limit *first = NULL;
-    limits_sessions(list, false, &first);
-    return first != NULL && first->id == LIMIT_SESSIONS && first->used > 0 &&
-           first->allowed >= first->needed;
+    return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }
 
 /* When set-up has connected: the server and the database too. One that is full is asked again for
- * up to 2 s: sessions of an earlier run may be leaving. */
+ * up to 2 s: sessions of an earlier run may be leaving, and a server frees the place of a session
+ * only when it has noticed that the session has left. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
     const struct plan *plan = &job->plan;
-    struct setup *setup = &job->setup;
-    if (plan->is_unchecked || setup->connection.is_embedded) {
+    if (plan->is_unchecked || job->setup.connection.is_embedded) {
         return EXIT_CODE_OK;
     }
     const int64_t soon_ns = mono_now_ns() + ROOM_LIMIT_NS;
     const int64_t limit_ns = plan->wait_until_ns > soon_ns ? plan->wait_until_ns : soon_ns;
     for (;;) {
         struct limit_list list;
+        const struct limit *first;
         limits_read(&job->question, &list);
-        const enum exit_code code = judge_limits(plan, &list, error);
-        if (code == EXIT_CODE_OK || !may_get_room(&list) || mono_now_ns() >= limit_ns ||
+        const enum exit_code code = judge_limits(plan, &list, &first, error);
+        const bool may_get_room = first != NULL && first->id == LIMIT_SESSIONS && first->used > 0 &&
+                                  first->allowed >= first->needed;
+        if (code == EXIT_CODE_OK || !may_get_room || mono_now_ns() >= limit_ns ||
             interrupt_requested()) {
             return code;
         }
         mono_sleep(ROOM_PAUSE_NS);
-        struct setup inquiry;
-        struct error ignored;
-        error_clear(&ignored);
-        if (setup_inquire(&inquiry, plan, &ignored) == EXIT_CODE_OK) {
-            setup->server = inquiry.server;
-        }
         error_clear(error);
+        struct setup asked;
+        if (setup_inquire(&asked, plan, &(struct error){.kind = ERROR_NONE}) == EXIT_CODE_OK) {
+            job->setup.server = asked.server;
+        }
     }
 }
 
-enum exit_code job_begin_client(struct container *container, struct job_library *library,
+enum exit_code job_begin_client(struct container *container, struct adapter_library **library,
                                 struct plan *plan, struct error *error)
 {
-    const struct adapter *adapter = plan->adapter;
     const enum exit_code code = container_find(container, plan, error);
-    if (code != EXIT_CODE_OK) {
-        return code;
-    }
-    if (plan->container != NULL) {
+    if (code == EXIT_CODE_OK && plan->container != NULL) {
         plan->server_pid = container->pid;
         plan->server_cgroup = container->cgroup[0] == '\0' ? NULL : container->cgroup;
     }
-    library->adapter = adapter;
-    if (adapter->start != NULL &&
-        adapter->start(plan->target.client_lib, &library->library, error) != STATUS_OK) {
-        return setup_exit_code(error);
-    }
-    plan->target.library = library->library;
-    library->is_begun = true;
-    return EXIT_CODE_OK;
-}
-
-void job_end_library(struct job_library *library)
-{
-    if (library->is_begun && library->adapter->stop != NULL) {
-        library->adapter->stop(library->library);
-    }
-    *library = (struct job_library){0};
+    return code == EXIT_CODE_OK ? setup_start_library(library, plan, error) : code;
 }
 
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
@@ -216,15 +169,27 @@ static enum exit_code set_up(struct job *job, struct error *error)
 
 enum exit_code job_begin(struct job *job, struct error *error)
 {
-    enum exit_code code = check_client(&job->plan, error);
+    const struct plan *plan = &job->plan;
+    enum exit_code code = EXIT_CODE_OK;
+    struct limits_question question;
+    struct limit_list list;
+    const struct limit *first;
+    /* before anything is opened: this machine */
+    limits_ask(&question, plan, NULL, NULL);
+    limits_allow_files(&question, SPARE_FILES);
+    if (!plan->is_unchecked) {
+        limits_read(&question, &list);
+        code = judge_limits(plan, &list, &first, error);
+    }
     if (code == EXIT_CODE_OK) {
         code = job_begin_client(&job->container, &job->library, &job->plan, error);
+        job->has_library = code == EXIT_CODE_OK;
     }
     if (code == EXIT_CODE_OK) {
-        code = metrics_begin(&job->metrics, &job->plan, error);
+        code = metrics_begin(&job->metrics, plan, error);
     }
     if (code == EXIT_CODE_OK) {
-        code = run_files_create(&job->files, &job->plan, error);
+        code = run_files_create(&job->files, plan, error);
     }
     if (code == EXIT_CODE_OK) {
         code = job_open_junit(job, false, error);
@@ -266,14 +231,17 @@ static void on_shortage(void *context)
     }
 }
 
-static enum status start_sampler(struct job *job, struct error *error)
+/* Runs the sessions, and measures while they live. */
+static enum exit_code load(struct job *job, const struct ladder_config *ladder, struct error *error)
 {
     const struct plan *plan = &job->plan;
-    const struct connection_info *connection = &job->setup.connection;
+    const struct setup *setup = &job->setup;
+    const struct connection_info *connection = &setup->connection;
+    struct result *result = job->result;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
         .server = {.is_embedded = connection->is_embedded,
-                   .is_remote = job->setup.is_remote,
+                   .is_remote = setup->is_remote,
                    .port = connection->port,
                    .socket = connection->host[0] == '/' ? connection->host : NULL,
                    .pid = plan->server_pid,
@@ -284,30 +252,21 @@ static enum status start_sampler(struct job *job, struct error *error)
                  .on_sample = on_sample,
                  .on_progress = on_progress},
     };
-    job->sampler = sampler_start(&config, error);
-    return job->sampler == NULL ? STATUS_FATAL : STATUS_OK;
-}
-
-enum exit_code job_load(struct job *job,
-                        enum status (*run)(struct load *load, void *context, struct error *error),
-                        void *context, struct error *error)
-{
-    struct result *result = job->result;
-    const struct setup *setup = &job->setup;
-    progress_init(&job->progress, STDERR_FILENO, &job->plan);
+    progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows how many rows it has */
-    if (job->search == NULL && (job->plan.adapter->flags & ADAPTER_DISCARDS) == 0 &&
+    if (ladder == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
         !setup->table.keeps_failed_rows) {
         progress_announce(&job->progress, setup->rows_before,
                           setup->is_remote ? 0 : setup->count_ns);
     }
-    if (start_sampler(job, error) != STATUS_OK) {
+    job->sampler = sampler_start(&config, error);
+    if (job->sampler == NULL) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
     result->started_wall_ns = mono_wall_ns();
     result->start_mono_ns = sampler_run_start_ns(job->sampler);
     struct load load = {
-        .plan = &job->plan,
+        .plan = plan,
         .setup = setup,
         .generator = job->generator,
         .recorder = job->recorder,
@@ -316,7 +275,9 @@ enum exit_code job_load(struct job *job,
         .on_shortage = on_shortage,
         .context = job,
     };
-    const enum status status = run(&load, context, error);
+    const enum status status = ladder == NULL
+                                   ? fleet_run(&load, result, error)
+                                   : ladder_run(ladder, &load, job->search, result, error);
     sampler_stop(job->sampler, &result->resources);
     progress_end(&job->progress);
     if (status != STATUS_OK) {
@@ -329,31 +290,23 @@ enum exit_code job_load(struct job *job,
     return EXIT_CODE_OK;
 }
 
-/* The limits that sessions ran into; a search has done so level by level. */
-static void find_limits(struct job *job)
-{
-    struct result *result = job->result;
-    if (evidence_lacks_settings(result)) {
-        struct setup inquiry;
-        struct error ignored; /* whoever does not answer now will not be verified either */
-        error_clear(&ignored);
-        if (setup_inquire(&inquiry, &job->plan, &ignored) == EXIT_CODE_OK) {
-            evidence_take_settings(job->evidence, &inquiry.server);
-        }
-    }
-    evidence_conclude(job->evidence, result, &result->findings);
-}
-
 static void judge(struct job *job)
 {
     struct result *result = job->result;
     const struct setup *setup = &job->setup;
     struct search *search = job->search;
+    struct error error = {.kind = ERROR_NONE};
     result->server = setup->server;
     result->connection = setup->connection;
     memcpy(result->engine, setup->table.engine, sizeof result->engine);
     if (search == NULL) {
-        find_limits(job);
+        /* the limits that sessions ran into; a search has done so level by level */
+        struct setup asked;
+        if (evidence_lacks_settings(result) &&
+            setup_inquire(&asked, &job->plan, &error) == EXIT_CODE_OK) {
+            evidence_take_settings(job->evidence, &asked.server);
+        } /* who does not answer now will not be verified either */
+        evidence_conclude(job->evidence, result, &result->findings);
     }
     verify_result(setup, &job->plan, result);
     const struct judge_context context = {
@@ -363,28 +316,22 @@ static void judge(struct job *job)
         .was_interrupted = interrupt_requested(),
     };
     result_judge(result, &context);
-    if (search == NULL) {
-        expectations_judge(&job->expectations, &job->plan, result);
-        result->expectations = &job->expectations;
+    if (search != NULL) {
+        /* the judgement of a run says whether its figures are the client's */
+        if (result->verdict == VERDICT_INVALID) {
+            snprintf(search->figures_note, sizeof search->figures_note,
+                     "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
+        }
+        search_judge(search, result, context.was_interrupted);
         return;
     }
-    /* the judgement of a run says whether its figures are the client's */
-    if (result->verdict == VERDICT_INVALID) {
-        snprintf(search->figures_note, sizeof search->figures_note,
-                 "rows/s and latencies are not the server's: %.180s", result->verdict_reason);
-    }
-    search_judge(search, result, context.was_interrupted);
-}
-
-/* What the user wrote into the run's folder meanwhile. */
-static void read_events(const struct job *job)
-{
-    struct error error;
-    struct event_list *events = &job->result->events;
+    expectations_judge(&job->expectations, &job->plan, result);
+    result->expectations = &job->expectations;
+    /* what the user wrote into the run's folder meanwhile */
     error_clear(&error);
-    if (events_read(events, job->plan.out_folder, job->result->started_wall_ns, &error) !=
+    if (events_read(&result->events, job->plan.out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
-        snprintf(events->note, sizeof events->note, "%.190s", error.text);
+        snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);
     }
 }
 
@@ -398,21 +345,16 @@ static void note_files(struct job *job)
     }
 }
 
-/* A run that was interrupted before is so in its own words. */
-static void note_signal(struct job *job, bool has_come, const char *text)
-{
-    struct result *result = job->result;
-    if (has_come && result->problems[PROBLEM_RUN].code != EXIT_CODE_INTERRUPTED) {
-        result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "%s", text);
-    }
-}
-
-/* Judges the outcome by what is known by now; where it has become another one the files tell it. */
-static void settle(struct job *job)
+/* Judges the outcome by what is known by now; where it has become another one the files tell it. A
+ * run that was interrupted before is so in its own words. */
+static void settle(struct job *job, bool was_interrupted, const char *text)
 {
     struct result *result = job->result;
     const enum exit_code before = result->exit_code;
     char reason[sizeof result->exit_reason];
+    if (was_interrupted && result->problems[PROBLEM_RUN].code != EXIT_CODE_INTERRUPTED) {
+        result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "%s", text);
+    }
     memcpy(reason, result->exit_reason, sizeof reason);
     result_conclude(result);
     if (job->is_told && before == result->exit_code && strcmp(reason, result->exit_reason) == 0) {
@@ -443,84 +385,67 @@ static bool write_report(const struct job *job, FILE *stream)
     return true;
 }
 
-static void print_report(struct job *job)
+/* The page shows the files, so they are written before it; a page or a JUnit file tells of all
+ * problems but its own and later ones. */
+static enum exit_code conclude(struct job *job)
 {
-    struct buffer text;
-    buffer_init(&text);
+    static const char late[] = "interrupted after the sessions had ended";
+    static const char no_output[] = "standard output cannot be written: %s";
+    const struct plan *plan = &job->plan;
+    struct result *result = job->result;
+    judge(job);
+    run_files_finish(job->files, result);
+    note_files(job);
+    settle(job, interrupt_requested(), late);
+
+    struct buffer text = {0};
     FILE *stream = buffer_open(&text);
     bool is_whole = stream != NULL && write_report(job, stream);
     is_whole = stream != NULL && fclose(stream) == 0 && is_whole && !buffer_failed(&text);
     const int number = is_whole ? command_print(text.bytes, text.length) : ENOMEM;
     buffer_fini(&text);
-    if (number == EINTR) {
-        note_signal(job, true, "interrupted while the report was printed");
-    } else if (number != 0) {
-        result_add_problem(job->result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT,
-                           "standard output cannot be written: %s", strerror(number));
+    if (number != 0 && number != EINTR) {
+        result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT, no_output,
+                           strerror(number));
     }
-}
+    settle(job, number == EINTR || interrupt_requested(),
+           number == EINTR ? "interrupted while the report was printed" : late);
 
-static void add_page(struct job *job)
-{
-    const struct plan *plan = &job->plan;
-    struct result *result = job->result;
-    const bool is_silent = plan->is_json || result->problems[PROBLEM_OUTPUT].code != EXIT_CODE_OK ||
-                           result->problems[PROBLEM_INTERRUPTED].code != EXIT_CODE_OK;
-    struct error error;
-    error_clear(&error);
-    if (command_write_report(plan->out_folder, is_silent, &error) != EXIT_CODE_OK) {
-        result_add_problem(result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT, "there is no report: %s",
-                           error.text);
-    }
-    if (fflush(stdout) != 0) {
-        result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT,
-                           "standard output cannot be written: %s", strerror(errno));
-    }
-}
-
-static void add_junit(struct job *job)
-{
-    const int number = close_junit(job, junit_write(job->junit, &job->plan, job->result));
-    if (number != 0) {
-        result_add_problem(job->result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT,
-                           "'%.120s' could not be written: %s", job->plan.junit, strerror(number));
-    }
-}
-
-/* The page shows the files, so they are written before it; a page or a JUnit file tells of all
- * problems but its own and later ones. */
-enum exit_code job_conclude(struct job *job)
-{
-    static const char late[] = "interrupted after the sessions had ended";
-    struct result *result = job->result;
-    judge(job);
-    if (job->search == NULL) {
-        read_events(job);
-    }
-    run_files_finish(job->files, result);
-    note_files(job);
-    note_signal(job, interrupt_requested(), late);
-    settle(job);
-    print_report(job);
-    note_signal(job, interrupt_requested(), late);
-    settle(job);
-    if (job->plan.is_report) {
-        add_page(job);
-        note_signal(job, interrupt_requested(), late);
-        settle(job);
+    if (plan->is_report) {
+        const bool is_silent = plan->is_json ||
+                               result->problems[PROBLEM_OUTPUT].code != EXIT_CODE_OK ||
+                               result->problems[PROBLEM_INTERRUPTED].code != EXIT_CODE_OK;
+        struct error error = {.kind = ERROR_NONE};
+        if (command_write_report(plan->out_folder, is_silent, &error) != EXIT_CODE_OK) {
+            result_add_problem(result, PROBLEM_PAGE, EXIT_CODE_CLIENT_LIMIT,
+                               "there is no report: %s", error.text);
+        }
+        if (fflush(stdout) != 0) {
+            result_add_problem(result, PROBLEM_OUTPUT, EXIT_CODE_CLIENT_LIMIT, no_output,
+                               strerror(errno));
+        }
+        settle(job, interrupt_requested(), late);
     }
     if (job->junit != NULL) {
-        add_junit(job);
+        const int failure = close_junit(job, junit_write(job->junit, plan, result));
+        if (failure != 0) {
+            result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT,
+                               "'%.120s' could not be written: %s", plan->junit, strerror(failure));
+        }
     }
-    note_signal(job, interrupt_close(), late);
-    settle(job);
+    settle(job, interrupt_close(), late);
     return result->exit_code == EXIT_CODE_OK
                ? EXIT_CODE_OK
                : command_say(result->exit_code, "%s", result->exit_reason);
 }
 
-enum exit_code job_refuse(struct job *job, enum exit_code code, const struct error *error)
+enum exit_code job_finish(struct job *job, enum exit_code code, const struct ladder_config *ladder,
+                          struct error *error)
 {
+    code = code == EXIT_CODE_OK ? load(job, ladder, error) : code;
+    if (code == EXIT_CODE_OK) {
+        return conclude(job);
+    }
     if (job->junit != NULL) {
         /* an empty file is no valid one either, and the run has failed already */
         (void)close_junit(job, junit_write_error(job->junit, &job->plan, code, error->text));
@@ -546,6 +471,8 @@ void job_release(struct job *job)
     recorder_destroy(job->recorder);
     generator_destroy(job->generator);
     setup_fini(&job->setup);
-    job_end_library(&job->library);
+    if (job->has_library) {
+        setup_stop_library(job->library, &job->plan);
+    }
     plan_fini(&job->plan);
 }

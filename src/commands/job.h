@@ -17,25 +17,16 @@
 #include "limits/container.h"
 #include "limits/limits.h"
 #include "load/fleet.h"
-#include "measure/levels.h"
-#include "measure/sampler.h"
-#include "plan/plan.h"
+#include "load/setup.h"
 #include "report/text.h"
-
-/* An adapter's library: loaded and begun before its first connection, ended after the last. All
- * zero: nothing was begun. */
-struct job_library {
-    const struct adapter *adapter;
-    struct adapter_library *library; /* owned; NULL for adapters that load none */
-    bool is_begun;
-};
 
 /* All zero but the plan and the members of a search at first; ended by job_release, however far it
  * came. */
 struct job {
-    struct plan plan;           /* owned; job_begin completes it, then it stays as it is */
-    struct container container; /* of the server, when the plan names one */
-    struct job_library library;
+    struct plan plan;                /* owned; job_begin completes it, then it stays as it is */
+    struct container container;      /* of the server, when the plan names one */
+    struct adapter_library *library; /* owned; NULL for adapters that load none */
+    bool has_library;                /* it was begun */
     struct setup setup;
     struct generator *generator;
     struct recorder *recorder;
@@ -55,22 +46,16 @@ struct job {
     struct hold_samples *samples; /* borrowed; of a search */
 };
 
-/* Makes the plan that was read, and everything that can fail before the first session: files,
- * limits, server, table, memory. Else than OK: job_refuse says why. */
+/* Everything that can fail before the first session of a plan that was made: files, limits, server,
+ * table, memory. Else than OK: *error says why, for job_finish. */
 enum exit_code job_begin(struct job *job, struct error *error);
 
-/* Runs the sessions by run(load, context), and measures while they live. on_shortage captures
- * evidence. Fills *job->result. */
-enum exit_code job_load(struct job *job,
-                        enum status (*run)(struct load *load, void *context, struct error *error),
-                        void *context, struct error *error);
-
-/* Says what the sessions came to: the server's side, what is in the table, verdict and problems.
- * Then writes files and reports and returns the exit code. */
-enum exit_code job_conclude(struct job *job);
-
-/* The job could not begin: says why. */
-enum exit_code job_refuse(struct job *job, enum exit_code code, const struct error *error);
+/* Runs the sessions, as a search by `ladder` unless that is NULL, and measures while they live.
+ * Then says what they came to: the server's side, what is in the table, verdict and problems;
+ * writes files and reports, and returns the exit code. With another code than OK, or when no
+ * session can be started, the job could not begin: says why. */
+enum exit_code job_finish(struct job *job, enum exit_code code, const struct ladder_config *ladder,
+                          struct error *error);
 
 void job_release(struct job *job);
 
@@ -79,10 +64,9 @@ void job_release(struct job *job);
  * job_begin tries again. */
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error);
 
-/* For check, too: the limits of this machine are raised, and in the way of nothing; the server's
- * container is found; the adapter's library is begun. */
-enum exit_code job_begin_client(struct container *container, struct job_library *library,
+/* For check, too: the server's container is found and the adapter's library is begun. On OK the
+ * caller ends that with setup_stop_library. */
+enum exit_code job_begin_client(struct container *container, struct adapter_library **library,
                                 struct plan *plan, struct error *error);
-void job_end_library(struct job_library *library);
 
 #endif

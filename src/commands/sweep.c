@@ -863,8 +863,7 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
 static enum exit_code choose_table(struct sweep *sweep, struct error *error)
 {
     struct plan plan = sweep->plan;
-    const struct adapter *adapter = plan.adapter;
-    const bool has_none = (adapter->flags & ADAPTER_DISCARDS) != 0;
+    const bool has_none = (plan.adapter->flags & ADAPTER_DISCARDS) != 0;
     if (has_none || plan.owned_path != NULL) {
         sweep->table = has_none ? TABLE_NONE : TABLE_OWN;
         return sweep->given.is_keeping_rows ? usage_refuse(error, "--keep-rows does not apply: %s",
@@ -872,15 +871,11 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                                             : EXIT_CODE_OK;
     }
     bool is_there = false;
-    struct adapter_library *library = NULL;
-    if (adapter->start != NULL &&
-        adapter->start(plan.target.client_lib, &library, error) != STATUS_OK) {
-        return setup_exit_code(error);
-    }
-    plan.target.library = library;
-    const enum exit_code code = setup_find_table(&plan, &is_there, error);
-    if (adapter->stop != NULL) {
-        adapter->stop(library);
+    struct adapter_library *library;
+    enum exit_code code = setup_start_library(&library, &plan, error);
+    if (code == EXIT_CODE_OK) {
+        code = setup_find_table(&plan, &is_there, error);
+        setup_stop_library(library, &plan);
     }
     if (code != EXIT_CODE_OK) {
         return code;

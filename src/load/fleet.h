@@ -2,29 +2,18 @@
  * The sessions of a run or a search: creates their threads, opens the gate, retires and joins them,
  * and adds up what they came to. Main thread.
  *
- * A run starts all of them, opens the gate when they are up, and waits until they end (fleet_run).
- * A search opens the gate first, adds sessions level by level and tells some to leave again; a
- * session that has ended leaves its place to another one, which goes on where the rows of the place
+ * A run starts all of them, opens the gate when they are up, and waits until they end. A search for
+ * the most sessions that can be held opens the gate first, so that sessions begin to append as soon
+ * as they are connected. It adds sessions to those that are up, level by level, holds each level
+ * for a time while all of them append, and closes in on the number that cannot be held. A session
+ * that has ended leaves its place to another one, which goes on where the rows of the place
  * stopped, so that no two rows are the same.
  */
 #ifndef LOAD_FLEET_H
 #define LOAD_FLEET_H
 
 #include "load/session.h"
-
-struct fleet {
-    struct load *load;        /* borrowed */
-    struct session *sessions; /* a place each */
-    unsigned capacity;
-    unsigned used;       /* places that ever had a session; they are the first ones */
-    unsigned first_free; /* no place before it is free */
-    unsigned live;       /* sessions whose thread was started and not joined */
-    unsigned leaving;    /* of these, told to leave */
-    bool is_shortage_reported;
-    pthread_attr_t attributes;
-    struct session_ledger total; /* of all sessions that were joined */
-    uint64_t cut;                /* of these, those whose connection was cut */
-};
+#include "measure/levels.h"
 
 /* Starts every session of the plan, and returns when all have ended. Fills times, stop_reason, both
  * ledgers (but not the verification), worst_lag_rows, batches_late, session_list, fairness and
@@ -32,33 +21,48 @@ struct fleet {
  * the sessions, nothing was started. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
-/* For a search. Room for `capacity` sessions; the gate is at READY. Causes are borrowed and
- * initialised. FATAL: no memory, there is nothing to end. */
-enum status fleet_init(struct fleet *fleet, struct load *load, unsigned capacity,
-                       struct causes *causes, struct error *error);
-void fleet_fini(struct fleet *fleet);
+struct ladder_config {
+    int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
+                            append */
+    struct hold_samples *samples;
 
-/* Starts a session. False: it got no thread, nor would the next ones; why is among the causes. */
-bool fleet_start(struct fleet *fleet);
+    /* May be NULL. Main thread; before the first session of a level is added, and when it is known
+     * what became of it: sessions that are up still are. */
+    void (*on_begin)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level);
+    void *context;
+};
 
-/* Sleeps until something has changed at the gate, or for a short time. */
-struct gate_numbers fleet_wait(struct fleet *fleet);
+/* Main thread; returns when the search is over and every session has ended. load->on_shortage: of
+ * each level, soon after a session failed. Fills *search, of which the caller has set the bounds
+ * and hold_ns, and of *result what fleet_run fills; its ledger counts every session that was ever
+ * started. FATAL: no memory, nothing was started.
+ *
+ * With search->max_rows a hold is shorter, but no less than a second, once it has taken an eighth
+ * of the rows that are left, and sessions rest until the next one once they wrote a sixteenth. */
+enum status ladder_run(const struct ladder_config *config, struct load *load, struct search *search,
+                       struct result *result, struct error *error);
 
-/* Tells this many sessions to leave, those of the last places first. */
-void fleet_retire(struct fleet *fleet, unsigned count);
+/*
+ * Which level a search tries next; 0: there is none. Doubles from `first` until a level fails, then
+ * closes in between the highest that held and the lowest that failed.
+ *
+ * How many sessions got in at a level that failed is taken as a hint: a server with room for 297
+ * lets in 297 of 320, so that 297 and 298 are tried next and not 240. The search is done when two
+ * neighbours are known, and the higher one failed right after the lower one had held, or twice in a
+ * row: then nothing left over from an earlier level stood in its way.
+ */
+unsigned ladder_next(const struct search *search, unsigned first);
 
-/* Makes blocked calls of sessions return: of all, or of those that are to leave. */
-void fleet_interrupt(struct fleet *fleet, bool only_leaving);
+/* The memory of this machine while a search adds sessions. */
+struct ladder_memory {
+    uint64_t limit_bytes; /* that may be in use; UINT64_MAX: not known, there is no bound then */
+    uint64_t base_bytes;  /* in use before the first session */
+};
 
-/* Joins the sessions that have ended and counts how each did, those told to leave only in the
- * total. */
-void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger);
-
-/* Calls on_shortage, once until is_shortage_reported is false again. */
-void fleet_report_shortage(struct fleet *fleet);
-
-/* After all were joined: ledgers of all sessions that ever were, worst_lag_rows, sessions_cut, the
- * times, throughput and stop_reason. */
-void fleet_sum_up(struct fleet *fleet, struct result *result);
+/* The most sessions that fit when each further one costs what those that are up did on average,
+ * server's side included where it is this machine. At least `up`, unless the limit is passed
+ * already; UINT32_MAX when nothing is known, as with 0 bytes used. */
+unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

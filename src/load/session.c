@@ -31,7 +31,7 @@ void session_interrupt(struct session *session)
     }
     pthread_mutex_lock(&session->load->connections_lock);
     if (session->shared_conn != NULL) {
-        session->was_interrupted = true;
+        atomic_store(&session->was_cut, true);
         adapter->interrupt(session->shared_conn);
     }
     pthread_mutex_unlock(&session->load->connections_lock);
@@ -72,21 +72,12 @@ void session_cut_overdue(struct session *session, int64_t now_ns)
     pthread_mutex_unlock(&session->load->connections_lock);
 }
 
-/* True when the connection was cut because the session did not end in time after STOP. */
-static bool was_cut(struct session *session)
-{
-    pthread_mutex_lock(&session->load->connections_lock);
-    const bool was_interrupted = session->was_interrupted;
-    pthread_mutex_unlock(&session->load->connections_lock);
-    return was_interrupted;
-}
-
 /* Notes why something failed. */
 static void record_cause(struct session *session, enum cause_phase phase, enum status status,
                          const struct error *error)
 {
     struct error own = {.kind = ERROR_NONE};
-    if (status == STATUS_LOST && was_cut(session)) {
+    if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
         /* the server is not to blame for a connection that was cut on this side */
         error_set(&own, ERROR_TIMEOUT, 0, NULL,
                   "append cut the connection: no answer in %d s after the stop",
@@ -598,7 +589,7 @@ static enum status reconnect_churn(struct session *session)
  * had to be cut is not done when the time is over. */
 static enum session_outcome outcome_of_stop(struct session *session)
 {
-    return gate_reason(&session->load->gate) == STOP_DURATION && !was_cut(session)
+    return gate_reason(&session->load->gate) == STOP_DURATION && !atomic_load(&session->was_cut)
                ? SESSION_FINISHED
                : SESSION_STOPPED;
 }
@@ -633,7 +624,7 @@ static enum session_outcome append_rows(struct session *session)
             status = reconnect_churn(session);
         }
         if (status == STATUS_LOST) {
-            if (was_cut(session)) {
+            if (atomic_load(&session->was_cut)) {
                 return outcome_of_stop(session);
             }
             status = reconnect_after_loss(session);
@@ -704,7 +695,7 @@ static enum session_outcome stay_idle(struct session *session)
         return SESSION_FINISHED;
     }
     record_cause(session, CAUSE_IDLE, status, &error);
-    if (was_cut(session)) {
+    if (atomic_load(&session->was_cut)) {
         return SESSION_STOPPED;
     }
     if (status == STATUS_LOST) {

@@ -132,7 +132,7 @@ struct load {
     struct statement read; /* what sessions read by: count(*), or the user's query */
     struct causes *causes;
     struct gate gate;
-    pthread_mutex_t connections_lock; /* shared_conn and was_interrupted of every session */
+    pthread_mutex_t connections_lock; /* shared_conn of every session */
     atomic_bool has_finished_one;
     atomic_uint timeouts_in_a_row; /* connects that timed out since the last other answer */
     _Atomic int64_t last_work_ns;  /* when the latest session had its last answer */
@@ -149,7 +149,7 @@ struct session {
     struct session_summary sum;
     struct adapter_conn *conn;        /* the session's own; NULL = not connected */
     struct adapter_conn *shared_conn; /* the same while others may interrupt it */
-    bool was_interrupted;             /* under connections_lock, as shared_conn */
+    atomic_bool was_cut;              /* as it did not end in time after STOP */
     bool is_overdue;                  /* its connection was cut because a call took too long */
     bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
                                          and sends the batch again */

@@ -88,47 +88,44 @@ static bool look_for_another(void *context)
     return probe->other != NULL;
 }
 
-static enum status open_first(struct probe *probe, struct adapter_conn **connection,
-                              struct error *error)
+static enum status open_connection(struct probe *probe, struct adapter_conn **connection,
+                                   struct error *error)
 {
     const struct adapter *adapter = probe->plan->adapter;
+    const bool is_first = probe->open != PROBE_AGAIN;
+    const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
     struct target target = probe->plan->target;
     target.makes_nothing = probe->makes_nothing;
-    if (target.host == NULL || adapter->recognise == NULL) {
-        return adapter->open(&target, connection, error);
+    if (is_first && target.host != NULL && adapter->recognise != NULL) {
+        target.is_another = look_for_another;
+        target.silence_context = probe;
     }
-    target.is_another = look_for_another;
-    target.silence_context = probe;
-    const enum status status = adapter->open(&target, connection, error);
-    const bool is_odd =
-        status != STATUS_OK && (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
-    if (probe->other == NULL && !(is_odd && look_for_another(probe))) {
-        return status;
-    }
-    error_clear(error);
-    error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-              "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target.host,
-              probe->other->name, adapter->name, target.url == NULL ? "--adapter " : "",
-              probe->other->name, target.url == NULL ? "" : "://...");
-    return STATUS_FATAL;
-}
-
-static enum status open_again(const struct probe *probe, struct adapter_conn **connection,
-                              struct error *error)
-{
-    struct target target = probe->plan->target;
-    if (interrupt_requested()) {
+    if (!is_first && interrupt_requested()) {
         target.is_cancelled = NULL;
         target.connect_timeout_s = LATE_CONNECT_S;
     }
-    const int64_t limit_ns = mono_now_ns() + ROOM_LIMIT_NS;
     for (;;) {
-        error_clear(error);
-        const enum status status = probe->plan->adapter->open(&target, connection, error);
-        if (status == STATUS_OK || error->kind != ERROR_LIMIT || mono_now_ns() >= limit_ns) {
+        const enum status status = adapter->open(&target, connection, error);
+        const bool is_odd = status != STATUS_OK &&
+                            (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
+        if (target.is_another != NULL &&
+            (probe->other != NULL || (is_odd && look_for_another(probe)))) {
+            error_clear(error);
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                      "%.100s speaks the protocol of %s, not of %s: write %s%s%s", target.host,
+                      probe->other->name, adapter->name, target.url == NULL ? "--adapter " : "",
+                      probe->other->name, target.url == NULL ? "" : "://...");
+            return STATUS_FATAL;
+        }
+        if (!is_first && error->kind == ERROR_LIMIT && mono_now_ns() < room_ns) {
+            mono_sleep(ROOM_PAUSE_NS);
+        } else if (status != STATUS_LOST || probe->open != PROBE_PATIENTLY ||
+                   !target_wait(probe->plan, error)) {
             return status;
         }
-        mono_sleep(ROOM_PAUSE_NS);
+        adapter->close(*connection);
+        *connection = NULL;
+        error_clear(error);
     }
 }
 
@@ -148,24 +145,14 @@ static void share(struct probe *probe, struct adapter_conn *connection)
 static void *probe_thread(void *argument)
 {
     struct probe *probe = argument;
-    const struct adapter *adapter = probe->plan->adapter;
     struct adapter_conn *connection = NULL;
-    if (probe->open == PROBE_AGAIN) {
-        probe->status = open_again(probe, &connection, &probe->error);
-    } else {
-        while ((probe->status = open_first(probe, &connection, &probe->error)) == STATUS_LOST &&
-               probe->open == PROBE_PATIENTLY && target_wait(probe->plan, &probe->error)) {
-            adapter->close(connection);
-            connection = NULL;
-            error_clear(&probe->error);
-        }
-    }
+    probe->status = open_connection(probe, &connection, &probe->error);
     share(probe, connection);
     if (probe->status == STATUS_OK) {
         probe->status = probe->work(probe, connection, &probe->error);
     }
     share(probe, NULL);
-    adapter->close(connection);
+    probe->plan->adapter->close(connection);
     pthread_mutex_lock(&probe->lock);
     probe->has_ended = true;
     pthread_cond_signal(&probe->ended);
@@ -179,8 +166,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
 {
     const struct adapter *adapter = probe->plan->adapter;
     const int64_t start_ns = mono_now_ns();
-    bool was_requested = interrupt_requested();
-    int64_t interrupt_ns = was_requested ? start_ns + GRACE_NS : INT64_MAX;
+    int64_t interrupt_ns = INT64_MAX; /* when it is interrupted next */
     bool is_told = probe->plan->is_quiet;
     bool was_interrupted = false; /* what it came to is this side's doing */
     bool was_overdue = false;     /* it was interrupted at the limit */
@@ -206,8 +192,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
             notice_print("%s ...", probe->notice);
             is_told = true;
         }
-        if (!was_requested && interrupt_requested()) {
-            was_requested = true;
+        if (interrupt_ns == INT64_MAX && interrupt_requested()) {
             interrupt_ns = now_ns + GRACE_NS;
         }
         if (atomic_exchange_explicit(&probe->has_answered, false, memory_order_relaxed)) {
@@ -244,19 +229,8 @@ static enum status probe_run(struct probe *probe, struct error *error)
     return probe->status;
 }
 
-/* What a command comes to whose probe came to `status`. With a signal, be it that the probe was
- * done before: EXIT_CODE_INTERRUPTED, and *error says "interrupted before …". */
-static enum exit_code conclude(enum status status, const char *before, struct error *error)
-{
-    if (interrupt_requested()) {
-        error_clear(error);
-        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before %s", before);
-        return EXIT_CODE_INTERRUPTED;
-    }
-    return status == STATUS_OK ? EXIT_CODE_OK : setup_exit_code(error);
-}
-
-enum exit_code setup_exit_code(const struct error *error)
+/* The exit code of what could not begin for this reason. */
+static enum exit_code exit_code_of(const struct error *error)
 {
     switch (error->kind) {
     case ERROR_MEMORY:
@@ -270,8 +244,41 @@ enum exit_code setup_exit_code(const struct error *error)
     }
 }
 
-static enum status execute_buffer(struct adapter_conn *conn, const struct plan *plan,
-                                  struct buffer *sql, struct error *error)
+enum exit_code setup_start_library(struct adapter_library **library, struct plan *plan,
+                                   struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    *library = NULL;
+    if (adapter->start != NULL &&
+        adapter->start(plan->target.client_lib, library, error) != STATUS_OK) {
+        return exit_code_of(error);
+    }
+    plan->target.library = *library;
+    return EXIT_CODE_OK;
+}
+
+void setup_stop_library(struct adapter_library *library, const struct plan *plan)
+{
+    if (plan->adapter->stop != NULL) {
+        plan->adapter->stop(library);
+    }
+}
+
+/* What a command comes to whose probe came to `status`. With a signal, be it that the probe was
+ * done before: EXIT_CODE_INTERRUPTED, and *error says "interrupted before …". */
+static enum exit_code conclude(enum status status, const char *before, struct error *error)
+{
+    if (interrupt_requested()) {
+        error_clear(error);
+        error_set(error, ERROR_SYSTEM, 0, NULL, "interrupted before %s", before);
+        return EXIT_CODE_INTERRUPTED;
+    }
+    return status == STATUS_OK ? EXIT_CODE_OK : exit_code_of(error);
+}
+
+/* Runs and frees a statement. */
+static enum status execute(struct adapter_conn *conn, const struct plan *plan, struct buffer *sql,
+                           struct error *error)
 {
     enum status status = STATUS_FATAL;
     if (buffer_failed(sql)) {
@@ -286,25 +293,31 @@ static enum status execute_buffer(struct adapter_conn *conn, const struct plan *
 static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, const char *name,
                               char quote, struct error *error)
 {
-    struct buffer sql;
-    buffer_init(&sql);
+    struct buffer sql = {0};
     buffer_add_text(&sql, "drop table if exists ");
     buffer_add_identifier(&sql, name, quote);
-    return execute_buffer(conn, plan, &sql, error);
+    return execute(conn, plan, &sql, error);
 }
 
-/* Makes the table, with the engine asked for, if one is. */
+/* Makes the table, with the engine asked for, if one is; under the name `trial` unless that is
+ * NULL.
+ */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
-                                struct error *error)
+                                const char *trial, struct error *error)
 {
-    struct buffer sql;
-    buffer_init(&sql);
+    struct buffer sql = {0};
+    const char *name = trial == NULL ? NULL : strstr(ddl, PLAN_DEFAULT_TABLE);
+    if (name != NULL) {
+        buffer_add(&sql, ddl, (size_t)(name - ddl));
+        buffer_add_text(&sql, trial);
+        ddl = name + strlen(PLAN_DEFAULT_TABLE);
+    }
     buffer_add_text(&sql, ddl);
     if (plan->engine != NULL) {
         buffer_add_text(&sql, plan->adapter->engine_clause);
         buffer_add_text(&sql, plan->engine);
     }
-    return execute_buffer(conn, plan, &sql, error);
+    return execute(conn, plan, &sql, error);
 }
 
 /* Leaves the table described in *table, made if there was none and there is DDL for it. */
@@ -325,19 +338,12 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         return STATUS_FATAL;
     }
     enum status status = STATUS_OK;
-    const char *name = plan->is_recreate ? strstr(ddl, PLAN_DEFAULT_TABLE) : NULL;
-    if (name != NULL && plan->engine != NULL) {
+    if (plan->is_recreate && plan->engine != NULL && strstr(ddl, PLAN_DEFAULT_TABLE) != NULL) {
         /* An engine that the server does not have, or that cannot hold these columns, is to be
          * known before the table that is there has been dropped. */
         char trial[48];
-        struct buffer text;
         snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
-        buffer_init(&text);
-        buffer_add(&text, ddl, (size_t)(name - ddl));
-        buffer_add_text(&text, trial);
-        buffer_add_text(&text, name + strlen(PLAN_DEFAULT_TABLE));
-        status = create_table(conn, plan, buffer_text(&text), error);
-        buffer_fini(&text);
+        status = create_table(conn, plan, ddl, trial, error);
         if (status == STATUS_OK) {
             status = drop_table(conn, plan, trial, quote, error);
         }
@@ -351,7 +357,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     struct error missing = {.kind = ERROR_NONE};
     status = adapter->describe(conn, plan->table_name, table, &missing);
     if (status == STATUS_REJECTED && missing.kind == ERROR_NOT_FOUND && ddl != NULL) {
-        status = create_table(conn, plan, ddl, error);
+        status = create_table(conn, plan, ddl, NULL, error);
         return status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error)
                                    : status;
     }
@@ -410,43 +416,34 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
     return STATUS_OK;
 }
 
-/* Columns that the database computes, or that are to be left out, are not written; the others make
- * the statement. */
-static enum status keep_writable(struct table *to, const struct plan *plan,
-                                 const struct table *from, struct error *error)
+/* Leaves the columns that make the statement: not those that the database computes, or that are to
+ * be left out. */
+static enum status keep_writable(const struct plan *plan, struct table *table, struct error *error)
 {
+    const enum status status = check_columns(plan, table, error);
     struct column_item item;
-    enum status status = check_columns(plan, from, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    status = table_init(to, from->name, error);
-    memcpy(to->engine, from->engine, sizeof to->engine);
-    to->keeps_failed_rows = from->keeps_failed_rows;
-    to->statement_bytes_max = from->statement_bytes_max;
-    to->has_no_bulk_path = from->has_no_bulk_path;
-    to->is_pooled = from->is_pooled;
-    for (size_t c = 0; status == STATUS_OK && c < from->column_count; c++) {
-        struct column column = from->columns[c];
-        const bool has_values = column_item_of(plan->values, from, &from->columns[c], &item);
+    for (size_t c = 0; status == STATUS_OK && c < table->column_count; c++) {
+        struct column *column = &table->columns[c];
+        const bool has_values = column_item_of(plan->values, table, column, &item);
         /* a unique column with a default is a sequence: the database numbers it */
-        const bool is_sequence = column.has_default && column.is_unique && !has_values;
-        if (column.is_generated || is_sequence ||
-            column_item_of(plan->skip_columns, from, &from->columns[c], &item)) {
-            continue;
+        const bool is_sequence = column->has_default && column->is_unique && !has_values;
+        if (is_sequence || column_item_of(plan->skip_columns, table, column, &item)) {
+            column->is_generated = true;
+        } else if (column->type == COLUMN_UNSUPPORTED && has_values) {
+            column->type = COLUMN_TEXT; /* the labels of an enum, for one: the server judges them */
         }
-        if (column.type == COLUMN_UNSUPPORTED && has_values) {
-            column.type = COLUMN_TEXT; /* the labels of an enum, for one: the server judges them */
-        }
-        status = table_add_column(to, &column, error);
     }
-    if (status == STATUS_OK && to->column_count == 0) {
+    size_t kept = 0;
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (!table->columns[c].is_generated) {
+            table->columns[kept++] = table->columns[c];
+        }
+    }
+    table->column_count = kept;
+    if (status == STATUS_OK && kept == 0) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "table '%s' has no column to write",
-                  from->name);
-        status = STATUS_REJECTED;
-    }
-    if (status != STATUS_OK) {
-        table_fini(to);
+                  table->name);
+        return STATUS_REJECTED;
     }
     return status;
 }
@@ -482,33 +479,32 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     struct setup *setup = probe->context;
     const struct plan *plan = probe->plan;
     const struct adapter *adapter = plan->adapter;
-    struct table table = {0};
+    struct table *table = &setup->table;
     struct buffer sql = {0};
     /* what a server does not tell about itself does not keep it from being loaded */
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     note_answer(probe);
     inspect(setup, conn, plan);
-    enum status status = find_or_create(conn, plan, &setup->connection, &table, error);
+    enum status status = find_or_create(conn, plan, &setup->connection, table, error);
     inspect(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK && plan->engine != NULL &&
-        strcasecmp(plan->engine, table.engine) != 0) {
+        strcasecmp(plan->engine, table->engine) != 0) {
         /* it was there before, or the server made it with another engine than asked for */
         error_set(
             error, ERROR_USAGE, 0, NULL,
             "table '%s' has the engine %s, not %s: leave --engine out, or let --recreate drop it",
-            table.name, table.engine, plan->engine);
+            table->name, table->engine, plan->engine);
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK) {
-        status = keep_writable(&setup->table, plan, &table, error);
+        status = keep_writable(plan, table, error);
     }
-    table_fini(&table);
     if (status == STATUS_OK) {
-        ask_write_count(&sql, setup->table.name, setup->connection.identifier_quote);
+        ask_write_count(&sql, table->name, setup->connection.identifier_quote);
         setup->count_sql = sql.bytes;
         /* a pooler may have prepared it in another session */
         setup->count =
-            (struct statement){.sql = setup->count_sql, .is_prepared = !setup->table.is_pooled};
+            (struct statement){.sql = setup->count_sql, .is_prepared = !table->is_pooled};
     }
     if (buffer_failed(&sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");

@@ -45,8 +45,11 @@ enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct 
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
-/* The exit code of what could not begin for this reason. */
-enum exit_code setup_exit_code(const struct error *error);
+/* Before the first connection: starts the adapter's client library, for plan->target. On OK the
+ * caller stops it after the last one. */
+enum exit_code setup_start_library(struct adapter_library **library, struct plan *plan,
+                                   struct error *error);
+void setup_stop_library(struct adapter_library *library, const struct plan *plan);
 
 /* For --verify rows, between the set-up and the generator: rows that carry this run's tag
  * already would be taken for its own. Then *seed becomes another than the plan's, or, when the user

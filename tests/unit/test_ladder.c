@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "load/ladder.h"
+#include "load/fleet.h"
 
 enum {
     NO_LIMIT = 1 << 30,
