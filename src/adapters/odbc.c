@@ -254,12 +254,6 @@ struct diagnosis {
     unsigned refused_rows; /* that have an error record of their own */
 };
 
-static enum status memory_error(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
-    return STATUS_FATAL;
-}
-
 /* Only the number of several rows is asked for: of a single one drivers may have none. The first
  * error counts; a warning (the driver manager gives the reason for IM003 as one) is taken
  * where there is nothing else. */
@@ -585,7 +579,7 @@ static enum status parameters_init(struct parameters *parameters, const struct b
     }
     parameters->memory = malloc(bytes);
     if (parameters->list == NULL || parameters->memory == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     char *at = parameters->memory;
     for (struct parameter *p = parameters->list; p < parameters->list + parameters->count; p++) {
@@ -730,7 +724,7 @@ static enum status run_one(struct adapter_conn *conn, const char *sql,
 static enum status run_written(struct adapter_conn *conn, struct buffer *sql, struct error *error)
 {
     const enum status status = buffer_failed(sql)
-                                   ? memory_error(error)
+                                   ? dialect_memory_error(error)
                                    : run_one(conn, buffer_text(sql), NULL, NULL, NULL, error);
     buffer_fini(sql);
     return status;
@@ -799,7 +793,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
     sql_script_init(&script, sql);
     while (status == STATUS_OK && sql_script_next(&script)) {
         if (buffer_failed(&script.statement)) {
-            status = memory_error(error);
+            status = dialect_memory_error(error);
         } else if (script.kind == SQL_SCRIPT_OTHER) {
             status =
                 run_one(conn, buffer_text(&script.statement), NULL, take_cells, reading, error);
@@ -856,7 +850,7 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
         status = run_script(conn, statement->sql, &reading, error);
     }
     free(reading.cells);
-    return status == STATUS_OK && reading.has_no_memory ? memory_error(error) : status;
+    return status == STATUS_OK && reading.has_no_memory ? dialect_memory_error(error) : status;
 }
 
 /* Of a type whose name says nothing. */
@@ -1106,7 +1100,7 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
     *statement = insert->statement;
     ask_write_insert(&sql, table, conn->quote, rows);
     if (buffer_failed(&sql)) {
-        status = memory_error(error);
+        status = dialect_memory_error(error);
     } else if (!SQL_SUCCEEDED(SQLPrepare(*statement, (SQLCHAR *)sql.bytes, SQL_NTS))) {
         status = call_error(conn, *statement, error);
     }
@@ -1474,7 +1468,7 @@ static enum status connect_and_learn(void *context, struct error *error)
         buffer_add_format(&text, "%s=%u;", timeout_keys[0], target->connect_timeout_s);
     }
     completed[0] = '\0';
-    enum status status = buffer_failed(&text) ? memory_error(error) : STATUS_OK;
+    enum status status = buffer_failed(&text) ? dialect_memory_error(error) : STATUS_OK;
     if (status == STATUS_OK) {
         conn->is_connected = SQL_SUCCEEDED(
             SQLDriverConnect(conn->connection, NULL, (SQLCHAR *)text.bytes, SQL_NTS,
@@ -1505,7 +1499,7 @@ static enum status connect_and_learn(void *context, struct error *error)
                           separator(conn));
     }
     if (status == STATUS_OK && buffer_failed(&conn->note)) {
-        status = memory_error(error);
+        status = dialect_memory_error(error);
     }
     if (status == STATUS_OK &&
         !SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
@@ -1555,18 +1549,18 @@ static enum status odbc_open(const struct target *target, struct adapter_conn **
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return memory_error(error);
+        return dialect_memory_error(error);
     }
     made->schema = target->schema;
     SQLSetEnvAttr(NULL, SQL_ATTR_CONNECTION_POOLING, number_argument(SQL_CP_OFF), 0);
     if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, NULL, &made->environment))) {
         made->environment = NULL;
-        status = memory_error(error);
+        status = dialect_memory_error(error);
     } else {
         SQLSetEnvAttr(made->environment, SQL_ATTR_ODBC_VERSION, number_argument(SQL_OV_ODBC3), 0);
         if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, made->environment, &made->connection))) {
             made->connection = NULL;
-            status = memory_error(error);
+            status = dialect_memory_error(error);
         }
     }
     if (status == STATUS_OK) {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <poll.h>
@@ -18,7 +17,9 @@
 
 #include "base/file.h"
 #include "base/mono.h"
+#include "base/process.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/figures.h"
 
 enum {
@@ -375,16 +376,7 @@ static int start_serving(struct metrics_http *http)
     if (http->daemon == NULL) {
         return errno == 0 ? ENOMEM : errno;
     }
-    sigset_t all, before; /* signals are for the main thread */
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&http->thread, &attributes, serve, http);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failure;
+    return thread_start(&http->thread, STACK_BYTES, serve, http);
 }
 
 static void release(struct metrics_http *http)
@@ -454,7 +446,6 @@ struct metrics {
     const struct plan *plan;
     struct metrics_state state;
     struct metrics_http *http; /* NULL: none */
-    locale_t locale; /* with a decimal point: client libraries may set the program's locale */
     char shortage[200];
 };
 
@@ -463,7 +454,7 @@ static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text;
     buffer_init(&text);
-    const locale_t before = uselocale(metrics->locale);
+    const locale_t before = units_use_point();
     metrics_text_add(&text, metrics->plan, &metrics->state, total);
     uselocale(before);
     int reason = buffer_failed(&text) ? ENOMEM : 0;
@@ -476,9 +467,8 @@ static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
     buffer_fini(&text);
     metrics->shortage[0] = '\0';
     if (reason != 0) {
-        char words[128];
         snprintf(metrics->shortage, sizeof metrics->shortage, "--metrics-file: %s",
-                 strerror_r(reason, words, sizeof words));
+                 strerror(reason));
     }
     return reason;
 }
@@ -503,13 +493,8 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     made->plan = plan;
     made->state.is_running = true;
     made->state.started_wall_ns = mono_wall_ns();
-    made->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     enum exit_code code = EXIT_CODE_OK;
-    if (made->locale == (locale_t)0) {
-        error_set(error, ERROR_MEMORY, errno, NULL, "no locale for the metrics: %s",
-                  strerror(errno));
-        code = EXIT_CODE_CLIENT_LIMIT;
-    } else if (plan->metrics_port > 0) {
+    if (plan->metrics_port > 0) {
         made->http = metrics_http_start(plan->metrics_host, plan->metrics_port, error);
         code = made->http == NULL ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
@@ -564,9 +549,6 @@ void metrics_end(struct metrics *metrics, bool is_failed)
     metrics_http_stop(metrics->http);
     if (is_failed && metrics->plan->metrics_file != NULL) {
         unlink(metrics->plan->metrics_file);
-    }
-    if (metrics->locale != (locale_t)0) {
-        freelocale(metrics->locale);
     }
     free(metrics);
 }
