@@ -4,7 +4,6 @@
  * append_open costs one round trip and append_close another: libpq lets COPY begin only when the
  * server has agreed to it. With the method "insert" append_close is the only one.
  */
-#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
@@ -24,19 +23,32 @@
 
 extern const struct adapter adapter_postgresql;
 
-/* A session sends few different batch sizes: the full one and those at the end of an append.
- * Further sizes are sent unprepared. */
 enum {
-    POSTGRESQL_PREPARED_MAX = 4
+    USER_TIMEOUT_MS = 10000,
+
+    /* With its 5 bytes of header a piece is half of what libpq collects before it sends. Pieces of
+     * exactly this size keep libpq from touching more than that of its buffer, which counts with
+     * thousands of sessions; larger ones measure no faster. */
+    PIECE_BYTES = 4096 - 5,
+
+    /* Most bytes that one value of fixed size takes: a numeric of 19 decimal digits. */
+    FIXED_BYTES = 24,
+
+    PARAMETERS_MAX = 65535, /* of one statement */
+
+    /* A session sends few different batch sizes: the full one and those at the end of an append.
+     * Further sizes are sent unprepared. */
+    PREPARED_MAX = 4,
+    NAME_BYTES = 48,
 };
 
 /* Multi-row INSERT statements that the server has prepared for one table. */
 struct postgresql_inserts {
-    const struct table *table;              /* for which they were prepared */
-    unsigned generation;                    /* makes names unique when the table changes */
-    unsigned prepared_count;                /* confirmed by the server */
-    unsigned sent_count;                    /* of rows[]: sent, confirmed ones included */
-    uint16_t rows[POSTGRESQL_PREPARED_MAX]; /* rows of each, in the order of preparing */
+    const struct table *table;   /* for which they were prepared */
+    unsigned generation;         /* makes names unique when the table changes */
+    unsigned prepared_count;     /* confirmed by the server */
+    unsigned sent_count;         /* of rows[]: sent, confirmed ones included */
+    uint16_t rows[PREPARED_MAX]; /* rows of each, in the order of preparing */
 };
 
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
@@ -47,7 +59,7 @@ struct adapter_conn {
     bool uses_insert;                         /* method "insert" */
     bool is_method_given;                     /* by the user: no other will do */
     bool has_no_copy;                         /* as far as was asked: see probe_copy */
-    bool is_pooled;                           /* as far as was asked: see find_pooler */
+    bool is_pooled;                           /* as far as was asked: see begin_asking */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
     const struct statement *run_last;         /* of those that are to be prepared */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
@@ -56,23 +68,6 @@ struct adapter_conn {
     char *copy_sql;                 /* owned */
     struct postgresql_inserts inserts;
 };
-
-/* Finds `:  53300: ` in a verbose message: severities are translated, the layout is not. */
-static const char *find_sqlstate(const char *message)
-{
-    const char *found = NULL;
-    for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
-        size_t length = 0;
-        while (length < 5 &&
-               (isdigit((unsigned char)at[3 + length]) || isupper((unsigned char)at[3 + length]))) {
-            length++;
-        }
-        if (length == 5 && strncmp(at + 8, ": ", 2) == 0) {
-            found = at + 3;
-        }
-    }
-    return found;
-}
 
 /* What the words of a failed connect mean that neither a number nor the dialect explains. libpq
  * keeps errno to itself. */
@@ -115,11 +110,16 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
 {
     static const char start[] = "connection to server ";
     const char *message = PQerrorMessage(connection);
-    const char *found = find_sqlstate(message);
+    const char *found = NULL;
     char sqlstate[ERROR_SQLSTATE_BYTES] = "";
     char text[ERROR_TEXT_BYTES];
     struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
+    /* `:  53300: ` in a verbose message: severities are translated, the layout is not */
+    for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
+        const size_t length = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        found = length == 5 && strncmp(at + 8, ": ", 2) == 0 ? at + 3 : found;
+    }
     if (found != NULL) {
         /* the server's: `SEVERITY:  53300: text`, of which the number goes elsewhere */
         const char *severity = found - 3;
@@ -360,9 +360,6 @@ static void write_options(struct buffer *options, const struct target *target)
  * one wins, those without a value are passed over. NULL: no memory. */
 static PGconn *start_connect(const struct target *target)
 {
-    enum {
-        USER_TIMEOUT_MS = 10000
-    };
     char user_timeout[16];
     char port[8];
     struct buffer options;
@@ -541,18 +538,6 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
  *
  * Rows are encoded into a piece of stack and handed to libpq, which sends whenever 8 KiB are
  * together. Nothing of a batch stays in the connection, so thousands of them stay small. */
-
-/* With its 5 bytes of header a piece is half of what libpq collects before it sends. Pieces of
- * exactly this size keep libpq from touching more than that of its buffer, which counts with
- * thousands of sessions; larger ones measure no faster. */
-enum {
-    PIECE_BYTES = 4096 - 5
-};
-
-/* Most bytes that one value of fixed size takes: a numeric of 19 decimal digits. */
-enum {
-    FIXED_BYTES = 24
-};
 
 /* Stores the lowest bytes of a value, big-endian; returns how many. */
 static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
@@ -740,29 +725,28 @@ static enum status build_copy(struct adapter_conn *conn, const struct table *tab
 static enum status probe_copy(struct adapter_conn *conn, const struct table *table,
                               struct error *error)
 {
-    struct error failure;
     enum status status = build_copy(conn, table, error);
     conn->copy_table = NULL; /* the caller may move the table */
     if (status != STATUS_OK) {
         return status;
     }
-    error_clear(&failure);
     const int was_sent = PQsendPrepare(conn->connection, "", conn->copy_sql, 0, NULL);
-    status = finish(conn, was_sent, NULL, &failure);
+    status = finish(conn, was_sent, NULL, error);
     conn->has_no_copy =
-        status != STATUS_OK && status != STATUS_LOST && dialect_postgresql_is_foreign(&failure);
-    if (conn->has_no_copy && conn->is_method_given) {
-        error_set(error, ERROR_UNSUPPORTED, 0, failure.sqlstate,
-                  "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method "
-                  "insert; it says: %.120s",
-                  failure.text);
-        return STATUS_FATAL;
-    }
-    if (status != STATUS_OK && !conn->has_no_copy) {
-        *error = failure;
+        status != STATUS_OK && status != STATUS_LOST && dialect_postgresql_is_foreign(error);
+    if (!conn->has_no_copy) {
         return status;
     }
-    return STATUS_OK;
+    const struct error said = *error;
+    error_clear(error);
+    if (!conn->is_method_given) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_UNSUPPORTED, 0, said.sqlstate,
+              "the server does not know COPY ... FROM STDIN (FORMAT binary): use --method insert; "
+              "it says: %.120s",
+              said.text);
+    return STATUS_FATAL;
 }
 
 /* PQputCopyEnd and the reading behind it come even after a failed write: only so does libpq look
@@ -848,11 +832,6 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
  *
  * One append is one pipeline, which the server runs as one transaction and answers at its end: one
  * round trip, however many statements. Statements are prepared within it at their first use. */
-
-enum {
-    PARAMETERS_MAX = 65535,
-    NAME_BYTES = 48
-};
 
 /* Parameters of one statement, borrowed from the batch where its bytes are already right. */
 struct parameters {
@@ -953,7 +932,7 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
                 column->native_type == POSTGRESQL_JSONB ? POSTGRESQL_JSON : column->native_type;
         }
     }
-    if (!table->is_pooled && inserts->sent_count < POSTGRESQL_PREPARED_MAX) {
+    if (!table->is_pooled && inserts->sent_count < PREPARED_MAX) {
         was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), with->count, types) &&
                    PQsendQueryPrepared(conn->connection, name, with->count, with->values,
                                        with->lengths, with->formats, 1);
@@ -1056,7 +1035,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     struct parameters with = {0};
     struct buffer sql;
     enum status status = STATUS_OK;
-    char name[32];
+    char name[NAME_BYTES];
     int was_sent = 0;
 
     answer->rows = 0;
@@ -1154,17 +1133,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                              : copy_close(conn, accepted, error);
 }
 
-static struct dialect_asker asker_of(struct adapter_conn *conn)
-{
-    return (struct dialect_asker){.adapter = &adapter_postgresql,
-                                  .conn = conn,
-                                  .schema = conn->schema,
-                                  .user = PQuser(conn->connection)};
-}
-
-/* A pooler tells its clients a number of its own, and they may get another backend with each
- * transaction. Servers that only speak the protocol have no such number, or 0 or less. */
-static enum status find_pooler(struct adapter_conn *conn, struct error *error)
+/* Who asks, and whether through a pooler. That tells its clients a number of its own, and they may
+ * get another backend with each transaction. Servers that only speak the protocol have no such
+ * number, or 0 or less. */
+static enum status begin_asking(struct adapter_conn *conn, struct dialect_asker *asker,
+                                struct error *error)
 {
     int64_t backend = 0;
     struct answer answer = {.take = ask_take_number, .context = &backend};
@@ -1172,15 +1145,19 @@ static enum status find_pooler(struct adapter_conn *conn, struct error *error)
                                         "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
     const int told = PQbackendPID(conn->connection);
     conn->is_pooled = backend > 0 && told != 0 && told != backend;
+    *asker = (struct dialect_asker){.adapter = &adapter_postgresql,
+                                    .conn = conn,
+                                    .schema = conn->schema,
+                                    .user = PQuser(conn->connection)};
     return dialect_postgresql_foreign(status, "for the number of its session", error);
 }
 
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
                             struct error *error)
 {
-    const struct dialect_asker asker = asker_of(conn);
+    struct dialect_asker asker;
     memset(table, 0, sizeof *table);
-    enum status status = find_pooler(conn, error);
+    enum status status = begin_asking(conn, &asker, error);
     if (status == STATUS_OK) {
         status = dialect_postgresql.describe(&asker, table_name, table, error);
     }
@@ -1203,9 +1180,9 @@ static const char *text_of(const char *text)
 static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
                                  struct error *error)
 {
-    const struct dialect_asker asker = asker_of(conn);
+    struct dialect_asker asker;
     memset(limits, 0, sizeof *limits);
-    enum status status = find_pooler(conn, error);
+    enum status status = begin_asking(conn, &asker, error);
     if (status == STATUS_OK) {
         status = dialect_postgresql.limits(&asker, limits, error);
     }

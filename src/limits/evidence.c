@@ -24,10 +24,10 @@ enum shortage {
     SHORTAGE_MACHINE_FILES,  /* ENFILE */
     SHORTAGE_PORTS,          /* EADDRNOTAVAIL */
     SHORTAGE_SOCKET_BACKLOG, /* EAGAIN of connect to a Unix socket */
-    SHORTAGE_SETTING,        /* the server said that a setting of it was reached */
     SHORTAGE_SERVER_TASK,    /* the server could not make a process or thread */
     SHORTAGE_SILENCE,        /* a connect got no answer in time */
     SHORTAGE_LOST,           /* nobody there, or a connection was lost */
+    SHORTAGE_SETTING,        /* the server said that a setting of it was reached */
     SHORTAGES,
 };
 
@@ -63,6 +63,17 @@ static enum shortage classify(const struct cause *cause)
     }
 }
 
+static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,
+                                      enum limit_side side)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].id == id && list->entries[i].side == side) {
+            return &list->entries[i];
+        }
+    }
+    return NULL;
+}
+
 /* Whose process may not be seen may still be seen to listen. */
 static bool is_port_open(int proc, uint16_t port)
 {
@@ -80,54 +91,42 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
         enum limit_side side;
         enum limit_id id; /* of the cgroup's limit; LIMIT_IDS: no cgroup */
         const char *file;
-        bool (*parse)(const char *text, size_t length, const char *name, uint64_t *value);
         const char *name;
     } wanted[] = {
-        {EVIDENCE_LISTEN_OVERFLOWS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", procfs_parse_netstat,
-         "ListenOverflows"},
-        {EVIDENCE_LISTEN_DROPS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", procfs_parse_netstat,
-         "ListenDrops"},
-        {EVIDENCE_OOM_KILLS, LIMIT_CLIENT, LIMIT_IDS, "vmstat", procfs_parse_named, "oom_kill"},
-        {EVIDENCE_CLIENT_FORKS, LIMIT_CLIENT, LIMIT_CGROUP_TASKS, "pids.events", procfs_parse_named,
-         "max"},
-        {EVIDENCE_SERVER_FORKS, LIMIT_SERVER, LIMIT_CGROUP_TASKS, "pids.events", procfs_parse_named,
-         "max"},
+        {EVIDENCE_LISTEN_OVERFLOWS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", "ListenOverflows"},
+        {EVIDENCE_LISTEN_DROPS, LIMIT_SERVER, LIMIT_IDS, "net/netstat", "ListenDrops"},
+        {EVIDENCE_OOM_KILLS, LIMIT_CLIENT, LIMIT_IDS, "vmstat", "oom_kill"},
+        {EVIDENCE_CLIENT_FORKS, LIMIT_CLIENT, LIMIT_CGROUP_TASKS, "pids.events", "max"},
+        {EVIDENCE_SERVER_FORKS, LIMIT_SERVER, LIMIT_CGROUP_TASKS, "pids.events", "max"},
         /* version 2, and version 1 */
-        {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.events",
-         procfs_parse_named, "oom_kill"},
+        {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.events", "oom_kill"},
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.oom_control",
-         procfs_parse_named, "oom_kill"},
+         "oom_kill"},
     };
     const pid_t pid = evidence->server.pid;
     struct buffer text;
     buffer_init(&text);
     memset(counters, -1, EVIDENCE_COUNTERS * sizeof *counters);
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        const bool is_cgroup = wanted[i].id != LIMIT_IDS;
-        int64_t *const counter = &counters[wanted[i].counter];
-        if (!is_cgroup && wanted[i].side == LIMIT_SERVER && evidence->question->is_remote) {
+        const bool is_server = wanted[i].side == LIMIT_SERVER;
+        const struct limit *limit = find_limit(&evidence->before, wanted[i].id, wanted[i].side);
+        char path[LIMIT_WHERE_BYTES + 32];
+        uint64_t value;
+        if (wanted[i].id != LIMIT_IDS && limit != NULL && limit->where[0] == '/') {
+            snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(limit->where, '/') - limit->where),
+                     limit->where, wanted[i].file);
+        } else if (wanted[i].id != LIMIT_IDS || (is_server && evidence->question->is_remote)) {
             continue;
+        } else if (is_server && pid > 0) {
+            snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, wanted[i].file);
+        } else {
+            snprintf(path, sizeof path, "/proc/%s", wanted[i].file);
         }
-        for (size_t j = 0; j < (is_cgroup ? evidence->before.count : 1) && *counter < 0; j++) {
-            const struct limit *limit = &evidence->before.entries[j];
-            const char *slash = strrchr(limit->where, '/');
-            char path[sizeof limit->where + 32];
-            uint64_t value;
-            if (!is_cgroup && wanted[i].side == LIMIT_SERVER && pid > 0) {
-                snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, wanted[i].file);
-            } else if (!is_cgroup) {
-                snprintf(path, sizeof path, "/proc/%s", wanted[i].file);
-            } else if (limit->id == wanted[i].id && limit->side == wanted[i].side &&
-                       limit->where[0] == '/') {
-                snprintf(path, sizeof path, "%.*s/%s", (int)(slash - limit->where), limit->where,
-                         wanted[i].file);
-            } else {
-                continue;
-            }
-            if (procfs_load(AT_FDCWD, path, &text) &&
-                wanted[i].parse(buffer_text(&text), text.length, wanted[i].name, &value)) {
-                *counter = (int64_t)value;
-            }
+        const bool is_netstat = is_server && wanted[i].id == LIMIT_IDS;
+        if (procfs_load(AT_FDCWD, path, &text) &&
+            (is_netstat ? procfs_parse_netstat : procfs_parse_named)(
+                buffer_text(&text), text.length, wanted[i].name, &value)) {
+            counters[wanted[i].counter] = (int64_t)value;
         }
     }
     buffer_fini(&text);
@@ -236,17 +235,14 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
     evidence_name(evidence, result, findings);
 }
 
-/* The causes of one shortage taken together. */
-struct shortage_sum {
-    uint64_t sessions;
-    uint64_t tries;            /* of sessions that connected again */
-    const struct cause *first; /* NULL: none */
-};
-
+/* One shortage after the other: its causes taken together. */
 struct naming {
     const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
+    const struct cause *first; /* NULL: none */
+    uint64_t sessions;
+    uint64_t tries; /* of sessions that connected again */
 };
 
 /* What can keep a process or thread from being made. */
@@ -282,17 +278,6 @@ static bool is_full(const struct limit *limit)
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
-static const struct limit *find_limit(const struct limit_list *list, enum limit_id id,
-                                      enum limit_side side)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->entries[i].id == id && list->entries[i].side == side) {
-            return &list->entries[i];
-        }
-    }
-    return NULL;
-}
-
 /* As it was while sessions were short of something. What limits the tasks of a whole machine stands
  * once in a list, as the client's. */
 static const struct limit *find_short(const struct naming *naming, enum limit_id id,
@@ -311,13 +296,14 @@ static const struct limit *find_short(const struct naming *naming, enum limit_id
 
 /* `name` where no limit names it: see add_limit. */
 static struct finding *add_finding(const struct naming *naming, enum limit_id id,
-                                   enum limit_side side, uint64_t sessions, const char *name)
+                                   enum limit_side side, const char *name)
 {
     struct findings *findings = naming->findings;
     /* fewer shortages than FINDINGS_MAX, but causes that name settings may be many */
     struct finding *finding =
         &findings->entries[findings->count < FINDINGS_MAX ? findings->count++ : FINDINGS_MAX - 1];
-    *finding = (struct finding){.id = id, .side = side, .sessions = sessions};
+    *finding = (struct finding){
+        .id = id, .side = side, .sessions = naming->sessions, .tries = naming->tries};
     snprintf(finding->name, sizeof finding->name, "%s", name);
     return finding;
 }
@@ -340,10 +326,9 @@ static void add_limit(const struct naming *naming, struct finding *finding,
 }
 
 /* Tasks that could not be made: by the limit that leaves the least room. */
-static void name_tasks(const struct naming *naming, const struct shortage_sum *sum,
-                       enum limit_side side)
+static void name_tasks(const struct naming *naming, enum limit_side side)
 {
-    const struct error *error = &sum->first->error;
+    const struct error *error = &naming->first->error;
     const bool is_client = side == LIMIT_CLIENT;
     const bool is_hidden = !is_client && strcmp(error->limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
     const uint64_t refused =
@@ -359,10 +344,9 @@ static void name_tasks(const struct naming *naming, const struct shortage_sum *s
     if (limit == NULL && is_hidden) {
         return; /* nothing shows it */
     }
-    struct finding *finding = add_finding(
-        naming, limit == NULL ? LIMIT_IDS : limit->id, limit == NULL ? side : limit->side,
-        is_client ? naming->result->sessions.not_started : sum->sessions,
-        "unknown limit of threads");
+    struct finding *finding =
+        add_finding(naming, limit == NULL ? LIMIT_IDS : limit->id,
+                    limit == NULL ? side : limit->side, "unknown limit of threads");
     if (is_client) {
         say(finding, "pthread_create: %s", strerror(error->native_code));
     } else if (is_hidden) {
@@ -394,20 +378,19 @@ static void name_tasks(const struct naming *naming, const struct shortage_sum *s
 }
 
 /* An errno that has one meaning; what was in use makes it plain. */
-static void name_own(const struct naming *naming, const struct shortage_sum *sum,
-                     enum shortage shortage)
+static void name_own(const struct naming *naming, enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
     const bool is_machine = shortage == SHORTAGE_MACHINE_FILES;
     const enum limit_id id = is_ports ? LIMIT_PORTS : LIMIT_OPEN_FILES;
-    struct finding *finding = add_finding(naming, id, LIMIT_CLIENT, sum->sessions,
+    struct finding *finding = add_finding(naming, id, LIMIT_CLIENT,
                                           is_ports     ? "ip_local_port_range"
                                           : is_machine ? "fs.file-max"
                                                        : "RLIMIT_NOFILE");
     const struct limit *limit = find_short(naming, id, LIMIT_CLIENT);
     const struct limit *before = find_limit(&naming->evidence->before, id, LIMIT_CLIENT);
     say(finding, "%s: %s", is_ports ? "connect" : "socket",
-        strerror(sum->first->error.native_code));
+        strerror(naming->first->error.native_code));
     if (is_machine) {
         return; /* of the whole machine: not among the limits that are read */
     }
@@ -418,12 +401,6 @@ static void name_own(const struct naming *naming, const struct shortage_sum *sum
         add_limit(naming, finding, before, false);
         say(finding, "; %s %s allowed", UNITS_COUNT(before->allowed), before->unit);
     }
-}
-
-/* One that connects again fails more than once, and may get in at last. */
-static void add_cost(const struct cause *cause, uint64_t *sessions, uint64_t *tries)
-{
-    *(cause->phase == CAUSE_RECONNECT ? tries : sessions) += cause->count;
 }
 
 static void name_setting(const struct naming *naming, const struct cause *cause)
@@ -449,12 +426,12 @@ static void name_setting(const struct naming *naming, const struct cause *cause)
     for (size_t i = 0; i < findings->count; i++) {
         if (findings->entries[i].id == LIMIT_SESSIONS &&
             strcmp(findings->entries[i].name, name) == 0) {
-            add_cost(cause, &findings->entries[i].sessions, &findings->entries[i].tries);
+            findings->entries[i].sessions += naming->sessions;
+            findings->entries[i].tries += naming->tries;
             return;
         }
     }
-    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, 0, name);
-    add_cost(cause, &finding->sessions, &finding->tries);
+    struct finding *finding = add_finding(naming, LIMIT_SESSIONS, LIMIT_DATABASE, name);
     say(finding, "the server said: %.140s", cause->error.text);
     if (limit == NULL) {
         return;
@@ -479,10 +456,9 @@ static void name_setting(const struct naming *naming, const struct cause *cause)
 }
 
 /* How many may wait is a server's own setting, which the kernel cuts to its own. */
-static struct finding *add_backlog(const struct naming *naming, const struct shortage_sum *sum)
+static struct finding *add_backlog(const struct naming *naming)
 {
-    struct finding *finding =
-        add_finding(naming, LIMIT_BACKLOG, LIMIT_SERVER, sum->sessions, "listen backlog");
+    struct finding *finding = add_finding(naming, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
     snprintf(finding->fix, sizeof finding->fix,
              "a lower --connect-concurrency; or raise the server's own setting (back_log in "
              "my.cnf; in postgresql.conf it follows max_connections) and net.core.somaxconn "
@@ -491,17 +467,16 @@ static struct finding *add_backlog(const struct naming *naming, const struct sho
 }
 
 /* Connections that nobody answered: the server does not accept them, or has no room to. */
-static void name_silence(const struct naming *naming, const struct shortage_sum *sum)
+static void name_silence(const struct naming *naming)
 {
     const uint64_t *growth = naming->evidence->growth;
     const struct limit *files = find_short(naming, LIMIT_OPEN_FILES, LIMIT_SERVER);
     if (is_full(files)) {
-        struct finding *finding =
-            add_finding(naming, LIMIT_OPEN_FILES, LIMIT_SERVER, sum->sessions, "");
+        struct finding *finding = add_finding(naming, LIMIT_OPEN_FILES, LIMIT_SERVER, "");
         say(finding, "connections were not accepted");
         add_limit(naming, finding, files, true);
     } else if (growth[EVIDENCE_LISTEN_OVERFLOWS] > 0) {
-        say(add_backlog(naming, sum),
+        say(add_backlog(naming),
             "ListenOverflows grew by %llu, ListenDrops by %llu while connects timed out",
             (unsigned long long)growth[EVIDENCE_LISTEN_OVERFLOWS],
             (unsigned long long)growth[EVIDENCE_LISTEN_DROPS]);
@@ -510,7 +485,7 @@ static void name_silence(const struct naming *naming, const struct shortage_sum 
 
 /* The server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
  * have been another process of the machine that the kernel killed: the words do not say more. */
-static void name_lost(const struct naming *naming, const struct shortage_sum *sum)
+static void name_lost(const struct naming *naming)
 {
     const struct evidence *evidence = naming->evidence;
     const struct procfs_process *server = &evidence->server;
@@ -524,7 +499,7 @@ static void name_lost(const struct naming *naming, const struct shortage_sum *su
         return;
     }
     struct finding *finding =
-        add_finding(naming, LIMIT_GONE, LIMIT_SERVER, sum->sessions,
+        add_finding(naming, LIMIT_GONE, LIMIT_SERVER,
                     is_own || !is_gone ? "OOM kill" : "end of the server's process");
     if (is_gone && server->pid > 0) {
         say(finding, "%s (pid %d) ended", server->name, (int)server->pid);
@@ -537,7 +512,7 @@ static void name_lost(const struct naming *naming, const struct shortage_sum *su
         say(finding, "connections were lost, and the server still runs");
     }
     say(finding, "; the first session lost it %s into the run",
-        UNITS_NS(sum->first->first_ns - naming->result->start_mono_ns));
+        UNITS_NS(naming->first->first_ns - naming->result->start_mono_ns));
     if (kills > 0) {
         say(finding, "; the kernel killed %llu process%s of %s for memory",
             (unsigned long long)kills, kills == 1 ? "" : "es",
@@ -553,56 +528,52 @@ static void name_lost(const struct naming *naming, const struct shortage_sum *su
 void evidence_name(const struct evidence *evidence, const struct result *result,
                    struct findings *findings)
 {
-    const struct naming naming = {evidence, result, findings};
     const struct causes *causes = &result->causes;
     const struct session_ledger *sessions = &result->sessions;
-    struct shortage_sum sums[SHORTAGES] = {{.first = NULL}};
     findings->count = 0;
-    for (size_t i = 0; i < causes->count; i++) {
-        const struct cause *cause = &causes->entries[i];
-        struct shortage_sum *sum = &sums[classify(cause)];
-        add_cost(cause, &sum->sessions, &sum->tries);
-        if (sum->first == NULL || cause->first_ns < sum->first->first_ns) {
-            sum->first = cause;
+    for (int shortage = SHORTAGE_THREAD; shortage < SHORTAGES; shortage++) {
+        struct naming naming = {.evidence = evidence, .result = result, .findings = findings};
+        for (size_t i = 0; i < causes->count; i++) {
+            const struct cause *cause = &causes->entries[i];
+            if ((int)classify(cause) != shortage) {
+                continue;
+            }
+            /* one that connects again fails more than once, and may get in at last */
+            *(cause->phase == CAUSE_RECONNECT ? &naming.tries : &naming.sessions) += cause->count;
+            if (naming.first == NULL || cause->first_ns < naming.first->first_ns) {
+                naming.first = cause;
+            }
+            if (shortage == SHORTAGE_SETTING) { /* one by one: a server has several */
+                name_setting(&naming, cause);
+                naming.sessions = 0;
+                naming.tries = 0;
+            }
         }
-    }
-    for (int i = SHORTAGE_NONE; i < SHORTAGES; i++) {
-        const struct shortage_sum *sum = &sums[i];
-        const size_t before = findings->count;
-        switch (sum->first == NULL ? SHORTAGE_NONE : (enum shortage)i) {
+        switch (naming.first == NULL ? SHORTAGE_NONE : (enum shortage)shortage) {
         case SHORTAGE_THREAD:
-            name_tasks(&naming, sum, LIMIT_CLIENT);
+            naming.sessions = sessions->not_started;
+            name_tasks(&naming, LIMIT_CLIENT);
             break;
         case SHORTAGE_SERVER_TASK:
-            name_tasks(&naming, sum, LIMIT_SERVER);
+            name_tasks(&naming, LIMIT_SERVER);
             break;
         case SHORTAGE_FILES:
         case SHORTAGE_MACHINE_FILES:
         case SHORTAGE_PORTS:
-            name_own(&naming, sum, (enum shortage)i);
+            name_own(&naming, (enum shortage)shortage);
             break;
         case SHORTAGE_SOCKET_BACKLOG:
-            say(add_backlog(&naming, sum),
+            say(add_backlog(&naming),
                 "connect: EAGAIN, the queue of the server's Unix socket was full");
             break;
         case SHORTAGE_SILENCE:
-            name_silence(&naming, sum);
+            name_silence(&naming);
             break;
         case SHORTAGE_LOST:
-            name_lost(&naming, sum);
+            name_lost(&naming);
             break;
-        case SHORTAGE_SETTING: /* one by one, below: a server has several */
-        case SHORTAGE_NONE:
-        case SHORTAGES:
+        default:
             break;
-        }
-        if (findings->count > before) {
-            findings->entries[before].tries = sum->tries;
-        }
-    }
-    for (size_t i = 0; i < causes->count; i++) {
-        if (classify(&causes->entries[i]) == SHORTAGE_SETTING) {
-            name_setting(&naming, &causes->entries[i]);
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
