@@ -77,9 +77,8 @@ struct sweep {
     struct plan given;          /* of a sweep that resumes: what it was started with */
     struct plan plan;           /* of the first run; owned */
     bool is_resumed;
-    bool is_place_saved;    /* a part of where it connects to is known from its folder only, */
-    bool is_place_optional; /* and a part by --host or --port */
-
+    /* Where it connects to is in part known from its folder only: how that is given again. */
+    const char *place;
     json_t *words;    /* options but those of this call alone, "--batch=50"; owned */
     char target[512]; /* as given, without password; "": none */
     bool has_secret;  /* as given it has a password */
@@ -236,7 +235,7 @@ static void write_table(FILE *stream, const struct saved_sweep *sweep, const cha
 }
 
 /* sweep.json. False: out of memory, or a failed write. */
-static bool write_json(FILE *stream, const struct sweep *sweep, const char *state)
+static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
 {
     const struct saved_sweep *results = &sweep->results;
     bool has_failed = false;
@@ -245,15 +244,18 @@ static bool write_json(FILE *stream, const struct sweep *sweep, const char *stat
     tree_count(root, "format", SAVED_SWEEP_FORMAT);
     tree_text(root, "kind", "sweep");
     tree_text(root, "append_version", APPEND_VERSION);
-    tree_text(root, "state", state);
+    tree_text(root, "state",
+              is_running                                       ? "running"
+              : saved_sweep_count(results, SAVED_PENDING) == 0 ? "finished"
+                                                               : "interrupted");
     tree_text(root, "started_utc", sweep->started_utc);
     tree_text(root, "adapter", sweep->plan.adapter->name);
     tree_text(root, "target", target_of(sweep));
-    const struct tree sessions = tree_array(root, "sessions");
+    const struct tree sessions = tree_array(root, "sessions"),
+                      records = tree_array(root, "records");
     for (size_t s = 0; s < results->sessions_count; s++) {
         tree_append(sessions, tree_integer(results->sessions[s]));
     }
-    const struct tree records = tree_array(root, "records");
     for (size_t r = 0; r < results->records_count; r++) {
         tree_append(records, tree_integer(results->records[r]));
     }
@@ -314,9 +316,8 @@ static enum exit_code refuse_path(struct error *error, int number, const char *w
     return file_is_no_room(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
-/* Replaces all files, so that a reader never sees a half one; sweep.json comes last. `state` is
- * "running", "interrupted" or "finished". */
-static enum exit_code write_files(const struct sweep *sweep, const char *state, struct error *error)
+/* Replaces all files, so that a reader never sees a half one; sweep.json comes last. */
+static enum exit_code write_files(const struct sweep *sweep, bool is_running, struct error *error)
 {
     char name[FIGURE_KEY_BYTES + 8] = "sweep.csv";
     bool is_last = false;
@@ -335,7 +336,7 @@ static enum exit_code write_files(const struct sweep *sweep, const char *state, 
         if (is_written && kind != NULL) {
             write_table(stream, &sweep->results, kind->key);
         } else if (is_written && is_last) {
-            is_written = write_json(stream, sweep, state);
+            is_written = write_json(stream, sweep, is_running);
         } else if (is_written) {
             write_all(stream, sweep);
         }
@@ -382,7 +383,7 @@ static enum exit_code create_files(struct sweep *sweep, struct error *error)
     }
     enum exit_code code = lock_folder(sweep, error);
     if (code == EXIT_CODE_OK) {
-        code = write_files(sweep, "running", error);
+        code = write_files(sweep, true, error);
     }
     if (code != EXIT_CODE_OK) {
         file_remove_folder(folder);
@@ -493,18 +494,21 @@ static void write_tables(FILE *stream, const struct saved_sweep *sweep)
     }
 }
 
-/* What the marks stand for: failed runs first. */
-static void write_notes(FILE *stream, const struct saved_sweep *sweep)
+static void write_text(FILE *stream, const struct sweep *sweep)
 {
+    const struct saved_sweep *results = &sweep->results;
+    write_tables(stream, results);
+    /* what the marks stand for: failed runs first */
     size_t count = 0;
-    for (size_t i = 0; i < 2 * sweep->run_count; i++) {
-        const struct saved_sweep_run *run = &sweep->runs[i % sweep->run_count];
+    for (size_t i = 0; i < 2 * results->run_count; i++) {
+        const struct saved_sweep_run *run = &results->runs[i % results->run_count];
         const bool is_failed = run->state == SAVED_FAILED;
-        if (!has_note(sweep, run) || is_failed != (i < sweep->run_count) || count++ >= NOTES_MAX) {
+        if (!has_note(results, run) || is_failed != (i < results->run_count) ||
+            count++ >= NOTES_MAX) {
             continue;
         }
         char text[SAVED_SWEEP_REASON_BYTES + 160], repeat[24] = "";
-        if (sweep->repeat > 1) {
+        if (results->repeat > 1) {
             snprintf(repeat, sizeof repeat, ", repeat %u", run->repeat);
         }
         const int length = snprintf(text, sizeof text, "%s x %s%s", UNITS_COUNT(run->sessions),
@@ -514,21 +518,14 @@ static void write_notes(FILE *stream, const struct saved_sweep *sweep)
                      run->exit_code, run->reason);
         } else {
             snprintf(text + length, sizeof text - (size_t)length, ": %.20s: %.300s",
-                     saved_sweep_text(sweep, run, "verdict"),
-                     saved_sweep_text(sweep, run, "verdict_reason"));
+                     saved_sweep_text(results, run, "verdict"),
+                     saved_sweep_text(results, run, "verdict_reason"));
         }
         screen_add_wrapped(stream, is_failed ? "* Failed" : "* Note", NOTE_COLUMN, text);
     }
     if (count > NOTES_MAX) {
         screen_add(stream, "*         and %zu more: see sweep.csv", count - NOTES_MAX);
     }
-}
-
-static void write_text(FILE *stream, const struct sweep *sweep)
-{
-    const struct saved_sweep *results = &sweep->results;
-    write_tables(stream, results);
-    write_notes(stream, results);
     screen_add_wrapped(stream, "Target", NOTE_COLUMN, target_of(sweep));
     screen_add_wrapped(stream, "Table", NOTE_COLUMN, tables[sweep->table].phrase);
     if ((sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
@@ -572,9 +569,11 @@ static bool is_replaceable(const struct given_option *option)
     return scope == OPTION_OF_CALL || scope == OPTION_OF_PLACE;
 }
 
-static const char *saved_text(const struct sweep *sweep, const char *key)
+/* A text of sweep.json, or what stands for one that is missing. */
+static const char *saved_text(const struct sweep *sweep, const char *key, const char *missing)
 {
-    return json_string_value(json_object_get(sweep->results.json, key));
+    const char *text = json_string_value(json_object_get(sweep->results.json, key));
+    return text == NULL ? missing : text;
 }
 
 static enum exit_code refuse(const struct sweep *sweep, const char *what, struct error *error)
@@ -599,16 +598,16 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
             "run: read sweep.json, then resume a copy of yours (cp -r)",
             results->folder);
     }
-    const char *version = saved_text(sweep, "append_version");
-    if (version == NULL || strcmp(version, APPEND_VERSION) != 0) {
+    const char *version = saved_text(sweep, "append_version", "?");
+    if (strcmp(version, APPEND_VERSION) != 0) {
         char what[120];
         snprintf(what, sizeof what,
                  "is of append %.20s, this is %s: figures of two versions are not put together",
-                 version == NULL ? "?" : version, APPEND_VERSION);
+                 version, APPEND_VERSION);
         return refuse(sweep, what, error);
     }
     const json_t *words = json_object_get(results->json, "options");
-    const char *there = saved_text(sweep, "working_folder");
+    const char *there = saved_text(sweep, "working_folder", NULL);
     const size_t count = json_array_size(words);
     struct given_option saved[PLAN_GIVEN_MAX];
     if (!json_is_array(words) || there == NULL || count > PLAN_GIVEN_MAX) {
@@ -619,10 +618,10 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
         if (word == NULL) {
             return refuse(sweep, "has an option that is no text", error);
         }
-        char name[40];
+        char name[40] = "";
         const size_t length = strcspn(word, "=");
-        snprintf(name, sizeof name, "%.*s", (int)length, word);
-        saved[i].entry = option_find(name[0] == '\0' ? name : name + 2, COMMAND_SWEEP);
+        sscanf(word, "--%39[^=]", name);
+        saved[i].entry = option_find(name, COMMAND_SWEEP);
         saved[i].value = word[length] == '=' ? word + length + 1 : NULL;
         if (saved[i].entry == NULL ||
             (saved[i].value == NULL) != (saved[i].entry->argument == NULL)) {
@@ -650,7 +649,7 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
                 before == NULL ? "no such option" : word_of(before, was, sizeof was));
         }
     }
-    const char *target = saved_text(sweep, "target_given");
+    const char *target = saved_text(sweep, "target_given", NULL);
     if (json_is_true(json_object_get(results->json, "target_has_password")) &&
         now.target_given == NULL) {
         return usage_refuse(
@@ -662,10 +661,10 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
     }
     const bool has_host = find_given(saved, count, "host") != NULL;
     const bool has_port = find_given(saved, count, "port") != NULL;
-    sweep->is_place_optional = has_host || has_port;
-    sweep->is_place_saved = (now.target_given == NULL && now.target.port == 0) ||
-                            (now.target.host == NULL && has_host) ||
-                            (now.target.port == 0 && has_port);
+    if ((now.target_given == NULL && now.target.port == 0) ||
+        (now.target.host == NULL && has_host) || (now.target.port == 0 && has_port)) {
+        sweep->place = has_host || has_port ? "TARGET again (--host, --port)" : "TARGET again";
+    }
     /* what was saved, and what is given in its place */
     options_init(&sweep->given, COMMAND_SWEEP);
     sweep->given.is_json = now.is_json; /* also when an option is wrong */
@@ -692,13 +691,12 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     struct saved_sweep *results = &sweep->results;
     const struct sweep_list *sessions = &sweep->given.sweep_sessions;
     const struct sweep_list *records = &sweep->given.sweep_records;
-    const char *table = saved_text(sweep, "table");
-    const char *started = saved_text(sweep, "started_utc");
+    const char *table = saved_text(sweep, "table", "");
     int known = 0;
-    while (table != NULL && known < TABLES && strcmp(table, tables[known].name) != 0) {
+    while (known < TABLES && strcmp(table, tables[known].name) != 0) {
         known++;
     }
-    if (table == NULL || known == TABLES || results->repeat != sweep->given.sweep_repeat ||
+    if (known == TABLES || results->repeat != sweep->given.sweep_repeat ||
         results->sessions_count != sessions->count || results->records_count != records->count ||
         memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
         memcmp(results->records, records->values, records->count * sizeof(uint64_t)) != 0) {
@@ -706,7 +704,8 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     }
     sweep->table = (enum sweep_table)known;
     sweep->has_begun = json_is_true(json_object_get(results->json, "has_begun"));
-    snprintf(sweep->started_utc, sizeof sweep->started_utc, "%s", started == NULL ? "" : started);
+    snprintf(sweep->started_utc, sizeof sweep->started_utc, "%s",
+             saved_text(sweep, "started_utc", ""));
     for (size_t i = 0; i < results->run_count; i++) {
         struct saved_sweep_run *run = &results->runs[i];
         char path[PATH_BYTES];
@@ -774,22 +773,18 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     sweep->has_secret = target != NULL && strcmp(target, sweep->target) != 0;
     /* a password would go to a target that nobody has named now */
     static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
-    for (size_t i = 0; i < COUNT_OF(variables) && sweep->is_place_saved; i++) {
+    for (size_t i = 0; i < COUNT_OF(variables) && sweep->place != NULL; i++) {
         if (getenv(variables[i]) != NULL && (sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
             return usage_refuse(
-                error,
-                "the password in %s would go to %.100s, which sweep.json names: give TARGET "
-                "again%s",
-                variables[i], sweep->plan.display_target,
-                sweep->is_place_optional ? " (--host, --port)" : "");
+                error, "the password in %s would go to %.100s, which sweep.json names: give %s",
+                variables[i], sweep->plan.display_target, sweep->place);
         }
     }
-    const char *before = saved_text(sweep, "target_given");
-    const char *adapter_before = saved_text(sweep, "adapter");
-    before = before == NULL ? "" : before;
-    if (sweep->is_resumed && (adapter_before == NULL || strcmp(adapter_before, adapter) != 0)) {
-        return usage_refuse(error, "the sweep was started on %.40s, this is %s",
-                            adapter_before == NULL ? "?" : adapter_before, adapter);
+    const char *before = saved_text(sweep, "target_given", "");
+    const char *adapter_before = saved_text(sweep, "adapter", "?");
+    if (sweep->is_resumed && strcmp(adapter_before, adapter) != 0) {
+        return usage_refuse(error, "the sweep was started on %.40s, this is %s", adapter_before,
+                            adapter);
     }
     if (sweep->is_resumed && strcmp(before, sweep->target) != 0) {
         return usage_refuse(error, "target %.80s is not that of the sweep (%.80s): leave it out",
@@ -803,34 +798,35 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
     struct expectations expectations;
-    enum exit_code code = EXIT_CODE_OK;
     if (getcwd(sweep->working_folder, sizeof sweep->working_folder) == NULL) {
         return usage_refuse(error,
                             "this folder cannot be named: it is gone, or its path is too long");
     }
-    if (given->resume != NULL) {
-        code = ask_again(sweep, error);
-    } else if (given->is_retrying_failed) {
-        return usage_refuse(error, "--retry-failed goes with --resume DIR only");
-    }
+    enum exit_code code = given->resume == NULL ? EXIT_CODE_OK : ask_again(sweep, error);
     if (code != EXIT_CODE_OK) {
         return code;
     }
     if (expectations_parse(&expectations, &given->expected, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (given->sweep_sessions.count == 0 || given->sweep_records.count == 0) {
-        return usage_refuse(error,
-                            "a sweep needs --sessions N,N,... and --records N,N,..., or --resume "
-                            "DIR: see append sweep --help");
-    }
-    if (given->is_keeping_rows && given->is_recreate) {
-        return usage_refuse(error, "--keep-rows contradicts --recreate");
-    }
-    if (given->is_seed_given && given->verify_mode == VERIFY_ROWS && given->is_keeping_rows) {
-        return usage_refuse(error,
-                            "--seed gives all runs the same rows, which --verify rows cannot tell "
-                            "apart with --keep-rows: leave --seed out");
+    const struct {
+        bool is_wrong;
+        const char *what;
+    } wrongs[] = {
+        {given->resume == NULL && given->is_retrying_failed,
+         "--retry-failed goes with --resume DIR only"},
+        {given->sweep_sessions.count == 0 || given->sweep_records.count == 0,
+         "a sweep needs --sessions N,N,... and --records N,N,..., or --resume DIR: see append "
+         "sweep --help"},
+        {given->is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
+        {given->is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
+         "--seed gives all runs the same rows, which --verify rows cannot tell apart with "
+         "--keep-rows: leave --seed out"},
+    };
+    for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
+        if (wrongs[i].is_wrong) {
+            return usage_refuse(error, "%s", wrongs[i].what);
+        }
     }
     sweep->words = json_array();
     for (size_t i = 0; i < given->given_count; i++) {
@@ -929,11 +925,6 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
     return text;
 }
 
-static uint64_t whole_seconds(double seconds)
-{
-    return (uint64_t)(fmin(fmax(seconds, 0), 1e9) + 0.5);
-}
-
 /* About how many seconds the rest takes, from the time that the rows so far took. `rows` and
  * `elapsed_s` are those of run `index`, which is going on: so many rows took so long. Below 0:
  * nothing is known yet. */
@@ -988,13 +979,14 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     char left[2 * UNITS_TEXT_BYTES] = "time left not known yet";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
     if (left_s >= 0) { /* the rows are known up to the end of an interval */
+        const double rest_s = left_s - (rows >= 1 ? elapsed_s - end_s : 0);
         snprintf(left, sizeof left, "about %s left",
-                 UNITS_SECONDS(whole_seconds(left_s - (rows >= 1 ? elapsed_s - end_s : 0))));
+                 UNITS_SECONDS((uint64_t)(fmin(fmax(rest_s, 0), 1e9) + 0.5)));
     }
     if (!is_first) {
         snprintf(done, sizeof done, ", %.1f%% after %s",
                  floor(1000 * rows / (double)run->records) / 10,
-                 UNITS_SECONDS(whole_seconds(elapsed_s)));
+                 UNITS_SECONDS((uint64_t)(elapsed_s + 0.5)));
     }
     snprintf(text, sizeof text, "run %zu of %zu, %s: %s%s", index + 1, sweep->results.run_count,
              left, format_size(sweep, run, size), done);
@@ -1029,43 +1021,35 @@ static void end_progress(struct sweep *sweep, size_t index)
 
 /* The runs. */
 
-/* The last line that the program said of itself, else the last line of all. */
-static void read_reason(const char *log_path, char reason[SAVED_SWEEP_REASON_BYTES])
-{
-    static const char own[] = "append: ";
-    char text[LOG_TAIL_BYTES + 1];
-    reason[0] = '\0';
-    FILE *file;
-    if (file_open(log_path, &file, NULL) != STATUS_OK) {
-        return;
-    }
-    if (fseek(file, -(long)LOG_TAIL_BYTES, SEEK_END) != 0) {
-        rewind(file);
-    }
-    text[fread(text, 1, LOG_TAIL_BYTES, file)] = '\0';
-    fclose(file);
-    bool has_own = false;
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        const bool is_own = strncmp(line, own, strlen(own)) == 0;
-        if (is_own || (!has_own && line[0] != '\0')) {
-            snprintf(reason, SAVED_SWEEP_REASON_BYTES, "%s", line + (is_own ? strlen(own) : 0));
-        }
-        has_own = has_own || is_own;
-    }
-}
-
 /* What became of a run, by how its program ended and what it left. */
 static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
                    const struct child_end *end)
 {
-    char log_path[PATH_BYTES], path[PATH_BYTES], said[SAVED_SWEEP_REASON_BYTES];
+    char log_path[PATH_BYTES], path[PATH_BYTES];
     struct error error;
     struct stat log;
     error_clear(&error);
     path_of(sweep, run, ".log", log_path);
     path_of(sweep, run, "/summary.csv", path);
-    read_reason(log_path, said);
+    /* the last line that the program said of itself, else the last line of all */
+    static const char own[] = "append: ";
+    char text[LOG_TAIL_BYTES + 1] = "", said[SAVED_SWEEP_REASON_BYTES] = "", *rest = text;
+    FILE *file;
+    if (file_open(log_path, &file, NULL) == STATUS_OK) {
+        if (fseek(file, -(long)LOG_TAIL_BYTES, SEEK_END) != 0) {
+            rewind(file);
+        }
+        text[fread(text, 1, LOG_TAIL_BYTES, file)] = '\0';
+        fclose(file);
+    }
+    bool has_own = false;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        const bool is_own = strncmp(line, own, strlen(own)) == 0;
+        if (is_own || (!has_own && line[0] != '\0')) {
+            snprintf(said, sizeof said, "%s", line + (is_own ? strlen(own) : 0));
+        }
+        has_own = has_own || is_own;
+    }
     if (stat(log_path, &log) == 0 && log.st_size == 0) {
         unlink(log_path);
     }
@@ -1097,13 +1081,37 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
     }
 }
 
-/* This program again, in a process of its own: its memory and its CPU time are then the run's
- * alone, and a crash ends the run and not the sweep. What is locked stays so until the run is over
- * too, when the sweep was killed. */
-static enum exit_code start_run(const struct sweep *sweep, const struct saved_sweep_run *run,
-                                bool is_recreate, pid_t *pid, struct error *error)
+static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
 {
-    char sessions[24], records[24], out[PATH_BYTES + 8], log_path[PATH_BYTES];
+    struct saved_sweep_run *run = &sweep->results.runs[index];
+    const bool is_recreate =
+        sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
+    char path[PATH_BYTES];
+    struct stat about;
+    /* what a run that was interrupted left behind goes */
+    path_of(sweep, run, "", path);
+    if (lstat(path, &about) == 0) {
+        if (!sweep->given.is_quiet) {
+            notice_print("%s: incomplete: removing its folder and rerunning", run->name);
+        }
+        const int number = file_remove_folder(path);
+        if (number != 0) {
+            error_set(error, ERROR_SYSTEM, number, NULL, "cannot remove '%.160s': %s", path,
+                      strerror(number));
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+    }
+    if (!sweep->has_begun) {
+        sweep->has_begun = true;
+        const enum exit_code code = write_files(sweep, true, error);
+        if (code != EXIT_CODE_OK) {
+            return code;
+        }
+    }
+    /* this program again, in a process of its own: its memory and its CPU time are then the run's
+     * alone, and a crash ends the run and not the sweep; what is locked stays so until the run is
+     * over too, when the sweep was killed */
+    char sessions[24], records[24], out[PATH_BYTES + 8];
     snprintf(sessions, sizeof sessions, "%" PRIu64, run->sessions);
     snprintf(records, sizeof records, "%" PRIu64, run->records);
     snprintf(out, sizeof out, "--out=%s/%s", sweep->results.folder, run->name);
@@ -1123,14 +1131,16 @@ static enum exit_code start_run(const struct sweep *sweep, const struct saved_sw
     argv[count++] = sessions;
     argv[count++] = records;
     argv[count] = sweep->given.target_given; /* or its end */
-    path_of(sweep, run, ".log", log_path);
-    unlink(log_path); /* of a run before, or a pipe without a reader */
+    path_of(sweep, run, ".log", path);
+    unlink(path); /* of a run before, or a pipe without a reader */
     const int log =
-        open(log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", log_path, strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", path, strerror(errno));
         return EXIT_CODE_CLIENT_LIMIT;
     }
+    pid_t pid;
+    struct child_end end;
     const struct child_start start = {.argv = argv,
                                       .program = "/proc/self/exe",
                                       .in = -1,
@@ -1138,51 +1148,15 @@ static enum exit_code start_run(const struct sweep *sweep, const struct saved_sw
                                       .err = log,
                                       .kept = sweep->lock,
                                       .ends_with_us = true};
-    const int number = child_start(pid, &start);
+    const int number = child_start(&pid, &start);
     close(log);
     if (number != 0) {
         error_set(error, ERROR_SYSTEM, number, NULL, "cannot start a run: %s", strerror(number));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    return EXIT_CODE_OK;
-}
-
-static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
-{
-    struct saved_sweep_run *run = &sweep->results.runs[index];
-    const bool is_recreate =
-        sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
-    enum exit_code code = EXIT_CODE_OK;
-    char path[PATH_BYTES];
-    struct stat about;
-    /* what a run that was interrupted left behind goes */
-    path_of(sweep, run, "", path);
-    if (lstat(path, &about) == 0) {
-        if (!sweep->given.is_quiet) {
-            notice_print("%s: incomplete: removing its folder and rerunning", run->name);
-        }
-        const int number = file_remove_folder(path);
-        if (number != 0) {
-            error_set(error, ERROR_SYSTEM, number, NULL, "cannot remove '%.160s': %s", path,
-                      strerror(number));
-            return EXIT_CODE_CLIENT_LIMIT;
-        }
-    }
-    if (!sweep->has_begun) {
-        sweep->has_begun = true;
-        code = write_files(sweep, "running", error);
-    }
-    pid_t pid = 0;
-    if (code == EXIT_CODE_OK) {
-        code = start_run(sweep, run, is_recreate, &pid, error);
-    }
-    if (code != EXIT_CODE_OK) {
-        return code;
-    }
     const int64_t start_ns = mono_now_ns();
     int64_t shown_ns = start_ns;
     bool is_told = false;
-    struct child_end end;
     show_progress(sweep, index, 0);
     /* a signal that comes just before the wait does not end it */
     while (!child_wait(pid, is_told ? HASTY_TICK_NS : TICK_NS / 4, &end)) {
@@ -1210,34 +1184,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
                   sweep->results.folder, strerror(ENOSPC));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    return write_files(sweep, "running", error);
-}
-
-static enum exit_code run_all(struct sweep *sweep, struct error *error)
-{
-    const struct saved_sweep *results = &sweep->results;
-    const size_t left = saved_sweep_count(results, SAVED_PENDING);
-    enum exit_code code = EXIT_CODE_OK;
-    uint64_t rows = 0;
-    for (size_t i = 0; i < results->run_count; i++) {
-        rows += results->runs[i].records;
-    }
-    char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
-    if (left > 0) {
-        snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
-                 results->run_count, UNITS_COUNT(rows), left, tables[sweep->table].phrase);
-    }
-    keep_line(sweep, line);
-    child_prepare_waits();
-    for (size_t i = 0; i < results->run_count && code == EXIT_CODE_OK && !interrupt_requested();
-         i++) {
-        if (results->runs[i].state == SAVED_PENDING) {
-            code = run_one(sweep, i, error);
-        }
-    }
-    const bool is_over = saved_sweep_count(results, SAVED_PENDING) == 0;
-    return code == EXIT_CODE_OK ? write_files(sweep, is_over ? "finished" : "interrupted", error)
-                                : code;
+    return write_files(sweep, true, error);
 }
 
 /* The run that decides the exit code; NULL: all that are over ended with 0. What weighs most comes
@@ -1268,8 +1215,7 @@ static enum exit_code report(const struct sweep *sweep)
     const size_t failed = saved_sweep_count(results, SAVED_FAILED);
     if (!sweep->given.is_json) {
         write_text(stdout, sweep);
-    } else if (!write_json(stdout, sweep, pending == 0 ? "finished" : "interrupted") &&
-               !ferror(stdout)) {
+    } else if (!write_json(stdout, sweep, false) && !ferror(stdout)) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
     }
     struct error error;
@@ -1304,13 +1250,15 @@ static enum exit_code report(const struct sweep *sweep)
 
 static enum exit_code sweep_all(struct sweep *sweep)
 {
+    const struct saved_sweep *results = &sweep->results;
     struct error error;
     error_clear(&error);
     enum exit_code code = ask(sweep, &error);
     if (code == EXIT_CODE_OK && sweep->is_resumed) {
         code = lock_folder(sweep, &error);
     }
-    if (code == EXIT_CODE_OK && saved_sweep_count(&sweep->results, SAVED_PENDING) > 0) {
+    const size_t left = saved_sweep_count(results, SAVED_PENDING);
+    if (code == EXIT_CODE_OK && left > 0) {
         code = choose_table(sweep, &error);
     }
     if (code == EXIT_CODE_OK && !sweep->is_resumed) {
@@ -1319,12 +1267,29 @@ static enum exit_code sweep_all(struct sweep *sweep)
     if (code != EXIT_CODE_OK) {
         return command_refuse(sweep->given.is_json, code, &error);
     }
-    code = run_all(sweep, &error);
-    if (code != EXIT_CODE_OK) {
-        return command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
-                           sweep->results.folder);
+    uint64_t rows = 0;
+    for (size_t i = 0; i < results->run_count; i++) {
+        rows += results->runs[i].records;
     }
-    return report(sweep);
+    char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
+    if (left > 0) {
+        snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
+                 results->run_count, UNITS_COUNT(rows), left, tables[sweep->table].phrase);
+    }
+    keep_line(sweep, line);
+    child_prepare_waits();
+    for (size_t i = 0; i < results->run_count && code == EXIT_CODE_OK; i++) {
+        if (results->runs[i].state == SAVED_PENDING && !interrupt_requested()) {
+            code = run_one(sweep, i, &error);
+        }
+    }
+    if (code == EXIT_CODE_OK) {
+        code = write_files(sweep, false, &error);
+    }
+    return code == EXIT_CODE_OK
+               ? report(sweep)
+               : command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
+                             results->folder);
 }
 
 enum exit_code command_sweep(int argc, char **argv)

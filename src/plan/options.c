@@ -182,11 +182,9 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
                                      const char *value, struct error *error)
 {
     FILE *file = fopen(value, "re");
-    int number = file == NULL ? errno : 0;
-    int byte = EOF;
+    int byte = EOF, number = errno;
     size_t length = 0;
     if (file != NULL) {
-        errno = 0;
         while ((byte = getc(file)) != EOF && byte != '\n' && byte != '\0' &&
                length < sizeof plan->password - 1) {
             plan->password[length++] = (char)byte;
@@ -204,11 +202,12 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
                   strerror(number));
         return EXIT_CODE_USAGE;
     }
-    return plan->password[0] != '\0'
-               ? EXIT_CODE_OK
-               : usage_refuse(error,
-                              "--%s %s: its first line must have 1 to %zu bytes, none of them NUL",
-                              entry->name, value, sizeof plan->password - 2);
+    if (plan->password[0] == '\0') {
+        return usage_refuse(error,
+                            "--%s %s: its first line must have 1 to %zu bytes, none of them NUL",
+                            entry->name, value, sizeof plan->password - 2);
+    }
+    return EXIT_CODE_OK;
 }
 
 static enum exit_code store_read(const struct option_entry *entry, struct plan *plan,

@@ -43,10 +43,11 @@ enum command {
     COMMAND_HELP = 128,
 };
 
+/* After an append: select count(*), nothing, or the user's own query. */
 enum read_mode {
-    READ_COUNT, /* select count(*) after an append */
+    READ_COUNT,
     READ_NONE,
-    READ_QUERY, /* the user's own query */
+    READ_QUERY,
 };
 
 enum data_mode {
@@ -65,10 +66,10 @@ enum verify_mode {
     VERIFY_ROWS,  /* and every row is read back and told by its identity */
 };
 
-/* An event that is known beforehand. */
+/* An event that is known beforehand, in one line. */
 struct mark {
     struct moment moment;
-    const char *text; /* one line, not empty */
+    const char *text;
 };
 
 /* Values of an option that can be given several times. */
@@ -104,9 +105,8 @@ struct plan {
     char password[256];       /* of --password-file; "": not given */
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;
-    int64_t timeout_ns;    /* that one call may take; 0 = any time */
-    int64_t wait_ns;       /* how long the server may take to let a session in; 0 = it is there */
-    int64_t wait_until_ns; /* monotonic */
+    int64_t timeout_ns;             /* that one call may take; 0 = any time */
+    int64_t wait_ns, wait_until_ns; /* how long until the server lets a session in; 0 = it does */
 
     unsigned sessions;
     uint64_t records; /* 0: a duration alone */
@@ -116,7 +116,7 @@ struct plan {
     uint64_t read_every; /* batches */
     enum data_mode data_mode;
     uint64_t seed;
-    bool is_seed_given;       /* by the user */
+    bool is_seed_given;
     int16_t run_tag;          /* of the seed */
     uint64_t rate_rows_per_s; /* 0 = as fast as it goes */
     int64_t duration_ns;      /* at most; 0 = until the rows are in */
@@ -141,7 +141,7 @@ struct plan {
     uint64_t churn_batches; /* 0 = sessions keep their connection */
     unsigned min_sessions;  /* that must be up, idle ones included, for the run to go on; >= 1 */
     unsigned min_percent;   /* the same as a share of the sessions; 0 = not given */
-    bool has_min_sessions;  /* it was asked for */
+    bool has_min_sessions;  /* either was given */
     bool is_unchecked;      /* go on although a limit is certain to be hit */
     size_t stack_bytes;     /* of a session's thread */
 
@@ -182,9 +182,8 @@ struct plan {
     bool is_keeping_rows, is_retrying_failed;
     const char *resume; /* folder of a sweep to go on with; NULL = none */
 
-    char *url_text;   /* owned: the URL taken apart, target points into it */
-    char *owned_path; /* owned: the database file in the run's folder */
-    char *ddl_text;   /* owned: the schema file */
+    /* Owned: the URL taken apart, the database file in the run's folder, the schema file. */
+    char *url_text, *owned_path, *ddl_text;
 };
 
 /* Completes what options_parse read. On anything but EXIT_CODE_OK the error has the one line to
@@ -225,10 +224,10 @@ void target_show_connection(struct plan *plan, const struct connection_info *con
 int16_t plan_run_tag(uint64_t seed);
 void plan_set_seed(struct plan *plan, uint64_t seed);
 
-/* Writes the plan for people, a line each for target, table, quotas and pacing. */
+/* For people, --plan. */
 void plan_print(const struct plan *plan, FILE *stream);
 
-/* Sessions that are started: those that append, and the idle ones. */
+/* Those that append, and the idle ones. */
 static inline unsigned plan_sessions_all(const struct plan *plan)
 {
     return plan->sessions + plan->idle_sessions;
@@ -241,14 +240,11 @@ uint64_t plan_quota(const struct plan *plan, unsigned session);
 /* The operations that its sessions time. */
 struct operation_list plan_operations(const struct plan *plan);
 
-/* The DDL that is built into the program, schemas/NAME/DATABASE.sql; written by the build. */
+/* The DDL that is built into the program, schemas/SCHEMA/DATABASE.sql; written by the build. Ends
+ * with an entry whose schema is NULL. */
 struct schema_text {
-    const char *schema;   /* folder: "syslog" */
-    const char *database; /* file: the adapter's name */
-    const char *sql;
+    const char *schema, *database, *sql;
 };
-
-/* Ends with an entry whose schema is NULL. */
 extern const struct schema_text schema_texts[];
 
 /* The DDL of a schema for a database; NULL when there is none. */
