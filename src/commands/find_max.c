@@ -51,31 +51,24 @@ static void on_level(void *context, const struct level *level)
     }
 }
 
-/* How many sessions this machine is certain to allow; *first: the limit that binds, its advice made
- * for so many sessions. */
-static uint64_t ask_machine(const struct plan *plan, unsigned sessions, struct limit_list *list,
-                            const struct limit **first)
-{
-    struct limits_question question;
-    *first = NULL;
-    limits_ask(&question, plan, NULL, NULL);
-    question.sessions = sessions;
-    limits_read(&question, list);
-    return limits_sessions(list, false, first);
-}
-
 /* The user's bound, or what this machine is certain to allow if that is less: completes the plan.
  */
 static enum exit_code find_bound(struct search *search, struct plan *plan, struct error *error)
 {
+    struct limits_question question;
     struct limit_list list;
-    const struct limit *first;
+    const struct limit *first = NULL; /* that binds; its advice is made for so many sessions */
     unsigned sessions = plan->sessions;
-    uint64_t allowed = ask_machine(plan, sessions, &list, &first);
+    limits_ask(&question, plan, NULL, NULL);
+    question.sessions = sessions;
+    limits_read(&question, &list);
+    uint64_t allowed = limits_sessions(&list, false, &first);
     if (first != NULL && allowed > 0 && plan->max_sessions == 0) {
         /* nobody asked for a million: advice for twice as many as there can be */
         sessions = allowed < PLAN_SESSIONS_MAX / 2 ? 2 * (unsigned)allowed : sessions;
-        allowed = ask_machine(plan, sessions, &list, &first);
+        question.sessions = sessions;
+        limits_read(&question, &list);
+        allowed = limits_sessions(&list, false, &first);
     }
     search->bound_by = plan->max_sessions > 0 ? BOUND_USER : BOUND_PROGRAM;
     if (first != NULL && allowed < sessions) {

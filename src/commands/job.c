@@ -25,17 +25,10 @@ enum {
     SHARDS_MIN = 8
 };
 
-static enum exit_code out_of_memory(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
-    return EXIT_CODE_CLIENT_LIMIT;
-}
-
 /* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
 static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
                                    const struct limit **first, struct error *error)
 {
-    *first = NULL;
     const uint64_t fitting = limits_sessions(list, false, first);
     const uint64_t all = plan_sessions_all(plan);
     if (*first == NULL || fitting >= (plan->has_min_sessions ? plan->min_sessions : all)) {
@@ -120,12 +113,10 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
 /* Returns 0 or errno. */
 static int close_junit(struct job *job, bool is_written)
 {
-    int number = is_written ? 0 : errno;
-    if (fclose(job->junit) != 0 && number == 0) {
-        number = errno;
-    }
+    const int number = is_written ? 0 : errno;
+    const bool is_closed = fclose(job->junit) == 0;
     job->junit = NULL;
-    return number;
+    return number == 0 && !is_closed ? errno : number;
 }
 
 /* The table, the limits of the server, and the memory that the sessions share. */
@@ -154,17 +145,19 @@ static enum exit_code set_up(struct job *job, struct error *error)
     }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     job->recorder = recorder_create(cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
-                                    plan_operations(&job->plan).count);
+                                    plan_operations(plan).count);
     job->result = calloc(1, sizeof *job->result);
+    job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
+    if (job->result != NULL) {
+        causes_init(&job->result->causes);
+    }
     if (job->recorder == NULL || job->result == NULL ||
+        (job->search == NULL && job->evidence == NULL) ||
         !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder))) {
-        return out_of_memory(error);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
+        return EXIT_CODE_CLIENT_LIMIT;
     }
-    causes_init(&job->result->causes);
-    if (job->search == NULL) {
-        job->evidence = evidence_begin(&job->question);
-    }
-    return job->search == NULL && job->evidence == NULL ? out_of_memory(error) : EXIT_CODE_OK;
+    return EXIT_CODE_OK;
 }
 
 enum exit_code job_begin(struct job *job, struct error *error)
@@ -369,22 +362,6 @@ static void settle(struct job *job, bool was_interrupted, const char *text)
     }
 }
 
-static bool write_report(const struct job *job, FILE *stream)
-{
-    const struct plan *plan = &job->plan;
-    const struct table *table = &job->setup.table;
-    const char *shortage = run_files_shortage(job->files);
-    if (plan->is_json) {
-        return report_write_json(stream, plan, table, job->result, job->search);
-    }
-    if (job->search == NULL) {
-        report_write_text(stream, plan, job->result, shortage);
-    } else {
-        text_levels_write(stream, plan, job->result, job->search, shortage);
-    }
-    return true;
-}
-
 /* The page shows the files, so they are written before it; a page or a JUnit file tells of all
  * problems but its own and later ones. */
 static enum exit_code conclude(struct job *job)
@@ -400,7 +377,14 @@ static enum exit_code conclude(struct job *job)
 
     struct buffer text = {0};
     FILE *stream = buffer_open(&text);
-    bool is_whole = stream != NULL && write_report(job, stream);
+    bool is_whole = stream != NULL;
+    if (is_whole && plan->is_json) {
+        is_whole = report_write_json(stream, plan, &job->setup.table, result, job->search);
+    } else if (is_whole && job->search == NULL) {
+        report_write_text(stream, plan, result, run_files_shortage(job->files));
+    } else if (is_whole) {
+        text_levels_write(stream, plan, result, job->search, run_files_shortage(job->files));
+    }
     is_whole = stream != NULL && fclose(stream) == 0 && is_whole && !buffer_failed(&text);
     const int number = is_whole ? command_print(text.bytes, text.length) : ENOMEM;
     buffer_fini(&text);

@@ -15,8 +15,17 @@
 /* How often the main thread looks for signals and deadlines. */
 #define TICK_NS (50 * MONO_NS_PER_MS)
 
+/* The snapshots of a level. */
+enum {
+    AT_START,
+    AT_HOLD,
+    AT_END,
+    SNAPSHOTS,
+};
+
 struct fleet {
     struct load *load;        /* borrowed */
+    struct result *result;    /* borrowed */
     struct session *sessions; /* a place each */
     unsigned capacity;
     unsigned used;       /* places that ever had a session; they are the first ones */
@@ -24,21 +33,36 @@ struct fleet {
     unsigned live;       /* sessions whose thread was started and not joined */
     unsigned leaving;    /* of these, told to leave */
     bool is_shortage_reported;
-    pthread_attr_t attributes;
+    bool is_end_told;            /* of the work, to the sampler */
+    int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
+    int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
+    struct gate_numbers numbers; /* when it was last waited */
     struct session_ledger total; /* of all sessions that were joined */
     uint64_t cut;                /* of these, those whose connection was cut */
+
+    /* Of a search. */
+    const struct ladder_config *config;
+    struct search *search;
+    struct causes causes; /* of the level that is being tried */
+    struct ladder_memory memory;
+    int64_t deadline_ns;
+    int64_t next_memory_ns; /* when to look at the memory again */
+    uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
+    bool is_over;           /* search->end says why */
+    uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the level: its start, its hold's start
+                                                      and end */
+    struct histogram *difference;
 };
 
-static enum status fleet_init(struct fleet *fleet, struct load *load, unsigned capacity,
-                              struct causes *causes, struct error *error)
+static enum status fleet_init(struct fleet *fleet, struct causes *causes, struct error *error)
 {
-    *fleet = (struct fleet){.load = load, .capacity = capacity};
+    struct load *load = fleet->load;
     /* calloc: what is never used takes no memory */
-    fleet->sessions = calloc(capacity, sizeof *fleet->sessions);
-    if (fleet->sessions == NULL || !recorder_watch(load->recorder, capacity)) {
+    fleet->sessions = calloc(fleet->capacity, sizeof *fleet->sessions);
+    if (fleet->sessions == NULL || !recorder_watch(load->recorder, fleet->capacity)) {
         free(fleet->sessions);
-        fleet->sessions = NULL;
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", capacity);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet->capacity);
         return STATUS_FATAL;
     }
     load->causes = causes;
@@ -51,19 +75,14 @@ static enum status fleet_init(struct fleet *fleet, struct load *load, unsigned c
     atomic_init(&load->timeouts_in_a_row, 0);
     atomic_init(&load->last_work_ns, load->start_ns);
     atomic_init(&load->last_end_ns, load->start_ns);
-    pthread_attr_init(&fleet->attributes);
-    pthread_attr_setstacksize(&fleet->attributes, load->plan->stack_bytes);
     return STATUS_OK;
 }
 
 static void fleet_fini(struct fleet *fleet)
 {
-    if (fleet->sessions != NULL) {
-        pthread_attr_destroy(&fleet->attributes);
-        pthread_mutex_destroy(&fleet->load->connections_lock);
-        gate_fini(&fleet->load->gate);
-        free(fleet->sessions);
-    }
+    pthread_mutex_destroy(&fleet->load->connections_lock);
+    gate_fini(&fleet->load->gate);
+    free(fleet->sessions);
 }
 
 /* The rows of the place go on; everything else is as new. */
@@ -95,7 +114,7 @@ static bool fleet_start(struct fleet *fleet)
     struct session *session = &fleet->sessions[index];
     renew(fleet, index);
     gate_begin_start(&load->gate);
-    const int rc = pthread_create(&session->thread, &fleet->attributes, session_run, session);
+    const int rc = thread_start(&session->thread, load->plan->stack_bytes, session_run, session);
     if (rc != 0) {
         struct error error = {.kind = ERROR_NONE};
         gate_cancel_start(&load->gate);
@@ -111,15 +130,15 @@ static bool fleet_start(struct fleet *fleet)
     return true;
 }
 
-/* Makes blocked calls of sessions return, of all, or of those that are to leave, once *moment_ns
- * has come; that becomes a second later. */
-static void fleet_interrupt(struct fleet *fleet, bool only_leaving, int64_t *moment_ns)
+/* Makes blocked calls of sessions return, of all, or of those that are to leave, once
+ * next_interrupt_ns has come; that becomes a second later. */
+static void fleet_interrupt(struct fleet *fleet, bool only_leaving)
 {
     const int64_t now_ns = mono_now_ns();
-    if (now_ns < *moment_ns) {
+    if (now_ns < fleet->next_interrupt_ns) {
         return;
     }
-    *moment_ns = now_ns + MONO_NS_PER_S;
+    fleet->next_interrupt_ns = now_ns + MONO_NS_PER_S;
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session *session = &fleet->sessions[i];
         if (session->is_live && (!only_leaving || atomic_load(&session->is_leaving))) {
@@ -178,9 +197,10 @@ static void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
 
 /* After all were joined: ledgers of all sessions that ever were, worst_lag_rows, sessions_cut, the
  * times, throughput and stop_reason. */
-static void fleet_sum_up(struct fleet *fleet, struct result *result)
+static void fleet_sum_up(struct fleet *fleet)
 {
     struct load *load = fleet->load;
+    struct result *result = fleet->result;
     const int64_t end_ns = atomic_load(&load->last_end_ns);
     const int64_t go_ns = load->gate.go_ns;
     result->sessions = fleet->total;
@@ -212,21 +232,11 @@ static void fleet_sum_up(struct fleet *fleet, struct result *result)
     }
 }
 
-/* A fleet of which every session is started once. */
-struct run {
-    struct fleet fleet;
-    int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
-    int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
-    struct gate_numbers numbers; /* when it was last waited */
-    bool is_end_told;            /* of the work, to the sampler */
-    struct result *result;
-};
-
 /* Ends the run when fewer sessions are left than it takes. Where one will do there is nothing to
  * end. */
-static void check_number(struct run *run)
+static void check_number(struct fleet *fleet)
 {
-    struct load *load = run->fleet.load;
+    struct load *load = fleet->load;
     const unsigned least = load->plan->min_sessions;
     if (least <= 1 || gate_is_stopped(&load->gate)) {
         return;
@@ -235,15 +245,14 @@ static void check_number(struct run *run)
     const uint64_t dropped = recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED);
     const uint64_t up = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
     if (up < least) {
-        run->result->sessions_up = up;
+        fleet->result->sessions_up = up;
         gate_stop(&load->gate, STOP_TOO_FEW);
     }
 }
 
 /* Looks for everything that ends a run early, and at sessions that do not end. */
-static void check_stop_conditions(struct run *run)
+static void check_stop_conditions(struct fleet *fleet)
 {
-    struct fleet *fleet = &run->fleet;
     struct load *load = fleet->load;
     struct gate *gate = &load->gate;
     const struct plan *plan = load->plan;
@@ -260,49 +269,49 @@ static void check_stop_conditions(struct run *run)
         gate_stop(gate, STOP_DURATION);
     }
     if (gate->go_ns > 0) {
-        check_number(run);
+        check_number(fleet);
     }
-    if (plan->timeout_ns > 0 && now_ns >= run->next_overdue_ns) {
+    if (plan->timeout_ns > 0 && now_ns >= fleet->next_overdue_ns) {
         for (unsigned i = 0; i < fleet->used; i++) {
             session_cut_overdue(&fleet->sessions[i], now_ns);
         }
-        run->next_overdue_ns = now_ns + TICK_NS;
+        fleet->next_overdue_ns = now_ns + TICK_NS;
     }
-    const bool is_work_done = gate->go_ns > 0 && run->numbers.working + run->numbers.waiting == 0;
-    if (is_work_done && !run->is_end_told) {
-        run->is_end_told = true;
+    const bool is_work_done =
+        gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
+    if (is_work_done && !fleet->is_end_told) {
+        fleet->is_end_told = true;
         sampler_end_work(load->sampler);
     }
     if (!gate_is_stopped(gate) && !is_work_done) {
         return;
     }
-    if (run->next_interrupt_ns == 0) {
-        run->next_interrupt_ns = now_ns + SESSION_GRACE_NS;
+    if (fleet->next_interrupt_ns == 0) {
+        fleet->next_interrupt_ns = now_ns + SESSION_GRACE_NS;
     }
-    fleet_interrupt(fleet, false, &run->next_interrupt_ns);
+    fleet_interrupt(fleet, false);
 }
 
-static void wait_tick(struct run *run)
+static void wait_tick(struct fleet *fleet)
 {
-    struct gate *gate = &run->fleet.load->gate;
-    const int64_t duration_ns = run->fleet.load->plan->duration_ns;
+    struct gate *gate = &fleet->load->gate;
+    const int64_t duration_ns = fleet->load->plan->duration_ns;
     int64_t deadline_ns = mono_now_ns() + TICK_NS;
     if (duration_ns > 0 && gate->go_ns > 0 && !gate_is_stopped(gate) &&
         gate->go_ns + duration_ns < deadline_ns) {
         deadline_ns = gate->go_ns + duration_ns;
     }
-    run->numbers = gate_wait_change(gate, deadline_ns);
-    check_stop_conditions(run);
+    fleet->numbers = gate_wait_change(gate, deadline_ns);
+    check_stop_conditions(fleet);
 }
 
-static void run_sessions(struct run *run)
+static void run_sessions(struct fleet *fleet)
 {
-    struct fleet *fleet = &run->fleet;
     struct load *load = fleet->load;
     const unsigned concurrency = load->plan->connect_concurrency;
     unsigned connecting = 0;
     while (fleet->live < fleet->capacity) {
-        check_stop_conditions(run);
+        check_stop_conditions(fleet);
         /* When nobody has answered for two rounds of connects the server is gone: no point in
          * waiting out the time-out of every session. */
         if (gate_is_stopped(&load->gate) ||
@@ -310,8 +319,8 @@ static void run_sessions(struct run *run)
             break;
         }
         if (connecting >= concurrency) {
-            wait_tick(run);
-            connecting = run->numbers.connecting;
+            wait_tick(fleet);
+            connecting = fleet->numbers.connecting;
             continue;
         }
         if (!fleet_start(fleet)) {
@@ -320,19 +329,19 @@ static void run_sessions(struct run *run)
         }
         connecting++;
     }
-    wait_tick(run);
-    while ((run->numbers.connecting > 0 || run->numbers.running > run->numbers.waiting) &&
+    wait_tick(fleet);
+    while ((fleet->numbers.connecting > 0 || fleet->numbers.running > fleet->numbers.waiting) &&
            !gate_is_stopped(&load->gate)) {
-        wait_tick(run);
+        wait_tick(fleet);
     }
-    if (run->numbers.running == 0) {
+    if (fleet->numbers.running == 0) {
         gate_stop(&load->gate, STOP_NO_SESSION);
     }
-    check_number(run);
+    check_number(fleet);
     gate_open(&load->gate, mono_now_ns());
     sampler_begin_work(load->sampler);
-    while (run->numbers.running > 0) {
-        wait_tick(run);
+    while (fleet->numbers.running > 0) {
+        wait_tick(fleet);
     }
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session_ledger ignored = {0};
@@ -340,23 +349,18 @@ static void run_sessions(struct run *run)
     }
 }
 
-/* A moment as time since the gate opened; negative when it never came. */
-static int64_t since_go(const struct load *load, int64_t moment_ns)
-{
-    return moment_ns == 0 ? -1 : moment_ns - load->gate.go_ns;
-}
-
 /* Sessions that were never started have their part in the ledgers, too. */
-static void sum_up(struct fleet *fleet, struct result *result)
+static void sum_up(struct fleet *fleet)
 {
     struct load *load = fleet->load;
+    struct result *result = fleet->result;
     const struct plan *plan = load->plan;
     const struct gate *gate = &load->gate;
     fleet->total.requested = fleet->capacity;
     fleet->total.not_started += fleet->capacity - fleet->used;
     fleet->total.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     fleet->used = fleet->capacity;
-    fleet_sum_up(fleet, result);
+    fleet_sum_up(fleet);
     result->least_sessions = plan->min_sessions;
     int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : atomic_load(&load->last_work_ns);
     if (result->stop_reason == STOP_DURATION) {
@@ -366,8 +370,8 @@ static void sum_up(struct fleet *fleet, struct result *result)
         struct session *session = &fleet->sessions[i];
         struct session_summary *sum = &session->sum;
         const int64_t work_end_ns = session->work_end_ns;
-        sum->first_ack_ns = since_go(load, sum->first_ack_ns);
-        sum->last_ack_ns = since_go(load, sum->last_ack_ns);
+        sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - gate->go_ns;
+        sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
         sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
         result->session_list[i] = *sum;
         result->batches_late += session->batches_late;
@@ -385,51 +389,25 @@ static void sum_up(struct fleet *fleet, struct result *result)
 
 enum status fleet_run(struct load *load, struct result *result, struct error *error)
 {
-    struct run run = {.result = result};
     const unsigned total = plan_sessions_all(load->plan);
+    struct fleet fleet = {.load = load, .result = result, .capacity = total};
     result->session_list = calloc(total, sizeof *result->session_list);
     if (result->session_list == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
         return STATUS_FATAL;
     }
-    const enum status status = fleet_init(&run.fleet, load, total, &result->causes, error);
+    const enum status status = fleet_init(&fleet, &result->causes, error);
     if (status == STATUS_OK) {
         result->session_count = total;
         for (unsigned i = 0; i < total; i++) {
-            renew(&run.fleet, i);
+            renew(&fleet, i);
         }
-        run_sessions(&run);
-        sum_up(&run.fleet, result);
-        fleet_fini(&run.fleet);
+        run_sessions(&fleet);
+        sum_up(&fleet);
+        fleet_fini(&fleet);
     }
     return status;
 }
-
-/* The snapshots of a level. */
-enum {
-    AT_START,
-    AT_HOLD,
-    AT_END,
-    SNAPSHOTS,
-};
-
-struct ladder {
-    const struct ladder_config *config;
-    struct load *load;
-    struct search *search;
-    struct fleet fleet;
-    struct causes causes; /* of the level that is being tried */
-    struct ladder_memory memory;
-    int64_t deadline_ns;
-    int64_t next_memory_ns; /* when to look at the memory again */
-    uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
-    bool is_over;           /* search->end says why */
-    uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
-
-    struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the level: its start, its hold's start
-                                                      and end */
-    struct histogram *difference;
-};
 
 /* How often to look at the memory. */
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
@@ -511,108 +489,106 @@ unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uin
 }
 
 /* The first reason stays. */
-static void end_search(struct ladder *ladder, enum search_end end)
+static void end_search(struct fleet *fleet, enum search_end end)
 {
-    if (!ladder->is_over) {
-        ladder->is_over = true;
-        ladder->search->end = end;
+    if (!fleet->is_over) {
+        fleet->is_over = true;
+        fleet->search->end = end;
     }
 }
 
-static uint64_t rows_written(const struct ladder *ladder)
+static uint64_t rows_written(const struct fleet *fleet)
 {
-    return recorder_read(ladder->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+    return recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
 }
 
 /* Looks at signals, time and memory: true when the search is to end. */
-static bool is_over(struct ladder *ladder)
+static bool is_over(struct fleet *fleet)
 {
     const int64_t now_ns = mono_now_ns();
-    const uint64_t max_rows = ladder->search->max_rows;
+    const uint64_t max_rows = fleet->search->max_rows;
     uint64_t total;
     if (interrupt_requested()) {
-        end_search(ladder, SEARCH_INTERRUPTED);
-    } else if (now_ns >= ladder->deadline_ns) {
-        end_search(ladder, SEARCH_TIME);
-    } else if (max_rows > 0 && rows_written(ladder) >= max_rows) {
-        end_search(ladder, SEARCH_ROWS);
-    } else if (now_ns >= ladder->next_memory_ns) {
-        ladder->next_memory_ns = now_ns + MEMORY_NS;
-        if (memory_used(&total) > ladder->memory.limit_bytes) {
-            end_search(ladder, SEARCH_MEMORY);
+        end_search(fleet, SEARCH_INTERRUPTED);
+    } else if (now_ns >= fleet->deadline_ns) {
+        end_search(fleet, SEARCH_TIME);
+    } else if (max_rows > 0 && rows_written(fleet) >= max_rows) {
+        end_search(fleet, SEARCH_ROWS);
+    } else if (now_ns >= fleet->next_memory_ns) {
+        fleet->next_memory_ns = now_ns + MEMORY_NS;
+        if (memory_used(&total) > fleet->memory.limit_bytes) {
+            end_search(fleet, SEARCH_MEMORY);
         }
     }
-    return ladder->is_over;
+    return fleet->is_over;
 }
 
 /* The rows that are written when one part in `share` of those that are left has been. */
-static uint64_t rows_at_share(const struct ladder *ladder, unsigned share)
+static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
 {
-    const uint64_t most = ladder->search->max_rows, written = rows_written(ladder);
+    const uint64_t most = fleet->search->max_rows, written = rows_written(fleet);
     return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
 }
 
 /* Sleeps until something has changed, or for a short time; joins what has ended. `ledger` may be
- * that of a level. */
-static struct gate_numbers tick(struct ladder *ladder, struct session_ledger *ledger)
+ * that of a level. Returns the sessions that are up. */
+static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
 {
-    const struct gate_numbers numbers =
-        gate_wait_change(&ladder->load->gate, mono_now_ns() + TICK_NS);
-    fleet_join_ended(&ladder->fleet, ledger);
-    if (ladder->rest_at_rows < UINT64_MAX && rows_written(ladder) >= ladder->rest_at_rows) {
-        gate_rest(&ladder->load->gate, true);
-        ladder->rest_at_rows = UINT64_MAX;
+    fleet->numbers = gate_wait_change(&fleet->load->gate, mono_now_ns() + TICK_NS);
+    fleet_join_ended(fleet, ledger);
+    if (fleet->rest_at_rows < UINT64_MAX && rows_written(fleet) >= fleet->rest_at_rows) {
+        gate_rest(&fleet->load->gate, true);
+        fleet->rest_at_rows = UINT64_MAX;
     }
-    return numbers;
+    return fleet->numbers.working;
 }
 
 /* The first reason stays. Evidence is taken while what was short still is. */
-static void fail(struct ladder *ladder, struct level *level, enum level_reason reason)
+static void fail(struct fleet *fleet, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
         level->reason = reason;
     }
-    fleet_report_shortage(&ladder->fleet);
+    fleet_report_shortage(fleet);
 }
 
 /* Judges by what has ended. */
-static bool has_failed(struct ladder *ladder, struct level *level)
+static bool has_failed(struct fleet *fleet, struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
     if (ledger->refused > 0) {
-        fail(ladder, level, LEVEL_REFUSED);
+        fail(fleet, level, LEVEL_REFUSED);
     } else if (ledger->timed_out > 0) {
-        fail(ladder, level, LEVEL_TIMED_OUT);
+        fail(fleet, level, LEVEL_TIMED_OUT);
     } else if (ledger->dropped > 0) {
-        fail(ladder, level, LEVEL_DROPPED);
+        fail(fleet, level, LEVEL_DROPPED);
     }
     return level->reason != LEVEL_NO_REASON;
 }
 
-static uint64_t calls_failed(struct ladder *ladder)
+static uint64_t calls_failed(struct fleet *fleet)
 {
-    struct recorder *recorder = ladder->load->recorder;
+    struct recorder *recorder = fleet->load->recorder;
     return recorder_read(recorder, RECORDER_APPENDS_FAILED) +
            recorder_read(recorder, RECORDER_READS_FAILED);
 }
 
 /* The causes of what went on between two levels are nobody's. */
-static void forget_causes(struct ladder *ladder)
+static void forget_causes(struct fleet *fleet)
 {
-    pthread_mutex_lock(&ladder->causes.lock);
-    ladder->causes.count = 0;
-    ladder->causes.others = 0;
-    pthread_mutex_unlock(&ladder->causes.lock);
+    pthread_mutex_lock(&fleet->causes.lock);
+    fleet->causes.count = 0;
+    fleet->causes.others = 0;
+    pthread_mutex_unlock(&fleet->causes.lock);
 }
 
 /* Tells the sessions that are too many to leave, those of the last places first, and waits until
  * they have. */
-static void retire(struct ladder *ladder, struct level *level)
+static void retire(struct fleet *fleet, struct level *level)
 {
-    struct fleet *fleet = &ladder->fleet;
     const uint64_t cut_before = fleet->cut;
     const int64_t start_ns = mono_now_ns();
-    int64_t interrupt_ns = start_ns + SESSION_GRACE_NS;
+    fleet->next_interrupt_ns = start_ns + SESSION_GRACE_NS;
     for (unsigned i = fleet->used; i > 0 && fleet->live - fleet->leaving > level->sessions; i--) {
         struct session *session = &fleet->sessions[i - 1];
         if (session->is_live && !atomic_load(&session->is_leaving)) {
@@ -620,82 +596,82 @@ static void retire(struct ladder *ladder, struct level *level)
             fleet->leaving++;
         }
     }
-    while (fleet->leaving > 0 && !is_over(ladder)) {
-        tick(ladder, &level->ledger);
+    while (fleet->leaving > 0 && !is_over(fleet)) {
+        tick(fleet, &level->ledger);
         if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
             level->reason = LEVEL_STAYED;
-            end_search(ladder, SEARCH_STUCK);
+            end_search(fleet, SEARCH_STUCK);
         }
-        fleet_interrupt(fleet, true, &interrupt_ns);
+        fleet_interrupt(fleet, true);
     }
     if (fleet->cut > cut_before) {
         /* the call that was cut has failed: not by the level that comes */
-        ladder->failed_before = calls_failed(ladder);
-        forget_causes(ladder);
+        fleet->failed_before = calls_failed(fleet);
+        forget_causes(fleet);
     }
 }
 
 /* A session that fails ends the start: the next ones are not asked for at a server that is full.
  * Then waits until every session is up or has ended. */
-static void add_sessions(struct ladder *ladder, struct level *level)
+static void add_sessions(struct fleet *fleet, struct level *level)
 {
-    struct fleet *fleet = &ladder->fleet;
     unsigned connecting = 0;
-    while (fleet->live < level->sessions && !has_failed(ladder, level) && !is_over(ladder)) {
-        if (connecting >= ladder->load->plan->connect_concurrency) {
-            connecting = tick(ladder, &level->ledger).connecting;
+    while (fleet->live < level->sessions && !has_failed(fleet, level) && !is_over(fleet)) {
+        if (connecting >= fleet->load->plan->connect_concurrency) {
+            tick(fleet, &level->ledger);
+            connecting = fleet->numbers.connecting;
         } else if (fleet_start(fleet)) {
             connecting++;
         } else {
-            fail(ladder, level, LEVEL_NO_THREAD);
+            fail(fleet, level, LEVEL_NO_THREAD);
         }
     }
     do {
-        level->up = tick(ladder, &level->ledger).working;
-        has_failed(ladder, level);
-    } while (level->up < fleet->live && !is_over(ladder));
+        level->up = tick(fleet, &level->ledger);
+        has_failed(fleet, level);
+    } while (level->up < fleet->live && !is_over(fleet));
 }
 
 /* After sessions were lost: what else was lost with them belongs to this level. */
-static void wait_for_drops(struct ladder *ladder, struct level *level)
+static void wait_for_drops(struct fleet *fleet, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
     int64_t calm_ns = mono_now_ns() + CALM_NS;
-    unsigned live = ladder->fleet.live;
-    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !is_over(ladder)) {
-        level->up = tick(ladder, &level->ledger).working;
-        if (ladder->fleet.live != live) {
-            live = ladder->fleet.live;
+    unsigned live = fleet->live;
+    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !is_over(fleet)) {
+        level->up = tick(fleet, &level->ledger);
+        if (fleet->live != live) {
+            live = fleet->live;
             calm_ns = mono_now_ns() + CALM_NS;
         }
     }
 }
 
-static void hold(struct ladder *ladder, struct level *level)
+static void hold(struct fleet *fleet, struct level *level)
 {
-    struct recorder *recorder = ladder->load->recorder;
-    struct hold_samples *samples = ladder->config->samples;
-    const int64_t hold_ns = ladder->search->hold_ns;
-    const int64_t start_ns = ladder->snapshots[AT_HOLD].taken_ns;
-    const uint64_t share_rows = rows_at_share(ladder, HOLD_SHARE);
+    struct recorder *recorder = fleet->load->recorder;
+    struct hold_samples *samples = fleet->config->samples;
+    const int64_t hold_ns = fleet->search->hold_ns;
+    const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
+    const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
     int64_t part_ns = start_ns; /* the start of the part that goes on */
-    uint64_t part_rows = rows_written(ladder);
-    hold_samples_begin(samples, start_ns - ladder->load->start_ns);
+    uint64_t part_rows = rows_written(fleet);
+    hold_samples_begin(samples, start_ns - fleet->load->start_ns);
     for (;;) {
-        level->up = tick(ladder, &level->ledger).working;
-        if (calls_failed(ladder) > ladder->failed_before && !has_failed(ladder, level)) {
+        level->up = tick(fleet, &level->ledger);
+        if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level)) {
             /* a session that was lost with the call is about to end */
-            wait_for_drops(ladder, level);
-            if (!has_failed(ladder, level)) {
-                fail(ladder, level, LEVEL_APPEND_FAILED);
+            wait_for_drops(fleet, level);
+            if (!has_failed(fleet, level)) {
+                fail(fleet, level, LEVEL_APPEND_FAILED);
             }
         }
-        if (has_failed(ladder, level) || is_over(ladder)) {
+        if (has_failed(fleet, level) || is_over(fleet)) {
             break;
         }
         const int64_t now_ns = mono_now_ns();
         const int64_t held_ns = now_ns - start_ns;
-        const uint64_t rows = rows_written(ladder);
+        const uint64_t rows = rows_written(fleet);
         if (now_ns - part_ns >= hold_ns / HOLD_PARTS) {
             const double rows_per_s =
                 (double)(rows - part_rows) * (double)MONO_NS_PER_S / (double)(now_ns - part_ns);
@@ -711,36 +687,35 @@ static void hold(struct ladder *ladder, struct level *level)
         }
         uint64_t reading;
         level->stalled = recorder_count_stalled(recorder, start_ns, &reading);
-        if (level->stalled > 0 && held_ns >= hold_ns + ladder->config->patience_ns) {
-            fail(ladder, level, LEVEL_NO_PROGRESS);
+        if (level->stalled > 0 && held_ns >= hold_ns + fleet->config->patience_ns) {
+            fail(fleet, level, LEVEL_NO_PROGRESS);
         }
         /* reading the memory of many processes takes a while: the hold lasts until it was done */
-        if (level->stalled == 0 &&
-            (ladder->load->sampler == NULL || hold_samples_has_one(samples) ||
-             held_ns >= hold_ns + SAMPLE_LIMIT_NS)) {
+        if (level->stalled == 0 && (fleet->load->sampler == NULL || hold_samples_has_one(samples) ||
+                                    held_ns >= hold_ns + SAMPLE_LIMIT_NS)) {
             break;
         }
     }
-    recorder_take_snapshot(recorder, &ladder->snapshots[AT_END]);
-    level->hold_ns = ladder->snapshots[AT_END].taken_ns - start_ns;
-    level->failed = calls_failed(ladder) - ladder->failed_before;
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
+    level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
+    level->failed = calls_failed(fleet) - fleet->failed_before;
     hold_samples_end(samples, level);
 }
 
 /* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one
  * that failed are moved into it. */
-static void conclude(struct ladder *ladder, struct level *level)
+static void conclude(struct fleet *fleet, struct level *level)
 {
-    const struct recorder_snapshot *start = &ladder->snapshots[AT_START];
-    const struct recorder_snapshot *hold_start = &ladder->snapshots[AT_HOLD];
-    const struct recorder_snapshot *end = &ladder->snapshots[AT_END];
+    const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
+    const struct recorder_snapshot *hold_start = &fleet->snapshots[AT_HOLD];
+    const struct recorder_snapshot *end = &fleet->snapshots[AT_END];
     level->connect =
-        recorder_latency_between(start, hold_start, OPERATION_CONNECT, ladder->difference);
+        recorder_latency_between(start, hold_start, OPERATION_CONNECT, fleet->difference);
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
     if (level->hold_ns > 0) {
         level->append =
-            recorder_latency_between(hold_start, end, OPERATION_APPEND, ladder->difference);
+            recorder_latency_between(hold_start, end, OPERATION_APPEND, fleet->difference);
         level->rows = end->counters[RECORDER_ROWS_ACKNOWLEDGED] -
                       hold_start->counters[RECORDER_ROWS_ACKNOWLEDGED];
         level->rows_per_s = (double)level->rows / ((double)level->hold_ns / (double)MONO_NS_PER_S);
@@ -757,134 +732,132 @@ static void conclude(struct ladder *ladder, struct level *level)
         level->outcome = LEVEL_FAILED;
         level->causes = malloc(sizeof *level->causes);
     } else {
-        level->outcome = ladder->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
-        level->reason = ladder->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
+        level->outcome = fleet->is_over ? LEVEL_UNFINISHED : LEVEL_HELD;
+        level->reason = fleet->is_over ? LEVEL_ENDED : LEVEL_NO_REASON;
     }
     if (level->causes != NULL) {
         causes_init(level->causes);
-        pthread_mutex_lock(&ladder->causes.lock);
-        level->causes->count = ladder->causes.count;
-        level->causes->others = ladder->causes.others;
-        memcpy(level->causes->entries, ladder->causes.entries, sizeof ladder->causes.entries);
-        pthread_mutex_unlock(&ladder->causes.lock);
+        pthread_mutex_lock(&fleet->causes.lock);
+        level->causes->count = fleet->causes.count;
+        level->causes->others = fleet->causes.others;
+        memcpy(level->causes->entries, fleet->causes.entries, sizeof fleet->causes.entries);
+        pthread_mutex_unlock(&fleet->causes.lock);
     }
-    forget_causes(ladder);
+    forget_causes(fleet);
 }
 
 /* Brings level->sessions up, holds them, and fills *level. */
-static void climb(struct ladder *ladder, struct level *level)
+static void climb(struct fleet *fleet, struct level *level)
 {
-    struct recorder *recorder = ladder->load->recorder;
-    ladder->fleet.is_shortage_reported = false;
-    recorder_take_snapshot(recorder, &ladder->snapshots[AT_START]);
-    ladder->failed_before = calls_failed(ladder);
-    level->start_ns = ladder->snapshots[AT_START].taken_ns - ladder->load->start_ns;
-    retire(ladder, level);
-    ladder->rest_at_rows = rows_at_share(ladder, STEP_SHARE);
-    add_sessions(ladder, level);
-    ladder->rest_at_rows = UINT64_MAX;
-    gate_rest(&ladder->load->gate, false);
-    recorder_take_snapshot(recorder, &ladder->snapshots[AT_HOLD]);
-    if (level->reason == LEVEL_NO_REASON && !ladder->is_over) {
-        hold(ladder, level);
+    struct recorder *recorder = fleet->load->recorder;
+    fleet->is_shortage_reported = false;
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_START]);
+    fleet->failed_before = calls_failed(fleet);
+    level->start_ns = fleet->snapshots[AT_START].taken_ns - fleet->load->start_ns;
+    retire(fleet, level);
+    fleet->rest_at_rows = rows_at_share(fleet, STEP_SHARE);
+    add_sessions(fleet, level);
+    fleet->rest_at_rows = UINT64_MAX;
+    gate_rest(&fleet->load->gate, false);
+    recorder_take_snapshot(recorder, &fleet->snapshots[AT_HOLD]);
+    if (level->reason == LEVEL_NO_REASON && !fleet->is_over) {
+        hold(fleet, level);
     }
     if (level->ledger.dropped > 0) {
-        wait_for_drops(ladder, level);
+        wait_for_drops(fleet, level);
     }
-    conclude(ladder, level);
+    conclude(fleet, level);
 }
 
 /* After a level at which every session was lost: one session at a time asks whether the server lets
  * anyone in again. Its answer is no part of a level. */
-static void await_server(struct ladder *ladder)
+static void await_server(struct fleet *fleet)
 {
     const int64_t limit_ns = mono_now_ns() + RETURN_LIMIT_NS;
     int64_t next_ns = mono_now_ns();
     struct session_ledger ignored = {0};
-    while (tick(ladder, &ignored).working == 0 && !is_over(ladder)) {
+    while (tick(fleet, &ignored) == 0 && !is_over(fleet)) {
         const int64_t now_ns = mono_now_ns();
         if (now_ns >= limit_ns) {
-            end_search(ladder, SEARCH_GONE);
-        } else if (ladder->fleet.live == 0 && now_ns >= next_ns) {
+            end_search(fleet, SEARCH_GONE);
+        } else if (fleet->live == 0 && now_ns >= next_ns) {
             next_ns = now_ns + RETURN_PAUSE_NS;
-            fleet_start(&ladder->fleet); /* without a thread: again after the pause */
+            fleet_start(fleet); /* without a thread: again after the pause */
         }
     }
-    forget_causes(ladder);
+    forget_causes(fleet);
 }
 
 /* What of the next level fits into the memory; 0: nothing that would be a step. */
-static unsigned fit_memory(struct ladder *ladder, unsigned next)
+static unsigned fit_memory(struct fleet *fleet, unsigned next)
 {
-    struct search *search = ladder->search;
-    const unsigned live = ladder->fleet.live, held = search->held;
+    struct search *search = fleet->search;
+    const unsigned live = fleet->live, held = search->held;
     uint64_t total;
     const uint64_t used = memory_used(&total);
-    const unsigned fits = ladder_memory_fits(&ladder->memory, live, used);
+    const unsigned fits = ladder_memory_fits(&fleet->memory, live, used);
     if (next <= live || fits >= next) {
         return next;
     }
     snprintf(search->end_note, sizeof search->end_note,
              "%s of this machine in use with %s sessions, %s would pass %s", UNITS_BYTES(used),
-             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(ladder->memory.limit_bytes));
+             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(fleet->memory.limit_bytes));
     /* steps of less than a twentieth would only creep up to a bound that is an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
 
-static void climb_all(struct ladder *ladder)
+static void climb_all(struct fleet *fleet)
 {
-    const struct ladder_config *config = ladder->config;
-    struct search *search = ladder->search;
-    while (!ladder->is_over) {
-        const unsigned next = ladder_next(search, ladder->load->plan->first_sessions);
+    const struct ladder_config *config = fleet->config;
+    struct search *search = fleet->search;
+    while (!fleet->is_over) {
+        const unsigned next = ladder_next(search, fleet->load->plan->first_sessions);
         search->end_note[0] = '\0';
         if (next == 0) {
-            end_search(ladder, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
+            end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
         }
-        if (is_over(ladder)) {
+        if (is_over(fleet)) {
             break;
         }
-        const unsigned fitting = fit_memory(ladder, next);
+        const unsigned fitting = fit_memory(fleet, next);
         struct level *level = fitting == 0 ? NULL : search_add_level(search);
         if (level == NULL) {
-            end_search(ladder, SEARCH_MEMORY);
+            end_search(fleet, SEARCH_MEMORY);
             break;
         }
         level->sessions = fitting;
         if (config->on_begin != NULL) {
             config->on_begin(config->context, level);
         }
-        climb(ladder, level);
+        climb(fleet, level);
         search_note_level(search);
         if (config->on_level != NULL) {
             config->on_level(config->context, level);
         }
-        if (level->outcome == LEVEL_FAILED && ladder->fleet.live == 0 &&
-            level->ledger.dropped > 0) {
-            await_server(ladder);
+        if (level->outcome == LEVEL_FAILED && fleet->live == 0 && level->ledger.dropped > 0) {
+            await_server(fleet);
         }
     }
     uint64_t total;
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
         snprintf(search->end_note, sizeof search->end_note, "%s of this machine in use, %s may be",
-                 UNITS_BYTES(memory_used(&total)), UNITS_BYTES(ladder->memory.limit_bytes));
+                 UNITS_BYTES(memory_used(&total)), UNITS_BYTES(fleet->memory.limit_bytes));
     }
 }
 
 /* Every session ends; those that do not in time lose their connection. */
-static void stop_all(struct ladder *ladder)
+static void stop_all(struct fleet *fleet)
 {
-    gate_stop(&ladder->load->gate,
-              ladder->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
-    int64_t interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
+    gate_stop(&fleet->load->gate,
+              fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
+    fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
     struct session_ledger ignored = {0};
-    bool is_work_done = false;
-    while (ladder->fleet.live > 0) {
-        if (tick(ladder, &ignored).working == 0 && !is_work_done) {
-            is_work_done = true;
-            sampler_end_work(ladder->load->sampler);
+    while (fleet->live > 0) {
+        if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
+            fleet->is_end_told = true;
+            sampler_end_work(fleet->load->sampler);
         }
-        fleet_interrupt(&ladder->fleet, false, &interrupt_ns);
+        fleet_interrupt(fleet, false);
     }
 }
 
@@ -892,47 +865,48 @@ enum status ladder_run(const struct ladder_config *config, struct load *load, st
                        struct result *result, struct error *error)
 {
     const struct plan *plan = load->plan;
-    struct ladder ladder = {
-        .config = config,
+    struct fleet fleet = {
         .load = load,
+        .result = result,
+        .capacity = plan->sessions,
+        .config = config,
         .search = search,
         .memory = {.limit_bytes = UINT64_MAX},
         .deadline_ns = load->start_ns + plan->max_time_ns,
         .rest_at_rows = UINT64_MAX,
-        .difference = calloc(1, sizeof *ladder.difference),
+        .difference = calloc(1, sizeof *fleet.difference),
     };
     uint64_t total = 0;
-    ladder.memory.base_bytes = memory_used(&total);
+    fleet.memory.base_bytes = memory_used(&total);
     if (total > 0) {
-        ladder.memory.limit_bytes =
+        fleet.memory.limit_bytes =
             plan->max_memory_bytes > 0 ? plan->max_memory_bytes : total / 10 * 9;
     }
-    causes_init(&ladder.causes);
-    bool has_memory = ladder.difference != NULL;
+    causes_init(&fleet.causes);
+    bool has_memory = fleet.difference != NULL;
     for (int i = 0; i < SNAPSHOTS; i++) {
-        has_memory =
-            recorder_snapshot_init(&ladder.snapshots[i], recorder_operations(load->recorder)) &&
-            has_memory;
+        has_memory &=
+            recorder_snapshot_init(&fleet.snapshots[i], recorder_operations(load->recorder));
     }
     enum status status = STATUS_FATAL;
     if (!has_memory) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     } else {
-        status = fleet_init(&ladder.fleet, load, plan->sessions, &ladder.causes, error);
+        status = fleet_init(&fleet, &fleet.causes, error);
     }
     if (status == STATUS_OK) {
         gate_open(&load->gate, mono_now_ns());
         sampler_begin_work(load->sampler);
-        climb_all(&ladder);
-        stop_all(&ladder);
-        fleet_sum_up(&ladder.fleet, result);
+        climb_all(&fleet);
+        stop_all(&fleet);
+        fleet_sum_up(&fleet);
         search->elapsed_ns = result->elapsed_ns;
-        fleet_fini(&ladder.fleet);
+        fleet_fini(&fleet);
     }
     for (int i = 0; i < SNAPSHOTS; i++) {
-        recorder_snapshot_fini(&ladder.snapshots[i]);
+        recorder_snapshot_fini(&fleet.snapshots[i]);
     }
-    free(ladder.difference);
-    causes_fini(&ladder.causes);
+    free(fleet.difference);
+    causes_fini(&fleet.causes);
     return status;
 }

@@ -41,8 +41,7 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
         rc = pthread_cond_timedwait(&gate->changed, &gate->lock, &deadline);
     }
     gate->has_changed = false;
-    const struct gate_numbers numbers = {gate->connecting, gate->waiting, gate->running,
-                                         gate->working};
+    const struct gate_numbers numbers = gate->numbers;
     pthread_mutex_unlock(&gate->lock);
     return numbers;
 }
@@ -50,16 +49,16 @@ struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns)
 void gate_begin_start(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->connecting++;
-    gate->running++;
+    gate->numbers.connecting++;
+    gate->numbers.running++;
     pthread_mutex_unlock(&gate->lock);
 }
 
 void gate_cancel_start(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->connecting--;
-    gate->running--;
+    gate->numbers.connecting--;
+    gate->numbers.running--;
     pthread_mutex_unlock(&gate->lock);
 }
 
@@ -111,12 +110,12 @@ enum stop_reason gate_reason(struct gate *gate)
 bool gate_take_slot(struct gate *gate, unsigned most)
 {
     pthread_mutex_lock(&gate->lock);
-    while (gate->connecting >= most && atomic_load(&gate->state) != GATE_STOP) {
+    while (gate->numbers.connecting >= most && atomic_load(&gate->state) != GATE_STOP) {
         pthread_cond_wait(&gate->freed, &gate->lock);
     }
     const bool is_taken = atomic_load(&gate->state) != GATE_STOP;
     if (is_taken) {
-        gate->connecting++;
+        gate->numbers.connecting++;
     }
     pthread_mutex_unlock(&gate->lock);
     return is_taken;
@@ -125,7 +124,7 @@ bool gate_take_slot(struct gate *gate, unsigned most)
 void gate_release_slot(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->connecting--;
+    gate->numbers.connecting--;
     pthread_cond_signal(&gate->freed);
     tell_main(gate);
     pthread_mutex_unlock(&gate->lock);
@@ -134,13 +133,13 @@ void gate_release_slot(struct gate *gate)
 bool gate_wait_go(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->waiting++;
+    gate->numbers.waiting++;
     tell_main(gate);
     while (atomic_load(&gate->state) == GATE_READY) {
         pthread_cond_wait(&gate->opened, &gate->lock);
     }
-    gate->waiting--;
-    gate->working++;
+    gate->numbers.waiting--;
+    gate->numbers.working++;
     pthread_mutex_unlock(&gate->lock);
     return !gate_is_stopped(gate);
 }
@@ -160,13 +159,13 @@ bool gate_wait_turn(struct gate *gate)
 void gate_finish_work(struct gate *gate, bool stays)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->working--;
+    gate->numbers.working--;
     /* those that have not yet woken up from GO have all their work before them */
-    const bool is_last = gate->working == 0 && gate->waiting == 0;
+    const bool is_last = gate->numbers.working == 0 && gate->numbers.waiting == 0;
     if (is_last) {
         pthread_cond_broadcast(&gate->opened);
     }
-    while (stays && (gate->working > 0 || gate->waiting > 0) &&
+    while (stays && (gate->numbers.working > 0 || gate->numbers.waiting > 0) &&
            atomic_load(&gate->state) != GATE_STOP) {
         pthread_cond_wait(&gate->opened, &gate->lock);
     }
@@ -191,7 +190,7 @@ bool gate_sleep_until(struct gate *gate, int64_t moment_ns)
 void gate_session_ends(struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->running--;
+    gate->numbers.running--;
     tell_main(gate);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -34,52 +34,48 @@
  * overflow the server's queue. All members but `state` are under `lock`; go_ns is fixed before
  * sessions see GO.
  */
-
 enum gate_state {
     GATE_READY,
     GATE_GO,
     GATE_STOP,
 };
 
+/* Of sessions. */
+struct gate_numbers {
+    unsigned connecting; /* that hold a slot */
+    unsigned waiting;    /* that are connected and wait for GO */
+    unsigned running;    /* whose thread exists and has not ended */
+    unsigned working;    /* that passed the gate and have work to do */
+};
+
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t opened;  /* sessions: the state has changed */
-    pthread_cond_t changed; /* main thread: a number below has changed */
+    pthread_cond_t changed; /* main thread: one of the numbers has changed */
     atomic_int state;       /* enum gate_state; written under lock */
     atomic_bool rests;      /* sessions begin no batch; written under lock */
     enum stop_reason reason;
-    int64_t go_ns;        /* when the gate was opened; 0 before */
-    int64_t stop_ns;      /* when the state became STOP; 0 before */
-    bool has_changed;     /* one of the numbers below, since the main thread last looked */
-    unsigned connecting;  /* sessions that hold a slot */
-    unsigned waiting;     /* sessions that are connected and wait for GO */
-    unsigned running;     /* sessions whose thread exists and has not ended */
-    unsigned working;     /* sessions that passed the gate and have work to do */
+    int64_t go_ns;    /* when the gate was opened; 0 before */
+    int64_t stop_ns;  /* when the state became STOP; 0 before */
+    bool has_changed; /* one of the numbers below, since the main thread last looked */
+    struct gate_numbers numbers;
     pthread_cond_t freed; /* sessions: a slot was given back, or the state has changed to STOP */
 };
 
 void gate_init(struct gate *gate);
 void gate_fini(struct gate *gate);
 
-/* Main thread. */
-
-/* Sleeps until a number has changed since the last call, or the moment has come. */
-struct gate_numbers {
-    unsigned connecting;
-    unsigned waiting;
-    unsigned running;
-    unsigned working;
-};
+/* Main thread: sleeps until a number has changed since the last call, or the moment has come. */
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 
-/* A session's thread is about to be started, or could not be. */
+/* Main thread: a session's thread is about to be started, or could not be. */
 void gate_begin_start(struct gate *gate);
 void gate_cancel_start(struct gate *gate);
 
-/* READY -> GO; nothing when it is STOP already. */
+/* Main thread: READY -> GO; nothing when it is STOP already. */
 void gate_open(struct gate *gate, int64_t now_ns);
 
-/* After GO: sessions begin no more batches until it is false again. */
+/* Main thread, after GO: sessions begin no more batches until it is false again. */
 void gate_rest(struct gate *gate, bool rests);
 
 /* Any thread. The first reason stays. */
@@ -87,13 +83,9 @@ void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
-/* Sessions. */
-
-/* Waits until fewer than `most` sessions connect, and takes a slot: after GO, to connect again.
- * False: the state is STOP, no slot was taken. */
+/* The rest is for sessions. Waits until fewer than `most` sessions connect, and takes a slot: after
+ * GO, to connect again. False: the state is STOP, no slot was taken. */
 bool gate_take_slot(struct gate *gate, unsigned most);
-
-/* Gives the connect slot back. */
 void gate_release_slot(struct gate *gate);
 
 /* Waits for GO, and counts the session as working. False: STOP came first. */

@@ -52,6 +52,7 @@ struct probe {
 
     /* On the probe's thread; `connection` is good. */
     enum status (*work)(struct probe *probe, struct adapter_conn *connection, struct error *error);
+    const struct setup *setup;
     void *context;
 
     const char *what;   /* named when it is given up: "the count" */
@@ -299,8 +300,7 @@ static enum status drop_table(struct adapter_conn *conn, const struct plan *plan
     return execute(conn, plan, &sql, error);
 }
 
-/* Makes the table, with the engine asked for, if one is; under the name `trial` unless that is
- * NULL.
+/* Makes the table, with the engine asked for, if one is; under the name `trial`, if that is given.
  */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
                                 const char *trial, struct error *error)
@@ -354,24 +354,24 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     if (status != STATUS_OK) {
         return status;
     }
-    struct error missing = {.kind = ERROR_NONE};
-    status = adapter->describe(conn, plan->table_name, table, &missing);
-    if (status == STATUS_REJECTED && missing.kind == ERROR_NOT_FOUND && ddl != NULL) {
+    status = adapter->describe(conn, plan->table_name, table, error);
+    const bool is_missing = status != STATUS_OK && error->kind == ERROR_NOT_FOUND;
+    if (is_missing && status == STATUS_REJECTED && ddl != NULL) {
+        error_clear(error);
         status = create_table(conn, plan, ddl, NULL, error);
         return status == STATUS_OK ? adapter->describe(conn, plan->table_name, table, error)
                                    : status;
     }
     const char *point = strchr(plan->table_name, '.');
-    if (status != STATUS_OK && missing.kind == ERROR_NOT_FOUND && point != NULL) {
+    if (is_missing && point != NULL) {
         /* a name with a point in it is a table's, unless its parts are meant */
         const int length = (int)(point - plan->table_name);
+        error_clear(error);
         const char *part = strcmp(connection->dialect, "postgresql") == 0 ? "schema" : "database";
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "no table is named \"%.70s\": if %.*s is a %s, write --%s %.*s --table %.40s",
                   plan->table_name, length, plan->table_name, part, part, length, plan->table_name,
                   point + 1);
-    } else if (status != STATUS_OK) {
-        *error = missing;
     }
     return status;
 }
@@ -385,7 +385,7 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
         const char *list;
         bool is_written;
     } lists[] = {{"skip-columns", plan->skip_columns, false}, {"values", plan->values, true}};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
         const char *list = lists[i].list;
         struct column_item item, first;
         while (column_item_next(&list, &item)) {
@@ -678,11 +678,11 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
         TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
     };
     if (!generator_identifies_rows(plan, &setup->table)) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
-                  "without --values, which tell the rows apart: use --verify count",
-                  plan->table_name);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(
+            error,
+            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint "
+            "without --values, which tell the rows apart: use --verify count",
+            plan->table_name);
     }
     if (setup->rows_before == 0) {
         return EXIT_CODE_OK;
@@ -701,20 +701,18 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
         return code;
     }
     if (plan->is_seed_given && scan.is_used[plan->run_tag]) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--verify rows: table '%.100s' has rows of --seed %" PRIu64
-                  " already (n1 = %d): use another --seed, or --recreate",
-                  plan->table_name, plan->seed, plan->run_tag);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(error,
+                            "--verify rows: table '%.100s' has rows of --seed %" PRIu64
+                            " already (n1 = %d): use another --seed, or --recreate",
+                            plan->table_name, plan->seed, plan->run_tag);
     }
     for (int i = 0; scan.is_used[plan_run_tag(*seed)] && i < TRIES; i++) {
         *seed = random_seed();
     }
     if (scan.is_used[plan_run_tag(*seed)]) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
-                  plan->table_name);
-        return EXIT_CODE_USAGE;
+        return usage_refuse(
+            error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
+            plan->table_name);
     }
     return EXIT_CODE_OK;
 }
@@ -750,22 +748,14 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
-/* What a count of the rows after the run takes and gives. */
-struct recount {
-    const struct statement *count;
-    uint64_t *rows;
-};
-
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    const struct recount *recount = probe->context;
-    return ask_count(probe->plan->adapter, conn, recount->count, recount->rows, error);
+    return ask_count(probe->plan->adapter, conn, &probe->setup->count, probe->context, error);
 }
 
 static void verify_count(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     struct verification *verification = &result->verification;
-    struct recount recount = {&setup->count, &verification->rows_after};
     struct error error = {.kind = ERROR_NONE};
     /* a server that did not let sessions finish will not be quicker now */
     const bool is_hasty =
@@ -774,20 +764,21 @@ static void verify_count(const struct setup *setup, const struct plan *plan, str
         .plan = plan,
         .open = PROBE_AGAIN,
         .work = count_again,
-        .context = &recount,
+        .setup = setup,
+        .context = &verification->rows_after,
         .what = "the count",
         .notice = "counting the rows of the table",
         .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
         .is_hasty = is_hasty,
     };
     verification->rows_before = setup->rows_before;
-    if (probe_run(&probe, &error) != STATUS_OK) {
+    if (probe_run(&probe, &error) == STATUS_OK) {
+        verification->state = VERIFICATION_DONE;
+        verification_settle(verification, &result->rows);
+    } else {
         verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
-        return;
     }
-    verification->state = VERIFICATION_DONE;
-    verification_settle(verification, &result->rows);
 }
 
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
