@@ -3,7 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
-#include "report/check.h"
+#include "report/text.h"
 
 /* A session of a network database, when none is named. */
 enum {

@@ -14,8 +14,8 @@
 #include "base/mono.h"
 #include "base/notice.h"
 #include "base/text.h"
-#include "report/json.h"
 #include "report/report.h"
+#include "report/text.h"
 
 /* For the one line that says why the program ended; one that nobody reads must not keep it. */
 #define PATIENCE_NS MONO_NS_PER_S

@@ -10,11 +10,9 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "commands/command.h"
-#include "report/check.h"
 #include "report/events.h"
-#include "report/expectations.h"
+#include "report/figures.h"
 #include "report/files.h"
-#include "report/json.h"
 #include "report/text.h"
 
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)

@@ -3,7 +3,7 @@
 #include "base/process.h"
 #include "commands/command.h"
 #include "commands/job.h"
-#include "report/expectations.h"
+#include "report/figures.h"
 
 enum exit_code command_run(int argc, char **argv)
 {

@@ -26,7 +26,7 @@
 #include "figures/saved_sweep.h"
 #include "load/setup.h"
 #include "report/csv.h"
-#include "report/expectations.h"
+#include "report/figures.h"
 #include "report/files.h"
 #include "report/report.h"
 #include "report/screen.h"

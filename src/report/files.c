@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "report/csv.h"
 #include "report/figures.h"
-#include "report/json.h"
+#include "report/text.h"
 
 enum run_file {
     FILE_SUMMARY = CSV_FILES,

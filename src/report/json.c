@@ -1,4 +1,4 @@
-#include "report/json.h"
+#include "report/text.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,7 +11,6 @@
 
 #include "base/mono.h"
 #include "plan/options.h"
-#include "report/check.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/tree.h"

@@ -7,8 +7,6 @@
 
 #include "base/mono.h"
 #include "base/units.h"
-#include "report/check.h"
-#include "report/expectations.h"
 #include "report/figures.h"
 #include "report/screen.h"
 
@@ -29,21 +27,28 @@ struct screen {
     char text[SCREEN_TEXT_BYTES];
 };
 
-static void say(struct screen *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_if(struct screen *out, bool holds, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static void say(struct screen *out, const char *format, ...)
+/* Adds to the text, where the condition holds. */
+static void say_if(struct screen *out, bool holds, const char *format, ...)
 {
     const size_t used = strlen(out->text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(out->text + used, sizeof out->text - used, format, arguments);
+    if (holds) {
+        vsnprintf(out->text + used, sizeof out->text - used, format, arguments);
+    }
     va_end(arguments);
 }
+#define say(out, ...) say_if((out), true, __VA_ARGS__)
 
-/* Writes the text beside a label and forgets it. */
+/* Writes the text beside a label, and forgets it; nothing where there is none. */
 static void put_at(struct screen *out, const char *label, unsigned column)
 {
-    screen_add_wrapped(out->stream, label, column, out->text);
+    if (out->text[0] != '\0') {
+        screen_add_wrapped(out->stream, label, column, out->text);
+    }
     out->text[0] = '\0';
 }
 
@@ -52,17 +57,16 @@ static void put(struct screen *out, const char *label)
     put_at(out, label, SCREEN_LABEL_COLUMNS);
 }
 
+static void put_text(struct screen *out, const char *label, const char *text)
+{
+    say(out, "%s", text == NULL ? "" : text);
+    put(out, label);
+}
+
 static void put_line(struct screen *out)
 {
     screen_add(out->stream, "%s", out->text);
     out->text[0] = '\0';
-}
-
-static void put_text(struct screen *out, const char *label, const char *text)
-{
-    if (text != NULL && text[0] != '\0') {
-        screen_add_wrapped(out->stream, label, SCREEN_LABEL_COLUMNS, text);
-    }
 }
 
 /* Bytes of a server's version without the packager's own part, which run.json has. */
@@ -115,7 +119,7 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
             separator = ", ";
         }
     }
-    say(out, "%s", separator[0] == ',' ? ")" : "");
+    say_if(out, separator[0] == ',', ")");
     put(out, "Target");
     put_text(out, "Note", result->connection.note);
 }
@@ -123,31 +127,25 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
 static void put_run(struct screen *out, const struct plan *plan)
 {
     say(out, "%s session%s", SOME(plan->sessions, "", "s"));
-    if (plan->idle_sessions > 0) {
-        say(out, " + %s idle", UNITS_COUNT(plan->idle_sessions));
-    }
+    say_if(out, plan->idle_sessions > 0, " + %s idle", UNITS_COUNT(plan->idle_sessions));
     if (plan->records > 0) {
         say(out, ", %s rows", UNITS_COUNT(plan->records));
         /* shares that are not all the same, so that it can be seen that no row fell through */
-        const uint64_t least = plan->records / plan->sessions;
-        const uint64_t more = plan->records % plan->sessions;
-        if (more > 0) {
-            say(out, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more, least + 1,
-                plan->sessions - more, least);
-        }
+        const uint64_t least = plan->records / plan->sessions,
+                       more = plan->records % plan->sessions;
+        say_if(out, more > 0, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more,
+               least + 1, plan->sessions - more, least);
     }
-    if (plan->duration_ns > 0) {
-        say(out, "%s %s", plan->records > 0 ? " within" : " for", ELAPSED(plan->duration_ns));
-    }
+    say_if(out, plan->duration_ns > 0, "%s %s", plan->records > 0 ? " within" : " for",
+           ELAPSED(plan->duration_ns));
     say(out, " in batches of %s", UNITS_COUNT(plan->batch_rows));
     if (plan->read_mode != READ_NONE) {
         const bool is_each = plan->read_every <= 1;
         say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
             is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
     }
-    if (plan->rate_rows_per_s > 0) {
-        say(out, ", %s rows/s asked for", UNITS_COUNT(plan->rate_rows_per_s));
-    }
+    say_if(out, plan->rate_rows_per_s > 0, ", %s rows/s asked for",
+           UNITS_COUNT(plan->rate_rows_per_s));
     put(out, "Run");
 }
 
@@ -167,10 +165,8 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
         say(out, "%s =", UNITS_COUNT(set->values[total].count));
         for (enum figure_id id = first; id <= last; id++) {
             const uint64_t value = set->values[id].count;
-            if (id == first || value > 0 || form == EACH) {
-                say(out, "%s %s %s", id == first ? "" : " +", UNITS_COUNT(value),
-                    figure_table[id].label);
-            }
+            say_if(out, id == first || value > 0 || form == EACH, "%s %s %s",
+                   id == first ? "" : " +", UNITS_COUNT(value), figure_table[id].label);
         }
         const char *lead = " + 0 ";
         for (enum figure_id id = first + 1; form == JOINED && id <= last; id++) {
@@ -189,9 +185,7 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
 /* Only where there is some. */
 static void say_some(struct screen *out, uint64_t count, const char *name)
 {
-    if (count > 0) {
-        say(out, ", %s %s", UNITS_COUNT(count), name);
-    }
+    say_if(out, count > 0, ", %s %s", UNITS_COUNT(count), name);
 }
 
 static void put_verification(struct screen *out, const struct result *result)
@@ -210,13 +204,12 @@ static void put_verification(struct screen *out, const struct result *result)
             const bool is_range = v->lost < v->lost_at_most;
             say(out, ": %s%s%s %s", is_range ? UNITS_COUNT(v->lost) : "", is_range ? " to " : "",
                 UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
-            if (result->rows.in_doubt > 0) {
-                say(out, ", %s in doubt arrived", UNITS_COUNT(v->in_doubt_arrived));
-            }
+            say_if(out, result->rows.in_doubt > 0, ", %s in doubt arrived",
+                   UNITS_COUNT(v->in_doubt_arrived));
             say_some(out, v->rejected_arrived, "REJECTED are there");
         }
         say_some(out, result_surplus(result), "more than this run can have written");
-        say(out, "%s", v->is_shrunk ? ", the table SHRANK" : "");
+        say_if(out, v->is_shrunk, ", the table SHRANK");
     }
     put(out, "Verified");
     if (r->state == VERIFICATION_NONE) {
@@ -226,12 +219,9 @@ static void put_verification(struct screen *out, const struct result *result)
         say(out, "NO, the rows could not be read: %s", r->reason);
     } else {
         say(out, "%s acknowledged are there, ", UNITS_COUNT(r->present));
-        if (r->lost > 0) {
-            say(out, "%s acknowledged are LOST, of %s sessions (sessions.csv)",
-                UNITS_COUNT(r->lost), UNITS_COUNT(r->sessions_lost));
-        } else {
-            say(out, "0 lost");
-        }
+        say_if(out, r->lost == 0, "0 lost");
+        say_if(out, r->lost > 0, "%s acknowledged are LOST, of %s sessions (sessions.csv)",
+               UNITS_COUNT(r->lost), UNITS_COUNT(r->sessions_lost));
         say_some(out, r->in_doubt_present, "in doubt are there");
         say_some(out, result->rows.in_doubt - r->in_doubt_present, "in doubt are not there");
         say_some(out, r->rejected_present, "REJECTED are there");
@@ -258,10 +248,8 @@ static void put_ledgers(struct screen *out, const struct figure_set *set,
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
-        if (unanswered > 0) {
-            say(out, "; %s of the response times are lower bounds: no answer came",
-                UNITS_COUNT(unanswered));
-        }
+        say_if(out, unanswered > 0, "; %s of the response times are lower bounds: no answer came",
+               UNITS_COUNT(unanswered));
         put(out, "Batches");
     }
     put_verification(out, result);
@@ -303,9 +291,8 @@ static void put_sessions(struct screen *out, const struct result *result)
         say(out, "%s reads: read-your-writes violations %s",
             UNITS_COUNT(counters[RECORDER_FRESH_CHECKS]),
             UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]));
-        if (counters[RECORDER_FRESH_BEHIND] > 0) {
-            say(out, " (worst %s rows behind)", UNITS_COUNT(result->worst_lag_rows));
-        }
+        say_if(out, counters[RECORDER_FRESH_BEHIND] > 0, " (worst %s rows behind)",
+               UNITS_COUNT(result->worst_lag_rows));
         say(out, ", non-monotonic reads %s", UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
         put(out, "Freshness");
     }
@@ -314,28 +301,21 @@ static void put_sessions(struct screen *out, const struct result *result)
             UNITS_COUNT(counters[RECORDER_RECONNECTS]));
         say_some(out, counters[RECORDER_TIMEOUTS], "calls cut by --timeout");
     }
-    if (refusals > 0) {
-        say(out, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
-            SOME(refusals, "", "es"));
-    }
-    if (lost > 0 || refusals > 0) {
-        say_some(out, failed, "tries failed");
-        put(out, lost > 0 ? "Lost" : "Refused");
-    }
-    if (churns > 0) {
-        say(out, "%s connection%s closed and reopened by --churn", SOME(churns, "", "s"));
-        put(out, "Churn");
-    }
+    say_if(out, refusals > 0, "%s%s batch%s by a read-only server", lost > 0 ? "; refused " : "",
+           SOME(refusals, "", "es"));
+    say_some(out, lost > 0 || refusals > 0 ? failed : 0, "tries failed");
+    put(out, lost > 0 ? "Lost" : "Refused");
+    say_if(out, churns > 0, "%s connection%s closed and reopened by --churn",
+           SOME(churns, "", "s"));
+    put(out, "Churn");
     const struct fairness *fairness = &result->fairness;
-    if (fairness->sessions > 1) {
-        say(out,
-            "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
-            "acknowledged append: %s (session %u)",
-            ROUNDED(fairness->slowest_rows_per_s), fairness->slowest_session,
-            ROUNDED(fairness->fastest_rows_per_s), fairness->fastest_session,
-            UNITS_NS(fairness->longest_gap_ns), fairness->longest_gap_session);
-        put(out, "Fairness");
-    }
+    say_if(out, fairness->sessions > 1,
+           "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
+           "acknowledged append: %s (session %u)",
+           ROUNDED(fairness->slowest_rows_per_s), fairness->slowest_session,
+           ROUNDED(fairness->fastest_rows_per_s), fairness->fastest_session,
+           UNITS_NS(fairness->longest_gap_ns), fairness->longest_gap_session);
+    put(out, "Fairness");
     const struct resource_summary *resources = &result->resources;
     const uint64_t memory = resources->max_client_memory_bytes;
     say(out, "%.2f s CPU", resources->client_cpu_s);
@@ -343,13 +323,11 @@ static void put_sessions(struct screen *out, const struct result *result)
         say(out, ", %.2f us a row",
             resources->client_cpu_s * 1e6 / (double)result->rows.acknowledged);
     }
-    if (memory > 0) {
-        say(out, ", %s memory", UNITS_BYTES(memory));
-    }
+    say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
     if (memory > 0 && result->sessions.connected > 0) {
         say(out, ", %s a session", UNITS_BYTES(memory / result->sessions.connected));
     }
-    say(out, "%s", result->connection.is_embedded ? ", database included" : "");
+    say_if(out, result->connection.is_embedded, ", database included");
     put(out, "append");
 }
 
@@ -377,11 +355,9 @@ static void put_causes(struct screen *out, const struct causes *causes)
         char label[UNITS_TEXT_BYTES + 16];
         snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
         say(out, "%s, %s", cause_phase_names[cause->phase], error_kind_name(cause->error.kind));
-        if (cause->error.sqlstate[0] != '\0') {
-            say(out, " %s", cause->error.sqlstate);
-        } else if (cause->error.native_code != 0) {
-            say(out, " %d", cause->error.native_code);
-        }
+        const bool has_state = cause->error.sqlstate[0] != '\0';
+        say_if(out, has_state, " %s", cause->error.sqlstate);
+        say_if(out, !has_state && cause->error.native_code != 0, " %d", cause->error.native_code);
         say(out, ": %s", cause->error.text);
         put_at(out, label, (unsigned)strlen(label));
     }
@@ -403,10 +379,8 @@ static void put_findings(struct screen *out, const struct findings *findings)
                      : units_plural(number, "session", "sessions"),
             finding->evidence);
         put(out, "Limit");
-        if (finding->fix[0] != '\0') {
-            say(out, "to raise it: %s", finding->fix);
-            put(out, "");
-        }
+        say_if(out, finding->fix[0] != '\0', "to raise it: %s", finding->fix);
+        put(out, "");
     }
     if (findings->count > FINDINGS_SHOWN) {
         screen_add(out->stream, "%*s%zu more: see findings in the JSON file", LABEL, "",
@@ -420,11 +394,8 @@ static void put_expectations(struct screen *out, const struct expectations *expe
         return;
     }
     const size_t missed = expectations_count_missed(expectations);
-    if (missed == 0) {
-        say(out, "all %zu met", expectations->count);
-    } else {
-        say(out, "%zu of %zu NOT MET:", missed, expectations->count);
-    }
+    say_if(out, missed == 0, "all %zu met", expectations->count);
+    say_if(out, missed > 0, "%zu of %zu NOT MET:", missed, expectations->count);
     /* those that were missed first */
     const char *separator = missed == 0 ? ": " : " ";
     for (int pass = 0; pass < 2; pass++) {
@@ -470,7 +441,7 @@ static void put_figures(struct screen *out, const struct figure_set *set,
                         const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
-    const double client = resources->cpu_at_max.client;
+    const double client = resources->cpu_at_max.client, server = resources->cpu_at_max.server;
     double number;
     char value[UNITS_TEXT_BYTES + 8] = "unknown";
     if (resources->max_cpu.host < 0) {
@@ -479,14 +450,10 @@ static void put_figures(struct screen *out, const struct figure_set *set,
         const bool is_embedded = result->connection.is_embedded;
         snprintf(value, sizeof value, "%.1f %%", resources->max_cpu.host);
         say(out, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
-        if (!is_embedded && resources->cpu_at_max.server >= 0) {
-            say(out, ": server %.1f %%", resources->cpu_at_max.server);
-        } else if (!is_embedded) {
-            say(out, " here: server unknown");
-        }
-        if (client >= 0) {
-            say(out, "%s %.1f %%", is_embedded ? "; append with the database" : ", append", client);
-        }
+        say_if(out, !is_embedded && server >= 0, ": server %.1f %%", server);
+        say_if(out, !is_embedded && server < 0, " here: server unknown");
+        say_if(out, client >= 0, "%s %.1f %%",
+               is_embedded ? "; append with the database" : ", append", client);
     }
     put_figure(out, FIGURE_MAX_CPU_PERCENT, value);
 
@@ -501,9 +468,8 @@ static void put_figures(struct screen *out, const struct figure_set *set,
         } else {
             snprintf(value, sizeof value, "%s MiB", ROUNDED(number));
         }
-        if (resources->server_pid > 0 && resources->server_name[0] != '\0') {
-            say(out, "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
-        }
+        say_if(out, resources->server_pid > 0 && resources->server_name[0] != '\0',
+               "%s (pid %ld): ", resources->server_name, (long)resources->server_pid);
         say(out, "%s%s%s", memory_source_texts[resources->memory_source],
             resources->server_note[0] != '\0' ? "; " : "", resources->server_note);
     }
@@ -650,13 +616,10 @@ static void put_answer(struct screen *out, const struct search *search,
         is_shortened |=
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
-    if (search->held > 0) {
-        say(out, "%s%s %s, each appending all the time; levels of %s%.3g s",
-            search->failed == 0 ? "at least " : "", SOME(search->held, "session", "sessions"),
-            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
-    } else {
-        say(out, "no level");
-    }
+    say_if(out, search->held == 0, "no level");
+    say_if(out, search->held > 0, "%s%s %s, each appending all the time; levels of %s%.3g s",
+           search->failed == 0 ? "at least " : "", SOME(search->held, "session", "sessions"),
+           is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
@@ -683,17 +646,12 @@ static void put_answer(struct screen *out, const struct search *search,
     if (knee != NULL) {
         say(out, "%s %s: %s rows/s", SOME(knee->sessions, "session", "sessions"),
             ROUNDED(knee->rows_per_s));
-        if (knee->lowest_rows_per_s >= 0) {
-            say(out, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
-                ROUNDED(knee->highest_rows_per_s));
-        }
+        say_if(out, knee->lowest_rows_per_s >= 0, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
+               ROUNDED(knee->highest_rows_per_s));
         say(out, ", append p99 %s; ", UNITS_NS(knee->append.p99_ns));
-        if (best == knee) {
-            say(out, "no other number has more rows/s");
-        } else {
-            say(out, "the fewest within %.0f %% of the best, %s with %s", 100 * SEARCH_KNEE_SHARE,
-                ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
-        }
+        say_if(out, best == knee, "no other number has more rows/s");
+        say_if(out, best != knee, "the fewest within %.0f %% of the best, %s with %s",
+               100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
         put(out, "Knee");
     }
     if (search->p99_bound_ns > 0) {

@@ -1,6 +1,7 @@
 /*
- * What people, monitors and CI systems read of a run and of a search: progress, metrics, the report
- * at the end, 80 columns wide but for words that are longer, and JUnit XML.
+ * What people, monitors and CI systems read of a run, a search and a check of limits: progress,
+ * metrics, the report at the end, 80 columns wide but for words that are longer, JSON and JUnit
+ * XML.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -8,9 +9,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "append/row.h"
 #include "base/buffer.h"
 #include "base/notice.h"
+#include "base/process.h"
 #include "measure/levels.h"
+#include "measure/limit.h"
 #include "measure/result.h"
 #include "measure/sampler.h"
 #include "plan/plan.h"
@@ -153,5 +157,48 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
 
 /* A run that did not begin: one test case with an error, and why. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
+
+/* run.json: the plan, the environment, the table, both ledgers, every figure and the histograms. */
+
+/* Writes one JSON object, indented; of a search (else NULL) find-max.json, which has its levels,
+ * too. False: out of memory or a failed write (errno is set). */
+bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
+                       const struct result *result, const struct search *search);
+
+/* The same for what could not begin: who says so, the exit code and why. */
+bool report_write_json_failure(FILE *stream, enum exit_code code, const struct error *error);
+
+/* The comparison of limits that append check shows, for people and as JSON. */
+
+enum {
+    CHECK_LINE_BYTES = 240
+};
+
+struct check_report {
+    uint64_t sessions;   /* asked for */
+    const char *target;  /* without its password; NULL = this machine only */
+    const char *version; /* of the server; NULL or "" = it does not say */
+    const char *note;    /* how the connection works, may be NULL or "" */
+    const struct limit_list *list;
+    uint64_t fitting;          /* sessions; LIMIT_NONE = no limit was found */
+    const struct limit *first; /* that binds; NULL = none */
+    const char *failure;       /* why the database was not asked; NULL or "" = it was */
+    bool is_short;             /* they certainly do not fit: the line on stderr says so, and once
+                                  is enough */
+    enum exit_code code;
+};
+
+/* "1 to N sessions; the first limit is ...", or that so many do not fit and how many do. */
+void check_conclusion(uint64_t sessions, uint64_t fitting, const struct limit *first,
+                      char line[CHECK_LINE_BYTES]);
+
+/* The same of a report, and which limit is not known. */
+void check_conclude(const struct check_report *report, char line[CHECK_LINE_BYTES]);
+
+/* At most 80 columns wide. */
+void check_write_text(FILE *stream, const struct check_report *report);
+
+/* One JSON object. False: out of memory or a failed write (errno is set). */
+bool check_write_json(FILE *stream, const struct check_report *report);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "figures/bound.h"
-#include "report/expectations.h"
+#include "report/figures.h"
 
 static void check_bound(const struct bound *bound, const char *text)
 {

@@ -6,7 +6,7 @@
 #include "unit/unit.h"
 
 #include "report/csv.h"
-#include "report/expectations.h"
+#include "report/figures.h"
 #include "unit/recorded.h"
 
 static const struct adapter adapter = {.name = "null"};

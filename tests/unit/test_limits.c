@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "limits/limits.h"
-#include "report/check.h"
+#include "report/text.h"
 
 static const struct limit *find(const struct limit_list *list, enum limit_id id)
 {

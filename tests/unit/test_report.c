@@ -12,7 +12,6 @@
 
 #include "base/mono.h"
 #include "base/text.h"
-#include "report/json.h"
 #include "report/screen.h"
 #include "report/text.h"
 #include "unit/recorded.h"
