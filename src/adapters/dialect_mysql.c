@@ -374,15 +374,13 @@ static enum status ask(const struct dialect_asker *asker, const struct question 
                        struct error *error)
 {
     struct answer answer = question->answer;
-    struct error failure;
-    error_clear(&failure);
     const enum status status =
-        ask_rows(asker->adapter, asker->conn, question->sql, question->name, &answer, &failure);
-    if (status == STATUS_OK || (status != STATUS_LOST && !question->is_needed)) {
-        return STATUS_OK;
+        ask_rows(asker->adapter, asker->conn, question->sql, question->name, &answer, error);
+    if (status == STATUS_OK || status == STATUS_LOST || question->is_needed) {
+        return status;
     }
-    *error = failure;
-    return status;
+    error_clear(error);
+    return STATUS_OK;
 }
 
 /* What servers do not say is left as it is: an engine is taken to undo a statement that fails. */

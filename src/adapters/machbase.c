@@ -123,8 +123,7 @@ struct adapter_library {
 
 /* The open append. */
 struct append {
-    handle statement; /* NULL: none is open */
-    const struct table *table;
+    handle statement;     /* NULL: none is open */
     uint64_t rows;        /* handed over */
     uint64_t sent;        /* of these, taken by the library */
     uint64_t other_codes; /* rows refused with another code than the first */
@@ -155,6 +154,7 @@ static _Thread_local struct append *watched;
 
 static const char limit_name[] = "MAX_SESSION_COUNT";
 
+/* Records what is wrong with a target. */
 static enum status refuse(struct error *error, const char *text)
 {
     error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
@@ -203,8 +203,6 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
                   file_names[0]);
         return NULL;
     }
-    struct error reason;
-    error_clear(&reason);
     for (size_t i = 0; i < (is_found ? 1 : COUNT_OF(file_names)); i++) {
         if (!is_found) {
             snprintf(path, PATH_BYTES, "%s", file_names[i]); /* LD_LIBRARY_PATH, ldconfig */
@@ -214,19 +212,19 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
         void *loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         const char *why = loaded == NULL ? dlerror() : NULL;
         if (loaded != NULL) {
+            error_clear(error);
             return loaded;
         }
         /* of a bare name that is not there it says this name first, of all else another one */
         if (is_found || (why != NULL && strncmp(why, path, strlen(path)) != 0)) {
-            error_set(&reason, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s",
+            error_set(error, ERROR_USAGE, 0, NULL, "the client library cannot be loaded: %s",
                       why != NULL ? why : path);
         }
     }
-    error_set(&reason, ERROR_USAGE, 0, NULL,
+    error_set(error, ERROR_USAGE, 0, NULL,
               "Machbase's client library is not found: neither %s nor %s is in "
               "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
               file_names[0], file_names[1]);
-    *error = reason;
     return NULL;
 }
 
@@ -486,11 +484,10 @@ struct record {
 /* The library gives the same record again and again, so it is asked once. */
 static void read_record(struct adapter_conn *conn, handle statement, struct record *record)
 {
-    short length = 0;
     *record = (struct record){.code = 0};
     if (!succeeded(conn->call->SQLError(conn->environment, conn->connection, statement,
                                         record->state, &record->code, record->message,
-                                        sizeof record->message, &length))) {
+                                        sizeof record->message, &(short){0}))) {
         *record = (struct record){.message = "the client library gives no reason"};
     }
     record->state[sizeof record->state - 1] = '\0';
@@ -577,9 +574,8 @@ static enum status resolve(const char *host, char address[INET_ADDRSTRLEN], stru
 static enum status connect_by(void *context, struct error *error)
 {
     struct adapter_conn *const conn = context;
-    short length = 0;
     conn->is_connected = succeeded(conn->call->SQLDriverConnect(
-        conn->connection, NULL, conn->text, TERMINATED, NULL, 0, &length, NO_PROMPT));
+        conn->connection, NULL, conn->text, TERMINATED, NULL, 0, &(short){0}, NO_PROMPT));
     return conn->is_connected ? STATUS_OK : connect_error(conn, error);
 }
 
@@ -708,19 +704,15 @@ static enum status read_rows(struct adapter_conn *conn, handle statement, size_t
             break;
         }
         status = check(conn, statement, result, error);
-        if (status != STATUS_OK) {
-            break;
+        answer->rows += status == STATUS_OK ? 1 : 0;
+        for (size_t i = 0; i < columns; i++) {
+            const uint32_t length = (uint32_t)strnlen(bound[i].text, CELL_BYTES);
+            cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                     .is_null = bound[i].length == NULL_DATA,
+                                     .as.text = {bound[i].text, length}};
         }
-        answer->rows++;
-        if (answer->take != NULL) {
-            for (size_t i = 0; i < columns; i++) {
-                const uint32_t length = (uint32_t)strnlen(bound[i].text, CELL_BYTES);
-                cells[i] = (struct cell){.type = COLUMN_TEXT,
-                                         .is_null = bound[i].length == NULL_DATA,
-                                         .as.text = {bound[i].text, length}};
-            }
-            is_wanted = answer->take(answer->context, cells, columns);
-        }
+        is_wanted = status == STATUS_OK &&
+                    (answer->take == NULL || answer->take(answer->context, cells, columns));
     }
     free(bound);
     free(cells);
@@ -770,18 +762,14 @@ static const char *skip_word(const char *text, const char *word)
 static enum status drop_table(struct adapter_conn *conn, const char *table, struct error *error)
 {
     struct buffer drop;
-    struct error reason;
-    error_clear(&reason);
     buffer_init(&drop);
     buffer_add_format(&drop, "drop table %s", table);
-    enum status status = buffer_failed(&drop) ? dialect_memory_error(&reason)
-                                              : run_one(conn, buffer_text(&drop), NULL, &reason);
+    enum status status = buffer_failed(&drop) ? dialect_memory_error(error)
+                                              : run_one(conn, buffer_text(&drop), NULL, error);
     buffer_fini(&drop);
-    if (status == STATUS_FATAL && reason.native_code == NO_SUCH_TABLE) {
+    if (status == STATUS_FATAL && error->native_code == NO_SUCH_TABLE) {
+        error_clear(error);
         return STATUS_OK;
-    }
-    if (status != STATUS_OK) {
-        *error = reason;
     }
     return status;
 }
@@ -817,14 +805,10 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return run_script(conn, statement->sql, answer, error);
 }
 
-/* Keeps the first failure, and how many came with another code. */
-static void note_failure(struct append *append, const struct error *failure)
+/* The first failure is kept, and how many came with another code. */
+static void note_failure(struct append *append, bool is_first, int code)
 {
-    if (!error_is_set(&append->failure)) {
-        append->failure = *failure;
-    } else if (failure->native_code != append->failure.native_code) {
-        append->other_codes++;
-    }
+    append->other_codes += !is_first && code != append->failure.native_code ? 1 : 0;
 }
 
 static int shown_length(const void *text, long length, long most)
@@ -836,17 +820,16 @@ static int shown_length(const void *text, long length, long most)
 static void on_error(handle statement, int code, void *message, long length, void *row,
                      long row_length)
 {
-    struct error failure;
     const int bytes = shown_length(row, row_length, 60);
     const int words = shown_length(message, length, 150);
     if (watched == NULL || watched->statement != statement) {
         return;
     }
-    error_clear(&failure);
-    error_set(&failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", words > 0 ? words : INT_MAX,
-              words > 0 ? (const char *)message : "refused without a reason",
-              bytes > 0 ? "; row: " : "", bytes, row != NULL ? (const char *)row : "");
-    note_failure(watched, &failure);
+    const bool is_first = error_set(
+        &watched->failure, ERROR_DATA, code, NULL, "%.*s%s%.*s", words > 0 ? words : INT_MAX,
+        words > 0 ? (const char *)message : "refused without a reason", bytes > 0 ? "; row: " : "",
+        bytes, row != NULL ? (const char *)row : "");
+    note_failure(watched, is_first, code);
 }
 
 static enum status begin_append(struct adapter_conn *conn, const char *table_name,
@@ -879,12 +862,12 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
     }
     for (int i = 2; status == STATUS_OK && i <= count; i++) {
         struct column column = {.is_nullable = true}; /* the library does not say */
-        short length = 0, type = 0, digits = 0, nullable = 0;
+        short type = 0;
         unsigned long size = 0;
         status = check(conn, statement,
                        conn->call->SQLDescribeCol(statement, (unsigned short)i, column.name,
-                                                  sizeof column.name, &length, &type, &size,
-                                                  &digits, &nullable),
+                                                  sizeof column.name, &(short){0}, &type, &size,
+                                                  &(short){0}, &(short){0}),
                        error);
         if (status == STATUS_OK) {
             column.name[sizeof column.name - 1] = '\0';
@@ -967,15 +950,12 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     if (status != STATUS_OK) {
         return status;
     }
-    append->table = table;
     status = map_columns(conn, table, error);
     if (status == STATUS_LOST) {
         return lose(conn);
     }
     if (status != STATUS_OK) {
-        long successes = 0;
-        long failures = 0;
-        conn->call->SQLAppendClose(append->statement, &successes, &failures);
+        conn->call->SQLAppendClose(append->statement, &(long){0}, &(long){0});
         abandon(conn);
     }
     return status;
@@ -984,7 +964,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 /* Sets every place of the row. False: it has a value that cannot be sent as it is. */
 static bool encode_row(struct adapter_conn *conn, const struct batch *batch, size_t row)
 {
-    const struct table *table = conn->append.table;
+    const struct table *table = batch->table;
     for (size_t i = 0; i < conn->slot_count; i++) {
         const size_t place = conn->columns[i];
         if (place == table->column_count) {
@@ -995,13 +975,12 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
         if (data->is_null != NULL && data->is_null[row] != 0) {
             machbase_encode_null(column, &conn->slots[i]);
         } else if (!machbase_encode(column, data->values, row, &conn->slots[i])) {
-            struct error failure;
-            error_clear(&failure);
-            error_set(&failure, ERROR_DATA, 0, NULL,
-                      "column %.60s %.60s cannot hold the value: it is too long, below 0, or a "
-                      "code of the client library; the row was not sent",
-                      column->name, column->type_name);
-            note_failure(&conn->append, &failure);
+            const bool is_first =
+                error_set(&conn->append.failure, ERROR_DATA, 0, NULL,
+                          "column %.60s %.60s cannot hold the value: it is too long, below 0, or a "
+                          "code of the client library; the row was not sent",
+                          column->name, column->type_name);
+            note_failure(&conn->append, is_first, 0);
             return false;
         }
     }
@@ -1016,15 +995,15 @@ static enum status send_row(struct adapter_conn *conn, struct error *error)
     if (result == DONE) {
         return STATUS_OK;
     }
-    struct error failure;
-    error_clear(&failure);
     if (result == DONE_WITH_INFO) {
-        error_set(&failure, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
-    } else if (check(conn, append->statement, result, &failure) == STATUS_LOST) {
-        *error = failure;
+        error_set(error, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
+    } else if (check(conn, append->statement, result, error) == STATUS_LOST) {
         return STATUS_LOST;
     }
-    note_failure(append, &failure);
+    const bool is_first = !error_is_set(&append->failure);
+    append->failure = is_first ? *error : append->failure;
+    note_failure(append, is_first, error->native_code);
+    error_clear(error);
     return STATUS_OK;
 }
 
@@ -1100,23 +1079,18 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
     const bool is_name = table_name[0] != '\0' && strspn(table_name, letters) == strlen(table_name);
     handle statement = NULL;
-    struct error reason;
-    long successes = 0;
-    long failures = 0;
-    error_clear(&reason);
-    enum status status =
-        is_name ? begin_append(conn, table_name, &statement, &reason) : STATUS_FATAL;
-    if (!is_name || (status == STATUS_FATAL && reason.kind == ERROR_NOT_FOUND)) {
+    enum status status = is_name ? begin_append(conn, table_name, &statement, error) : STATUS_FATAL;
+    if (!is_name || (status == STATUS_FATAL && error->kind == ERROR_NOT_FOUND)) {
+        error_clear(error);
         error_set(error, ERROR_NOT_FOUND, NO_SUCH_TABLE, NULL, "table '%.100s' does not exist",
                   table_name);
         return STATUS_REJECTED;
     }
     if (status != STATUS_OK) {
-        *error = reason;
         return status;
     }
     status = read_table(conn, statement, table_name, table, error);
-    const short result = conn->call->SQLAppendClose(statement, &successes, &failures);
+    const short result = conn->call->SQLAppendClose(statement, &(long){0}, &(long){0});
     if (status == STATUS_OK) {
         status = check(conn, statement, result, error);
         if (status != STATUS_OK) {
@@ -1153,12 +1127,10 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     memset(limits, 0, sizeof *limits);
     for (size_t i = 0; i < COUNT_OF(questions); i++) {
         struct answer answer = {.take = take_text, .context = facts[i]};
-        struct error reason;
-        error_clear(&reason);
-        if (run_one(conn, questions[i], &answer, &reason) == STATUS_LOST) {
-            *error = reason;
+        if (run_one(conn, questions[i], &answer, error) == STATUS_LOST) {
             return STATUS_LOST;
         }
+        error_clear(error);
     }
     snprintf(limits->version, sizeof limits->version, "Machbase %s", facts[0]);
     if (text_parse_integer(facts[1], strlen(facts[1]), &most) && most > 0 &&

@@ -89,9 +89,6 @@ static _Thread_local struct connecting *connecting;
 
 static const char *const methods[] = {"bulk", "insert", NULL};
 
-/* Where rows go when nobody says where. */
-static const char default_database[] = "append";
-
 static const char character_set[] = "utf8mb4";
 
 static const char packet_remedy[] =
@@ -295,15 +292,12 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
             return STATUS_OK;
         }
     }
-    if (strcmp(key, "ssl") == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "ssl=%.60s is not known: it can be off, prefer, require or verify", value);
-    } else {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "parameter '%.60s' is not known: there are ssl, ssl-ca, ssl-cert, ssl-key and "
-                  "socket",
-                  key);
-    }
+    const bool is_ssl = strcmp(key, "ssl") == 0;
+    error_set(error, ERROR_USAGE, 0, NULL,
+              is_ssl ? "ssl=%.60s is not known: it can be off, prefer, require or verify"
+                     : "parameter '%.60s' is not known: there are ssl, ssl-ca, ssl-cert, ssl-key "
+                       "and socket",
+              is_ssl ? value : key);
     return STATUS_FATAL;
 }
 
@@ -752,21 +746,20 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 static enum status use_default_database(struct adapter_conn *conn, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
-    struct error refused;
     enum status status = STATUS_OK;
-    error_clear(&refused);
     for (bool is_made = false; status == STATUS_OK; is_made = true) {
-        if (mysql_select_db(mysql, default_database) == 0) {
+        if (mysql_select_db(mysql, "append") == 0) {
             return STATUS_OK;
         }
         status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
-                     ? run_text(conn, "create database if not exists append", &refused)
-                     : call_error(conn, &refused);
+                     ? run_text(conn, "create database if not exists append", error)
+                     : call_error(conn, error);
     }
     if (status == STATUS_LOST) {
-        *error = refused;
         return status;
     }
+    const struct error refused = *error;
+    error_clear(error);
     error_set(error, refused.kind, refused.native_code, refused.sqlstate,
               "%.130s: name a database with --database or in the URL", refused.text);
     return STATUS_FATAL;
@@ -853,12 +846,10 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                  .until_ns = mono_now_ns() + first_s * MONO_NS_PER_S,
                                  .rest_s = timeout_s - first_s};
     struct client_socket socket = {0};
-    struct error failure;
     enum status status = set_options(&attempt, target, error);
     if (status != STATUS_OK) {
         return status;
     }
-    error_clear(&failure);
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &is_allowed);
     mysql_set_local_infile_handler(mysql, open_no_file, explain_no_file, close_no_file,
                                    explain_no_file, NULL);
@@ -866,8 +857,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     connecting = &attempt;
     /* OpenSSL waits by itself, as often as there is a byte */
     status = attempt.may_use_tls
-                 ? client_socket_connect(&socket, target, connect_and_settle, &attempt, &failure)
-                 : connect_and_settle(&attempt, &failure);
+                 ? client_socket_connect(&socket, target, connect_and_settle, &attempt, error)
+                 : connect_and_settle(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
         /* told to the server by now, and 8 KiB */
@@ -877,14 +868,14 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
             watch_peer(mysql_get_socket(mysql), target->answer_timeout_ms);
         }
     } else if (attempt.was_cancelled) {
+        error_clear(error);
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
     } else if (attempt.has_timed_out) {
+        error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
                   target->host != NULL ? target->host : "the server", timeout_s);
         return STATUS_LOST;
-    } else {
-        *error = failure;
     }
     return status;
 }

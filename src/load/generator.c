@@ -50,7 +50,6 @@ struct text_source {
     struct text_template templates[TEXT_TEMPLATES];
     char hosts[TEXT_HOSTS][TEXT_HOST_BYTES];
     uint8_t host_lengths[TEXT_HOSTS];
-    char digits[200]; /* "00" … "99" */
 };
 
 /* Each ## becomes two digits. */
@@ -96,10 +95,6 @@ static void text_source_init(struct text_source *source)
         const int length = snprintf(source->hosts[i], TEXT_HOST_BYTES, "%s-%03u.%s.example.net",
                                     roles[i % 8], i / 8 % 16 + 1, sites[i / 128]);
         source->host_lengths[i] = (uint8_t)length;
-    }
-    for (unsigned i = 0; i < 100; i++) {
-        source->digits[2 * i] = (char)('0' + i / 10);
-        source->digits[2 * i + 1] = (char)('0' + i % 10);
     }
 }
 
@@ -223,13 +218,18 @@ static struct text_value cut(const struct fill_column *column, const char *text,
 static struct text_value make_message(const struct fill_column *column,
                                       const struct text_source *source, uint64_t hash, char *out)
 {
+    static const char digits[] = "0001020304050607080910111213141516171819"
+                                 "2021222324252627282930313233343536373839"
+                                 "4041424344454647484950515253545556575859"
+                                 "6061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
     const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
     memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
     /* each pair takes the next two decimal digits of a fraction in 0 … 1 */
     uint64_t fraction = hash >> 8;
     for (uint32_t i = 0; i < template->pair_count; i++) {
         fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;
-        memcpy(out + template->pairs[i], source->digits + 2 * (fraction >> 56), 2);
+        memcpy(out + template->pairs[i], digits + 2 * (fraction >> 56), 2);
     }
     return cut(column, out, template->length);
 }
@@ -393,18 +393,6 @@ static bool choose_kind(struct fill_column *fill, const struct column *column,
     return true;
 }
 
-/* Whole units times 10^scale; false: that is beyond what a decimal column holds. */
-static bool scale_up(const struct column *column, int64_t *unit)
-{
-    *unit = 1;
-    for (unsigned i = 0; i < column->scale; i++) {
-        if (__builtin_mul_overflow(*unit, 10, unit)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool fits_text(const struct column *column, struct text_value text)
 {
     uint32_t characters = 0;
@@ -413,28 +401,6 @@ static bool fits_text(const struct column *column, struct text_value text)
         characters += is_inside ? 0 : 1;
     }
     return column->size == 0 || characters <= column->size;
-}
-
-/* Whether the column holds a whole number, as a number or as text. */
-static bool fits_number(const struct column *column, int64_t number)
-{
-    const int64_t limit = decimal_limit(column);
-    char text[INTEGER_BYTES];
-    int64_t unit;
-    switch (column->type) {
-    case COLUMN_BOOL:
-        return number == 0 || number == 1;
-    case COLUMN_INT16:
-        return number >= INT16_MIN && number <= INT16_MAX;
-    case COLUMN_INT32:
-        return number >= INT32_MIN && number <= INT32_MAX;
-    case COLUMN_DECIMAL:
-        return scale_up(column, &unit) && !__builtin_mul_overflow(number, unit, &number) &&
-               number < limit && number > -limit;
-    default:
-        return kinds[column->type].fill_range != NULL &&
-               (!is_text(column) || fits_text(column, make_integer(number, text)));
-    }
 }
 
 static bool parse_decimal(const struct column *column, const char *text, int64_t *value)
@@ -488,6 +454,9 @@ static bool parse_word(const struct column *column, struct text_value word, void
     }
     memcpy(text, word.bytes, word.length);
     text[word.length] = '\0';
+    const int64_t most = column->type == COLUMN_INT16   ? INT16_MAX
+                         : column->type == COLUMN_INT32 ? INT32_MAX
+                                                        : INT64_MAX;
     const bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
     const bool is_day = strchr(text, 'T') == NULL; /* 2026-01-31, not 2026-01-31T12:00:00Z */
     switch (column->type) {
@@ -497,7 +466,8 @@ static bool parse_word(const struct column *column, struct text_value word, void
     case COLUMN_INT16:
     case COLUMN_INT32:
     case COLUMN_INT64:
-        if (!text_parse_integer(text, word.length, &number) || !fits_number(column, number)) {
+        if (!text_parse_integer(text, word.length, &number) || number > most ||
+            number < -most - 1) {
             return false;
         }
         kinds[column->type].fill_range(&(struct fill_column){.from = number, .choice_count = 1},
@@ -552,18 +522,21 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 {
     const struct kind *kind = &kinds[column->type];
     struct text_value rest = item->values, word;
+    char number[INTEGER_BYTES];
+    struct text_value scratch[1]; /* as large as a value gets */
     int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
     fill->value_bytes = kind->value_bytes;
     if (column_item_range(item, &fill->from, &to)) {
-        if (!fits_number(column, fill->from) || !fits_number(column, to)) {
+        if (!parse_word(column, make_integer(fill->from, number), scratch) ||
+            !parse_word(column, make_integer(to, number), scratch)) {
             return refuse_value(column, item->values, error);
         }
         fill->fill = kind->fill_range;
         fill->text_bytes = is_text(column) ? INTEGER_BYTES : 0;
         fill->choice_count = (uint64_t)to - (uint64_t)fill->from + 1;
-        scale_up(column, &fill->unit);
+        parse_decimal(column, "1", &fill->unit);
     } else {
         while (column_word_next(&rest, &word)) {
             fill->choice_count++;
@@ -607,10 +580,8 @@ struct generator {
     const struct table *table;
     size_t buffer_rows;
     size_t buffer_bytes;
-    uint64_t sessions;
-    unsigned soft_limit; /* buffers that are made without waiting */
-    uint64_t run_hash;
-    int16_t run_tag;
+    unsigned soft_limit;   /* buffers that are made without waiting */
+    struct fill_rows rows; /* of every batch: what they have in common */
     bool is_constant;
     struct text_source text;
 
@@ -702,13 +673,14 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     }
     g->table = table;
     g->buffer_rows = plan->batch_rows < ROW_BATCH_MAX ? (size_t)plan->batch_rows : ROW_BATCH_MAX;
-    g->sessions = plan->sessions;
     g->soft_limit = plan->sessions / SESSIONS_PER_BUFFER;
     if (g->soft_limit < BUFFERS_SOFT_LIMIT) {
         g->soft_limit = BUFFERS_SOFT_LIMIT;
     }
-    g->run_hash = random_mix(~plan->seed);
-    g->run_tag = plan->run_tag;
+    g->rows = (struct fill_rows){.text = &g->text,
+                                 .sessions = plan->sessions,
+                                 .run_hash = random_mix(~plan->seed),
+                                 .run_tag = plan->run_tag};
     g->is_constant = plan->data_mode == DATA_CONSTANT;
     text_source_init(&g->text);
     pthread_mutex_init(&g->lock, NULL);
@@ -807,20 +779,12 @@ void generator_give_back(struct generator *generator, struct row_buffer *buffer)
 void generator_fill(const struct generator *generator, struct row_buffer *buffer, unsigned session,
                     uint64_t first_row, size_t count)
 {
-    const struct fill_rows rows = {
-        .text = &generator->text,
-        .first_row = first_row,
-        .step = 1,
-        .count = count,
-        .session = session,
-        .sessions = generator->sessions,
-        .run_hash = generator->run_hash,
-        .run_tag = generator->run_tag,
-    };
-    struct fill_rows same = rows;
-    same.first_row = 0;
-    same.session = 0;
-    same.step = 0;
+    struct fill_rows same = generator->rows;
+    same.count = count;
+    struct fill_rows rows = same;
+    rows.first_row = first_row;
+    rows.step = 1;
+    rows.session = session;
     for (size_t c = 0; c < generator->table->column_count; c++) {
         const struct fill_column *fill = &generator->columns[c];
         const bool is_same = generator->is_constant && !fill->is_identity;
@@ -842,9 +806,8 @@ double generator_row_bytes(struct generator *generator)
     for (size_t c = 0; c < generator->table->column_count; c++) {
         const struct fill_column *fill = &generator->columns[c];
         const bool has_texts = is_text(&generator->table->columns[c]);
-        bytes += has_texts ? 0 : rows * fill->value_bytes;
-        for (size_t row = 0; row < rows && has_texts; row++) {
-            bytes += buffer->columns[c].values.text[row].length;
+        for (size_t row = 0; row < rows; row++) {
+            bytes += has_texts ? buffer->columns[c].values.text[row].length : fill->value_bytes;
         }
     }
     generator_give_back(generator, buffer);
