@@ -126,11 +126,9 @@ static void bound_rows(const struct job *job)
 enum exit_code command_find_max(int argc, char **argv)
 {
     struct search search = {0};
-    struct hold_samples samples;
-    struct job job = {.search = &search, .samples = &samples};
+    struct job job = {.search = &search};
     const struct ladder_config ladder = {
         .patience_ns = PATIENCE_NS,
-        .samples = &samples,
         .on_begin = on_begin,
         .on_level = on_level,
         .context = &job,
@@ -143,7 +141,6 @@ enum exit_code command_find_max(int argc, char **argv)
     interrupt_install();
     search.hold_ns = job.plan.hold_ns;
     search.p99_bound_ns = job.plan.p99_bound_ns;
-    hold_samples_init(&samples);
     code = plan_make(&job.plan, &error);
     if (code == EXIT_CODE_OK) {
         code = find_bound(&search, &job.plan, &error);
@@ -157,6 +154,5 @@ enum exit_code command_find_max(int argc, char **argv)
     code = job_finish(&job, code, &ladder, &error);
     job_release(&job);
     search_fini(&search);
-    hold_samples_fini(&samples);
     return code;
 }

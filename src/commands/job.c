@@ -200,9 +200,6 @@ static void on_sample(void *context, const struct sample *sample)
 {
     struct job *job = context;
     run_files_add(job->files, CSV_SAMPLES, sample);
-    if (job->samples != NULL) {
-        hold_samples_add(job->samples, sample);
-    }
 }
 
 static void on_progress(void *context, const struct sampler_progress *now)

@@ -42,8 +42,7 @@ struct job {
     bool has_begun; /* sessions were started: the files stay */
     bool is_told;   /* the files tell the outcome as it is in *result */
 
-    struct search *search;        /* borrowed; NULL: a run */
-    struct hold_samples *samples; /* borrowed; of a search */
+    struct search *search; /* borrowed; NULL: a run */
 };
 
 /* Everything that can fail before the first session of a plan that was made: files, limits, server,

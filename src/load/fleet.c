@@ -650,13 +650,13 @@ static void wait_for_drops(struct fleet *fleet, struct level *level)
 static void hold(struct fleet *fleet, struct level *level)
 {
     struct recorder *recorder = fleet->load->recorder;
-    struct hold_samples *samples = fleet->config->samples;
+    struct sampler *sampler = fleet->load->sampler;
     const int64_t hold_ns = fleet->search->hold_ns;
     const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
     const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
     int64_t part_ns = start_ns; /* the start of the part that goes on */
     uint64_t part_rows = rows_written(fleet);
-    hold_samples_begin(samples, start_ns - fleet->load->start_ns);
+    sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
         if (calls_failed(fleet) > fleet->failed_before && !has_failed(fleet, level)) {
@@ -691,15 +691,15 @@ static void hold(struct fleet *fleet, struct level *level)
             fail(fleet, level, LEVEL_NO_PROGRESS);
         }
         /* reading the memory of many processes takes a while: the hold lasts until it was done */
-        if (level->stalled == 0 && (fleet->load->sampler == NULL || hold_samples_has_one(samples) ||
-                                    held_ns >= hold_ns + SAMPLE_LIMIT_NS)) {
+        if (level->stalled == 0 &&
+            (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS)) {
             break;
         }
     }
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
     level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
     level->failed = calls_failed(fleet) - fleet->failed_before;
-    hold_samples_end(samples, level);
+    sampler_end_hold(sampler, level);
 }
 
 /* The level's figures and outcome. Completes its ledger, so that it balances; the causes of one

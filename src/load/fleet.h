@@ -24,7 +24,6 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
 struct ladder_config {
     int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
                             append */
-    struct hold_samples *samples;
 
     /* May be NULL. Main thread; before the first session of a level is added, and when it is known
      * what became of it: sessions that are up still are. */

@@ -8,10 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    DEPTH_MAX = 16
-};
-
 static const char mounts[] = "/sys/fs/cgroup";
 
 bool cgroup_name(const char *name, struct cgroup_folder *folder)
@@ -47,23 +43,20 @@ static bool join(const struct procfs_mount *mount, const char *path, struct cgro
     return true;
 }
 
-static bool load(int proc, pid_t pid, const char *name, struct buffer *text)
-{
-    char path[64];
-    snprintf(path, sizeof path, "%d/%s", (int)pid, name);
-    return procfs_load(proc, path, text);
-}
-
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder)
 {
+    char cgroup[64];
+    char mounts_seen[64];
     char path[PROCFS_PATH_BYTES];
     struct procfs_mount mount;
     struct buffer text;
     buffer_init(&text);
-    const bool is_found = load(proc, pid, "cgroup", &text) &&
+    snprintf(cgroup, sizeof cgroup, "%d/cgroup", (int)pid);
+    snprintf(mounts_seen, sizeof mounts_seen, "%d/mountinfo", (int)viewer);
+    const bool is_found = procfs_load(proc, cgroup, &text) &&
                           procfs_parse_cgroup(buffer_text(&text), text.length, controller, path) &&
-                          load(proc, viewer, "mountinfo", &text) &&
+                          procfs_load(proc, mounts_seen, &text) &&
                           procfs_parse_mount(buffer_text(&text), text.length, controller, &mount) &&
                           join(&mount, path, folder);
     buffer_fini(&text);
@@ -89,24 +82,25 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
     return length > 0 && procfs_parse_number(text, (size_t)length, value);
 }
 
-/* One figure of a file of statistics. */
-static bool read_statistic(int folder, const char *file,
-                           bool (*parse)(const char *, size_t, uint64_t *), uint64_t *value)
+/* One figure of a file of statistics; -1 = not to be had. */
+static int64_t read_statistic(int folder, const char *file,
+                              bool (*parse)(const char *, size_t, uint64_t *))
 {
     struct buffer text;
+    uint64_t value;
     buffer_init(&text);
-    const bool is_read =
-        procfs_load(folder, file, &text) && parse(buffer_text(&text), text.length, value);
+    const bool is_read = procfs_load(folder, file, &text) &&
+                         parse(buffer_text(&text), text.length, &value) && value <= INT64_MAX;
     buffer_fini(&text);
-    return is_read;
+    return is_read ? (int64_t)value : -1;
 }
 
 uint64_t cgroup_read_cache(const struct cgroup_folder *folder)
 {
     char path[sizeof folder->path + 64];
-    uint64_t bytes;
     snprintf(path, sizeof path, "%s/memory.stat", folder->path);
-    return read_statistic(AT_FDCWD, path, procfs_parse_cgroup_cache, &bytes) ? bytes : 0;
+    const int64_t bytes = read_statistic(AT_FDCWD, path, procfs_parse_cgroup_cache);
+    return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 int cgroup_open(const char *name)
@@ -115,7 +109,7 @@ int cgroup_open(const char *name)
     return cgroup_name(name, &folder) ? open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-static bool walk(int folder, unsigned depth, bool (*add)(void *context, pid_t pid), void *context)
+bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context)
 {
     struct buffer text;
     buffer_init(&text);
@@ -135,7 +129,7 @@ static bool walk(int folder, unsigned depth, bool (*add)(void *context, pid_t pi
         return false;
     }
     const struct dirent *entry;
-    while (is_done && depth < DEPTH_MAX && (entry = readdir(entries)) != NULL) {
+    while (is_done && (entry = readdir(entries)) != NULL) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.') {
             continue;
         }
@@ -145,36 +139,25 @@ static bool walk(int folder, unsigned depth, bool (*add)(void *context, pid_t pi
             is_done = errno == ENOENT; /* removed meanwhile */
             continue;
         }
-        is_done = walk(below, depth + 1, add, context);
+        is_done = cgroup_walk(below, add, context);
         close(below);
     }
     closedir(entries);
     return is_done;
 }
 
-bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context)
-{
-    return walk(folder, 0, add, context);
-}
-
 int64_t cgroup_memory(int folder)
 {
-    uint64_t bytes;
-    const bool is_read =
-        read_statistic(folder, "memory.stat", procfs_parse_cgroup_memory, &bytes) &&
-        bytes <= INT64_MAX;
-    return is_read ? (int64_t)bytes : -1;
+    return read_statistic(folder, "memory.stat", procfs_parse_cgroup_memory);
 }
 
-static bool parse_cpu(const char *text, size_t length, uint64_t *usage_us)
+static bool parse_usage(const char *text, size_t length, uint64_t *usage_us)
 {
     return procfs_parse_named(text, length, "usage_usec", usage_us);
 }
 
 int64_t cgroup_cpu_ns(int folder)
 {
-    uint64_t usage_us;
-    const bool is_read =
-        read_statistic(folder, "cpu.stat", parse_cpu, &usage_us) && usage_us <= INT64_MAX / 1000;
-    return is_read ? (int64_t)usage_us * 1000 : -1;
+    const int64_t usage_us = read_statistic(folder, "cpu.stat", parse_usage);
+    return usage_us >= 0 && usage_us <= INT64_MAX / 1000 ? usage_us * 1000 : -1;
 }

@@ -5,11 +5,6 @@
 #ifndef MEASURE_CGROUP_H
 #define MEASURE_CGROUP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "measure/procfs.h"
 
 enum {

@@ -17,7 +17,6 @@
 #define MEASURE_LEDGER_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,8 +41,8 @@ struct row_ledger {
     uint64_t not_sent;
 };
 
-/* With --rate: the batches whose moment came before the run ended. The sum of the
- * others is due: a batch that a lost connection cuts in two counts as two. */
+/* With --rate: the batches whose moment came before the run ended. due = sent + not_sent: a batch
+ * that a lost connection cuts in two counts as two. */
 struct batch_ledger {
     uint64_t due;
     uint64_t sent;
@@ -61,8 +60,7 @@ struct verification {
     enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
-    uint64_t lost;             /* acknowledged and not there, at least: were all that are there of
-                                  this run */
+    uint64_t lost;             /* acknowledged and not there, were all that are there of this run */
     uint64_t lost_at_most;     /* were all that were there before still there */
     uint64_t in_doubt_arrived; /* rows in doubt that are there */
     uint64_t rejected_arrived; /* rejected rows that are there */
@@ -81,15 +79,6 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
  * lost may hide behind one of another kind or of somebody else. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
 
-/*
- * Why sessions and batches failed, grouped: an entry for each (where it happened, status, kind,
- * native code, SQLSTATE) with a count, the first and the last time and the first text. Any thread
- * may add; a mutex guards the table. When it is full, further causes are counted in `others`.
- */
-enum {
-    CAUSES_MAX = 64
-};
-
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
     CAUSE_CONNECT,   /* open */
@@ -101,14 +90,20 @@ enum cause_phase {
 
 struct cause {
     enum cause_phase phase;
-    enum status
-        status; /* REJECTED: the session went on; otherwise it ended, or had to connect again */
+    enum status status; /* REJECTED: the session went on; else it ended, or had to reconnect */
     struct error error; /* of the first one */
     uint64_t count;
     int64_t first_ns; /* monotonic */
     int64_t last_ns;
 };
 
+enum {
+    CAUSES_MAX = 64
+};
+
+/* Why sessions and batches failed, grouped: an entry for each (where it happened, status, kind,
+ * native code, SQLSTATE) with a count, the first and the last time and the first text. Any thread
+ * may add; a mutex guards the table. When it is full, further causes are counted in `others`. */
 struct causes {
     pthread_mutex_t lock;
     size_t count;
@@ -123,12 +118,6 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
 
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
-/*
- * What one session came to: a row of sessions.csv.
- *
- * Rows of a session are numbered from 0. Every row of a batch that was begun was acknowledged but
- * for those in `exceptions`.
- */
 enum session_outcome {
     SESSION_NOT_STARTED,
     SESSION_REFUSED,
@@ -146,13 +135,15 @@ struct row_exception {
     bool is_in_doubt;  /* the connection died before the answer; else they were rejected */
 };
 
+/* What one session came to: a row of sessions.csv. Its rows are numbered from 0. Every row of a
+ * batch that was begun was acknowledged but for those in `exceptions`. */
 struct session_summary {
     unsigned index; /* n2 of syslog_table */
     bool is_idle;
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of batches that were begun; of a batch in which the connection was lost
-                       before all of it was handed over, those that were */
+    uint64_t begun; /* rows of batches that were begun; of one that a lost connection cut, those
+                       that were handed over */
     uint64_t batches;
     uint64_t drops;       /* times that the connection was lost */
     uint64_t reconnects;  /* times that it reconnected after a loss */
@@ -182,10 +173,8 @@ double session_rows_per_s(const struct session_summary *session);
 /* Frees a list with what its entries own; takes NULL. */
 void session_list_free(struct session_summary *list, size_t count);
 
-/*
- * How evenly the server treated the sessions: who was slowest and fastest, and who stood still.
- * Idle sessions do not count, nor do those that did not come to work.
- */
+/* How evenly the server treated the sessions: who was slowest and fastest, and who stood still.
+ * Idle sessions do not count, nor do those that did not come to work. */
 struct fairness {
     uint64_t sessions; /* that worked; the rest is known when there is one */
     unsigned slowest_session;
@@ -198,14 +187,9 @@ struct fairness {
 
 void fairness_find(struct fairness *fairness, const struct session_summary *list, size_t count);
 
-/*
- * What reading every row of a run back says about each: --verify rows.
- *
- *   acknowledged = present + lost
- *
- * Where the server acknowledged some rows of a batch without saying which, as many of those that
- * are there are taken for the acknowledged ones.
- */
+/* What reading every row of a run back says about each: --verify rows. acknowledged = present +
+ * lost. Where the server acknowledged some rows of a batch without saying which, as many of those
+ * that are there are taken for the acknowledged ones. */
 struct row_verification {
     enum verification_state state; /* NONE: not asked for; FAILED: the rows could not be read */
     uint64_t read;                 /* rows with this run's tag */
@@ -225,7 +209,6 @@ struct row_map;
 /* For the rows that the sessions began. NULL: no memory. */
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
 void row_map_destroy(struct row_map *map); /* takes NULL */
-
 /* Notes one row that was read; sessions[i].duplicates and *verification count what has no bit. */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,
                  struct session_summary *sessions, struct row_verification *verification);

@@ -7,10 +7,6 @@
 #ifndef MEASURE_LEVELS_H
 #define MEASURE_LEVELS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "measure/ledger.h"
 #include "measure/limit.h"
 #include "measure/recorder.h"

@@ -13,10 +13,6 @@
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "append/error.h"
 #include "figures/figures.h"
 #include "measure/histogram.h"

@@ -5,10 +5,6 @@
 #ifndef MEASURE_RESULT_H
 #define MEASURE_RESULT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "append/adapter.h"
 #include "base/process.h"
 #include "figures/bound.h"
@@ -17,18 +13,19 @@
 #include "measure/recorder.h"
 #include "measure/sampler.h"
 
-/*
- * What happened around a run, as its user says: a node was added, a rebalance began. Read from
- * events.csv, written into run.json, drawn as lines in charts over time.
- */
 enum {
     EVENT_TEXT_BYTES = 200,
-    EVENTS_MAX = 1000 /* more would be a curve, not lines in a chart */
+    EVENTS_MAX = 1000, /* more would be a curve, not lines in a chart */
+    EXPECTATIONS_MAX = 32,
+    PROBLEM_BYTES = 900,
+    RESULT_LOST_BYTES = 64
 };
 
+/* What happened around a run, as its user says: a node was added, a rebalance began. Read from
+ * events.csv, written into run.json, drawn as lines in charts over time. */
 struct event {
-    int64_t at_ns; /* since the start of the run, on the scale of intervals.csv; not negative. It
-                      may be later than the run's end. */
+    int64_t at_ns; /* since the start of the run, on the scale of intervals.csv; not negative; can
+                      be later than its end */
     char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes but line breaks; may be "" */
 };
 
@@ -46,14 +43,8 @@ bool event_list_add(struct event_list *list, int64_t at_ns, const char *text);
 
 void event_list_fini(struct event_list *list);
 
-/*
- * What was expected of a run, and what became of it: bounds on its figures. Read before the run
- * begins, judged at its end.
- */
-enum {
-    EXPECTATIONS_MAX = 32
-};
-
+/* What was expected of a run, and what became of it: bounds on its figures. Read before the run
+ * begins, judged at its end. */
 struct expectation {
     struct bound bound;
     struct figure_choice choice; /* columns of summary.csv */
@@ -82,15 +73,12 @@ enum stop_reason {
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows short, or something was not as it should be */
-    VERDICT_INVALID,  /* the client was the bottleneck or stood still: the figures are not the
-                         server's */
+    VERDICT_INVALID,  /* the client was the bottleneck, or stood still */
 };
 
-/*
- * What makes a run less than it was asked to be. Whoever notices it adds it to the list, of each
+/* What makes a run less than it was asked to be. Whoever notices it adds it to the list, of each
  * kind the first; the outcome is judged from the whole list. The kinds stand in the order of their
- * weight: the first that is there gives the exit code, all of them make the reason.
- */
+ * weight: the first that is there gives the exit code, all of them make the reason. */
 enum problem_kind {
     PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
     PROBLEM_INTERRUPTED, /* a signal, when the sessions had ended already */
@@ -100,10 +88,6 @@ enum problem_kind {
     PROBLEM_OUTPUT,      /* standard output could not be written */
     PROBLEM_JUNIT,       /* nor the JUnit file */
     PROBLEM_KINDS,
-};
-
-enum {
-    PROBLEM_BYTES = 900
 };
 
 struct problem {
@@ -137,8 +121,7 @@ struct result {
     char metrics_note[200];   /* why --metrics-file is not up to date; "" when it is */
     struct findings findings; /* the limits that were hit */
     size_t session_count;
-    struct session_summary *session_list; /* by index, owned: session_list_free; NULL before the
-                                             sessions ended */
+    struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
     struct fairness fairness;
     uint64_t least_sessions; /* that had to be up for the run to go on */
     uint64_t sessions_up;    /* STOP_TOO_FEW: so many were */
@@ -158,10 +141,6 @@ struct result {
 extern const char *const stop_reason_names[];
 extern const char *const verdict_names[]; /* "VALID", ... */
 
-enum {
-    RESULT_LOST_BYTES = 64
-};
-
 /* How many acknowledged rows are lost: by the rows that were read back, else by the counts. */
 uint64_t result_lost_at_most(const struct result *result);
 
@@ -173,8 +152,7 @@ uint64_t result_surplus(const struct result *result);
 
 /* What the judgement needs to know of the run beside its result. */
 struct judge_context {
-    bool is_embedded;         /* the database runs inside this program: the client's share of the
-                                 CPUs cannot be told from it */
+    bool is_embedded;         /* the database's share of the CPUs is this program's */
     bool is_local;            /* the server shares this machine's CPUs */
     uint64_t rate_rows_per_s; /* asked for; 0 = none */
     bool was_interrupted;     /* a signal came, be it after the sessions had ended */

@@ -43,12 +43,24 @@ enum wake_up {
     WAKE_TO_READ = 8,
 };
 
+/* What the samples of a hold add up to. */
+struct hold {
+    bool is_on;
+    bool has_sample;
+    int64_t start_ns;
+    struct cpu_shares percent_ns; /* added up over the time in which they are known */
+    struct cpu_shares known_ns;
+    int64_t server_memory_bytes; /* highest; -1 = unknown */
+    int64_t client_memory_bytes;
+};
+
 struct sampler {
     struct sampler_config config;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards wake_up; the rest is the thread's own */
+    pthread_mutex_t lock; /* guards wake_up and hold; the rest is the thread's own */
     pthread_cond_t wake;
     unsigned wake_up; /* enum wake_up */
+    struct hold hold;
     struct intervals intervals;
     struct server_process *server; /* owned */
     int proc;                      /* owned, as the next two */
@@ -174,6 +186,70 @@ static void raise_maxima(struct cpu_shares *max, struct cpu_shares *at_max,
     max->client = fmax(max->client, shares->client);
 }
 
+static void add_share(double percent, int64_t ns, double *percent_ns, double *known_ns)
+{
+    if (percent >= 0) {
+        *percent_ns += percent * (double)ns;
+        *known_ns += (double)ns;
+    }
+}
+
+static void add_to_hold(struct hold *hold, const struct sample *sample)
+{
+    const int64_t ns = sample->end_ns - sample->start_ns;
+    const int64_t client_bytes = (int64_t)sample->client_memory_bytes;
+    if (hold->is_on && sample->start_ns >= hold->start_ns) {
+        hold->has_sample = true;
+        add_share(sample->cpu.host, ns, &hold->percent_ns.host, &hold->known_ns.host);
+        add_share(sample->cpu.server, ns, &hold->percent_ns.server, &hold->known_ns.server);
+        add_share(sample->cpu.client, ns, &hold->percent_ns.client, &hold->known_ns.client);
+        hold->server_memory_bytes = MAX(hold->server_memory_bytes, sample->server_memory_bytes);
+        hold->client_memory_bytes =
+            MAX(hold->client_memory_bytes, client_bytes > 0 ? client_bytes : -1);
+    }
+}
+
+void sampler_begin_hold(struct sampler *sampler, int64_t start_ns)
+{
+    if (sampler != NULL) {
+        pthread_mutex_lock(&sampler->lock);
+        sampler->hold = (struct hold){.is_on = true,
+                                      .start_ns = start_ns,
+                                      .server_memory_bytes = -1,
+                                      .client_memory_bytes = -1};
+        pthread_mutex_unlock(&sampler->lock);
+    }
+}
+
+bool sampler_has_held(struct sampler *sampler)
+{
+    if (sampler == NULL) {
+        return true;
+    }
+    pthread_mutex_lock(&sampler->lock);
+    const bool has_sample = sampler->hold.has_sample;
+    pthread_mutex_unlock(&sampler->lock);
+    return has_sample;
+}
+
+void sampler_end_hold(struct sampler *sampler, struct level *level)
+{
+    if (sampler == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&sampler->lock);
+    sampler->hold.is_on = false;
+    const struct hold hold = sampler->hold;
+    pthread_mutex_unlock(&sampler->lock);
+    const struct cpu_shares *sum = &hold.percent_ns;
+    const struct cpu_shares *known = &hold.known_ns;
+    level->cpu.host = known->host > 0 ? sum->host / known->host : -1;
+    level->cpu.server = known->server > 0 ? sum->server / known->server : -1;
+    level->cpu.client = known->client > 0 ? sum->client / known->client : -1;
+    level->server_memory_bytes = hold.server_memory_bytes;
+    level->client_memory_bytes = hold.client_memory_bytes;
+}
+
 /* Ends the current sample now and begins the next; none when no time has passed. */
 static void take_sample(struct sampler *sampler)
 {
@@ -202,6 +278,9 @@ static void take_sample(struct sampler *sampler)
     sampler->last = now;
     sampler->peaks = (struct sample){.server_memory_bytes = -1};
     sampler->sample = sample;
+    pthread_mutex_lock(&sampler->lock);
+    add_to_hold(&sampler->hold, &sample);
+    pthread_mutex_unlock(&sampler->lock);
     if (sink->on_sample != NULL) {
         sink->on_sample(sink->context, &sampler->sample);
     }
@@ -481,77 +560,3 @@ const char *const memory_source_texts[] = {
     [MEMORY_RSS] = "private part of every process's resident memory, largest shared part once",
     [MEMORY_CGROUP] = "anonymous and shared memory of the server's cgroup",
 };
-
-void hold_samples_init(struct hold_samples *samples)
-{
-    *samples = (struct hold_samples){0};
-    pthread_mutex_init(&samples->lock, NULL);
-}
-
-void hold_samples_fini(struct hold_samples *samples)
-{
-    pthread_mutex_destroy(&samples->lock);
-}
-
-void hold_samples_begin(struct hold_samples *samples, int64_t start_ns)
-{
-    pthread_mutex_lock(&samples->lock);
-    samples->is_holding = true;
-    samples->has_one = false;
-    samples->start_ns = start_ns;
-    samples->percent_ns = (struct cpu_shares){0};
-    samples->known_ns = (struct cpu_shares){0};
-    samples->server_memory_bytes = -1;
-    samples->client_memory_bytes = -1;
-    pthread_mutex_unlock(&samples->lock);
-}
-
-static void add_share(double percent, int64_t ns, double *percent_ns, double *known_ns)
-{
-    if (percent >= 0) {
-        *percent_ns += percent * (double)ns;
-        *known_ns += (double)ns;
-    }
-}
-
-void hold_samples_add(struct hold_samples *samples, const struct sample *sample)
-{
-    const int64_t ns = sample->end_ns - sample->start_ns;
-    const struct cpu_shares *cpu = &sample->cpu;
-    pthread_mutex_lock(&samples->lock);
-    if (samples->is_holding && sample->start_ns >= samples->start_ns) {
-        samples->has_one = true;
-        add_share(cpu->host, ns, &samples->percent_ns.host, &samples->known_ns.host);
-        add_share(cpu->server, ns, &samples->percent_ns.server, &samples->known_ns.server);
-        add_share(cpu->client, ns, &samples->percent_ns.client, &samples->known_ns.client);
-        samples->server_memory_bytes =
-            MAX(samples->server_memory_bytes, sample->server_memory_bytes);
-        if (sample->client_memory_bytes > 0) {
-            samples->client_memory_bytes =
-                MAX(samples->client_memory_bytes, (int64_t)sample->client_memory_bytes);
-        }
-    }
-    pthread_mutex_unlock(&samples->lock);
-}
-
-bool hold_samples_has_one(struct hold_samples *samples)
-{
-    pthread_mutex_lock(&samples->lock);
-    const bool has_one = samples->has_one;
-    pthread_mutex_unlock(&samples->lock);
-    return has_one;
-}
-
-void hold_samples_end(struct hold_samples *samples, struct level *level)
-{
-    pthread_mutex_lock(&samples->lock);
-    const struct cpu_shares *sum = &samples->percent_ns;
-    const struct cpu_shares *known = &samples->known_ns;
-    samples->is_holding = false;
-    level->cpu.host = known->host > 0 ? sum->host / known->host : -1;
-    level->cpu.server = known->server > 0 ? sum->server / known->server : -1;
-    level->cpu.client = known->client > 0 ? sum->client / known->client : -1;
-    level->server_memory_bytes = samples->server_memory_bytes;
-    level->client_memory_bytes = samples->client_memory_bytes;
-    pthread_mutex_unlock(&samples->lock);
-}

@@ -24,8 +24,6 @@
 #define MEASURE_SAMPLER_H
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "append/error.h"
@@ -41,8 +39,7 @@
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process on this machine was found */
     MEMORY_SELF,    /* embedded database: RSS of this program */
-    MEMORY_PSS,     /* sum of the proportional set sizes of the server's processes: private memory
-                       of each, shared memory once */
+    MEMORY_PSS,     /* of the server's processes: private memory of each, shared memory once */
     MEMORY_RSS,     /* PSS not readable: private part of every RSS plus the largest shared part */
     MEMORY_CGROUP,  /* anonymous and shared memory of the server's cgroup */
 };
@@ -110,10 +107,8 @@ struct resource_summary {
     int64_t max_server_memory_bytes;  /* negative = unknown */
     uint64_t max_client_memory_bytes; /* most RSS that this program ever had */
     double client_cpu_s;              /* user + system, over the run */
-    double server_cpu_s;  /* user + system of the server, from the gate to the last answer; negative
-                             = not known */
-    int64_t suspended_ns; /* in which this program stood still: stopped, frozen, or its machine
-                             asleep or paused */
+    double server_cpu_s;  /* likewise, from the gate to the last answer; negative = not known */
+    int64_t suspended_ns; /* in which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     pid_t server_pid;      /* root of the tree; 0 = unknown */
@@ -131,15 +126,11 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
 /* When the run starts, monotonic: as configured, or when sampler_start had taken its readings. */
 int64_t sampler_run_start_ns(const struct sampler *sampler);
 
-/* The gate has opened: from here on the means of the summary are taken, and memory is read soon.
- * Any thread; takes NULL. */
+/* These may be called by any thread, and with NULL. The gate has opened: from here on the means of
+ * the summary are taken, and memory is read soon. The last answer has come, or the work was
+ * stopped: the server's CPU time is read soon. Memory is to be read soon. */
 void sampler_begin_work(struct sampler *sampler);
-
-/* The last answer has come, or the work was stopped: the server's CPU time is read soon. Any
- * thread; takes NULL. */
 void sampler_end_work(struct sampler *sampler);
-
-/* Asks for a reading of memory soon. Any thread; takes NULL. */
 void sampler_poke(struct sampler *sampler);
 
 /* Takes the last interval and sample, ends the thread, fills *summary and frees the sampler.
@@ -150,32 +141,11 @@ void sampler_stop(struct sampler *sampler, struct resource_summary *summary);
 extern const char *const memory_source_names[];
 extern const char *const memory_source_texts[];
 
-/*
- * CPU and memory of one hold of a search: the samples that fall into it as a whole. The sampler's
- * thread adds samples, the main thread begins and ends holds.
- */
-
-struct hold_samples {
-    pthread_mutex_t lock;
-    bool is_holding;
-    bool has_one;
-    int64_t start_ns;             /* since the start of the search, as in struct sample */
-    struct cpu_shares percent_ns; /* added up over the time in which they are known */
-    struct cpu_shares known_ns;
-    int64_t server_memory_bytes; /* highest; -1 = unknown */
-    int64_t client_memory_bytes;
-};
-
-void hold_samples_init(struct hold_samples *samples);
-void hold_samples_fini(struct hold_samples *samples);
-
-void hold_samples_begin(struct hold_samples *samples, int64_t start_ns);
-void hold_samples_add(struct hold_samples *samples, const struct sample *sample);
-
-/* True when a sample has told something of this hold. */
-bool hold_samples_has_one(struct hold_samples *samples);
-
-/* Puts the figures into *level; what no sample told is unknown there: -1. */
-void hold_samples_end(struct hold_samples *samples, struct level *level);
+/* CPU and memory of one hold of a search: the samples that fall into it as a whole. Any thread;
+ * take NULL. `start_ns` is as in struct sample. Then whether there is such a sample, or none will
+ * come. Then the figures are put into *level; what no sample told stays. */
+void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
+bool sampler_has_held(struct sampler *sampler);
+void sampler_end_hold(struct sampler *sampler, struct level *level);
 
 #endif

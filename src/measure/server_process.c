@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,14 @@
 
 #include "base/mono.h"
 #include "measure/cgroup.h"
-#include "measure/process_tree.h"
 #include "measure/procfs.h"
 
 enum {
     HOLDERS_MAX = 64,
     DEPTH_MAX = 64,
-    INIT_PID = 1
+    INIT_PID = 1,
+    MISSING_MAX = 2,  /* a parent that has not reaped a child by then never will: in walks */
+    REFRESH_MIN = 16, /* of a group: fewer make no estimate, whatever the budget */
 };
 
 /* The processes that hold the sockets which are looked for. */
@@ -190,6 +192,246 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     return false;
 }
 
+void process_table_init(struct process_table *table, int64_t tick_ns)
+{
+    *table = (struct process_table){.rounding_ns = 2 * tick_ns};
+}
+
+void process_table_fini(struct process_table *table)
+{
+    free(table->known.entries);
+    free(table->seen.entries);
+    memset(table, 0, sizeof(*table));
+}
+
+struct process *process_table_see(struct process_table *table)
+{
+    struct process_list *list = &table->seen;
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity * 2 + 512;
+        struct process *entries = realloc(list->entries, capacity * sizeof *entries);
+        if (entries == NULL) {
+            return NULL;
+        }
+        list->entries = entries;
+        list->capacity = capacity;
+    }
+    struct process *process = &list->entries[list->count++];
+    *process = (struct process){.missing = 0};
+    return process;
+}
+
+static int compare_pids(const void *left, const void *right)
+{
+    const struct process *a = left;
+    const struct process *b = right;
+    return (a->seen.pid > b->seen.pid) - (a->seen.pid < b->seen.pid);
+}
+
+/* Of a pid that was used again, the process that has ended comes first. */
+static int compare_processes(const void *left, const void *right)
+{
+    const struct process *a = left;
+    const struct process *b = right;
+    const int order = compare_pids(a, b);
+    return order != 0 ? order
+                      : (a->seen.start_ticks > b->seen.start_ticks) -
+                            (a->seen.start_ticks < b->seen.start_ticks);
+}
+
+static void sort(struct process_list *list)
+{
+    if (list->count > 0) {
+        qsort(list->entries, list->count, sizeof list->entries[0], compare_processes);
+    }
+}
+
+/* The process with that pid; of several the one that began first. */
+static struct process *find_process(const struct process_list *list, pid_t pid)
+{
+    const struct process key = {.seen = {.pid = pid}};
+    struct process *found = list->count == 0 ? NULL
+                                             : bsearch(&key, list->entries, list->count,
+                                                       sizeof list->entries[0], compare_pids);
+    while (found != NULL && found > list->entries && found[-1].seen.pid == pid) {
+        found--;
+    }
+    return found;
+}
+
+/* The same process, and not another that has its pid. */
+static struct process *find_again(const struct process_list *list, const struct process *process)
+{
+    struct process *found = find_process(list, process->seen.pid);
+    return found != NULL && found->seen.start_ticks == process->seen.start_ticks ? found : NULL;
+}
+
+bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t root_start)
+{
+    const struct process_list *seen = &table->seen;
+    sort(&table->seen);
+    struct process *top = find_process(seen, root);
+    if (top == NULL || top->seen.start_ticks != root_start || top->seen.has_ended) {
+        return false;
+    }
+    top->is_member = true;
+    for (size_t i = 0; i < table->known.count; i++) {
+        struct process *again = find_again(seen, &table->known.entries[i]);
+        if (again != NULL) {
+            again->is_member = true;
+        }
+    }
+    /* Children mostly have higher pids than their parents, so one pass does nearly all of it; the
+     * others are for pids that wrapped around. */
+    for (bool is_changed = true; is_changed;) {
+        is_changed = false;
+        for (size_t i = 0; i < seen->count; i++) {
+            struct process *process = &seen->entries[i];
+            const struct process *parent =
+                process->is_member ? NULL : find_process(seen, process->seen.parent);
+            if (parent != NULL && parent->is_member) {
+                process->is_member = true;
+                is_changed = true;
+            }
+        }
+    }
+    return true;
+}
+
+static int64_t time_of(const struct process *process)
+{
+    return process->seen.own_ns + process->seen.reaped_ns;
+}
+
+/* True when an ancestor that still runs has got the time of the ended process. Parents that ended
+ * as well pass on what they reaped. */
+static bool is_reaped(const struct process_table *table, const struct process *ended)
+{
+    struct process *parent = find_process(&table->known, ended->seen.parent);
+    for (size_t depth = 0; parent != NULL && parent != ended && parent->missing > 0; depth++) {
+        parent =
+            depth < table->known.count ? find_process(&table->known, parent->seen.parent) : NULL;
+    }
+    const int64_t ns = time_of(ended);
+    if (parent == NULL || parent == ended ||
+        parent->credit_ns + parent->old_credit_ns + table->rounding_ns < ns) {
+        return false;
+    }
+    const int64_t from_old_ns = MIN(ns, MAX(parent->old_credit_ns, 0));
+    parent->old_credit_ns -= from_old_ns;
+    parent->credit_ns -= ns - from_old_ns;
+    return true;
+}
+
+bool process_table_update(struct process_table *table)
+{
+    struct process_list *seen = &table->seen;
+    size_t kept = 0;
+    for (size_t i = 0; i < seen->count; i++) {
+        if (seen->entries[i].is_member) {
+            seen->entries[kept++] = seen->entries[i];
+        }
+    }
+    seen->count = kept;
+    sort(seen);
+    for (size_t i = 0; i < table->known.count; i++) {
+        const struct process *old = &table->known.entries[i];
+        const struct process_list now = {.entries = seen->entries, .count = kept};
+        struct process *process = find_again(&now, old);
+        if (process != NULL) {
+            /* Two files of the kernel tell a process's time, and they are not quite of one mind. */
+            process->seen.own_ns = MAX(process->seen.own_ns, old->seen.own_ns);
+            process->old_credit_ns = old->credit_ns;
+            process->credit_ns = MAX(process->seen.reaped_ns - old->seen.reaped_ns, 0);
+            process->memory = old->memory;
+            continue;
+        }
+        process = process_table_see(table);
+        if (process == NULL) {
+            return false;
+        }
+        *process = *old;
+        process->missing++;
+    }
+    sort(seen);
+    const struct process_list before = table->known;
+    table->known = *seen;
+    table->seen = before;
+    for (size_t i = 0; i < table->known.count; i++) {
+        struct process *process = &table->known.entries[i];
+        process->is_settled = process->missing > 0 && is_reaped(table, process);
+        if (!process->is_settled && process->missing >= MISSING_MAX) {
+            table->departed_ns += time_of(process);
+            process->is_settled = true;
+        }
+    }
+    /* Only now: the search for parents needs them all. */
+    int64_t total_ns = table->departed_ns;
+    kept = 0;
+    table->processes = 0;
+    table->threads = 0;
+    for (size_t i = 0; i < table->known.count; i++) {
+        const struct process *process = &table->known.entries[i];
+        if (process->is_settled) {
+            continue;
+        }
+        total_ns += time_of(process);
+        if (process->missing == 0 && !process->seen.has_ended) {
+            table->processes++;
+            table->threads += process->seen.threads;
+        }
+        table->known.entries[kept++] = *process;
+    }
+    table->known.count = kept;
+    table->total_ns = MAX(table->total_ns, total_ns);
+    return true;
+}
+
+void process_table_forget(struct process_table *table)
+{
+    table->departed_ns = table->total_ns;
+    table->known.count = 0;
+    table->processes = 0;
+    table->threads = 0;
+}
+
+/*
+ * What memory the processes of a server take together.
+ *
+ * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
+ * memory once. Reading one takes tens of microseconds to milliseconds, as the kernel walks the page
+ * tables, so a reading takes the PSS of only as many processes as its time budget allows, from all
+ * over the table, different ones each time.
+ *
+ * For the rest it is estimated from their resident memory, which is cheap to read. Let A and S be
+ * the resident anonymous and shared memory of a process, a and s what PSS counts of them. Over the
+ * processes that were read the ratios are
+ *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
+ * and a process that was not read counts as ra A + rs S. The ratios are taken apart for processes
+ * that were there at the first reading (the server's own, unlike the others) and those that came
+ * later (the sessions, much alike). This is the separate ratio estimator of stratified survey
+ * sampling (W. Cochran, Sampling Techniques, ch. 6): its error is that of the ratios, which hardly
+ * differ within a group, not that of the sizes, which do. It is exact when all are read. Pages of
+ * hugetlbfs, which are no part of PSS, are not scaled: when not all are read, the most that one
+ * process maps stands for them.
+ *
+ * Where the kernel does not let this user read PSS, the figure is what can be had from resident
+ * set sizes: the private part of each plus the largest shared part once. That counts memory which
+ * a parent and its children share copy-on-write once for each of them.
+ */
+struct memory_reader {
+    uint64_t round;              /* readings so far */
+    size_t cursors[2];           /* of each group: index behind the process read last */
+    bool is_rss;                 /* PSS cannot be read */
+    size_t refreshed;            /* processes whose PSS was read in the last reading */
+    uint64_t private_huge_bytes; /* of these: pages of hugetlbfs that one alone maps, summed */
+    uint64_t shared_huge_bytes;  /* the largest that one of these shares */
+    uint64_t most_huge_bytes;    /* the most that one of these maps in all */
+    /* The smallest share of processes that any reading took the PSS of, when not all. */
+    size_t fewest_refreshed;
+    size_t fewest_of;
+};
+
 struct server_process {
     struct server_selector selector;
     int proc;
@@ -202,7 +444,7 @@ struct server_process {
     int64_t last_cpu_ns;        /* the highest that was given out */
     enum memory_source source;
     struct process_table table;
-    struct process_memory_reader memory;
+    struct memory_reader memory;
     char note[200]; /* about finding it */
 };
 
@@ -273,7 +515,6 @@ struct server_process *server_process_create(const struct server_selector *selec
         snprintf(server->note, sizeof(server->note), "/proc cannot be read: %s", strerror(errno));
         return server;
     }
-    process_memory_init(&server->memory, server->proc);
     find(server);
     return server;
 }
@@ -391,6 +632,209 @@ static bool update(struct server_process *server)
     return true;
 }
 
+static bool has_memory(const struct process *process)
+{
+    return process->missing == 0 && !process->seen.has_ended;
+}
+
+/* False: PSS cannot be read, and will not for ever. A process that has ended has no memory; a
+ * shortage of descriptors passes. */
+static bool read_pss(struct server_process *server, struct process *process)
+{
+    struct memory_reader *reader = &server->memory;
+    struct process_memory *memory = &process->memory;
+    struct procfs_rollup rollup = {0};
+    char path[64];
+    char text[4096];
+    snprintf(path, sizeof(path), "%d/smaps_rollup", (int)process->seen.pid);
+    const ssize_t length = procfs_read(server->proc, path, text, sizeof(text));
+    if (length < 0 && errno != ENOENT && errno != ESRCH) {
+        return errno != EACCES && errno != EPERM;
+    }
+    if (length < 0 && errno == ENOENT) {
+        snprintf(path, sizeof(path), "%d", (int)process->seen.pid);
+        if (faccessat(server->proc, path, F_OK, 0) == 0) {
+            return false; /* a kernel without that file */
+        }
+    }
+    if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
+        return false;
+    }
+    if (!rollup.has_pss_anon) {
+        /* then anonymous memory is taken as private, which it is but for copy-on-write */
+        rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
+    }
+    memory->pss_round = reader->round;
+    memory->pss_anon_bytes = rollup.pss_anon_bytes;
+    memory->pss_shared_bytes = rollup.pss_bytes - MIN(rollup.pss_anon_bytes, rollup.pss_bytes);
+    reader->private_huge_bytes += rollup.private_huge_bytes;
+    reader->most_huge_bytes =
+        MAX(reader->most_huge_bytes, rollup.private_huge_bytes + rollup.shared_huge_bytes);
+    reader->shared_huge_bytes = MAX(reader->shared_huge_bytes, rollup.shared_huge_bytes);
+    reader->refreshed++;
+    return true;
+}
+
+/* Resident memory of every process; the number of those that could be read. */
+static size_t read_resident(struct server_process *server)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    size_t known = 0;
+    for (size_t i = 0; i < server->table.known.count; i++) {
+        struct process *process = &server->table.known.entries[i];
+        struct process_memory *memory = &process->memory;
+        char path[64];
+        char text[256];
+        struct procfs_statm statm;
+        snprintf(path, sizeof(path), "%d/statm", (int)process->seen.pid);
+        const ssize_t length =
+            has_memory(process) ? procfs_read(server->proc, path, text, sizeof(text)) : -1;
+        if (length < 0 || !procfs_parse_statm(text, (size_t)length, &statm)) {
+            continue;
+        }
+        if (memory->first_round == 0) {
+            memory->first_round = server->memory.round;
+        }
+        memory->resident_round = server->memory.round;
+        memory->resident_shared_bytes = statm.shared_pages * page_bytes;
+        memory->resident_anon_bytes =
+            (statm.resident_pages - MIN(statm.shared_pages, statm.resident_pages)) * page_bytes;
+        known++;
+    }
+    return known;
+}
+
+/* A step that visits each of `count` entries once, far apart from one another: neighbours in the
+ * table were started together and are alike, so taking them in order would make a poor sample. */
+static size_t scattered_step(size_t count)
+{
+    for (size_t step = count * 5 / 8 + 1;; step++) {
+        /* the greatest common divisor must be 1 */
+        size_t divisor = step;
+        for (size_t rest = count; rest != 0;) {
+            const size_t next = divisor % rest;
+            divisor = rest;
+            rest = next;
+        }
+        if (divisor == 1) {
+            return step;
+        }
+    }
+}
+
+/* The group that a process is estimated in: 0 of those that were there at first, 1 of the others.
+ */
+static size_t group_of(const struct process *process)
+{
+    return process->memory.first_round == 1 ? 0 : 1;
+}
+
+/* PSS of processes of a group, REFRESH_MIN of them whatever the budget. Each reading goes on where
+ * the one before has ended. False: PSS cannot be read. */
+static bool read_group(struct server_process *server, size_t group, int64_t cpu_deadline_ns,
+                       int64_t wall_deadline_ns)
+{
+    const size_t count = server->table.known.count;
+    const size_t step = scattered_step(count);
+    size_t at = server->memory.cursors[group] % count;
+    size_t taken = 0;
+    for (size_t n = 0; n < count; n++) {
+        if (taken >= REFRESH_MIN && (mono_now_ns() >= wall_deadline_ns ||
+                                     mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) >= cpu_deadline_ns)) {
+            break;
+        }
+        struct process *process = &server->table.known.entries[at];
+        at = (at + step) % count;
+        if (has_memory(process) && group_of(process) == group) {
+            if (!read_pss(server, process)) {
+                return false;
+            }
+            taken++;
+        }
+    }
+    server->memory.cursors[group] = at;
+    return true;
+}
+
+/* What PSS counts of memory that was not read, by the ratio found where it was. */
+static double estimate(double unread, double pss, double resident)
+{
+    return resident > 0 ? unread * pss / resident : 0;
+}
+
+/* Sums what was read over the processes, and the estimates. */
+static int64_t sum_memory(const struct server_process *server)
+{
+    const struct memory_reader *reader = &server->memory;
+    struct {
+        double resident_anon;
+        double resident_shared;
+        double pss_anon;
+        double pss_shared;
+    } sums[2][2] = {{{0}}}; /* by group, and whether PSS was read */
+    uint64_t rss_anon_bytes = 0;
+    uint64_t rss_shared_bytes = 0;
+    for (size_t i = 0; i < server->table.known.count; i++) {
+        const struct process *process = &server->table.known.entries[i];
+        const struct process_memory *memory = &process->memory;
+        if (!has_memory(process) || memory->resident_round != reader->round) {
+            continue;
+        }
+        const size_t group = group_of(process);
+        const size_t is_read = memory->pss_round == reader->round ? 1 : 0;
+        sums[group][is_read].resident_anon += (double)memory->resident_anon_bytes;
+        sums[group][is_read].resident_shared += (double)memory->resident_shared_bytes;
+        sums[group][is_read].pss_anon += (double)memory->pss_anon_bytes;
+        sums[group][is_read].pss_shared += (double)memory->pss_shared_bytes;
+        rss_anon_bytes += memory->resident_anon_bytes;
+        rss_shared_bytes = MAX(rss_shared_bytes, memory->resident_shared_bytes);
+    }
+    if (reader->is_rss) {
+        return (int64_t)(rss_anon_bytes + rss_shared_bytes);
+    }
+    double bytes = 0;
+    for (size_t g = 0; g < 2; g++) {
+        bytes +=
+            sums[g][1].pss_anon + sums[g][1].pss_shared +
+            estimate(sums[g][0].resident_anon, sums[g][1].pss_anon, sums[g][1].resident_anon) +
+            estimate(sums[g][0].resident_shared, sums[g][1].pss_shared, sums[g][1].resident_shared);
+    }
+    const bool is_whole = reader->refreshed >= server->table.processes;
+    return (int64_t)bytes + (int64_t)(is_whole
+                                          ? reader->private_huge_bytes + reader->shared_huge_bytes
+                                          : reader->most_huge_bytes);
+}
+
+/* Memory of all processes of the table in bytes; -1 = unknown. CPU time is what a reading costs;
+ * wall time is bounded too, as a busy machine can let a reading of a few milliseconds take seconds.
+ */
+static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_t wall_ns)
+{
+    struct memory_reader *reader = &server->memory;
+    const size_t processes = server->table.processes;
+    const int64_t cpu_deadline_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    const int64_t wall_deadline_ns = mono_now_ns() + wall_ns;
+    reader->round++;
+    reader->refreshed = 0;
+    reader->private_huge_bytes = 0;
+    reader->shared_huge_bytes = 0;
+    reader->most_huge_bytes = 0;
+    if (processes == 0 || read_resident(server) == 0) {
+        return -1;
+    }
+    for (size_t group = 0; group < 2 && !reader->is_rss; group++) {
+        reader->is_rss = !read_group(server, group, cpu_deadline_ns, wall_deadline_ns);
+    }
+    /* a/b < c/d, without division */
+    if (!reader->is_rss && reader->refreshed < processes &&
+        (reader->fewest_of == 0 ||
+         reader->refreshed * reader->fewest_of < reader->fewest_refreshed * processes)) {
+        reader->fewest_refreshed = reader->refreshed;
+        reader->fewest_of = processes;
+    }
+    return sum_memory(server);
+}
+
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading)
 {
@@ -425,8 +869,7 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);
         reading->cpu_ns = server->table.total_ns;
-        reading->memory_bytes =
-            process_memory_read(&server->memory, &server->table, budget_ns, interval_ns / 2);
+        reading->memory_bytes = read_memory(server, budget_ns, interval_ns / 2);
         if (reading->memory_bytes >= 0) {
             server->source = server->memory.is_rss ? MEMORY_RSS : MEMORY_PSS;
         }

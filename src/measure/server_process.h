@@ -10,11 +10,6 @@
 #ifndef MEASURE_SERVER_PROCESS_H
 #define MEASURE_SERVER_PROCESS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "measure/procfs.h"
 #include "measure/sampler.h"
 
@@ -48,5 +43,73 @@ void server_process_describe(const struct server_process *server, struct resourc
  * do. On success too `note` may hold a caution; otherwise it is empty. */
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
+
+/*
+ * The processes of one server over time: who belongs to it, and what CPU time they took together.
+ *
+ * A walk through /proc, or a cgroup, says what runs now; the table keeps who was there, and opens
+ * no file. One thread.
+ *
+ * The total of CPU time counts every process once and never falls. A process that ends is counted
+ * twice for a moment, or not at all: its own time disappears with it, and all of it, the part that
+ * was counted before included, turns up in its parent's time of reaped children, in a walk that
+ * need not be the same one. So an ended process stays in the total until its parent's reaped time
+ * has grown by as much; where that does not happen (the parent ignores its children, or is gone),
+ * it stays in the total for good. The kernel shows reaped time in whole clock ticks, rounded down:
+ * a parent may owe as much as that hides.
+ */
+
+/* What the latest reading saw of a process's memory; see server_process.c. */
+struct process_memory {
+    uint64_t first_round;    /* reading that saw the process first; 0 = none */
+    uint64_t resident_round; /* reading that filled the next two; 0 = none */
+    uint64_t resident_anon_bytes;
+    uint64_t resident_shared_bytes; /* with a file or shared memory behind it */
+    uint64_t pss_round;             /* reading that filled the next two; 0 = none */
+    uint64_t pss_anon_bytes;
+    uint64_t pss_shared_bytes;
+};
+
+struct process {
+    struct procfs_process seen; /* as the latest walk that met it saw it */
+    bool is_member;             /* belongs to the server */
+    bool is_settled;            /* ended, and its time is counted elsewhere: to be taken out */
+    unsigned missing;           /* walks since it was last seen */
+    int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, not yet explained */
+    int64_t old_credit_ns;      /* the same of the walk before */
+    struct process_memory memory;
+};
+
+struct process_list {
+    struct process *entries; /* owned; ascending by pid when a walk is over */
+    size_t count;
+    size_t capacity;
+};
+
+struct process_table {
+    struct process_list known; /* members, those that are missing too */
+    struct process_list seen;  /* what the walk under way has met: set its count to 0 before it */
+    int64_t rounding_ns;       /* what ticks hide of a time made of user and system time */
+    int64_t departed_ns;
+    int64_t total_ns; /* highest ever */
+    size_t processes; /* members of the last walk that have not ended */
+    uint64_t threads; /* of these */
+};
+
+void process_table_init(struct process_table *table, int64_t tick_ns);
+void process_table_fini(struct process_table *table);
+
+/* A zeroed entry for a process that the walk has met. NULL: out of memory. */
+struct process *process_table_see(struct process_table *table);
+
+/* The walk is over: marks all that belong to the server: the root, whoever was in the table before
+ * (an orphan stays), and the children of members. False: the root is not there. */
+bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t root_start);
+
+/* Takes over the members of the walk. False: out of memory, nothing changed. */
+bool process_table_update(struct process_table *table);
+
+/* Forgets all processes and keeps their CPU time: the server has ended. */
+void process_table_forget(struct process_table *table);
 
 #endif

@@ -208,7 +208,6 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
     struct generator *generator = NULL;
-    struct hold_samples samples;
     struct recorder *recorder = recorder_create(4, OPERATIONS);
     *outcome = (struct outcome){
         .search = {.bound = bound, .hold_ns = asked.hold_ns, .max_rows = asked.max_rows},
@@ -217,7 +216,6 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
     assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
     assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
-    hold_samples_init(&samples);
     struct load load = {.plan = &plan,
                         .setup = &setup,
                         .generator = generator,
@@ -226,13 +224,11 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                         .on_shortage = on_shortage,
                         .context = outcome};
     const struct ladder_config config = {.patience_ns = asked.patience_ns,
-                                         .samples = &samples,
                                          .on_begin = on_begin,
                                          .on_level = on_level,
                                          .context = outcome};
     assert_int_equal(ladder_run(&config, &load, &outcome->search, outcome->result, NULL),
                      STATUS_OK);
-    hold_samples_fini(&samples);
     recorder_destroy(recorder);
     generator_destroy(generator);
     setup_fini(&setup);
@@ -603,48 +599,6 @@ static void test_reading_a_search(void **state)
     search_fini(&search);
 }
 
-static void test_samples_of_a_hold(void **state)
-{
-    (void)state;
-    struct hold_samples samples;
-    struct level level = {.cpu.host = 7};
-    struct sample sample = {.start_ns = 90,
-                            .end_ns = 110,
-                            .cpu.host = 99,
-                            .cpu.server = -1,
-                            .server_memory_bytes = 900};
-    hold_samples_init(&samples);
-    hold_samples_add(&samples, &sample);
-    hold_samples_begin(&samples, 100);
-    hold_samples_add(&samples, &sample); /* began before the hold */
-    hold_samples_end(&samples, &level);
-    assert_false(hold_samples_has_one(&samples));
-    assert_true(level.cpu.host < 0 && level.server_memory_bytes < 0);
-
-    hold_samples_begin(&samples, 100);
-    sample = (struct sample){.start_ns = 110,
-                             .end_ns = 120,
-                             .cpu.host = 40,
-                             .cpu.server = -1,
-                             .cpu.client = 4,
-                             .server_memory_bytes = 500,
-                             .client_memory_bytes = 20};
-    hold_samples_add(&samples, &sample);
-    sample.start_ns = 120;
-    sample.end_ns = 150;
-    sample.cpu.host = 80;
-    sample.server_memory_bytes = 300;
-    hold_samples_add(&samples, &sample);
-    hold_samples_end(&samples, &level);
-    assert_true(hold_samples_has_one(&samples));
-    assert_true(level.cpu.host == 70);
-    assert_true(level.cpu.server < 0);
-    assert_true(level.cpu.client == 4);
-    assert_int_equal(level.server_memory_bytes, 500);
-    assert_int_equal(level.client_memory_bytes, 20);
-    hold_samples_fini(&samples);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,7 +617,6 @@ int main(void)
         cmocka_unit_test(test_steps_try_the_last_one_again),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_reading_a_search),
-        cmocka_unit_test(test_samples_of_a_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

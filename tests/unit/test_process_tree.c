@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "measure/process_tree.h"
+#include "measure/server_process.h"
 
 enum {
     ROOT = 100,

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/mono.h"
+#include "measure/levels.h"
 #include "measure/sampler.h"
 
 enum {
@@ -383,6 +384,51 @@ static void a_poke_reads_memory_between_samples(void **state)
     recorder_destroy(recorder);
 }
 
+/* The samples that are whole in it, each by its length. */
+static void a_hold_is_the_mean_of_its_samples(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    assert_non_null(recorder);
+    const int64_t start_ns = mono_now_ns();
+    struct sampler *sampler = start(recorder, 100 * MONO_NS_PER_MS, true);
+    struct level level = {.cpu.host = 7, .cpu.server = 7};
+    burn(150 * MONO_NS_PER_MS);
+    const int64_t hold_ns = mono_now_ns() - start_ns;
+    sampler_begin_hold(sampler, 3600 * MONO_NS_PER_S);
+    assert_false(sampler_has_held(sampler));
+    sampler_end_hold(sampler, &level);
+    assert_true(level.cpu.host < 0 && level.server_memory_bytes < 0);
+    sampler_begin_hold(sampler, hold_ns);
+    while (!sampler_has_held(sampler)) {
+        burn(10 * MONO_NS_PER_MS);
+    }
+    sleep_ms(350);
+    sampler_end_hold(sampler, &level);
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    /* a sample or two may have come when the hold was over */
+    bool is_mean = false;
+    double client = 0;
+    double time_ns = 0;
+    for (size_t i = 0; i < record.sample_count; i++) {
+        const struct sample *sample = &record.samples[i];
+        if (sample->start_ns >= hold_ns) {
+            client += sample->cpu.client * (double)(sample->end_ns - sample->start_ns);
+            time_ns += (double)(sample->end_ns - sample->start_ns);
+            is_mean = is_mean || fabs(level.cpu.client - client / time_ns) < 1e-9;
+        }
+    }
+    assert_true(is_mean);
+    assert_true(level.cpu.server < 0); /* embedded */
+    assert_true(level.client_memory_bytes > 0);
+    assert_true(level.server_memory_bytes > 0);
+    sampler_begin_hold(NULL, 0);
+    assert_true(sampler_has_held(NULL));
+    sampler_end_hold(NULL, &level);
+    recorder_destroy(recorder);
+}
+
 static void *poke_often(void *argument)
 {
     for (unsigned i = 0; i < 200; i++) {
@@ -453,6 +499,7 @@ int main(void)
         cmocka_unit_test(the_host_has_no_less_than_its_parts),
         cmocka_unit_test(the_servers_cpu_time_is_that_of_the_work),
         cmocka_unit_test(a_poke_reads_memory_between_samples),
+        cmocka_unit_test(a_hold_is_the_mean_of_its_samples),
         cmocka_unit_test(any_thread_may_poke),
         cmocka_unit_test(without_a_sampler_all_is_unknown),
         cmocka_unit_test(sources_have_names),
