@@ -777,9 +777,8 @@ static enum status drop_table(struct adapter_conn *conn, const char *table, stru
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct answer *answer,
                               struct error *error)
 {
-    struct sql_script script;
+    struct sql_script script = {.rest = sql};
     enum status status = STATUS_OK;
-    sql_script_init(&script, sql);
     while (status == STATUS_OK && sql_script_next(&script)) {
         const char *const one = buffer_text(&script.statement);
         const char *const table =
@@ -788,7 +787,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
                  : table != NULL                  ? drop_table(conn, table, error)
                                                   : run_one(conn, one, answer, error);
     }
-    sql_script_fini(&script);
+    buffer_fini(&script.statement);
     return status;
 }
 

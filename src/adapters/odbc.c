@@ -787,10 +787,9 @@ static bool take_cells(SQLHSTMT statement, void *context)
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
-    struct sql_script script;
+    struct sql_script script = {.rest = sql};
     enum status status = STATUS_OK;
     bool is_begun = false;
-    sql_script_init(&script, sql);
     while (status == STATUS_OK && sql_script_next(&script)) {
         if (buffer_failed(&script.statement)) {
             status = dialect_memory_error(error);
@@ -806,7 +805,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
             end_work(conn, STATUS_REJECTED, NULL);
         }
     }
-    sql_script_fini(&script);
+    buffer_fini(&script.statement);
     if (status == STATUS_OK && is_begun) {
         error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
         status = STATUS_FATAL;
@@ -1421,29 +1420,6 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
     return status;
 }
 
-static enum status check_target(const struct target *target, struct error *error)
-{
-    static const char form[] = "odbc:DSN=NAME or odbc:Driver={NAME};Server=...";
-    const bool has_text = target->path != NULL && target->path[0] != '\0';
-    const char *fault = has_text ? odbc_string_fault(target->path) : NULL;
-    if (!has_text) {
-        error_set(error, ERROR_USAGE, 0, NULL, "no data source was given: %s", form);
-    } else if (fault != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "the connection string is not complete: %s; write %s", fault, form);
-    } else if (target->host != NULL || target->port != 0) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "ODBC takes host and port in the connection string: odbc:...;Server=...;Port=...");
-    } else if (target->query != NULL && target->query[0] != '\0') {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "ODBC takes its options in the connection string, and no URL parameters");
-    } else {
-        return STATUS_OK;
-    }
-    return STATUS_FATAL;
-}
-
 struct connecting {
     struct adapter_conn *conn;
     const struct target *target;
@@ -1542,10 +1518,29 @@ static void odbc_close(struct adapter_conn *conn)
 static enum status odbc_open(const struct target *target, struct adapter_conn **conn,
                              struct error *error)
 {
+    static const char form[] = "odbc:DSN=NAME or odbc:Driver={NAME};Server=...";
+    const bool has_text = target->path != NULL && target->path[0] != '\0';
+    const char *fault = has_text ? odbc_string_fault(target->path) : NULL;
     *conn = NULL;
-    enum status status = check_target(target, error);
-    if (status != STATUS_OK) {
-        return status;
+    if (!has_text) {
+        error_set(error, ERROR_USAGE, 0, NULL, "no data source was given: %s", form);
+        return STATUS_FATAL;
+    }
+    if (fault != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the connection string is not complete: %s; write %s", fault, form);
+        return STATUS_FATAL;
+    }
+    if (target->host != NULL || target->port != 0) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "ODBC takes host and port in the connection string: odbc:...;Server=...;Port=...");
+        return STATUS_FATAL;
+    }
+    if (target->query != NULL && target->query[0] != '\0') {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "ODBC takes its options in the connection string, and no URL parameters");
+        return STATUS_FATAL;
     }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -1553,21 +1548,16 @@ static enum status odbc_open(const struct target *target, struct adapter_conn **
     }
     made->schema = target->schema;
     SQLSetEnvAttr(NULL, SQL_ATTR_CONNECTION_POOLING, number_argument(SQL_CP_OFF), 0);
-    if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, NULL, &made->environment))) {
-        made->environment = NULL;
-        status = dialect_memory_error(error);
-    } else {
-        SQLSetEnvAttr(made->environment, SQL_ATTR_ODBC_VERSION, number_argument(SQL_OV_ODBC3), 0);
-        if (!SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, made->environment, &made->connection))) {
-            made->connection = NULL;
-            status = dialect_memory_error(error);
-        }
-    }
-    if (status == STATUS_OK) {
-        struct connecting connecting = {made, target};
-        status =
-            client_socket_connect(&made->socket, target, connect_and_learn, &connecting, error);
-    }
+    struct connecting connecting = {made, target};
+    const bool is_made =
+        SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_ENV, NULL, &made->environment)) &&
+        SQL_SUCCEEDED(SQLSetEnvAttr(made->environment, SQL_ATTR_ODBC_VERSION,
+                                    number_argument(SQL_OV_ODBC3), 0)) &&
+        SQL_SUCCEEDED(SQLAllocHandle(SQL_HANDLE_DBC, made->environment, &made->connection));
+    const enum status status =
+        is_made
+            ? client_socket_connect(&made->socket, target, connect_and_learn, &connecting, error)
+            : dialect_memory_error(error);
     if (status != STATUS_OK) {
         odbc_close(made);
         return status == STATUS_REJECTED ? STATUS_LOST : status;

@@ -273,16 +273,6 @@ static enum sql_script_kind kind_of(const char *at)
                : SQL_SCRIPT_OTHER;
 }
 
-void sql_script_init(struct sql_script *script, const char *sql)
-{
-    *script = (struct sql_script){.rest = sql};
-}
-
-void sql_script_fini(struct sql_script *script)
-{
-    buffer_fini(&script->statement);
-}
-
 bool sql_script_next(struct sql_script *script)
 {
     const char *start = script->rest;

@@ -53,8 +53,6 @@ struct ask_numbers {
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 
-/* SQL of the user's, split into statements: many drivers take one at a time, and some ignore the
- * rest without a word. */
 enum sql_script_kind {
     SQL_SCRIPT_OTHER,
     SQL_SCRIPT_BEGIN,
@@ -62,14 +60,13 @@ enum sql_script_kind {
     SQL_SCRIPT_ROLLBACK, /* of all, not to a savepoint */
 };
 
+/* SQL of the user's, split into statements: many drivers take one at a time, and some ignore the
+ * rest without a word. Begins as {.rest = sql}. */
 struct sql_script {
     const char *rest;
-    struct buffer statement; /* the current one, without its semicolon */
+    struct buffer statement; /* the current one, without its semicolon; the caller's to end */
     enum sql_script_kind kind;
 };
-
-void sql_script_init(struct sql_script *script, const char *sql);
-void sql_script_fini(struct sql_script *script);
 
 /* The first ? outside quotes and comments, or the end of the text. */
 const char *sql_script_find_parameter(const char *sql);

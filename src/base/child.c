@@ -174,25 +174,6 @@ static bool take(int *end, struct buffer *buffer)
     return length == 0 || errno == EINTR;
 }
 
-/* Until both pipes are closed. False: errno. */
-static bool read_all(struct child_output *output, int *out, int *err,
-                     const struct patience *patience)
-{
-    while (*out >= 0 || *err >= 0) {
-        struct pollfd ends[] = {{.fd = *out, .events = POLLIN}, {.fd = *err, .events = POLLIN}};
-        if (is_over(patience)) {
-            return false;
-        }
-        const int ready = poll(ends, 2, POLL_STEP_MS);
-        if ((ready < 0 && errno != EINTR) ||
-            (ready > 0 && ((ends[0].revents != 0 && !take(out, &output->out)) ||
-                           (ends[1].revents != 0 && !take(err, &output->err))))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns)
 {
@@ -209,10 +190,17 @@ enum child_result child_run(struct child_output *output, const char *const argv[
     }
     close_end(&out[1]);
     close_end(&err[1]);
-    bool has_ended = reason == 0 && read_all(output, &out[0], &err[0], &patience);
+    bool is_good = reason == 0;
+    while (is_good && (out[0] >= 0 || err[0] >= 0)) {
+        struct pollfd ends[] = {{.fd = out[0], .events = POLLIN}, {.fd = err[0], .events = POLLIN}};
+        const int ready = poll(ends, 2, POLL_STEP_MS);
+        is_good = (ready >= 0 || errno == EINTR) && !is_over(&patience) &&
+                  (ready <= 0 || ends[0].revents == 0 || take(&out[0], &output->out)) &&
+                  (ready <= 0 || ends[1].revents == 0 || take(&err[0], &output->err));
+    }
     /* a program can close its output and go on */
-    while (has_ended && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
-        has_ended = !is_over(&patience);
+    while (is_good && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
+        is_good = !is_over(&patience);
     }
     const int unfinished = errno;
     close_end(&out[0]);
@@ -221,7 +209,7 @@ enum child_result child_run(struct child_output *output, const char *const argv[
         errno = reason;
         return reason == ENOENT ? CHILD_NOT_FOUND : CHILD_FAILED;
     }
-    if (!has_ended) {
+    if (!is_good) {
         kill(-pid, SIGKILL);
         while (!child_wait(pid, MONO_NS_PER_S, &output->end)) {
         }

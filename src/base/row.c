@@ -119,23 +119,11 @@ static size_t put_time(char *out, const struct column *column, union column_valu
     return (size_t)(out - start);
 }
 
-static size_t put_uuid(char *out, const uint8_t *uuid)
-{
-    static const char hex[] = "0123456789abcdef";
-    char *const start = out;
-    for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) {
-            *out++ = '-';
-        }
-        *out++ = hex[uuid[i] >> 4];
-        *out++ = hex[uuid[i] & 15];
-    }
-    return (size_t)(out - start);
-}
-
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits)
 {
+    static const char hex[] = "0123456789abcdef";
+    char *const start = out;
     switch (column->type) {
     case COLUMN_BOOL:
         out[0] = values.boolean[row] != 0 ? '1' : '0';
@@ -153,7 +141,14 @@ size_t value_text_write(char *out, const struct column *column, union column_val
     case COLUMN_TIMESTAMP:
         return put_time(out, column, values, row, digits);
     case COLUMN_UUID:
-        return put_uuid(out, values.uuid[row]);
+        for (int i = 0; i < 16; i++) {
+            if (i == 4 || i == 6 || i == 8 || i == 10) {
+                *out++ = '-';
+            }
+            *out++ = hex[values.uuid[row][i] >> 4];
+            *out++ = hex[values.uuid[row][i] & 15];
+        }
+        return (size_t)(out - start);
     case COLUMN_IP4:
         inet_ntop(AF_INET, values.ip4[row], out, VALUE_TEXT_BYTES);
         return strlen(out);

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Decodes %XX in place. False: a % without two hex digits, or an encoded NUL. */
+/* Decodes %XX in place; NULL is good. False: a % without two hex digits, or an encoded NUL. */
 static bool decode(char *text)
 {
     char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
+    for (const char *from = text; text != NULL && *from != '\0'; from++) {
         char c = *from;
         if (c == '%') {
             const char digits[] = {from[1], from[1] != '\0' ? from[2] : '\0', '\0'};
@@ -24,7 +24,9 @@ static bool decode(char *text)
         }
         *to++ = c;
     }
-    *to = '\0';
+    if (to != NULL) {
+        *to = '\0';
+    }
     return true;
 }
 
@@ -105,33 +107,6 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* host, host:port, [v6], [v6]:port, or a list of these (which the client library must read). */
-static bool parse_host(struct url *url, char *text)
-{
-    if (strpbrk(text, "= ") != NULL) {
-        return false; /* a connection string gone astray, maybe with a password */
-    }
-    if (strchr(text, ',') != NULL) {
-        return true;
-    }
-    char *port = NULL;
-    if (text[0] == '[') {
-        char *end = cut_at(strchr(text, ']'));
-        if (end == NULL || (*end != '\0' && *end != ':')) {
-            return false;
-        }
-        port = *end == ':' ? end + 1 : NULL;
-        text++;
-    } else {
-        port = cut_at(strrchr(text, ':'));
-    }
-    if (port != NULL && *port != '\0' && (!url_parse_port(port, &url->port) || url->port == 0)) {
-        return false;
-    }
-    url->host = unless_empty(text);
-    return decode(text);
-}
-
 static bool parse_authority(struct url *url, char *rest)
 {
     /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
@@ -148,12 +123,35 @@ static bool parse_authority(struct url *url, char *rest)
     url->query = unless_empty(cut_at(strchr(rest, '?')));
     char *database = cut_at(strchr(rest, '/'));
     char *host = cut_at(strrchr(rest, '@'));
-    char *password = host == NULL ? NULL : cut_at(strchr(rest, ':'));
+    char *user = host == NULL ? NULL : rest;
+    char *password = user == NULL ? NULL : cut_at(strchr(user, ':'));
+    host = host == NULL ? rest : host;
     url->database = unless_empty(database);
     url->password = password;
-    url->user = host == NULL ? NULL : unless_empty(rest);
-    return (database == NULL || decode(database)) && (password == NULL || decode(password)) &&
-           (host == NULL ? parse_host(url, rest) : decode(rest) && parse_host(url, host));
+    url->user = unless_empty(user);
+    if (!decode(database) || !decode(password) || !decode(user) ||
+        strpbrk(host, "= ") != NULL) { /* a connection string gone astray, maybe with a password */
+        return false;
+    }
+    if (strchr(host, ',') != NULL) {
+        return true; /* a list of hosts, which the client library must read */
+    }
+    /* host, host:port, [v6] or [v6]:port */
+    char *port;
+    if (host[0] == '[') {
+        port = cut_at(strchr(host++, ']'));
+        if (port == NULL || (*port != '\0' && *port != ':')) {
+            return false;
+        }
+        port += *port == ':' ? 1 : 0;
+    } else {
+        port = cut_at(strrchr(host, ':'));
+    }
+    if (unless_empty(port) != NULL && (!url_parse_port(port, &url->port) || url->port == 0)) {
+        return false;
+    }
+    url->host = unless_empty(host);
+    return decode(host);
 }
 
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error)

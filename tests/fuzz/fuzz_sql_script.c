@@ -8,8 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *sql = fuzz_text(data, size);
     const size_t length = strlen(sql);
     size_t used = 0;
-    struct sql_script script;
-    sql_script_init(&script, sql);
+    struct sql_script script = {.rest = sql};
     while (sql_script_next(&script)) {
         fuzz_require(!buffer_failed(&script.statement), "there is memory for a statement");
         const char *statement = buffer_text(&script.statement);
@@ -23,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         used = (size_t)(script.rest - sql);
         fuzz_require(script.kind <= SQL_SCRIPT_ROLLBACK, "a statement is of a known kind");
     }
-    sql_script_fini(&script);
+    buffer_fini(&script.statement);
     const char *mark = sql_script_find_parameter(sql);
     fuzz_require(mark >= sql && mark <= sql + length && (*mark == '?' || *mark == '\0'),
                  "a parameter is a ? of the text, or its end");

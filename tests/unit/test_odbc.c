@@ -164,9 +164,8 @@ static void test_split(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sql_script script;
+        struct sql_script script = {.rest = cases[i].sql};
         size_t count = 0;
-        sql_script_init(&script, cases[i].sql);
         print_message("%s\n", cases[i].sql);
         while (sql_script_next(&script)) {
             assert_true(count < STATEMENTS_MAX);
@@ -175,7 +174,7 @@ static void test_split(void **state)
             count++;
         }
         assert_true(count == STATEMENTS_MAX || cases[i].statements[count] == NULL);
-        sql_script_fini(&script);
+        buffer_fini(&script.statement);
     }
 }
 
@@ -202,13 +201,12 @@ static void test_kinds(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct sql_script script;
-        sql_script_init(&script, cases[i].sql);
+        struct sql_script script = {.rest = cases[i].sql};
         print_message("%s\n", cases[i].sql);
         assert_true(sql_script_next(&script));
         assert_int_equal(script.kind, cases[i].kind);
         assert_false(sql_script_next(&script));
-        sql_script_fini(&script);
+        buffer_fini(&script.statement);
     }
 }
 
