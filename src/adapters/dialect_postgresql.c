@@ -85,7 +85,7 @@ static bool explain(const struct dialect_failure *failure, struct dialect_meanin
 }
 
 /* Detail and context name single rows, and are not in the text. What can be done is which right is
- * missing in a schema; for tables see check_place. */
+ * missing in a schema; for tables see describe. */
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
@@ -257,9 +257,10 @@ static bool take_place(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-static enum status check_place(const struct dialect_asker *asker, const char *table_name,
-                               struct error *error)
+static enum status describe(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error)
 {
+    static const struct dialect_columns columns = {FIELD_COUNT, read_column};
     char place[PLACE_FIELDS] = "";
     struct answer answer = {.take = take_place, .context = place};
     enum status status =
@@ -294,17 +295,7 @@ static enum status check_place(const struct dialect_asker *asker, const char *ta
                   may_select ? "INSERT" : "SELECT", table_name, asker->user);
         return STATUS_FATAL;
     }
-    return STATUS_OK;
-}
-
-static enum status describe(const struct dialect_asker *asker, const char *table_name,
-                            struct table *table, struct error *error)
-{
-    static const struct dialect_columns columns = {FIELD_COUNT, read_column};
-    enum status status = table_init(table, table_name, error);
-    if (status == STATUS_OK) {
-        status = check_place(asker, table_name, error);
-    }
+    status = table_init(table, table_name, error);
     if (status == STATUS_OK) {
         status = dialect_postgresql_foreign(
             dialect_read_columns(asker, columns_sql, &columns, table, error),

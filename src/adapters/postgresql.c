@@ -340,20 +340,14 @@ static void write_options(struct buffer *options, const struct target *target)
     }
     buffer_add_text(options, given != NULL ? given : "");
     PQconninfoFree(parsed);
-
-    struct buffer quoted;
-    buffer_init(&quoted);
-    buffer_add_identifier(&quoted, target->schema, '"');
-    options->has_failed = options->has_failed || buffer_failed(&quoted);
-    buffer_add_text(options, options->length > 0 ? " -c search_path=" : "-c search_path=");
-    for (const char *at = buffer_text(&quoted); *at != '\0'; at++) {
+    buffer_add_text(options, options->length > 0 ? " -c search_path=\"" : "-c search_path=\"");
+    for (const char *at = target->schema; *at != '\0'; at++) {
         /* blanks and backslashes are escaped, for the server splits at blanks */
-        if (*at == ' ' || *at == '\\' || (*at >= '\t' && *at <= '\r')) {
-            buffer_add(options, "\\", 1);
-        }
+        buffer_add_text(options, strchr(" \\\t\n\v\f\r", *at) != NULL ? "\\" : "");
+        buffer_add_text(options, *at == '"' ? "\"" : "");
         buffer_add(options, at, 1);
     }
-    buffer_fini(&quoted);
+    buffer_add_text(options, "\"");
 }
 
 /* In front of the URL what it may change, behind it what it may not. Of repeated keywords the last

@@ -150,35 +150,31 @@ enum exit_code container_find(struct container *container, const struct plan *pl
         }
         failed += error_is_set(&errors[failed]) ? 1 : 0;
     }
+    const int proc = is_found && container->is_running ? procfs_open() : -1;
+    const bool is_here = proc >= 0 && find_place(proc, container);
+    if (proc >= 0) {
+        close(proc);
+    }
+    if (is_here) {
+        return EXIT_CODE_OK;
+    }
     if (!is_found && failed == 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "--container %s: neither docker nor podman is installed here: give --server-pid "
                   "or --server-cgroup",
                   name);
-        return EXIT_CODE_USAGE;
-    }
-    if (!is_found) {
+    } else if (!is_found) {
         error_set(error, errors[0].kind, 0, NULL, "--container %s: %.110s%s%.80s", name,
                   errors[0].text, failed > 1 ? "; " : "", failed > 1 ? errors[1].text : "");
-        return EXIT_CODE_USAGE;
-    }
-    if (!container->is_running) {
+    } else if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "--container %s: %s says that it is not running (%s)", name, program,
                   container->state);
-        return EXIT_CODE_USAGE;
-    }
-    const int proc = procfs_open();
-    const bool is_here = proc >= 0 && find_place(proc, container);
-    if (proc >= 0) {
-        close(proc);
-    }
-    if (!is_here) {
+    } else {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "--container %s: process %d of this machine, which %s names, is not in it: does "
                   "%s work on another machine (DOCKER_HOST, CONTAINER_HOST, a virtual machine)?",
                   name, (int)container->pid, program, program);
-        return EXIT_CODE_USAGE;
     }
-    return EXIT_CODE_OK;
+    return EXIT_CODE_USAGE;
 }

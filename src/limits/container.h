@@ -23,8 +23,7 @@ struct container {
     char state[32]; /* "running", "exited", … */
     bool is_running;
     pid_t pid;                      /* of its first process, as seen from this machine */
-    char cgroup[CGROUP_PATH_BYTES]; /* folder that has its memory.stat; "" = not to be had: the
-                                       tree of the first process is measured instead */
+    char cgroup[CGROUP_PATH_BYTES]; /* has its memory.stat; "": its processes are measured */
 };
 
 /* What `docker inspect` and `podman inspect` print for one container: a JSON array of one object.

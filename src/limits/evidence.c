@@ -261,14 +261,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct finding *finding, c
     va_end(arguments);
 }
 
-static uint64_t room(uint64_t allowed, uint64_t used)
-{
-    return allowed > used ? allowed - used : 0;
-}
-
 static uint64_t room_of(const struct limit *limit)
 {
-    return room(limit->allowed, limit->used);
+    return limits_room(limit->allowed, limit->used);
 }
 
 /* No room for one more session. Reading took a moment, in which others may have come and gone. */
@@ -416,8 +411,8 @@ static void name_setting(const struct naming *naming, const struct cause *cause)
         const struct session_limit *one = &server->sessions[i];
         /* where it is not named, the first to be reached is the one with the least room */
         if (said[0] != '\0' ? strcmp(one->name, said) == 0
-                            : limit == NULL || room(one->allowed, one->used) <
-                                                   room(limit->allowed, limit->used)) {
+                            : limit == NULL || limits_room(one->allowed, one->used) <
+                                                   limits_room(limit->allowed, limit->used)) {
             limit = one;
         }
     }

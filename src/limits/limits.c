@@ -112,6 +112,12 @@ struct reading {
     struct subject client;
     struct subject server;
     uint64_t low_tasks; /* with a pid below those that are given out again */
+
+    /* What a session takes of this machine: of this program, and of a server that runs here. */
+    uint64_t client_bytes;
+    uint64_t server_bytes;
+    uint64_t server_tasks;
+    uint64_t arenas; /* that the threads will make: eight a CPU, the first of which is there */
 };
 
 /* A limit while it is read. */
@@ -124,6 +130,15 @@ struct draft {
     const char *fix;    /* how it is raised, in words of its own */
 };
 
+/* The most sessions for which there is room. */
+static uint64_t fitting(const struct draft *draft)
+{
+    const struct limit *limit = &draft->limit;
+    return limit->allowed == LIMIT_NONE || limit->each == 0
+               ? LIMIT_NONE
+               : limits_room(limit->allowed, limit->used + draft->fixed) / limit->each;
+}
+
 /* Adds a limit; one that does not pass lacks its fix. */
 static struct limit *add_limit(struct reading *reading, const struct draft *draft)
 {
@@ -133,11 +148,7 @@ static struct limit *add_limit(struct reading *reading, const struct draft *draf
     struct limit *entry = &list->entries[list->count++];
     *entry = draft->limit;
     entry->needed = entry->each * asked + draft->fixed;
-    entry->sessions = LIMIT_NONE;
-    if (entry->allowed != LIMIT_NONE && entry->each > 0) {
-        const uint64_t taken = entry->used + draft->fixed;
-        entry->sessions = entry->allowed > taken ? (entry->allowed - taken) / entry->each : 0;
-    }
+    entry->sessions = fitting(draft);
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
@@ -237,24 +248,24 @@ static bool read_subject(struct reading *reading, struct subject *subject, pid_t
     return true;
 }
 
-/* Counts the descriptors of a process that are open and numbered below `limit`: one at the limit or
+/* Counts the descriptors of a process that are open and numbered below the limit: one at it or
  * above, as an inherited one may be, takes no place. Without those by which this program looks.
  * False: they may not be seen. */
-static bool count_files(const struct reading *reading, const struct subject *subject,
-                        uint64_t limit, uint64_t *count)
+static bool count_files(const struct reading *reading, struct draft *draft)
 {
+    const pid_t pid = draft->subject->pid;
+    struct limit *limit = &draft->limit;
     char path[64];
-    snprintf(path, sizeof path, "%d/fd", (int)subject->pid);
+    snprintf(path, sizeof path, "%d/fd", (int)pid);
     DIR *folder = procfs_open_folder(reading->proc, path);
     if (folder == NULL) {
         return false;
     }
-    const bool is_own = subject->pid == getpid();
-    *count = 0;
+    const bool is_own = pid == getpid();
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const long number = strtol(entry->d_name, NULL, 10);
         const bool looks = is_own && (number == dirfd(folder) || number == reading->proc);
-        *count += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit ? 1 : 0;
+        limit->used += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit->allowed;
     }
     closedir(folder);
     return true;
@@ -285,35 +296,6 @@ static void count_tasks(struct reading *reading)
     closedir(folder);
 }
 
-/* Tasks that the server makes for a session, when they are tasks of this machine. */
-static uint64_t server_tasks(const struct reading *reading)
-{
-    const struct limits_question *question = reading->question;
-    return limits_has_server_here(question) && question->server != NULL
-               ? question->server->tasks_per_session
-               : 0;
-}
-
-/* Memory that a session takes of this machine: of this program, and of a server. */
-static uint64_t client_bytes(const struct reading *reading)
-{
-    return reading->question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
-}
-
-static uint64_t server_bytes(const struct reading *reading)
-{
-    return server_tasks(reading) == 0                         ? 0
-           : reading->question->server->files_per_session > 0 ? SERVER_THREAD_BYTES
-                                                              : SERVER_PROCESS_BYTES;
-}
-
-/* Arenas that the threads will make: eight a CPU, the first of which is there already. */
-static uint64_t arenas_wanted(void)
-{
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    return 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
-}
-
 static bool read_files(struct reading *reading, struct draft *draft)
 {
     const struct limits_question *question = reading->question;
@@ -325,11 +307,11 @@ static bool read_files(struct reading *reading, struct draft *draft)
         limit->allowed = files.hard;
         draft->fixed = question->other_files;
         draft->own_up = files.hard;
-        return count_files(reading, subject, limit->allowed, &limit->used);
+        return count_files(reading, draft);
     }
     limit->each = question->server == NULL ? 0 : question->server->files_per_session;
     limit->allowed = files.soft;
-    if (limit->each == 0 || count_files(reading, subject, limit->allowed, &limit->used)) {
+    if (limit->each == 0 || count_files(reading, draft)) {
         return limit->each > 0;
     }
     limit->each = 0;
@@ -346,7 +328,7 @@ static bool read_tasks(struct reading *reading, struct draft *draft)
     const bool is_client = subject->side == LIMIT_CLIENT;
     const bool shares_user =
         reading->server.pid != 0 && reading->server.status.uid == reading->client.status.uid;
-    const uint64_t theirs = server_tasks(reading);
+    const uint64_t theirs = reading->server_tasks;
     struct limit *limit = &draft->limit;
     limit->each = (is_client || shares_user ? 1 : 0) + (!is_client || shares_user ? theirs : 0);
     draft->fixed = is_client || shares_user ? reading->question->other_threads : 0;
@@ -385,8 +367,8 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
     const char *current = !is_memory                        ? "pids.current"
                           : strcmp(name, "memory.max") == 0 ? "memory.current"
                                                             : "memory.usage_in_bytes";
-    const uint64_t theirs = is_memory ? server_bytes(reading) : server_tasks(reading);
-    const uint64_t own = !is_client ? theirs : is_memory ? client_bytes(reading) : 1;
+    const uint64_t theirs = is_memory ? reading->server_bytes : reading->server_tasks;
+    const uint64_t own = !is_client ? theirs : is_memory ? reading->client_bytes : 1;
     const struct subject *beside = is_client ? &reading->server : &reading->client;
     struct cgroup_folder folder;
     struct cgroup_folder other;
@@ -394,7 +376,6 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
         return false;
     }
     const bool has_other = theirs > 0 && find_folder(reading, beside, hierarchy, &other);
-    uint64_t fewest = LIMIT_NONE;
     do {
         struct draft level = unknown;
         struct limit *limit = &level.limit;
@@ -408,21 +389,16 @@ static bool read_cgroup(struct reading *reading, struct draft *draft)
              * whole number of pages */
             continue;
         }
-        const uint64_t cache = is_memory ? cgroup_read_cache(&folder) : 0;
-        limit->used -= cache < limit->used ? cache : limit->used;
+        limit->used = limits_room(limit->used, is_memory ? cgroup_read_cache(&folder) : 0);
         limit->is_estimate = is_memory;
         limit->each = own + (is_shared ? theirs : 0);
         snprintf(limit->where, sizeof limit->where, "%.511s/%.31s", folder.path, name);
         level.fixed = is_client && !is_memory ? reading->question->other_threads : 0;
-        const uint64_t taken = limit->used + level.fixed;
-        const uint64_t fitting =
-            limit->allowed > taken ? (limit->allowed - taken) / limit->each : 0;
-        if (fitting < fewest) {
-            fewest = fitting;
+        if (fitting(&level) < fitting(draft)) {
             *draft = level;
         }
     } while (cgroup_go_up(&folder));
-    return fewest != LIMIT_NONE;
+    return fitting(draft) != LIMIT_NONE;
 }
 
 /* The limits of the whole machine on tasks. */
@@ -431,7 +407,7 @@ static bool read_machine(struct reading *reading, struct draft *draft)
     struct limit *limit = &draft->limit;
     const bool is_pids = limit->id == LIMIT_PID_MAX;
     const char *file = is_pids ? "sys/kernel/pid_max" : "sys/kernel/threads-max";
-    limit->each = 1 + server_tasks(reading);
+    limit->each = 1 + reading->server_tasks;
     draft->fixed = reading->question->other_threads;
     if (!PARSE(reading, 0, "loadavg", procfs_parse_tasks, &limit->used) ||
         !read_number(reading, file, &limit->allowed)) {
@@ -439,7 +415,7 @@ static bool read_machine(struct reading *reading, struct draft *draft)
     }
     if (is_pids) {
         draft->spare = RESERVED_PIDS;
-        limit->used -= reading->low_tasks < limit->used ? reading->low_tasks : limit->used;
+        limit->used = limits_room(limit->used, reading->low_tasks);
         limit->allowed -= limit->allowed > RESERVED_PIDS ? RESERVED_PIDS : 0;
     }
     return true;
@@ -453,9 +429,9 @@ static bool read_maps(struct reading *reading, struct draft *draft)
     if (draft->subject->side == LIMIT_CLIENT) {
         /* an arena of the allocator takes as many as a thread */
         limit->each = MAPS_PER_THREAD;
-        draft->fixed = (reading->question->other_threads + arenas_wanted()) * MAPS_PER_THREAD;
+        draft->fixed = (reading->question->other_threads + reading->arenas) * MAPS_PER_THREAD;
     } else if (said != NULL && said->files_per_session > 0) {
-        limit->each = MAPS_PER_THREAD * server_tasks(reading);
+        limit->each = MAPS_PER_THREAD * reading->server_tasks;
     }
     return limit->each > 0 &&
            PARSE(reading, draft->subject->pid, "maps", procfs_count_lines, &limit->used) &&
@@ -467,21 +443,20 @@ static bool read_space(struct reading *reading, struct draft *draft)
     const struct limits_question *question = reading->question;
     const struct subject *subject = draft->subject;
     const uint64_t others = question->other_threads * USUAL_STACK_BYTES + RUN_BYTES;
-    const uint64_t wanted = arenas_wanted();
     struct limit *limit = &draft->limit;
     limit->is_estimate = true;
     limit->each = question->stack_bytes + GUARD_BYTES;
     limit->allowed = subject->rlimits.address_space.soft;
     limit->used = subject->status.size_bytes;
-    const uint64_t taken = limit->used + others;
-    const uint64_t free_bytes = limit->allowed > taken ? limit->allowed - taken : 0;
+    const uint64_t free_bytes = limits_room(limit->allowed, limit->used + others);
     /* each of the first threads takes an arena too, as long as there is room for it */
-    uint64_t arenas = limit->allowed == LIMIT_NONE ? wanted : 0;
-    while (arenas < wanted && free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {
+    uint64_t arenas = limit->allowed == LIMIT_NONE ? reading->arenas : 0;
+    while (arenas < reading->arenas &&
+           free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {
         arenas++;
     }
     draft->fixed = others + arenas * ARENA_BYTES;
-    draft->spare = (wanted - arenas) * ARENA_BYTES;
+    draft->spare = (reading->arenas - arenas) * ARENA_BYTES;
     draft->own_up = subject->rlimits.address_space.hard;
     return true;
 }
@@ -515,10 +490,10 @@ static bool read_ports(struct reading *reading, struct draft *draft)
      * connections within the machine. */
     const bool is_loopback =
         strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
-    uint64_t mode = 0;
-    read_number(reading, "sys/net/ipv4/tcp_tw_reuse", &mode);
-    struct procfs_destination destination = {
-        .port = question->port, .is_wait_reused = mode == 1 || (mode == 2 && is_loopback)};
+    uint64_t mode;
+    struct procfs_destination destination = {.port = question->port};
+    destination.is_wait_reused = read_number(reading, "sys/net/ipv4/tcp_tw_reuse", &mode) &&
+                                 (mode == 1 || (mode == 2 && is_loopback));
     struct in_addr address;
     struct in6_addr address6;
     if (inet_pton(AF_INET, host, &address) == 1) {
@@ -587,9 +562,9 @@ static bool read_memory(struct reading *reading, struct draft *draft)
         return false;
     }
     limit->is_estimate = true;
-    limit->each = client_bytes(reading) + server_bytes(reading);
+    limit->each = reading->client_bytes + reading->server_bytes;
     limit->allowed = memory.total;
-    limit->used = memory.total > memory.available ? memory.total - memory.available : 0;
+    limit->used = limits_room(memory.total, memory.available);
     draft->fix = "more memory, or fewer sessions";
     if (is_commit) {
         limit->each += reading->question->stack_bytes;
@@ -878,6 +853,15 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
     buffer_init(&reading.text);
     const bool is_known = read_subject(&reading, &reading.client, self);
     const bool has_server = limits_has_server_here(question);
+    const struct server_limits *said = question->server;
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    reading.arenas = 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
+    reading.client_bytes = question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
+    if (has_server && said != NULL && said->tasks_per_session > 0) {
+        reading.server_tasks = said->tasks_per_session;
+        reading.server_bytes =
+            said->files_per_session > 0 ? SERVER_THREAD_BYTES : SERVER_PROCESS_BYTES;
+    }
     if (has_server) {
         find_server(&reading);
     }
@@ -890,8 +874,8 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
     if (has_server) {
         read_rows(&reading, &reading.server, CGROUP | (reading.server.pid ? PROCESS : 0));
     }
-    if (question->server != NULL) {
-        read_database(&reading, question->server);
+    if (said != NULL) {
+        read_database(&reading, said);
     }
     buffer_fini(&reading.text);
 }

@@ -71,6 +71,12 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
+/* What is left of a limit. */
+static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
+{
+    return allowed > used ? allowed - used : 0;
+}
+
 /* The server runs on this machine, as a process of its own. */
 bool limits_has_server_here(const struct limits_question *question);
 
