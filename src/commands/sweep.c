@@ -111,57 +111,55 @@ static size_t cells_of(const struct saved_sweep *sweep)
 
 /* sweep.csv and the tables. A cell goes by the place of its first run. */
 
-/* What the figures of a cell's done runs are written with. */
-static int decimals_of(const struct saved_sweep *sweep, size_t cell, const char *key)
-{
-    size_t most = 0;
-    for (size_t i = cell; i < sweep->run_count; i += cells_of(sweep)) {
-        const struct saved_sweep_run *run = &sweep->runs[i];
-        const char *number = run->state == SAVED_DONE ? saved_sweep_text(sweep, run, key) : "";
-        const char *point = strchr(number, '.');
-        const size_t own = point == NULL ? 0 : strlen(point + 1);
-        most = own > most ? own : most;
-    }
-    return most < DECIMALS_MAX ? (int)most : DECIMALS_MAX;
-}
-
+/* Of the numbers of a cell's done runs: in sweep.csv, where the mean of two may have one digit more
+ * than they have, and in the table of a figure, where a run without one does not matter. */
+enum statistic {
+    STATISTIC_MEDIAN,
+    STATISTIC_LOWEST,
+    STATISTIC_HIGHEST,
+    STATISTIC_TABLE,
+};
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
 /* What the done runs of a cell have in common, the statistic of their numbers, or nothing. */
-static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell, size_t statistic,
-                                const struct figure_cell *column, char text[FIGURE_TEXT_BYTES])
+static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
+                                enum statistic statistic, const char *key,
+                                char text[FIGURE_TEXT_BYTES])
 {
     const char *first = NULL;
     bool are_equal = true;
-    size_t done = 0;
+    size_t done = 0, decimals = 0;
     for (size_t i = cell; i < sweep->run_count; i += cells_of(sweep)) {
         if (sweep->runs[i].state == SAVED_DONE) {
-            const char *own = saved_sweep_text(sweep, &sweep->runs[i], column->key);
+            const char *own = saved_sweep_text(sweep, &sweep->runs[i], key);
+            const char *point = strchr(own, '.');
+            const size_t behind = point == NULL ? 0 : strlen(point + 1);
+            decimals = behind > decimals ? behind : decimals;
             first = first == NULL ? own : first;
             are_equal = are_equal && strcmp(own, first) == 0;
             done++;
         }
     }
     double values[SAVED_SWEEP_LIST_MAX];
+    const size_t known = saved_sweep_values(sweep, cell, key, values);
     if (are_equal) {
         return first;
     }
-    if (column->unit == FIGURE_UNIT_ID ||
-        saved_sweep_values(sweep, cell, column->key, values) != done) {
+    if (known == 0 ||
+        (statistic != STATISTIC_TABLE && (known < done || figure_unit_of(key) == FIGURE_UNIT_ID))) {
         return NULL;
     }
-    const struct spread spread = spread_of(values, done);
-    const double numbers[] = {spread.median, spread.lowest, spread.highest};
-    /* the mean of two numbers may have one digit more than they have */
-    const int more = statistic == 0 && done % 2 == 0 ? 1 : 0;
-    snprintf(text, FIGURE_TEXT_BYTES, "%.*f", decimals_of(sweep, cell, column->key) + more,
-             numbers[statistic]);
+    const struct spread spread = spread_of(values, known);
+    const double numbers[] = {spread.median, spread.lowest, spread.highest, spread.median};
+    decimals = decimals < DECIMALS_MAX ? decimals : DECIMALS_MAX;
+    decimals += statistic == STATISTIC_MEDIAN && known % 2 == 0 ? 1 : 0;
+    snprintf(text, FIGURE_TEXT_BYTES, "%.*f", (int)decimals, numbers[statistic]);
     return text;
 }
 
 /* A line of sweep.csv: of a run, with run == NULL the header, or a statistic of a cell. */
 static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
-                       const size_t *cell, size_t statistic)
+                       const size_t *cell, enum statistic statistic)
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
@@ -183,7 +181,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     for (size_t at = 0; figure_next_cell(&known, &at, &column);) {
         char text[FIGURE_TEXT_BYTES];
         csv_text(&csv, column.key,
-                 cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, &column, text)
+                 cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, column.key, text)
                  : shown->has_row || shown->summary.rows > 0
                      ? saved_sweep_text(&sweep->results, run, column.key)
                      : figure_format(column.unit, &column.value, text));
@@ -206,7 +204,7 @@ static void write_all(FILE *stream, const struct sweep *sweep)
             has_done = has_done || results->runs[i].state == SAVED_DONE;
         }
         for (size_t s = 0; s < COUNT_OF(statistics) && has_done; s++) {
-            write_line(stream, sweep, NULL, &cell, s);
+            write_line(stream, sweep, NULL, &cell, (enum statistic)s);
         }
     }
 }
@@ -225,10 +223,9 @@ static void write_table(FILE *stream, const struct saved_sweep *sweep, const cha
         csv_begin(&csv, stream, false);
         csv_count(&csv, NULL, sweep->sessions[s]);
         for (size_t r = 0; r < sweep->records_count; r++) {
-            struct spread figure;
-            const bool is_known = saved_sweep_figure(sweep, s, r, key, &figure);
-            csv_decimal(&csv, NULL, is_known ? figure.median : (double)NAN,
-                        decimals_of(sweep, r * sweep->sessions_count + s, key));
+            char text[FIGURE_TEXT_BYTES];
+            const size_t cell = r * sweep->sessions_count + s;
+            csv_text(&csv, NULL, text_of_cell(sweep, cell, STATISTIC_TABLE, key, text));
         }
         csv_end(&csv);
     }
@@ -550,23 +547,21 @@ static const char *word_of(const struct given_option *option, char *text, size_t
     return text;
 }
 
-/* The first of the options with this name; NULL: it was not given. */
-static const struct given_option *find_given(const struct given_option *given, size_t count,
-                                             const char *name)
+/* The first of the options with this name that were given; NULL: it was not. */
+static const struct given_option *find_given(const struct plan *plan, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(given[i].entry->name, name) == 0) {
-            return &given[i];
+    for (size_t i = 0; i < plan->given_count; i++) {
+        if (strcmp(plan->given[i].entry->name, name) == 0) {
+            return &plan->given[i];
         }
     }
     return NULL;
 }
 
 /* With --resume it may be another than the sweep was started with. */
-static bool is_replaceable(const struct given_option *option)
+static bool is_replaceable(const struct option_entry *entry)
 {
-    const enum option_scope scope = option->entry->scope;
-    return scope == OPTION_OF_CALL || scope == OPTION_OF_PLACE;
+    return entry->scope == OPTION_OF_CALL || entry->scope == OPTION_OF_PLACE;
 }
 
 /* A text of sweep.json, or what stands for one that is missing. */
@@ -608,40 +603,60 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
     }
     const json_t *words = json_object_get(results->json, "options");
     const char *there = saved_text(sweep, "working_folder", NULL);
-    const size_t count = json_array_size(words);
-    struct given_option saved[PLAN_GIVEN_MAX];
-    if (!json_is_array(words) || there == NULL || count > PLAN_GIVEN_MAX) {
+    const char *target = saved_text(sweep, "target_given", NULL);
+    if (!json_is_array(words) || there == NULL) {
         return refuse(sweep, "does not say what the sweep was asked for", error);
     }
-    for (size_t i = 0; i < count; i++) {
+    if (strcmp(sweep->working_folder, there) != 0) {
+        return usage_refuse(error, "the sweep was started in '%.160s': resume it there", there);
+    }
+    if (json_is_true(json_object_get(results->json, "target_has_password")) &&
+        now.target_given == NULL) {
+        return usage_refuse(
+            error, "the sweep's target (%.100s) is not kept with its password: give TARGET again",
+            target);
+    }
+    /* what was saved, but for what is given in its place */
+    struct plan *given = &sweep->given;
+    options_init(given, COMMAND_SWEEP);
+    given->is_json = now.is_json; /* also when an option is wrong */
+    given->target_given = now.target_given == NULL ? target : now.target_given;
+    enum exit_code code = EXIT_CODE_OK;
+    for (size_t i = 0; i < json_array_size(words) && code == EXIT_CODE_OK; i++) {
         const char *word = json_string_value(json_array_get(words, i));
         if (word == NULL) {
             return refuse(sweep, "has an option that is no text", error);
         }
         char name[40] = "";
-        const size_t length = strcspn(word, "=");
         sscanf(word, "--%39[^=]", name);
-        saved[i].entry = option_find(name, COMMAND_SWEEP);
-        saved[i].value = word[length] == '=' ? word + length + 1 : NULL;
-        if (saved[i].entry == NULL ||
-            (saved[i].value == NULL) != (saved[i].entry->argument == NULL)) {
+        const char *value = strchr(word, '=') == NULL ? NULL : strchr(word, '=') + 1;
+        const struct option_entry *entry = option_find(name, COMMAND_SWEEP);
+        if (entry == NULL || (value == NULL) != (entry->argument == NULL)) {
             return refuse(sweep, "has an option that a sweep does not take", error);
+        }
+        if (!is_replaceable(entry) || find_given(&now, name) == NULL) {
+            code = option_take(given, entry, value, error);
         }
     }
     /* any other option that is given now must be the one of the sweep */
-    for (size_t i = 0; i < now.given_count; i++) {
+    const size_t count = given->given_count;
+    for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];
-        const struct given_option *before = find_given(saved, count, option->entry->name);
-        bool is_same = is_replaceable(option);
+        bool is_same = false;
         if (strcmp(option->entry->name, "out") == 0) {
             return usage_refuse(error,
                                 "--out does not go with --resume: the sweep stays in its folder");
         }
+        if (is_replaceable(option->entry)) {
+            code = option_take(given, option->entry, option->value, error);
+            continue;
+        }
         for (size_t w = 0; w < count && !is_same; w++) {
-            is_same = saved[w].entry == option->entry &&
-                      (option->value == NULL || strcmp(saved[w].value, option->value) == 0);
+            is_same = given->given[w].entry == option->entry &&
+                      (option->value == NULL || strcmp(given->given[w].value, option->value) == 0);
         }
         if (!is_same) {
+            const struct given_option *before = find_given(given, option->entry->name);
             char word[71], was[61];
             return usage_refuse(
                 error, "%s is not what the sweep was started with (%s): leave it out",
@@ -649,37 +664,11 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
                 before == NULL ? "no such option" : word_of(before, was, sizeof was));
         }
     }
-    const char *target = saved_text(sweep, "target_given", NULL);
-    if (json_is_true(json_object_get(results->json, "target_has_password")) &&
-        now.target_given == NULL) {
-        return usage_refuse(
-            error, "the sweep's target (%.100s) is not kept with its password: give TARGET again",
-            target);
-    }
-    if (strcmp(sweep->working_folder, there) != 0) {
-        return usage_refuse(error, "the sweep was started in '%.160s': resume it there", there);
-    }
-    const bool has_host = find_given(saved, count, "host") != NULL;
-    const bool has_port = find_given(saved, count, "port") != NULL;
+    const bool has_host = find_given(given, "host") != NULL;
+    const bool has_port = find_given(given, "port") != NULL;
     if ((now.target_given == NULL && now.target.port == 0) ||
         (now.target.host == NULL && has_host) || (now.target.port == 0 && has_port)) {
         sweep->place = has_host || has_port ? "TARGET again (--host, --port)" : "TARGET again";
-    }
-    /* what was saved, and what is given in its place */
-    options_init(&sweep->given, COMMAND_SWEEP);
-    sweep->given.is_json = now.is_json; /* also when an option is wrong */
-    sweep->given.target_given = now.target_given == NULL ? target : now.target_given;
-    enum exit_code code = EXIT_CODE_OK;
-    for (size_t i = 0; i < count && code == EXIT_CODE_OK; i++) {
-        if (!is_replaceable(&saved[i]) ||
-            find_given(now.given, now.given_count, saved[i].entry->name) == NULL) {
-            code = option_take(&sweep->given, saved[i].entry, saved[i].value, error);
-        }
-    }
-    for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
-        if (is_replaceable(&now.given[i])) {
-            code = option_take(&sweep->given, now.given[i].entry, now.given[i].value, error);
-        }
     }
     return code;
 }
@@ -1096,8 +1085,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         }
         const int number = file_remove_folder(path);
         if (number != 0) {
-            error_set(error, ERROR_SYSTEM, number, NULL, "cannot remove '%.160s': %s", path,
-                      strerror(number));
+            refuse_path(error, number, "remove", path);
             return EXIT_CODE_CLIENT_LIMIT;
         }
     }
