@@ -674,31 +674,6 @@ static void add_value(struct buffer *text, const char *name, json_t *value)
     }
 }
 
-static void write_differences(const json_t *differences)
-{
-    const size_t count = json_array_size(differences);
-    for (size_t i = 0; i < count && i < DIFFERENCES_SHOWN; i++) {
-        const json_t *entry = json_array_get(differences, i);
-        const char *name = text_of(entry, "name");
-        struct buffer text;
-        buffer_init(&text);
-        buffer_add_format(&text, "%s: ", name);
-        add_value(&text, name, json_object_get(entry, "a"));
-        buffer_add_text(&text, " in A, ");
-        add_value(&text, name, json_object_get(entry, "b"));
-        buffer_add_text(&text, " in B");
-        write_wrapped(i == 0 ? "Differs" : "", buffer_text(&text));
-        buffer_fini(&text);
-    }
-    if (count > DIFFERENCES_SHOWN) {
-        printf("%-*sand %zu more: see --json\n", SCREEN_LABEL_COLUMNS, "",
-               count - DIFFERENCES_SHOWN);
-    }
-    if (count == 0) {
-        write_wrapped("Differs", "nothing but what was measured");
-    }
-}
-
 /* The label of a headline figure; of a point of an operation "append p50"; else the column. */
 static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
 {
@@ -826,7 +801,28 @@ static void write_text(const struct comparison *comparison)
                                "the same command differ, too. To judge, repeat both (append sweep "
                                "--repeat 5) and compare the sweeps");
     }
-    write_differences(comparison->differences.json);
+    const size_t differences = json_array_size(comparison->differences.json);
+    json_array_foreach(comparison->differences.json, i, entry)
+    {
+        const char *name = text_of(entry, "name");
+        struct buffer line;
+        buffer_init(&line);
+        buffer_add_format(&line, "%s: ", name);
+        add_value(&line, name, json_object_get(entry, "a"));
+        buffer_add_text(&line, " in A, ");
+        add_value(&line, name, json_object_get(entry, "b"));
+        buffer_add_text(&line, " in B");
+        if (i < DIFFERENCES_SHOWN) {
+            write_wrapped(i == 0 ? "Differs" : "", buffer_text(&line));
+        }
+        buffer_fini(&line);
+    }
+    if (differences > DIFFERENCES_SHOWN) {
+        printf("%-*sand %zu more: see --json\n", SCREEN_LABEL_COLUMNS, "",
+               differences - DIFFERENCES_SHOWN);
+    } else if (differences == 0) {
+        write_wrapped("Differs", "nothing but what was measured");
+    }
     json_array_foreach(comparison->cautions.json, i, entry)
     {
         write_wrapped("CAUTION", json_string_value(entry));

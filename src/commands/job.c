@@ -10,7 +10,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "commands/command.h"
-#include "report/events.h"
 #include "report/figures.h"
 #include "report/files.h"
 #include "report/text.h"

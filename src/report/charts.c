@@ -86,8 +86,8 @@ static const struct kind {
      OF_RUNS | PERCENTILES, NULL, LINES("append")},
 };
 
-static struct chart start_chart(enum chart_across across, enum figure_unit unit, const char *name,
-                                const char *title)
+static struct chart start_chart(struct report *report, enum chart_across across,
+                                enum figure_unit unit, const char *name, const char *title)
 {
     static const char *const units[FIGURE_UNITS][2] = {
         [FIGURE_UNIT_ROWS_PER_S] = {"rows/s", "rows/s"},
@@ -96,7 +96,8 @@ static struct chart start_chart(enum chart_across across, enum figure_unit unit,
         [FIGURE_UNIT_MIB] = {"MiB", "memory, MiB"},
         [FIGURE_UNIT_PERCENT] = {"%", "% of all CPUs"},
     };
-    struct chart chart = {.across = across,
+    struct chart chart = {.list = &report->charts,
+                          .across = across,
                           .unit = units[unit][0] == NULL ? "" : units[unit][0],
                           .label = units[unit][1] == NULL ? "number" : units[unit][1],
                           .is_log = across == CHART_OVER_PERCENTILE,
@@ -112,7 +113,7 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     struct chart_series *series = &chart->series[chart->series_count];
     *series = (struct chart_series){.points = calloc(most + 1, sizeof *series->points)};
     if (series->points == NULL) {
-        chart->has_failed = true;
+        chart->list->has_failed = true;
         return NULL;
     }
     snprintf(series->name, sizeof series->name, "%s", name);
@@ -164,13 +165,14 @@ bool chart_span(const struct chart *chart, double *low, double *high)
 }
 
 /* Takes a chart with values into the list; false: it has none, and is gone. */
-static bool take(struct chart_list *list, struct chart *chart)
+static bool take(struct chart *chart)
 {
     double low, high;
+    struct chart_list *list = chart->list;
     const bool has_values = chart_span(chart, &low, &high);
     struct chart *entries =
         has_values ? realloc(list->entries, (list->count + 1) * sizeof *entries) : NULL;
-    list->has_failed |= chart->has_failed || (has_values && entries == NULL);
+    list->has_failed |= has_values && entries == NULL;
     if (entries == NULL) {
         free_chart(chart);
         return has_values;
@@ -224,9 +226,10 @@ static struct buffer *absent_of(struct report_run *run)
     return &run->absent;
 }
 
-static struct chart start_kind(const struct kind *kind)
+static struct chart start_kind(struct report *report, const struct kind *kind)
 {
-    return start_chart((kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
+    return start_chart(report,
+                       (kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
                        : (kind->flags & OF_LEVELS) != 0 ? CHART_OVER_SESSIONS
                                                         : CHART_OVER_TIME,
                        kind->unit, kind->name, kind->title);
@@ -332,7 +335,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                       const char *call)
 {
     const struct figure_set *figures = &run->run.figures;
-    struct chart chart = start_kind(kind);
+    struct chart chart = start_kind(report, kind);
     const bool is_over_time = chart.across == CHART_OVER_TIME;
     if (call[0] != '\0') {
         snprintf(chart.name, sizeof chart.name, "%s-%s", call, kind->name);
@@ -377,7 +380,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             chart.marks_s[chart.mark_count++] = at_s;
         }
     }
-    if (take(&report->charts, &chart) || kind->absent == NULL) {
+    if (take(&chart) || kind->absent == NULL) {
         return;
     }
     if (call[0] != '\0') {
@@ -403,7 +406,7 @@ static void add_pace(struct report *report, struct report_run *run)
         buffer_add_format(absent_of(run), "No chart of the sessions' pace: %s.", error.text);
         return;
     }
-    struct chart chart = start_chart(CHART_OVER_SHARE, FIGURE_UNIT_ROWS_PER_S, "pace",
+    struct chart chart = start_chart(report, CHART_OVER_SHARE, FIGURE_UNIT_ROWS_PER_S, "pace",
                                      "Pace of the sessions, slowest first");
     chart.label = "rows/s of a session";
     chart.is_filled = true;
@@ -418,7 +421,6 @@ static void add_pace(struct report *report, struct report_run *run)
     csv_table_free(&table);
     const size_t count = series == NULL ? 0 : series->count;
     if (count < 2) {
-        report->charts.has_failed |= chart.has_failed;
         free_chart(&chart);
         return;
     }
@@ -430,7 +432,7 @@ static void add_pace(struct report *report, struct report_run *run)
                   100.0 * (double)(i + 1) / (double)levels,
                   series->points[i * (count - 1) / (levels - 1)].y);
     }
-    take(&report->charts, &chart);
+    take(&chart);
 }
 
 static void add_run(struct report *report, struct report_run *run)
@@ -482,8 +484,8 @@ const struct figure *report_headline(size_t i)
 }
 
 /* Of a headline: "runs-max-cpu", after its key without the unit. */
-static struct chart start_headline(enum chart_across across, const char *before,
-                                   const struct figure *figure)
+static struct chart start_headline(struct report *report, enum chart_across across,
+                                   const char *before, const struct figure *figure)
 {
     char name[CHART_NAME_BYTES], title[CHART_TEXT_BYTES];
     snprintf(name, sizeof name, "%s-%.*s", before,
@@ -493,7 +495,7 @@ static struct chart start_headline(enum chart_across across, const char *before,
     }
     snprintf(title, sizeof title, "%s%s", figure->label,
              across == CHART_OVER_SESSIONS ? " against sessions" : "");
-    return start_chart(across, figure->unit, name, title);
+    return start_chart(report, across, figure->unit, name, title);
 }
 
 /* A headline of a sweep: a curve for each number of records. */
@@ -502,7 +504,7 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
 {
     char name[REPORT_WORDS_BYTES + 8], count[REPORT_WORDS_BYTES];
     snprintf(name, sizeof name, "sweep%zu", number);
-    struct chart chart = start_headline(CHART_OVER_SESSIONS, name, figure);
+    struct chart chart = start_headline(report, CHART_OVER_SESSIONS, name, figure);
     for (size_t records = 0; records < sweep->records_count && records < CHART_SERIES_MAX;
          records++) {
         snprintf(name, sizeof name, "%s rows",
@@ -524,29 +526,13 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     if (sweep->repeat > 1) {
         add_note(&chart, "The median of the runs, from the lowest to the highest.");
     }
-    take(&report->charts, &chart);
-}
-
-static void add_bars(struct report *report, const struct figure *figure)
-{
-    struct chart chart = start_headline(CHART_OVER_RUNS, "runs", figure);
-    struct chart_series *series = add_series(&chart, "runs", CHART_BARS_MAX);
-    chart.runs = report->runs;
-    for (size_t i = 0; i < report->run_count && i < CHART_BARS_MAX && series != NULL; i++) {
-        double value;
-        chart.end = (double)i + 1;
-        if (saved_run_figure(&report->runs[i].run, figure->key, &value)) {
-            add_level(series, (double)i, (double)i, value);
-        }
-    }
-    note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");
-    take(&report->charts, &chart);
+    take(&chart);
 }
 
 /* A chart in which each of the first runs is a line; with fewer than two lines it is none. */
 static void add_together(struct report *report, const struct kind *kind)
 {
-    struct chart chart = start_kind(kind);
+    struct chart chart = start_kind(report, kind);
     for (size_t i = 0; i < report->run_count && i < CHART_SERIES_MAX; i++) {
         const struct report_run *run = &report->runs[i];
         double elapsed_s;
@@ -563,10 +549,9 @@ static void add_together(struct report *report, const struct kind *kind)
         add_note(&chart, "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
     }
     if (chart.series_count < 2) {
-        report->charts.has_failed |= chart.has_failed;
         free_chart(&chart);
     } else {
-        take(&report->charts, &chart);
+        take(&chart);
     }
 }
 
@@ -584,7 +569,18 @@ bool charts_make(struct report *report)
     }
     report->overview.first = list->count;
     for (size_t f = 0; is_beside && (figure = report_headline(f)) != NULL; f++) {
-        add_bars(report, figure);
+        struct chart chart = start_headline(report, CHART_OVER_RUNS, "runs", figure);
+        struct chart_series *series = add_series(&chart, "runs", CHART_BARS_MAX);
+        chart.runs = report->runs;
+        for (size_t i = 0; i < report->run_count && i < CHART_BARS_MAX && series != NULL; i++) {
+            double value;
+            chart.end = (double)i + 1;
+            if (saved_run_figure(&report->runs[i].run, figure->key, &value)) {
+                add_level(series, (double)i, (double)i, value);
+            }
+        }
+        note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");
+        take(&chart);
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && is_beside; i++) {
         if ((kinds[i].flags & OF_RUNS) != 0) {

@@ -1,4 +1,4 @@
-#include "report/events.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mono.h"
+#include "figures/saved_run.h"
 
 enum {
     FILE_BYTES_MAX = 1 << 20

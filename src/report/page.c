@@ -12,6 +12,7 @@ enum {
     HALF_WIDTH_COLUMNS = 4, /* more need the whole width */
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
+    LEVEL_COLUMNS = 9,
 };
 
 /* A text between two pieces of HTML; nothing where there is none. */
@@ -216,63 +217,6 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     buffer_add_text(html, "</div>\n");
 }
 
-static void add_events(struct buffer *html, const struct report_run *run)
-{
-    static const char *const columns[] = {"*event", "#at", "+what", NULL};
-    const struct event_list *events = &run->events;
-    const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
-    if (events->count == 0 && note[0] == '\0') {
-        return;
-    }
-    struct page_table table = open_table(html, "Events", columns);
-    for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
-        char at[UNITS_TEXT_BYTES];
-        snprintf(at, sizeof at, "%.1f s", (double)events->entries[i].at_ns / (double)MONO_NS_PER_S);
-        ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
-    }
-    if (events->count > EVENTS_SHOWN) {
-        buffer_add_format(html, "<tr><td colspan=\"3\">%zu more stand in events.csv</td></tr>\n",
-                          events->count - EVENTS_SHOWN);
-    }
-    close_table(&table, note);
-}
-
-/* The levels of a search, in the order in which they were tried. */
-static void add_levels(struct buffer *html, const struct csv_table *levels)
-{
-    static const char *const keys[] = {
-        "sessions",      "outcome",        "reason",           "rows_per_s",        "append_p50_ms",
-        "append_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib",
-    };
-    static const char *const columns[] = {"#sessions",
-                                          "#outcome",
-                                          "#reason",
-                                          "#rows/s",
-                                          "#append p50, ms",
-                                          "#append p99, ms",
-                                          "#connect p99, ms",
-                                          "#CPU, %",
-                                          "#server memory, MiB",
-                                          NULL};
-    enum {
-        COLUMNS = sizeof keys / sizeof keys[0]
-    };
-    const struct page_table table = open_table(html, "Levels", columns);
-    for (size_t row = 0; row < levels->rows; row++) {
-        const char *cells[COLUMNS];
-        char texts[COLUMNS][REPORT_WORDS_BYTES];
-        for (size_t i = 0; i < COLUMNS; i++) {
-            const size_t column = csv_table_column(levels, keys[i]);
-            double value;
-            cells[i] = csv_table_number(levels, row, column, &value)
-                           ? report_format(value, texts[i])
-                           : csv_table_text(levels, row, column);
-        }
-        add_row(&table, cells);
-    }
-    close_table(&table, NULL);
-}
-
 /* The counts of a group of figures that are known; of a ledger, which begins with its total, also a
  * bar of its parts. Nothing where the total is not known. */
 static void add_group(struct buffer *html, const struct saved_run *run, const char *title,
@@ -469,15 +413,19 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
 /* A run's own section; folded where it is not the only one. */
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
-    static const struct {
-        const char *title;
-        enum figure_group group;
-    } groups[] = {
-        {"Sessions", FIGURE_GROUP_SESSIONS},
-        {"Rows", FIGURE_GROUP_ROWS},
-        {"Batches", FIGURE_GROUP_BATCHES},
-        {"Verified", FIGURE_GROUP_VERIFIED},
+    static const char *const of_events[] = {"*event", "#at", "+what", NULL};
+    static const char *const level_keys[LEVEL_COLUMNS] = {
+        "sessions",      "outcome",        "reason",           "rows_per_s",        "append_p50_ms",
+        "append_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib",
     };
+    static const char *const of_levels[LEVEL_COLUMNS + 1] = {
+        "#sessions",        "#outcome",        "#reason",
+        "#rows/s",          "#append p50, ms", "#append p99, ms",
+        "#connect p99, ms", "#CPU, %",         "#server memory, MiB"};
+    static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
+                                          [FIGURE_GROUP_ROWS] = "Rows",
+                                          [FIGURE_GROUP_BATCHES] = "Batches",
+                                          [FIGURE_GROUP_VERIFIED] = "Verified"};
     const struct report_run *run = &report->runs[index];
     if (!is_only) {
         buffer_add_format(html, "<details class=\"run\"><summary><span>%s</span> %s</summary>\n",
@@ -493,13 +441,45 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
                     ", or --all for those of all runs here</p>\n");
     }
     add_note(html, buffer_text(&run->absent));
-    add_events(html, run);
-    if (run->run.is_search) {
-        add_levels(html, &run->run.levels);
+    const struct event_list *events = &run->events;
+    const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
+    if (events->count > 0 || note[0] != '\0') {
+        const struct page_table table = open_table(html, "Events", of_events);
+        for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
+            const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
+            char at[UNITS_TEXT_BYTES];
+            snprintf(at, sizeof at, "%.1f s", at_s);
+            ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
+        }
+        if (events->count > EVENTS_SHOWN) {
+            buffer_add_format(html,
+                              "<tr><td colspan=\"3\">%zu more stand in events.csv</td></tr>\n",
+                              events->count - EVENTS_SHOWN);
+        }
+        close_table(&table, note);
+    }
+    if (run->run.is_search) { /* its levels, in the order in which they were tried */
+        const struct csv_table *levels = &run->run.levels;
+        const struct page_table table = open_table(html, "Levels", of_levels);
+        for (size_t row = 0; row < levels->rows; row++) {
+            const char *cells[LEVEL_COLUMNS];
+            char texts[LEVEL_COLUMNS][REPORT_WORDS_BYTES];
+            for (size_t i = 0; i < LEVEL_COLUMNS; i++) {
+                const size_t column = csv_table_column(levels, level_keys[i]);
+                double value;
+                cells[i] = csv_table_number(levels, row, column, &value)
+                               ? report_format(value, texts[i])
+                               : csv_table_text(levels, row, column);
+            }
+            add_row(&table, cells);
+        }
+        close_table(&table, NULL);
     }
     buffer_add_text(html, "<h3>Ledgers</h3>\n<div class=\"cards\">\n");
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        add_group(html, &run->run, groups[i].title, groups[i].group);
+    for (size_t i = 0; i < sizeof ledgers / sizeof ledgers[0]; i++) {
+        if (ledgers[i] != NULL) {
+            add_group(html, &run->run, ledgers[i], (enum figure_group)i);
+        }
     }
     buffer_add_text(html, "</div>\n");
     add_tables(html, &run->run);
@@ -532,44 +512,13 @@ static void add_overview(struct buffer *html, const struct report *report)
     close_table(&table, NULL);
 }
 
-/* Sessions down, rows across: the median of each cell, and from where to where its runs went. */
-static void add_sweep_table(struct buffer *html, const struct saved_sweep *sweep,
-                            const struct figure *figure)
-{
-    char text[REPORT_WORDS_BYTES];
-    buffer_add_format(html,
-                      "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
-                      "<th>sessions</th>",
-                      figure->label, figure_unit(figure->key));
-    for (size_t records = 0; records < sweep->records_count; records++) {
-        buffer_add_format(html, "<th class=\"n\">%s rows</th>",
-                          report_format_count((double)sweep->records[records], text));
-    }
-    buffer_add_text(html, "</tr></thead><tbody>\n");
-    for (size_t i = 0; i < sweep->sessions_count; i++) {
-        buffer_add_format(html, "<tr><th scope=\"row\">%s</th>", UNITS_COUNT(sweep->sessions[i]));
-        for (size_t records = 0; records < sweep->records_count; records++) {
-            struct spread spread = {0};
-            const bool is_known = saved_sweep_figure(sweep, i, records, figure->key, &spread);
-            buffer_add_format(html, "<td class=\"n\">%s",
-                              is_known ? REPORT_NUMBER(spread.median) : "–");
-            if (spread.count > 1) {
-                buffer_add_format(html, "<small>%s – %s</small>", REPORT_NUMBER(spread.lowest),
-                                  REPORT_NUMBER(spread.highest));
-            }
-            buffer_add_text(html, "</td>");
-        }
-        buffer_add_text(html, "</tr>\n");
-    }
-    buffer_add_text(html, "</tbody></table></div>\n");
-}
-
 static void add_sweep(struct buffer *html, const struct report *report,
                       const struct report_sweep *entry)
 {
     static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
     const struct saved_sweep *sweep = &entry->sweep;
     const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
+    char text[REPORT_WORDS_BYTES];
     buffer_add_text(html, report->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
     add_between(html, "<p class=\"sub\">", sweep->folder, "</p>\n");
     buffer_add_format(html, "<p class=\"sub\">%zu × %zu cells", sweep->sessions_count,
@@ -588,8 +537,35 @@ static void add_sweep(struct buffer *html, const struct report *report,
     add_charts(html, report, entry->charts);
     buffer_add_format(html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
                       sweep->records_count > HALF_WIDTH_COLUMNS ? " wide" : "");
-    for (size_t i = 0; report_headline(i) != NULL; i++) {
-        add_sweep_table(html, sweep, report_headline(i));
+    /* sessions down, rows across: the median of each cell, and from where to where its runs went */
+    const struct figure *figure;
+    for (size_t f = 0; (figure = report_headline(f)) != NULL; f++) {
+        buffer_add_format(html,
+                          "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
+                          "<th>sessions</th>",
+                          figure->label, figure_unit(figure->key));
+        for (size_t i = 0; i < sweep->records_count; i++) {
+            buffer_add_format(html, "<th class=\"n\">%s rows</th>",
+                              report_format_count((double)sweep->records[i], text));
+        }
+        buffer_add_text(html, "</tr></thead><tbody>\n");
+        for (size_t i = 0; i < sweep->sessions_count * sweep->records_count; i++) {
+            const size_t row = i / sweep->records_count, column = i % sweep->records_count;
+            struct spread spread = {0};
+            const bool is_known = saved_sweep_figure(sweep, row, column, figure->key, &spread);
+            if (column == 0) {
+                buffer_add_format(html, "<tr><th scope=\"row\">%s</th>",
+                                  UNITS_COUNT(sweep->sessions[row]));
+            }
+            buffer_add_format(html, "<td class=\"n\">%s",
+                              is_known ? REPORT_NUMBER(spread.median) : "–");
+            if (spread.count > 1) {
+                buffer_add_format(html, "<small>%s – %s</small>", REPORT_NUMBER(spread.lowest),
+                                  REPORT_NUMBER(spread.highest));
+            }
+            buffer_add_text(html, column + 1 == sweep->records_count ? "</td></tr>\n" : "</td>");
+        }
+        buffer_add_text(html, "</tbody></table></div>\n");
     }
     buffer_add_text(html, "</div>\n");
     if (saved_sweep_count(sweep, SAVED_FAILED) == 0) {

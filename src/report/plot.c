@@ -298,39 +298,33 @@ static void add_run(struct buffer *text, const struct report *report, const stru
     }
 }
 
-/* A line for each run whose charts were not asked for. */
-static void add_run_list(struct buffer *text, const struct report *report, unsigned columns)
-{
-    static const int widths[] = {7, 9, 10, 11};
-    char line[LINE_BYTES], words[REPORT_WORDS_BYTES];
-    buffer_add_text(text, "\n");
-    add_line(text, columns, "%-*s %-9s %7s %9s %10s %11s", REPORT_LABEL_COLUMNS, "run", "verdict",
-             "CPU, %", "MiB", "elapsed, s", "rows/s");
-    for (size_t i = 0; i < report->run_count; i++) {
-        const struct report_run *run = &report->runs[i];
-        const int padding = REPORT_LABEL_COLUMNS - (int)text_width(run->label);
-        int used = snprintf(line, sizeof line, "%s%*s %-9.20s", run->label, padding, "",
-                            saved_run_text(&run->run, "verdict"));
-        for (size_t f = 0; f < sizeof widths / sizeof widths[0]; f++) {
-            used += snprintf(line + used, sizeof line - (size_t)used, " %*s", widths[f],
-                             report_value(&run->run, report_headline(f)->key, words));
-        }
-        add_line(text, columns, "%s", line);
-    }
-    add_line(text, columns, "--all draws the charts of each run, too.");
-}
-
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error)
 {
+    static const int widths[] = {7, 9, 10, 11};
+    char line[LINE_BYTES], words[REPORT_WORDS_BYTES];
     for (size_t i = 0; i < report->sweep_count; i++) {
         add_line(text, columns, "%s", report->sweeps[i].sweep.folder);
         add_charts(text, report, report->sweeps[i].charts, columns, error);
         buffer_add_text(text, "\n");
     }
     add_charts(text, report, report->overview, columns, error);
-    if (!report->has_run_charts) {
-        add_run_list(text, report, columns);
+    if (!report->has_run_charts) { /* a line for each run */
+        buffer_add_text(text, "\n");
+        add_line(text, columns, "%-*s %-9s %7s %9s %10s %11s", REPORT_LABEL_COLUMNS, "run",
+                 "verdict", "CPU, %", "MiB", "elapsed, s", "rows/s");
+        for (size_t i = 0; i < report->run_count; i++) {
+            const struct report_run *run = &report->runs[i];
+            const int padding = REPORT_LABEL_COLUMNS - (int)text_width(run->label);
+            int used = snprintf(line, sizeof line, "%s%*s %-9.20s", run->label, padding, "",
+                                saved_run_text(&run->run, "verdict"));
+            for (size_t f = 0; f < sizeof widths / sizeof widths[0]; f++) {
+                used += snprintf(line + used, sizeof line - (size_t)used, " %*s", widths[f],
+                                 report_value(&run->run, report_headline(f)->key, words));
+            }
+            add_line(text, columns, "%s", line);
+        }
+        add_line(text, columns, "--all draws the charts of each run, too.");
     }
     for (size_t i = 0; i < report->run_count && report->has_run_charts; i++) {
         buffer_add_text(text, i > 0 || report->overview.count > 0 ? "\n\n" : "");

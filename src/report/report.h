@@ -82,7 +82,7 @@ struct chart {
     const struct report_run *runs; /* CHART_OVER_RUNS. Borrowed */
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
-    bool has_failed; /* out of memory: points are missing */
+    struct chart_list *list; /* that it goes into */
 };
 
 struct chart_list {

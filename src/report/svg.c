@@ -105,65 +105,34 @@ static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
     }
 }
 
-/* Times in ms, the ticks at 1, 2 and 5 times the powers of ten, or at those alone, or at every
- * second of them. */
-static void fit_log(struct axis *axis, double low, double high)
-{
-    static const double leads[] = {1, 2, 5};
-    const double low_power = pow(10, floor(log10(low))), high_power = pow(10, floor(log10(high)));
-    const double low_lead = low / low_power, high_lead = high / high_power;
-    axis->is_log = true;
-    axis->low = low_power * (low_lead >= 5 ? 5 : low_lead >= 2 ? 2 : 1);
-    axis->high = high_power * (high_lead <= 1 ? 1 : high_lead <= 2 ? 2 : high_lead <= 5 ? 5 : 10);
-    axis->high = axis->high > axis->low ? axis->high : axis->low * 10;
-    const double decades = log10(axis->high / axis->low);
-    const int first = (int)floor(log10(axis->low) + 1e-9);
-    for (int power = first; power <= first + (int)decades + 1; power += decades > 7 ? 2 : 1) {
-        for (size_t i = 0; i < (decades <= 2.5 ? 3 : 1); i++) {
-            const double at = leads[i] * pow(10, power);
-            if (at >= axis->low * (1 - 1e-9) && at <= axis->high * (1 + 1e-9)) {
-                add_ms_tick(axis, at);
-            }
-        }
-    }
-}
-
-/* Times as people read a clock: 12, 0.5 below five minutes, 7:30 and 1:05:00 beyond; page.js does
- * the same where it zooms. */
-static void fit_time(struct axis *axis, double end_s)
-{
-    static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
-    size_t i = 0;
-    if (end_s < 300) {
-        fit_linear(axis, end_s, round_step(end_s / TICKS_ACROSS), false);
-        return;
-    }
-    while (i + 1 < sizeof steps / sizeof steps[0] && end_s / steps[i] > TICKS_ACROSS + 1) {
-        i++;
-    }
-    const int step = end_s / steps[i] <= TICKS_MAX ? steps[i] : (int)(end_s / TICKS_MAX) + 1;
-    axis->high = end_s;
-    for (int at = 0; at <= end_s; at += step) {
-        if (end_s < 3600) {
-            add_tick(axis, at, "%d:%02d", at / 60, at % 60);
-        } else {
-            add_tick(axis, at, "%d:%02d:%02d", at / 3600, at / 60 % 60, at % 60);
-        }
-    }
-}
-
-/* What stands across. */
+/* What stands across. Times as people read a clock: 12, 0.5 below five minutes, 7:30 and 1:05:00
+ * beyond; page.js does the same where it zooms. */
 static void fit_across(struct axis *axis, const struct chart *chart)
 {
-    if (chart->across == CHART_OVER_TIME) {
-        fit_time(axis, chart->end);
+    static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
+    const double end = chart->end;
+    if (chart->across == CHART_OVER_TIME && end < 300) {
+        fit_linear(axis, end, round_step(end / TICKS_ACROSS), false);
+    } else if (chart->across == CHART_OVER_TIME) {
+        size_t i = 0;
+        while (i + 1 < sizeof steps / sizeof steps[0] && end / steps[i] > TICKS_ACROSS + 1) {
+            i++;
+        }
+        const int step = end / steps[i] <= TICKS_MAX ? steps[i] : (int)(end / TICKS_MAX) + 1;
+        axis->high = end;
+        for (int at = 0; at <= end; at += step) {
+            if (end < 3600) {
+                add_tick(axis, at, "%d:%02d", at / 60, at % 60);
+            } else {
+                add_tick(axis, at, "%d:%02d:%02d", at / 3600, at / 60 % 60, at % 60);
+            }
+        }
     } else if (chart->across == CHART_OVER_SHARE) {
-        fit_linear(axis, chart->end, 20, false);
+        fit_linear(axis, end, 20, false);
     } else if (chart->across == CHART_OVER_PERCENTILE) {
-        *axis = (struct axis){.is_log = true, .low = 1, .high = chart->end};
+        *axis = (struct axis){.is_log = true, .low = 1, .high = end};
         add_tick(axis, 2, "50");
-        for (int nines = 1; pow(10, nines) <= chart->end * (1 + 1e-9) && nines <= NINES_MAX;
-             nines++) {
+        for (int nines = 1; pow(10, nines) <= end * (1 + 1e-9) && nines <= NINES_MAX; nines++) {
             add_tick(axis, pow(10, nines), "%.*f", nines > 2 ? nines - 2 : 0,
                      100 - pow(10, 2 - nines));
         }
@@ -199,7 +168,25 @@ static void fit_values(struct axis *axis, const struct chart *chart)
     const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
     const double last = step * ceil(top / step - 1e-9);
     if (chart->is_log && low <= high) {
-        fit_log(axis, low, high);
+        /* times in ms, the ticks at 1, 2 and 5 times the powers of ten, or at those alone, or at
+         * every second of them */
+        static const double leads[] = {1, 2, 5};
+        const int first = (int)floor(log10(low));
+        const double low_power = pow(10, first), high_power = pow(10, floor(log10(high)));
+        const double from = low / low_power, to = high / high_power;
+        axis->is_log = true;
+        axis->low = low_power * (from >= 5 ? 5 : from >= 2 ? 2 : 1);
+        axis->high = high_power * (to <= 1 ? 1 : to <= 2 ? 2 : to <= 5 ? 5 : 10);
+        axis->high = axis->high > axis->low ? axis->high : axis->low * 10;
+        const double decades = log10(axis->high / axis->low);
+        for (int power = first; power <= first + (int)decades + 1; power += decades > 7 ? 2 : 1) {
+            for (size_t i = 0; i < (decades <= 2.5 ? 3 : 1); i++) {
+                const double at = leads[i] * pow(10, power);
+                if (at >= axis->low * (1 - 1e-9) && at <= axis->high * (1 + 1e-9)) {
+                    add_ms_tick(axis, at);
+                }
+            }
+        }
     } else if (strcmp(chart->unit, "%") == 0 && chart->across == CHART_OVER_TIME) {
         fit_linear(axis, 105, 20, false); /* a machine that is wholly busy is seen, too */
     } else {
@@ -310,28 +297,6 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
     buffer_add_text(html, is_open && is_filled ? "V0" : "");
 }
 
-/* From point to point, a dot at each, and a bar from its lowest to its highest. */
-static void add_points(const struct drawing *drawing, const struct chart_series *series)
-{
-    struct buffer *html = drawing->html;
-    for (size_t part = 0; part < 3; part++) {
-        buffer_add_text(html, part == 0   ? ""
-                              : part == 1 ? "\"/><path class=\"dots\" d=\""
-                                          : "\"/><path class=\"line\" d=\"");
-        for (size_t i = 0; i < series->count; i++) {
-            const struct chart_point *point = &series->points[i];
-            const double y = coordinate(&drawing->y, part == 2 ? point->lowest : point->y);
-            buffer_add_format(html, "%c%.6g %.6g", part == 0 && i > 0 ? 'L' : 'M',
-                              coordinate(&drawing->x, point->from), y);
-            if (part == 1) {
-                buffer_add_text(html, "h0");
-            } else if (part == 2) {
-                buffer_add_format(html, "V%.6g", coordinate(&drawing->y, point->highest));
-            }
-        }
-    }
-}
-
 /* The curves in coordinates of their own, up and right, and the marks behind them. */
 static void add_curves(const struct drawing *drawing)
 {
@@ -354,10 +319,25 @@ static void add_curves(const struct drawing *drawing)
     for (size_t i = 0; i < chart->series_count; i++) {
         buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
                           chart->is_filled ? "line area" : "line");
-        if (chart->across == CHART_OVER_SESSIONS) {
-            add_points(drawing, &chart->series[i]);
-        } else {
-            add_levels(drawing, &chart->series[i]);
+        const struct chart_series *series = &chart->series[i];
+        if (chart->across != CHART_OVER_SESSIONS) {
+            add_levels(drawing, series);
+        }
+        /* from point to point, a dot at each, and a bar from its lowest to its highest */
+        for (size_t j = 0; j < 3 * series->count && chart->across == CHART_OVER_SESSIONS; j++) {
+            const size_t part = j / series->count, at = j % series->count;
+            const struct chart_point *point = &series->points[at];
+            const double y = coordinate(&drawing->y, part == 2 ? point->lowest : point->y);
+            if (part > 0 && at == 0) {
+                buffer_add_format(html, "\"/><path class=\"%s\" d=\"", part == 1 ? "dots" : "line");
+            }
+            buffer_add_format(html, "%c%.6g %.6g", part == 0 && at > 0 ? 'L' : 'M',
+                              coordinate(&drawing->x, point->from), y);
+            if (part == 1) {
+                buffer_add_text(html, "h0");
+            } else if (part == 2) {
+                buffer_add_format(html, "V%.6g", coordinate(&drawing->y, point->highest));
+            }
         }
         buffer_add_text(html, "\"/></g>");
     }
@@ -395,13 +375,31 @@ static void add_bars(const struct drawing *drawing)
     }
 }
 
-/* What stands above the drawing, and the beginning of that, with words for those who do not see
- * it: from where to where each line goes. */
-static void add_caption(const struct drawing *drawing, size_t number, int height)
+void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number)
 {
     static const char *const across[] = {"time", "percentile", "share", "sessions", "runs"};
-    struct buffer *html = drawing->html;
-    const struct chart *chart = drawing->chart;
+    const bool is_bars = chart->across == CHART_OVER_RUNS;
+    struct drawing *drawing = calloc(1, sizeof *drawing);
+    if (drawing == NULL) {
+        html->has_failed = true;
+        return;
+    }
+    drawing->html = html;
+    drawing->chart = chart;
+    size_t names = 0; /* beside the axis, in bytes */
+    fit_values(is_bars ? &drawing->x : &drawing->y, chart);
+    for (size_t i = 0; i < (is_bars ? (size_t)chart->end : drawing->y.count); i++) {
+        const size_t length = strlen(is_bars ? chart->runs[i].label : drawing->y.ticks[i].label);
+        names = length > names ? length : names;
+    }
+    fit_across(&drawing->x, chart);
+    const int height = is_bars ? BAR_HEIGHT * (int)chart->end + TOP + BOTTOM : HEIGHT;
+    drawing->left = (is_bars ? 12 : 28) + CHARACTER * (double)names;
+    drawing->top = chart->mark_count > 0 ? TOP_WITH_MARKS : TOP;
+    drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
+    drawing->height = height - BOTTOM - drawing->top;
+    /* what stands above it, and words for those who do not see it: from where to where each line
+     * goes */
     buffer_add_format(html,
                       "<figure data-across=\"%s\" data-unit=\"%s\" data-log=\"%s%s\"><figcaption>"
                       "<b id=\"c%zu\">%s</b><span class=\"legend\">",
@@ -434,31 +432,6 @@ static void add_caption(const struct drawing *drawing, size_t number, int height
                           report_format(high, high_text), chart->unit);
     }
     buffer_add_text(html, "</desc>");
-}
-
-void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number)
-{
-    const bool is_bars = chart->across == CHART_OVER_RUNS;
-    struct drawing *drawing = calloc(1, sizeof *drawing);
-    if (drawing == NULL) {
-        html->has_failed = true;
-        return;
-    }
-    drawing->html = html;
-    drawing->chart = chart;
-    size_t names = 0; /* beside the axis, in bytes */
-    fit_values(is_bars ? &drawing->x : &drawing->y, chart);
-    for (size_t i = 0; i < (is_bars ? (size_t)chart->end : drawing->y.count); i++) {
-        const size_t length = strlen(is_bars ? chart->runs[i].label : drawing->y.ticks[i].label);
-        names = length > names ? length : names;
-    }
-    fit_across(&drawing->x, chart);
-    const int height = is_bars ? BAR_HEIGHT * (int)chart->end + TOP + BOTTOM : HEIGHT;
-    drawing->left = (is_bars ? 12 : 28) + CHARACTER * (double)names;
-    drawing->top = chart->mark_count > 0 ? TOP_WITH_MARKS : TOP;
-    drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
-    drawing->height = height - BOTTOM - drawing->top;
-    add_caption(drawing, number, height);
     add_axes(drawing, height);
     if (is_bars) {
         add_bars(drawing);

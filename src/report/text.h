@@ -7,6 +7,7 @@
 #define REPORT_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "append/row.h"
@@ -142,6 +143,20 @@ void metrics_http_publish(struct metrics_http *http, const char *text, size_t le
 
 /* Ends the thread and every connection at once. Takes NULL. */
 void metrics_http_stop(struct metrics_http *http);
+
+/*
+ * events.csv in the folder of a run, read back: "time,text" and a line an event, written by the run
+ * for its --mark options and by its user, who appends lines with echo while it goes on or later. A
+ * text with commas needs no quotes.
+ */
+#define EVENTS_FILE "events.csv"
+#define EVENTS_START_UNKNOWN INT64_MIN
+
+/* Reads the file of a run that began at `started_wall_ns` (1970 UTC); with EVENTS_START_UNKNOWN a
+ * time in UTC is a bad line. Each line is read for itself: one that is bad is told in the list's
+ * note and left out. No file: an empty list. REJECTED: it cannot be read; the list is empty. */
+enum status events_read(struct event_list *list, const char *folder, int64_t started_wall_ns,
+                        struct error *error);
 
 /*
  * A run as JUnit XML, for CI systems (Jenkins, GitLab, GitHub): a test case for each ledger, the
