@@ -128,6 +128,7 @@ enum exit_code command_find_max(int argc, char **argv)
     struct search search = {0};
     struct job job = {.search = &search};
     const struct ladder_config ladder = {
+        .search = &search,
         .patience_ns = PATIENCE_NS,
         .on_begin = on_begin,
         .on_level = on_level,

@@ -262,9 +262,7 @@ static enum exit_code load(struct job *job, const struct ladder_config *ladder, 
         .on_shortage = on_shortage,
         .context = job,
     };
-    const enum status status = ladder == NULL
-                                   ? fleet_run(&load, result, error)
-                                   : ladder_run(ladder, &load, job->search, result, error);
+    const enum status status = fleet_run(&load, ladder, result, error);
     sampler_stop(job->sampler, &result->resources);
     progress_end(&job->progress);
     if (status != STATUS_OK) {

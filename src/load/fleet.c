@@ -33,6 +33,7 @@ struct fleet {
     unsigned live;       /* sessions whose thread was started and not joined */
     unsigned leaving;    /* of these, told to leave */
     bool is_shortage_reported;
+    bool is_up;                  /* a run's sessions are, or have failed */
     bool is_end_told;            /* of the work, to the sampler */
     int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
     int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
@@ -54,36 +55,6 @@ struct fleet {
                                                       and end */
     struct histogram *difference;
 };
-
-static enum status fleet_init(struct fleet *fleet, struct causes *causes, struct error *error)
-{
-    struct load *load = fleet->load;
-    /* calloc: what is never used takes no memory */
-    fleet->sessions = calloc(fleet->capacity, sizeof *fleet->sessions);
-    if (fleet->sessions == NULL || !recorder_watch(load->recorder, fleet->capacity)) {
-        free(fleet->sessions);
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet->capacity);
-        return STATUS_FATAL;
-    }
-    load->causes = causes;
-    load->read = load->plan->read_mode == READ_QUERY
-                     ? (struct statement){.sql = load->plan->read_sql}
-                     : load->setup->count;
-    gate_init(&load->gate);
-    pthread_mutex_init(&load->connections_lock, NULL);
-    atomic_init(&load->has_finished_one, false);
-    atomic_init(&load->timeouts_in_a_row, 0);
-    atomic_init(&load->last_work_ns, load->start_ns);
-    atomic_init(&load->last_end_ns, load->start_ns);
-    return STATUS_OK;
-}
-
-static void fleet_fini(struct fleet *fleet)
-{
-    pthread_mutex_destroy(&fleet->load->connections_lock);
-    gate_fini(&fleet->load->gate);
-    free(fleet->sessions);
-}
 
 /* The rows of the place go on; everything else is as new. */
 static void renew(struct fleet *fleet, unsigned index)
@@ -192,61 +163,78 @@ static void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
             fleet->first_free = i < fleet->first_free ? i : fleet->first_free;
         }
     }
-    fleet->total.connected = fleet->total.finished + fleet->total.stopped + fleet->total.dropped;
 }
 
-/* After all were joined: ledgers of all sessions that ever were, worst_lag_rows, sessions_cut, the
- * times, throughput and stop_reason. */
-static void fleet_sum_up(struct fleet *fleet)
+/* After all were joined. In a run the sessions that were never started have their part in the
+ * ledgers, too. */
+static void sum_up(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     struct result *result = fleet->result;
-    const int64_t end_ns = atomic_load(&load->last_end_ns);
-    const int64_t go_ns = load->gate.go_ns;
+    const struct plan *plan = load->plan;
+    const struct gate *gate = &load->gate;
+    const int64_t work_ns = atomic_load(&load->last_work_ns);
+    const int64_t last_ns = atomic_load(&load->last_end_ns);
+    const bool is_run = fleet->search == NULL;
+    const unsigned unused = is_run ? fleet->capacity - fleet->used : 0;
     result->sessions = fleet->total;
+    result->sessions.requested += unused;
+    result->sessions.not_started += unused;
+    result->sessions.connected =
+        fleet->total.finished + fleet->total.stopped + fleet->total.dropped;
     result->sessions_cut = fleet->cut;
     result->stop_reason = gate_reason(&load->gate);
-    for (unsigned i = 0; i < fleet->used; i++) {
+    result->least_sessions = is_run ? plan->min_sessions : 0;
+    int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : work_ns;
+    if (result->stop_reason == STOP_DURATION) {
+        end_ns = gate->go_ns + plan->duration_ns;
+    }
+    for (unsigned i = 0; i < fleet->used + unused; i++) {
         struct session *session = &fleet->sessions[i];
-        struct row_ledger *rows = &session->sum.rows;
+        struct session_summary *sum = &session->sum;
+        struct row_ledger *rows = &sum->rows;
         /* what the time was over for was not due */
         const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
-        rows->planned = is_timed ? session->sum.begun : session->quota;
+        rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
         row_ledger_add(&result->rows, rows);
         if (session->worst_lag > result->worst_lag_rows) {
             result->worst_lag_rows = session->worst_lag;
         }
+        if (!is_run) {
+            continue;
+        }
+        const int64_t work_end_ns = session->work_end_ns;
+        sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - gate->go_ns;
+        sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
+        sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
+        result->session_list[i] = *sum;
+        result->batches_late += session->batches_late;
+        if (plan->rate_rows_per_s > 0 && gate->go_ns > 0) {
+            /* batches that were due and sent, and those that were not, from sessions that were
+             * blocked, dropped or never there */
+            result->batches.sent += sum->batches;
+            result->batches.not_sent +=
+                session_count_unsent(session, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
+        }
+    }
+    result->batches.due = result->batches.sent + result->batches.not_sent;
+    if (is_run) {
+        fairness_find(&result->fairness, result->session_list, result->session_count);
     }
     result->start_mono_ns = load->start_ns;
-    result->elapsed_ns = end_ns - load->start_ns;
-    result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - load->start_ns;
-    if (go_ns > 0) {
-        const int64_t work_ns = atomic_load(&load->last_work_ns);
-        result->append_ns = work_ns - go_ns;
-        result->disconnect_ns = end_ns - work_ns;
+    result->elapsed_ns = last_ns - load->start_ns;
+    if (!is_run) {
+        fleet->search->elapsed_ns = result->elapsed_ns;
+    }
+    result->connect_ns = gate->go_ns == 0 ? result->elapsed_ns : gate->go_ns - load->start_ns;
+    if (gate->go_ns > 0) {
+        result->append_ns = work_ns - gate->go_ns;
+        result->disconnect_ns = last_ns - work_ns;
     }
     if (result->elapsed_ns > 0) {
         result->throughput_rows_per_s = (double)result->rows.acknowledged /
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
-    }
-}
-
-/* Ends the run when fewer sessions are left than it takes. Where one will do there is nothing to
- * end. */
-static void check_number(struct fleet *fleet)
-{
-    struct load *load = fleet->load;
-    const unsigned least = load->plan->min_sessions;
-    if (least <= 1 || gate_is_stopped(&load->gate)) {
-        return;
-    }
-    /* dropped first: the difference is then never too small */
-    const uint64_t dropped = recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED);
-    const uint64_t up = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
-    if (up < least) {
-        fleet->result->sessions_up = up;
-        gate_stop(&load->gate, STOP_TOO_FEW);
     }
 }
 
@@ -268,8 +256,14 @@ static void check_stop_conditions(struct fleet *fleet)
     if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns) {
         gate_stop(gate, STOP_DURATION);
     }
-    if (gate->go_ns > 0) {
-        check_number(fleet);
+    if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate)) {
+        /* fewer sessions may be left than it takes; dropped first: then up is never too small */
+        const uint64_t dropped = recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED);
+        const uint64_t up = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
+        if (up < plan->min_sessions) {
+            fleet->result->sessions_up = up;
+            gate_stop(gate, STOP_TOO_FEW);
+        }
     }
     if (plan->timeout_ns > 0 && now_ns >= fleet->next_overdue_ns) {
         for (unsigned i = 0; i < fleet->used; i++) {
@@ -337,7 +331,8 @@ static void run_sessions(struct fleet *fleet)
     if (fleet->numbers.running == 0) {
         gate_stop(&load->gate, STOP_NO_SESSION);
     }
-    check_number(fleet);
+    fleet->is_up = true;
+    check_stop_conditions(fleet);
     gate_open(&load->gate, mono_now_ns());
     sampler_begin_work(load->sampler);
     while (fleet->numbers.running > 0) {
@@ -347,66 +342,6 @@ static void run_sessions(struct fleet *fleet)
         struct session_ledger ignored = {0};
         join(fleet, &fleet->sessions[i], &ignored);
     }
-}
-
-/* Sessions that were never started have their part in the ledgers, too. */
-static void sum_up(struct fleet *fleet)
-{
-    struct load *load = fleet->load;
-    struct result *result = fleet->result;
-    const struct plan *plan = load->plan;
-    const struct gate *gate = &load->gate;
-    fleet->total.requested = fleet->capacity;
-    fleet->total.not_started += fleet->capacity - fleet->used;
-    fleet->total.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
-    fleet->used = fleet->capacity;
-    fleet_sum_up(fleet);
-    result->least_sessions = plan->min_sessions;
-    int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : atomic_load(&load->last_work_ns);
-    if (result->stop_reason == STOP_DURATION) {
-        end_ns = gate->go_ns + plan->duration_ns;
-    }
-    for (unsigned i = 0; i < fleet->capacity; i++) {
-        struct session *session = &fleet->sessions[i];
-        struct session_summary *sum = &session->sum;
-        const int64_t work_end_ns = session->work_end_ns;
-        sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - gate->go_ns;
-        sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
-        sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
-        result->session_list[i] = *sum;
-        result->batches_late += session->batches_late;
-        if (plan->rate_rows_per_s > 0 && gate->go_ns > 0) {
-            /* batches that were due and sent, and those that were not, from sessions that were
-             * blocked, dropped or never there */
-            result->batches.sent += sum->batches;
-            result->batches.not_sent +=
-                session_count_unsent(session, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
-        }
-    }
-    result->batches.due = result->batches.sent + result->batches.not_sent;
-    fairness_find(&result->fairness, result->session_list, result->session_count);
-}
-
-enum status fleet_run(struct load *load, struct result *result, struct error *error)
-{
-    const unsigned total = plan_sessions_all(load->plan);
-    struct fleet fleet = {.load = load, .result = result, .capacity = total};
-    result->session_list = calloc(total, sizeof *result->session_list);
-    if (result->session_list == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
-        return STATUS_FATAL;
-    }
-    const enum status status = fleet_init(&fleet, &result->causes, error);
-    if (status == STATUS_OK) {
-        result->session_count = total;
-        for (unsigned i = 0; i < total; i++) {
-            renew(&fleet, i);
-        }
-        run_sessions(&fleet);
-        sum_up(&fleet);
-        fleet_fini(&fleet);
-    }
-    return status;
 }
 
 /* How often to look at the memory. */
@@ -861,52 +796,82 @@ static void stop_all(struct fleet *fleet)
     }
 }
 
-enum status ladder_run(const struct ladder_config *config, struct load *load, struct search *search,
-                       struct result *result, struct error *error)
+static enum status search_sessions(struct fleet *fleet, struct error *error)
 {
-    const struct plan *plan = load->plan;
-    struct fleet fleet = {
-        .load = load,
-        .result = result,
-        .capacity = plan->sessions,
-        .config = config,
-        .search = search,
-        .memory = {.limit_bytes = UINT64_MAX},
-        .deadline_ns = load->start_ns + plan->max_time_ns,
-        .rest_at_rows = UINT64_MAX,
-        .difference = calloc(1, sizeof *fleet.difference),
-    };
+    struct load *load = fleet->load;
+    const uint64_t limit_bytes = load->plan->max_memory_bytes;
     uint64_t total = 0;
-    fleet.memory.base_bytes = memory_used(&total);
-    if (total > 0) {
-        fleet.memory.limit_bytes =
-            plan->max_memory_bytes > 0 ? plan->max_memory_bytes : total / 10 * 9;
-    }
-    causes_init(&fleet.causes);
-    bool has_memory = fleet.difference != NULL;
+    fleet->memory.base_bytes = memory_used(&total);
+    fleet->memory.limit_bytes = total == 0        ? UINT64_MAX
+                                : limit_bytes > 0 ? limit_bytes
+                                                  : total / 10 * 9;
+    fleet->deadline_ns = load->start_ns + load->plan->max_time_ns;
+    fleet->rest_at_rows = UINT64_MAX;
+    fleet->difference = calloc(1, sizeof *fleet->difference);
+    bool has_memory = fleet->difference != NULL;
     for (int i = 0; i < SNAPSHOTS; i++) {
         has_memory &=
-            recorder_snapshot_init(&fleet.snapshots[i], recorder_operations(load->recorder));
+            recorder_snapshot_init(&fleet->snapshots[i], recorder_operations(load->recorder));
     }
-    enum status status = STATUS_FATAL;
-    if (!has_memory) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
-    } else {
-        status = fleet_init(&fleet, &fleet.causes, error);
-    }
-    if (status == STATUS_OK) {
+    if (has_memory) {
         gate_open(&load->gate, mono_now_ns());
         sampler_begin_work(load->sampler);
-        climb_all(&fleet);
-        stop_all(&fleet);
-        fleet_sum_up(&fleet);
-        search->elapsed_ns = result->elapsed_ns;
-        fleet_fini(&fleet);
+        climb_all(fleet);
+        stop_all(fleet);
+    } else {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     }
     for (int i = 0; i < SNAPSHOTS; i++) {
-        recorder_snapshot_fini(&fleet.snapshots[i]);
+        recorder_snapshot_fini(&fleet->snapshots[i]);
     }
-    free(fleet.difference);
+    free(fleet->difference);
+    return has_memory ? STATUS_OK : STATUS_FATAL;
+}
+
+enum status fleet_run(struct load *load, const struct ladder_config *ladder, struct result *result,
+                      struct error *error)
+{
+    const unsigned total = plan_sessions_all(load->plan);
+    struct fleet fleet = {.load = load, .result = result, .capacity = total, .config = ladder};
+    fleet.search = ladder == NULL ? NULL : ladder->search;
+    /* calloc: what is never used takes no memory */
+    fleet.sessions = calloc(total, sizeof *fleet.sessions);
+    if (ladder == NULL) {
+        result->session_list = calloc(total, sizeof *result->session_list);
+        result->session_count = result->session_list == NULL ? 0 : total;
+    }
+    if (fleet.sessions == NULL || (ladder == NULL && result->session_list == NULL) ||
+        !recorder_watch(load->recorder, total)) {
+        free(fleet.sessions);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
+        return STATUS_FATAL;
+    }
+    causes_init(&fleet.causes);
+    load->causes = ladder == NULL ? &result->causes : &fleet.causes;
+    load->read = load->plan->read_mode == READ_QUERY
+                     ? (struct statement){.sql = load->plan->read_sql}
+                     : load->setup->count;
+    gate_init(&load->gate);
+    pthread_mutex_init(&load->connections_lock, NULL);
+    atomic_init(&load->has_finished_one, false);
+    atomic_init(&load->timeouts_in_a_row, 0);
+    atomic_init(&load->last_work_ns, load->start_ns);
+    atomic_init(&load->last_end_ns, load->start_ns);
+    enum status status = STATUS_OK;
+    if (ladder != NULL) {
+        status = search_sessions(&fleet, error);
+    } else {
+        for (unsigned i = 0; i < total; i++) {
+            renew(&fleet, i);
+        }
+        run_sessions(&fleet);
+    }
+    if (status == STATUS_OK) {
+        sum_up(&fleet);
+    }
     causes_fini(&fleet.causes);
+    pthread_mutex_destroy(&load->connections_lock);
+    gate_fini(&load->gate);
+    free(fleet.sessions);
     return status;
 }

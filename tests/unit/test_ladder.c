@@ -223,12 +223,12 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                         .start_ns = mono_now_ns(),
                         .on_shortage = on_shortage,
                         .context = outcome};
-    const struct ladder_config config = {.patience_ns = asked.patience_ns,
+    const struct ladder_config config = {.search = &outcome->search,
+                                         .patience_ns = asked.patience_ns,
                                          .on_begin = on_begin,
                                          .on_level = on_level,
                                          .context = outcome};
-    assert_int_equal(ladder_run(&config, &load, &outcome->search, outcome->result, NULL),
-                     STATUS_OK);
+    assert_int_equal(fleet_run(&load, &config, outcome->result, NULL), STATUS_OK);
     recorder_destroy(recorder);
     generator_destroy(generator);
     setup_fini(&setup);
