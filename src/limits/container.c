@@ -9,7 +9,7 @@
 #include "base/child.h"
 #include "base/mono.h"
 #include "base/process.h"
-#include "measure/cgroup.h"
+#include "measure/procfs.h"
 
 enum {
     ID_LEAST = 12 /* a shorter one could be part of anything */

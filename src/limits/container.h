@@ -11,7 +11,7 @@
 
 #include "append/error.h"
 #include "base/process.h"
-#include "measure/cgroup.h"
+#include "measure/procfs.h"
 #include "plan/plan.h"
 
 enum {

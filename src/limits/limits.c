@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "measure/cgroup.h"
+#include "measure/procfs.h"
 #include "measure/server_process.h"
 
 void limits_ask(struct limits_question *question, const struct plan *plan,

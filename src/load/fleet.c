@@ -53,7 +53,6 @@ struct fleet {
     uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
     struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the level: its start, its hold's start
                                                       and end */
-    struct histogram *difference;
 };
 
 /* The rows of the place go on; everything else is as new. */
@@ -644,13 +643,11 @@ static void conclude(struct fleet *fleet, struct level *level)
     const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
     const struct recorder_snapshot *hold_start = &fleet->snapshots[AT_HOLD];
     const struct recorder_snapshot *end = &fleet->snapshots[AT_END];
-    level->connect =
-        recorder_latency_between(start, hold_start, OPERATION_CONNECT, fleet->difference);
+    level->connect = recorder_latency_between(start, hold_start, OPERATION_CONNECT);
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
     if (level->hold_ns > 0) {
-        level->append =
-            recorder_latency_between(hold_start, end, OPERATION_APPEND, fleet->difference);
+        level->append = recorder_latency_between(hold_start, end, OPERATION_APPEND);
         level->rows = end->counters[RECORDER_ROWS_ACKNOWLEDGED] -
                       hold_start->counters[RECORDER_ROWS_ACKNOWLEDGED];
         level->rows_per_s = (double)level->rows / ((double)level->hold_ns / (double)MONO_NS_PER_S);
@@ -807,8 +804,7 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
                                                   : total / 10 * 9;
     fleet->deadline_ns = load->start_ns + load->plan->max_time_ns;
     fleet->rest_at_rows = UINT64_MAX;
-    fleet->difference = calloc(1, sizeof *fleet->difference);
-    bool has_memory = fleet->difference != NULL;
+    bool has_memory = true;
     for (int i = 0; i < SNAPSHOTS; i++) {
         has_memory &=
             recorder_snapshot_init(&fleet->snapshots[i], recorder_operations(load->recorder));
@@ -824,7 +820,6 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
     for (int i = 0; i < SNAPSHOTS; i++) {
         recorder_snapshot_fini(&fleet->snapshots[i]);
     }
-    free(fleet->difference);
     return has_memory ? STATUS_OK : STATUS_FATAL;
 }
 

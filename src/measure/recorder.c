@@ -1,8 +1,8 @@
 #include "measure/recorder.h"
 
+#include <float.h>
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -10,8 +10,92 @@
 #include "base/mono.h"
 
 enum {
-    CACHE_LINE_BYTES = 64
+    CACHE_LINE_BYTES = 64,
+    SUB_BUCKET_BITS = 6,
+    SUB_BUCKETS = 1 << SUB_BUCKET_BITS
 };
+
+size_t histogram_bucket(int64_t ns)
+{
+    const uint64_t value = ns < 0 ? 0 : (uint64_t)ns;
+    /* The or makes all values below 128 share the shift 0, and keeps clz defined for 0. */
+    const unsigned shift =
+        63U - SUB_BUCKET_BITS - (unsigned)__builtin_clzll(value | (uint64_t)SUB_BUCKETS);
+    return ((size_t)shift << SUB_BUCKET_BITS) + (size_t)(value >> shift);
+}
+
+static unsigned bucket_shift(size_t bucket)
+{
+    return bucket < 2 * SUB_BUCKETS ? 0 : (unsigned)(bucket >> SUB_BUCKET_BITS) - 1;
+}
+
+int64_t histogram_bucket_low_ns(size_t bucket)
+{
+    const unsigned shift = bucket_shift(bucket);
+    return (int64_t)((bucket - ((size_t)shift << SUB_BUCKET_BITS)) << shift);
+}
+
+int64_t histogram_bucket_high_ns(size_t bucket)
+{
+    return histogram_bucket_low_ns(bucket) + (INT64_C(1) << bucket_shift(bucket)) - 1;
+}
+
+uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < UINT64_MAX - b_ns ? a_ns + b_ns : UINT64_MAX;
+}
+
+void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
+                        struct histogram *difference)
+{
+    int64_t max_ns = 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        difference->counts[i] = later->counts[i] - earlier->counts[i];
+        if (difference->counts[i] > 0) {
+            max_ns = histogram_bucket_high_ns(i);
+        }
+    }
+    difference->overflow = later->overflow - earlier->overflow;
+    difference->total = later->total - earlier->total;
+    difference->sum_ns = later->sum_ns - earlier->sum_ns;
+    const bool is_beyond = difference->overflow > 0 || max_ns > later->max_ns;
+    difference->max_ns = is_beyond ? later->max_ns : max_ns;
+}
+
+/* Smallest whole number that is at least share × total. Products such as 0.07 × 100 come out a
+ * rounding error above the whole number that is meant, and must not be taken for one more. */
+static uint64_t rank_of(double share, uint64_t total)
+{
+    const double exact = share * (double)total;
+    const uint64_t whole = (uint64_t)exact;
+    const double rest = exact - (double)whole;
+    const uint64_t rank = rest > exact * 4 * DBL_EPSILON ? whole + 1 : whole;
+    return MIN(MAX(rank, 1), total);
+}
+
+int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile)
+{
+    if (histogram->total == 0) {
+        return 0;
+    }
+    /* Written so that a NaN becomes 0. */
+    const double share = quantile > 0 ? (quantile < 1 ? quantile : 1) : 0;
+    const uint64_t rank = rank_of(share, histogram->total);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += histogram->counts[i];
+        if (seen >= rank) {
+            const int64_t high_ns = histogram_bucket_high_ns(i);
+            return high_ns < histogram->max_ns ? high_ns : histogram->max_ns;
+        }
+    }
+    return histogram->max_ns;
+}
+
+double histogram_mean_ns(const struct histogram *histogram)
+{
+    return histogram->total == 0 ? 0 : (double)histogram->sum_ns / (double)histogram->total;
+}
 
 #define GET(atomic) atomic_load_explicit(&(atomic), memory_order_relaxed)
 #define SET(atomic, value) atomic_store_explicit(&(atomic), (value), memory_order_relaxed)
@@ -236,15 +320,16 @@ const struct histogram *recorder_histogram(const struct recorder_snapshot *snaps
 
 struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
                                                  const struct recorder_snapshot *later,
-                                                 size_t operation, struct histogram *scratch)
+                                                 size_t operation)
 {
+    struct histogram between;
     histogram_subtract(recorder_histogram(later, operation), recorder_histogram(earlier, operation),
-                       scratch);
+                       &between);
     return (struct recorder_latency){
-        .count = scratch->total,
-        .p50_ns = histogram_quantile_ns(scratch, 0.5),
-        .p99_ns = histogram_quantile_ns(scratch, 0.99),
-        .max_ns = scratch->max_ns,
+        .count = between.total,
+        .p50_ns = histogram_quantile_ns(&between, 0.5),
+        .p99_ns = histogram_quantile_ns(&between, 0.99),
+        .max_ns = between.max_ns,
     };
 }
 
@@ -271,15 +356,9 @@ size_t recorder_operations(const struct recorder *recorder)
 
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns)
 {
-    *intervals = (struct intervals){
-        .recorder = recorder,
-        .run_start_ns = run_start_ns,
-        .difference = calloc(1, sizeof(*intervals->difference)),
-    };
-    const size_t operations = recorder_operations(recorder);
-    if (intervals->difference == NULL ||
-        !recorder_snapshot_init(&intervals->snapshots[0], operations) ||
-        !recorder_snapshot_init(&intervals->snapshots[1], operations)) {
+    *intervals = (struct intervals){.recorder = recorder, .run_start_ns = run_start_ns};
+    if (!recorder_snapshot_init(&intervals->snapshots[0], recorder->operations) ||
+        !recorder_snapshot_init(&intervals->snapshots[1], recorder->operations)) {
         intervals_fini(intervals);
         return false;
     }
@@ -291,7 +370,6 @@ void intervals_fini(struct intervals *intervals)
 {
     recorder_snapshot_fini(&intervals->snapshots[0]);
     recorder_snapshot_fini(&intervals->snapshots[1]);
-    free(intervals->difference);
     *intervals = (struct intervals){0};
 }
 
@@ -326,7 +404,7 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
         interval->counters[i] = later->counters[i] - earlier->counters[i];
     }
     for (size_t i = 0; i < later->operations && i < OPERATIONS_MAX; i++) {
-        interval->latencies[i] = recorder_latency_between(earlier, later, i, intervals->difference);
+        interval->latencies[i] = recorder_latency_between(earlier, later, i);
     }
     intervals->later = 1 - intervals->later;
     return true;

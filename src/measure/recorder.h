@@ -15,7 +15,51 @@
 
 #include "append/error.h"
 #include "figures/figures.h"
-#include "measure/histogram.h"
+
+/*
+ * Latency histogram: log-linear buckets over nanoseconds.
+ *
+ * Every power of two is divided into 64 buckets of equal width, so a bucket is at most 1/64 of its
+ * values wide and a quantile, given as the highest value of its bucket, is at most 1.5625 % above
+ * the exact one. Values below 128 ns are exact. This is the layout of HdrHistogram (G. Tene,
+ * http://hdrhistogram.org) with a unit of 1 ns. Values from HISTOGRAM_LIMIT_NS (73 minutes) are
+ * counted in `overflow`, not in a bucket, and still make up `total`, `sum` and `max`.
+ *
+ * A struct histogram is plain data of one thread; merging adds, so the order does not matter.
+ */
+enum {
+    HISTOGRAM_BUCKETS = 2368
+};
+#define HISTOGRAM_LIMIT_NS (INT64_C(1) << 42)
+
+struct histogram {
+    uint64_t counts[HISTOGRAM_BUCKETS];
+    uint64_t overflow; /* values of HISTOGRAM_LIMIT_NS and more */
+    uint64_t total;    /* all values, overflow included */
+    uint64_t sum_ns;   /* stops at UINT64_MAX, 584 years: batches that are never sent add up */
+    int64_t max_ns;    /* exact; 0 when empty */
+};
+
+/* Bucket of a value. `ns` is taken as 0 when negative and must be below HISTOGRAM_LIMIT_NS. */
+size_t histogram_bucket(int64_t ns);
+
+/* Lowest and highest value that a bucket holds. */
+int64_t histogram_bucket_low_ns(size_t bucket);
+int64_t histogram_bucket_high_ns(size_t bucket);
+
+uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
+
+/* What `later` has and `earlier`, an older state of it, has not. The maximum of the difference is
+ * the high end of its highest bucket, or later's exact maximum where that is lower. */
+void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
+                        struct histogram *difference);
+
+/* Smallest recorded value v such that at least quantile × total values are ≤ v, up to the bucket
+ * width; `quantile` in 0 … 1. Never above max_ns. 0 when empty. */
+int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile);
+
+/* Arithmetic mean, exact. 0 when empty. */
+double histogram_mean_ns(const struct histogram *histogram);
 
 /* A cumulative state of all shards. */
 struct recorder_snapshot {
@@ -42,7 +86,7 @@ struct recorder_latency {
 };
 struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
                                                  const struct recorder_snapshot *later,
-                                                 size_t operation, struct histogram *scratch);
+                                                 size_t operation);
 
 struct recorder;
 
@@ -55,7 +99,6 @@ size_t recorder_operations(const struct recorder *recorder);
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns);
-/* As often as `times` says. */
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);
 
@@ -92,16 +135,13 @@ struct interval {
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
 };
 
-/*
- * Intervals: what happened between two snapshots. One thread. The first begins with the run and an
- * empty state, so the counters of all add up to those of the last snapshot.
- */
+/* Intervals: what happened between two snapshots. One thread. The first begins with the run and an
+ * empty state, so the counters of all add up to those of the last snapshot. */
 struct intervals {
     struct recorder *recorder; /* borrowed */
     int64_t run_start_ns;
     struct recorder_snapshot snapshots[2]; /* owned */
     unsigned later;                        /* the one to be taken next */
-    struct histogram *difference;          /* owned */
 };
 
 /* False: out of memory. */

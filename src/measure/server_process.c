@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "measure/cgroup.h"
 #include "measure/procfs.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "measure/histogram.h"
+#include "measure/recorder.h"
 #include "report/report.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "measure/histogram.h"
+#include "measure/recorder.h"
 
 static inline void histogram_clear(struct histogram *histogram)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "measure/histogram.h"
+#include "measure/recorder.h"
 #include "unit/recorded.h"
 
 enum {

@@ -92,13 +92,13 @@ static bool unix_listeners(const char *text, size_t length)
     return procfs_parse_unix_listeners(text, length, "/run/db", 5432, &found);
 }
 
-static bool cgroup_memory(const char *text, size_t length)
+static bool memory_stat(const char *text, size_t length)
 {
     uint64_t bytes;
     return procfs_parse_cgroup_memory(text, length, &bytes);
 }
 
-static bool cgroup_cpu(const char *text, size_t length)
+static bool cpu_stat(const char *text, size_t length)
 {
     uint64_t usage_us;
     return procfs_parse_named(text, length, "usage_usec", &usage_us);
@@ -111,9 +111,9 @@ static bool cgroup(const char *text, size_t length)
            procfs_parse_cgroup(text, length, "", path);
 }
 
-static const parser parsers[] = {cpu,           process,    rollup,    statm,
-                                 schedstat,     status,     listeners, unix_listeners,
-                                 cgroup_memory, cgroup_cpu, cgroup};
+static const parser parsers[] = {cpu,         process,  rollup,    statm,
+                                 schedstat,   status,   listeners, unix_listeners,
+                                 memory_stat, cpu_stat, cgroup};
 enum {
     PARSERS = sizeof(parsers) / sizeof(parsers[0])
 };
@@ -370,11 +370,11 @@ static void memory_of_cgroups(void **state)
     assert_true(procfs_parse_cgroup_memory(text.bytes, text.length, &bytes));
     free(text.bytes);
     assert_int_equal(bytes, 761393152 + 699502592);
-    assert_false(accepts(cgroup_memory, "anon 5\n"));
-    assert_false(accepts(cgroup_memory, "anon 5\nshmem 7"));
-    assert_false(accepts(cgroup_memory, "shmem 5\ntotal_rss 9\n"));
-    assert_true(accepts(cgroup_cpu, "usage_usec 5\nuser_usec 3\n"));
-    assert_false(accepts(cgroup_cpu, "user_usec 5\n"));
+    assert_false(accepts(memory_stat, "anon 5\n"));
+    assert_false(accepts(memory_stat, "anon 5\nshmem 7"));
+    assert_false(accepts(memory_stat, "shmem 5\ntotal_rss 9\n"));
+    assert_true(accepts(cpu_stat, "usage_usec 5\nuser_usec 3\n"));
+    assert_false(accepts(cpu_stat, "user_usec 5\n"));
 }
 
 static void cgroup_paths(void **state)
