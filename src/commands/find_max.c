@@ -19,7 +19,7 @@
 static void on_begin(void *context, const struct level *level)
 {
     struct job *job = context;
-    evidence_end(job->evidence);
+    free(job->evidence);
     job->question.sessions = level->sessions;
     job->evidence = evidence_begin(&job->question);
 }

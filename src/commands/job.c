@@ -289,7 +289,8 @@ static void judge(struct job *job)
         struct setup asked;
         if (evidence_lacks_settings(result) &&
             setup_inquire(&asked, &job->plan, &error) == EXIT_CODE_OK) {
-            evidence_take_settings(job->evidence, &asked.server);
+            job->evidence->server_after = asked.server;
+            job->evidence->has_server_after = true;
         } /* who does not answer now will not be verified either */
         evidence_conclude(job->evidence, result, &result->findings);
     }
@@ -441,7 +442,7 @@ void job_release(struct job *job)
     if (job->junit != NULL) {
         fclose(job->junit);
     }
-    evidence_end(job->evidence);
+    free(job->evidence);
     metrics_end(job->metrics, !job->has_begun);
     run_files_destroy(job->files, !job->has_begun);
     recorder_destroy(job->recorder);

@@ -160,11 +160,6 @@ struct evidence *evidence_begin(const struct limits_question *question)
     return evidence;
 }
 
-void evidence_end(struct evidence *evidence)
-{
-    free(evidence);
-}
-
 void evidence_capture(struct evidence *evidence)
 {
     limits_read(evidence->question, &evidence->shortage);
@@ -186,12 +181,6 @@ static bool has_shortage(const struct result *result, enum shortage shortage, bo
 bool evidence_lacks_settings(const struct result *result)
 {
     return has_shortage(result, SHORTAGE_SETTING, true);
-}
-
-void evidence_take_settings(struct evidence *evidence, const struct server_limits *server)
-{
-    evidence->server_after = *server;
-    evidence->has_server_after = true;
 }
 
 /* The same number may be another process's by now. What cannot be read is not held to be gone. */

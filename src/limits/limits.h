@@ -107,7 +107,7 @@ struct evidence {
     struct limit_list before;   /* as read before the sessions */
     struct limit_list shortage; /* while they were short of something, if it is_captured */
     bool is_captured;
-    bool has_server_after; /* the database was asked once more, after the sessions */
+    bool has_server_after; /* the caller asked the database once more, after the sessions */
     bool was_listening;    /* somebody, on the server's port */
     bool is_server_gone;   /* the server was there before, and is not now */
     struct server_limits server_after;
@@ -116,9 +116,9 @@ struct evidence {
     uint64_t growth[EVIDENCE_COUNTERS];  /* since then; 0: none, or not known */
 };
 
-/* Before the first session. What the question points to outlives the evidence. NULL: no memory. */
+/* Before the first session. What the question points to outlives the evidence, which the caller
+ * frees. NULL: no memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
-void evidence_end(struct evidence *evidence); /* takes NULL */
 
 /* While sessions fail for want of something: see on_shortage in load/fleet.h. */
 void evidence_capture(struct evidence *evidence);
@@ -126,9 +126,6 @@ void evidence_capture(struct evidence *evidence);
 /* True when sessions that reconnected were refused for a setting: the server may have been started
  * with another value, and is worth asking once more. */
 bool evidence_lacks_settings(const struct result *result);
-
-/* What the server says of its settings after the sessions; outlives the evidence. */
-void evidence_take_settings(struct evidence *evidence, const struct server_limits *server);
 
 /* After the sessions: the limits that the causes and the evidence name, the one that cost the most
  * sessions first. Reads the causes, the ledger of sessions and the start of the result. */

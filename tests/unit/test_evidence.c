@@ -238,7 +238,8 @@ static void test_tries_are_not_sessions(void **state)
     assert_true(evidence_lacks_settings(&result));
     struct server_limits after = server;
     after.sessions[0].allowed = 12;
-    evidence_take_settings(&evidence, &after);
+    evidence.server_after = after;
+    evidence.has_server_after = true;
     finding = name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 28);
     check_says(finding, "; 12 allowed after the run");
     result.causes.entries[0].phase = CAUSE_CONNECT;
