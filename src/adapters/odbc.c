@@ -75,7 +75,6 @@ struct insert {
 struct adapter_conn {
     SQLHENV environment;
     SQLHDBC connection;
-    bool is_connected;
     bool is_append_open;
     atomic_bool is_interrupted;
     struct client_socket socket;
@@ -426,11 +425,13 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
 struct parameter {
     const struct column *column;
     const struct column_data *data;
-    SQLSMALLINT c_type;
-    SQLSMALLINT sql_type;
-    SQLULEN size;
+    struct form {
+        SQLSMALLINT c_type;
+        SQLSMALLINT sql_type;
+        SQLULEN size;
+        size_t width; /* from one value to the next */
+    } as;
     SQLSMALLINT digits;
-    size_t width; /* from one value to the next */
     bool is_copied;
     bool has_lengths; /* else no row is NULL, and the type says the length */
     char *values;     /* of row 0 */
@@ -445,12 +446,7 @@ struct parameters {
 
 /* The SQL types that the values have, whatever the column's own: that conversion is the server's,
  * as it is for a program. Types that are not here are sent as text or bytes. */
-static const struct {
-    SQLSMALLINT c_type;
-    SQLSMALLINT sql_type;
-    SQLULEN size;
-    size_t width;
-} fixed_types[COLUMN_TYPE_COUNT] = {
+static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {SQL_C_BIT, SQL_BIT, 1, 1},
     [COLUMN_INT16] = {SQL_C_SSHORT, SQL_SMALLINT, 5, sizeof(int16_t)},
     [COLUMN_INT32] = {SQL_C_SLONG, SQL_INTEGER, 10, sizeof(int32_t)},
@@ -475,40 +471,36 @@ static struct parameter make_parameter(const struct column *column, const struct
     const bool is_time = column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP;
     if (fixed_types[column->type].width > 0 &&
         !(is_time && (column->native_type & TIMES_AS_TEXT) != 0)) {
-        made.c_type = fixed_types[column->type].c_type;
-        made.sql_type = fixed_types[column->type].sql_type;
-        made.size = fixed_types[column->type].size;
-        made.width = fixed_types[column->type].width;
+        made.as = fixed_types[column->type];
         made.is_copied = is_time;
         made.digits =
             column->type == COLUMN_TIMESTAMP ? (SQLSMALLINT)(column->native_type & DIGITS_MASK) : 0;
-        made.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
+        made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
     } else if ((column->native_type & AS_BYTES) != 0) {
-        made.c_type = SQL_C_BINARY;
-        made.sql_type = SQL_BINARY;
-        made.width = column->type == COLUMN_IP4 ? 4 : 16;
-        made.size = made.width;
+        const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
+        made.as = (struct form){SQL_C_BINARY, SQL_BINARY, width, width};
     } else {
-        made.width = is_text(column) ? 1 : VALUE_TEXT_BYTES;
+        size_t width = is_text(column) ? 1 : VALUE_TEXT_BYTES;
         for (size_t row = 0; is_text(column) && row < rows; row++) {
             const size_t length = data->values.text[row].length;
-            made.width = length > made.width ? length : made.width;
+            width = length > width ? length : width;
         }
-        const bool is_long = made.width > LONG_CHARACTERS;
-        const bool is_bytes = column->type == COLUMN_BYTES;
+        const bool is_long = width > LONG_CHARACTERS;
         made.is_copied = true;
-        made.size = made.width;
-        made.c_type = is_bytes ? SQL_C_BINARY : SQL_C_CHAR;
-        made.sql_type = is_bytes ? (is_long ? SQL_LONGVARBINARY : SQL_VARBINARY)
-                                 : (is_long ? SQL_LONGVARCHAR : SQL_VARCHAR);
-        if (column->type == COLUMN_DECIMAL) {
-            made.sql_type = SQL_DECIMAL;
-            made.size = column->precision > 0 ? column->precision : 38;
+        if (column->type == COLUMN_BYTES) {
+            made.as = (struct form){SQL_C_BINARY, is_long ? SQL_LONGVARBINARY : SQL_VARBINARY,
+                                    width, width};
+        } else if (column->type == COLUMN_DECIMAL) {
+            made.as = (struct form){SQL_C_CHAR, SQL_DECIMAL,
+                                    column->precision > 0 ? column->precision : 38, width};
             made.digits = column->scale;
+        } else {
+            made.as =
+                (struct form){SQL_C_CHAR, is_long ? SQL_LONGVARCHAR : SQL_VARCHAR, width, width};
         }
     }
     made.has_lengths =
-        made.c_type == SQL_C_CHAR || made.c_type == SQL_C_BINARY || data->is_null != NULL;
+        made.as.c_type == SQL_C_CHAR || made.as.c_type == SQL_C_BINARY || data->is_null != NULL;
     return made;
 }
 
@@ -518,8 +510,8 @@ static void copy_value(struct parameter *parameter, size_t row)
                                      10000,      1000,      100,      10,      1};
     const unsigned digits = parameter->column->native_type & DIGITS_MASK;
     const union column_values values = parameter->data->values;
-    char *to = parameter->values + row * parameter->width;
-    if (parameter->c_type == SQL_C_TYPE_DATE || parameter->c_type == SQL_C_TYPE_TIMESTAMP) {
+    char *to = parameter->values + row * parameter->as.width;
+    if (parameter->as.c_type == SQL_C_TYPE_DATE || parameter->as.c_type == SQL_C_TYPE_TIMESTAMP) {
         struct civil_time time;
         civil_time_of(parameter->column, values, row, &time);
         const SQL_TIMESTAMP_STRUCT when = {
@@ -534,8 +526,8 @@ static void copy_value(struct parameter *parameter, size_t row)
             .fraction = time.nanosecond - time.nanosecond % units[digits],
         };
         const SQL_DATE_STRUCT date = {.year = when.year, .month = when.month, .day = when.day};
-        const bool is_date = parameter->c_type == SQL_C_TYPE_DATE;
-        memcpy(to, is_date ? (const void *)&date : &when, parameter->width);
+        const bool is_date = parameter->as.c_type == SQL_C_TYPE_DATE;
+        memcpy(to, is_date ? (const void *)&date : &when, parameter->as.width);
     } else if (is_text(parameter->column)) {
         const struct text_value *text = &values.text[row];
         if (text->length > 0) {
@@ -573,7 +565,7 @@ static enum status parameters_init(struct parameters *parameters, const struct b
             const struct parameter made =
                 make_parameter(&table->columns[i], &batch->columns[i], rows);
             bytes += made.has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
-            bytes += made.is_copied ? aligned(made.width * rows) : 0;
+            bytes += made.is_copied ? aligned(made.as.width * rows) : 0;
             parameters->list[parameters->count++] = made;
         }
     }
@@ -587,11 +579,11 @@ static enum status parameters_init(struct parameters *parameters, const struct b
         p->lengths = p->has_lengths ? (SQLLEN *)(void *)at : NULL;
         at += p->has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
         p->values = p->is_copied ? at : borrow(p->data->values.any);
-        at += p->is_copied ? aligned(p->width * rows) : 0;
+        at += p->is_copied ? aligned(p->as.width * rows) : 0;
         for (size_t row = 0; row < rows && (p->has_lengths || p->is_copied); row++) {
             if (p->has_lengths) {
                 p->lengths[row] =
-                    is_null != NULL && is_null[row] ? SQL_NULL_DATA : (SQLLEN)p->width;
+                    is_null != NULL && is_null[row] ? SQL_NULL_DATA : (SQLLEN)p->as.width;
             }
             if (p->is_copied && (is_null == NULL || !is_null[row])) {
                 copy_value(p, row);
@@ -608,10 +600,11 @@ static bool parameters_bind(const struct parameters *parameters, SQLHSTMT statem
     SQLRETURN result = SQL_SUCCESS;
     for (size_t i = 0; i < parameters->count && SQL_SUCCEEDED(result); i++) {
         const struct parameter *bound = &parameters->list[i];
-        result = SQLBindParameter(statement, (SQLUSMALLINT)(first + i), SQL_PARAM_INPUT,
-                                  bound->c_type, bound->sql_type, bound->size, bound->digits,
-                                  bound->values + row * bound->width, (SQLLEN)bound->width,
-                                  bound->has_lengths ? bound->lengths + row : NULL);
+        result =
+            SQLBindParameter(statement, (SQLUSMALLINT)(first + i), SQL_PARAM_INPUT,
+                             bound->as.c_type, bound->as.sql_type, bound->as.size, bound->digits,
+                             bound->values + row * bound->as.width, (SQLLEN)bound->as.width,
+                             bound->has_lengths ? bound->lengths + row : NULL);
     }
     return SQL_SUCCEEDED(result);
 }
@@ -1261,11 +1254,9 @@ static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, 
 {
     SQLSMALLINT length = 0;
     text[0] = '\0';
-    if (!SQL_SUCCEEDED(
-            SQLGetInfo(conn->connection, which, text, (SQLSMALLINT)(size - 1), &length))) {
-        text[0] = '\0';
-    }
-    text[size - 1] = '\0';
+    const SQLRETURN result =
+        SQLGetInfo(conn->connection, which, text, (SQLSMALLINT)(size - 1), &length);
+    text[SQL_SUCCEEDED(result) ? size - 1 : 0] = '\0';
 }
 
 /* What stands before the next note. */
@@ -1286,7 +1277,6 @@ static void learn_database(struct adapter_conn *conn, const char *text)
                  {"SQLite", &dialect_sqlite}};
     static const char *const keys[][4] = {{"Server", "Servername", "Host", NULL},
                                           {"Port", NULL, NULL, NULL}};
-    static const char *const name_keys[] = {"DSN", NULL};
     char quote[8], name[128], values[2][256];
     get_info(conn, SQL_DBMS_NAME, conn->database_name, sizeof conn->database_name);
     for (size_t i = 0; i < COUNT_OF(known); i++) {
@@ -1301,7 +1291,7 @@ static void learn_database(struct adapter_conn *conn, const char *text)
     get_info(conn, SQL_USER_NAME, conn->user, sizeof conn->user);
     get_info(conn, SQL_IDENTIFIER_QUOTE_CHAR, quote, sizeof quote);
     conn->quote = quote[0] == '`' ? '`' : '"';
-    odbc_string_find(text, name_keys, name, sizeof name);
+    odbc_string_find(text, (const char *const[]){"DSN", NULL}, name, sizeof name);
     for (size_t i = 0; i < 2; i++) {
         bool is_found = odbc_string_find(text, keys[i], values[i], sizeof values[i]);
         for (size_t k = 0; !is_found && name[0] != '\0' && keys[i][k] != NULL; k++) {
@@ -1437,19 +1427,17 @@ static enum status connect_and_learn(void *context, struct error *error)
     odbc_string_build(&text, target);
     /* the standard's attribute for the time, and the key of drivers that have it for one step of
      * the connect only; a key that a driver does not know it passes over */
-    const uintptr_t timeout_s = target->connect_timeout_s;
-    SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT, number_argument(timeout_s), 0);
-    static const char *const timeout_keys[] = {"CONN_TIMEOUT", NULL};
-    if (!odbc_string_find(buffer_text(&text), timeout_keys, completed, sizeof completed)) {
-        buffer_add_format(&text, "%s=%u;", timeout_keys[0], target->connect_timeout_s);
+    SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
+                      number_argument(target->connect_timeout_s), 0);
+    if (!says(buffer_text(&text), "CONN_TIMEOUT")) {
+        buffer_add_format(&text, "CONN_TIMEOUT=%u;", target->connect_timeout_s);
     }
-    completed[0] = '\0';
     enum status status = buffer_failed(&text) ? dialect_memory_error(error) : STATUS_OK;
     if (status == STATUS_OK) {
-        conn->is_connected = SQL_SUCCEEDED(
+        const SQLRETURN result =
             SQLDriverConnect(conn->connection, NULL, (SQLCHAR *)text.bytes, SQL_NTS,
-                             (SQLCHAR *)completed, COMPLETED_BYTES, &length, SQL_DRIVER_NOPROMPT));
-        status = conn->is_connected ? STATUS_OK : connect_error(conn->connection, error);
+                             (SQLCHAR *)completed, COMPLETED_BYTES, &length, SQL_DRIVER_NOPROMPT);
+        status = SQL_SUCCEEDED(result) ? STATUS_OK : connect_error(conn->connection, error);
     }
     buffer_fini(&text);
     if (status != STATUS_OK) {
@@ -1499,10 +1487,8 @@ static void odbc_close(struct adapter_conn *conn)
     }
     client_socket_shut(&conn->socket, SHUT_RD); /* whatever the driver does now, it does not wait */
     forget_inserts(conn);
-    if (conn->is_connected) {
-        SQLDisconnect(conn->connection);
-    }
     if (conn->connection != NULL) {
+        SQLDisconnect(conn->connection);
         SQLFreeHandle(SQL_HANDLE_DBC, conn->connection);
     }
     if (conn->environment != NULL) {

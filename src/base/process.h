@@ -1,6 +1,6 @@
 /*
- * What concerns the whole process: how it exits, the signals that end it, the stacks of its
- * threads.
+ * What concerns the whole process: how it exits, the signals that end it, its threads, and what it
+ * says on standard error.
  *
  * SIGINT, SIGTERM and SIGHUP: the first one sets a flag that the main thread looks at; another one,
  * over 0.2 s later, ends the process at once with exit code 130. A SIGHUP that was ignored when the
@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "append/error.h"
 
@@ -55,5 +56,36 @@ void thread_cond_init(pthread_cond_t *condition);
  * as connecting, has touched would else stay with the thread, and there are thousands of them. Only
  * for threads made by pthread_create. */
 void stack_give_back(void);
+
+/* Text for people on standard error while the program works: a line that is rewritten on a
+ * terminal, and plain lines elsewhere. Nobody may read it: a full pipe, a terminal stopped by
+ * Ctrl-S. So nothing waits longer than the caller allows, and what cannot be written by then is
+ * dropped. One thread at a time. */
+struct notice {
+    int fd;
+    bool is_terminal;
+    bool is_open; /* a line stands on the terminal without its end */
+};
+
+/* Writes `text`, waiting up to `patience_ns` for room. False: not all of it was written. Any
+ * thread, or a signal handler. */
+bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns);
+
+/* A line on standard error; the line break is added. Dropped when it cannot be written at once. */
+void notice_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void notice_init(struct notice *notice, int fd);
+
+/* How wide a line on the terminal can be; of no terminal 0. */
+unsigned notice_columns(const struct notice *notice);
+
+/* Shows `line`, which is clean and fits: in place of the one before on a terminal. */
+void notice_show(struct notice *notice, const char *line);
+
+/* A line that stays. */
+void notice_keep(struct notice *notice, const char *line);
+
+/* Takes the rewritten line away. */
+void notice_end(struct notice *notice);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "adapters/registry.h"
 #include "base/mono.h"
-#include "base/notice.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "report/report.h"
 #include "report/text.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/mono.h"
-#include "base/notice.h"
 #include "base/process.h"
 #include "base/units.h"
 #include "commands/command.h"

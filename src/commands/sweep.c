@@ -19,7 +19,7 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "base/mono.h"
-#include "base/notice.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/command.h"

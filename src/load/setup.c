@@ -13,7 +13,7 @@
 #include "base/ask.h"
 #include "base/buffer.h"
 #include "base/mono.h"
-#include "base/notice.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "base/url.h"

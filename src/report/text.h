@@ -12,7 +12,6 @@
 
 #include "append/row.h"
 #include "base/buffer.h"
-#include "base/notice.h"
 #include "base/process.h"
 #include "measure/levels.h"
 #include "measure/limit.h"
