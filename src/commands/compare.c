@@ -19,8 +19,7 @@
 #include "commands/command.h"
 #include "figures/bound.h"
 #include "figures/figures.h"
-#include "figures/saved_run.h"
-#include "figures/saved_sweep.h"
+#include "figures/saved.h"
 #include "figures/statistics.h"
 #include "plan/options.h"
 #include "report/screen.h"
@@ -474,9 +473,9 @@ static void add_cells(struct comparison *comparison)
 static enum status read_sides(struct comparison *comparison, char *const folders[SIDES],
                               struct error *error)
 {
-    comparison->is_sweep = saved_sweep_is_there(folders[0]);
-    if (comparison->is_sweep != saved_sweep_is_there(folders[1]) &&
-        saved_run_is_there(folders[comparison->is_sweep ? 1 : 0])) {
+    comparison->is_sweep = saved_is_there(folders[0], "sweep.json");
+    if (comparison->is_sweep != saved_is_there(folders[1], "sweep.json") &&
+        saved_is_there(folders[comparison->is_sweep ? 1 : 0], "run.json")) {
         error_set(
             error, ERROR_USAGE, 0, NULL,
             "one of '%.60s' and '%.60s' is a run and the other a sweep: compare two of a kind",

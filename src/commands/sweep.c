@@ -1,6 +1,6 @@
 /*
  * append sweep: a run for every pair of sessions and records, each once or several times.
- * figures/saved_sweep.h says in which order, and what of it is on disk.
+ * figures/saved.h says in which order, and what of it is on disk.
  *
  * Everything belongs to the main thread.
  */
@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/command.h"
-#include "figures/saved_sweep.h"
+#include "figures/saved.h"
 #include "load/setup.h"
 #include "report/csv.h"
 #include "report/figures.h"
@@ -175,7 +175,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);
     csv_decimal(&csv, "repeat", run == NULL ? (double)NAN : shown->repeat, 0);
     csv_text(&csv, "folder", shown->name);
-    csv_text(&csv, "state", run == NULL ? NULL : saved_state_name(run->state));
+    csv_text(&csv, "state", run == NULL ? NULL : saved_state_names[run->state]);
     csv_text(&csv, "reason", shown->reason);
     struct figure_cell column = {0};
     for (size_t at = 0; figure_next_cell(&known, &at, &column);) {
@@ -289,7 +289,7 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_count(entry, "records", run->records);
         tree_count(entry, "repeat", run->repeat);
         tree_text(entry, "folder", run->name);
-        tree_text(entry, "state", saved_state_name(run->state));
+        tree_text(entry, "state", saved_state_names[run->state]);
         tree_count_if(entry, "exit_code", has_ended, (uint64_t)run->exit_code);
         tree_text(entry, "reason", run->reason);
         tree_number_if(entry, "wall_s", has_ended && run->wall_s > 0, run->wall_s);

@@ -1,4 +1,4 @@
-#include "figures/csv_table.h"
+#include "figures/saved.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "figures/figures.h"
 
 enum {
     CELLS_FIRST = 256

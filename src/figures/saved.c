@@ -1,4 +1,4 @@
-#include "figures/saved_sweep.h"
+#include "figures/saved.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,24 +17,14 @@ enum {
     MEMBER_BYTES = 96, /* of the path of a member of run.json */
 };
 
-static const char *const state_names[SAVED_STATES] = {
+const char *const saved_state_names[SAVED_STATES] = {
     [SAVED_PENDING] = "pending", [SAVED_DONE] = "done", [SAVED_FAILED] = "failed"};
 
-static bool is_there(const char *folder, const char *file)
+bool saved_is_there(const char *folder, const char *file)
 {
     char path[PATH_BYTES];
     return (size_t)snprintf(path, sizeof path, "%s/%s", folder, file) < sizeof path &&
            access(path, F_OK) == 0;
-}
-
-bool saved_run_is_there(const char *folder)
-{
-    return is_there(folder, "run.json");
-}
-
-bool saved_sweep_is_there(const char *folder)
-{
-    return is_there(folder, "sweep.json");
 }
 
 /* As it was named, without a slash at its end. */
@@ -204,11 +194,6 @@ json_t *saved_run_json(const struct saved_run *run, const char *path)
     return json_is_null(at) ? NULL : at;
 }
 
-const char *saved_state_name(enum saved_state state)
-{
-    return state_names[state];
-}
-
 static enum status refuse(const struct saved_sweep *sweep, const char *what, struct error *error)
 {
     error_set(error, ERROR_DATA, 0, NULL, "%.150s/sweep.json: %s", sweep->folder, what);
@@ -306,7 +291,7 @@ static bool read_run(struct saved_sweep_run *run, const json_t *json)
     } counts[] = {{"sessions", run->sessions}, {"records", run->records}, {"repeat", run->repeat}};
     bool is_good = state != NULL && name != NULL && strcmp(name, run->name) == 0;
     int known = SAVED_PENDING;
-    while (is_good && known < SAVED_STATES && strcmp(state, state_names[known]) != 0) {
+    while (is_good && known < SAVED_STATES && strcmp(state, saved_state_names[known]) != 0) {
         known++;
     }
     run->state = (enum saved_state)known;

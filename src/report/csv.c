@@ -261,7 +261,7 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
     csv_end(&csv);
 }
 
-bool hgrm_write(FILE *stream, const struct histogram *histogram)
+void hgrm_write(FILE *stream, const struct histogram *histogram)
 {
     enum {
         SUB_BUCKETS = 128,
@@ -301,5 +301,4 @@ bool hgrm_write(FILE *stream, const struct histogram *histogram)
             histogram->total > 0 ? sqrt(squares / total) / 1e6 : 0);
     fprintf(stream, "#[Max     = %12.6f, Total count    = %12" PRIu64 "]\n", max, histogram->total);
     fprintf(stream, "#[Buckets = %12d, SubBuckets     = %12d]\n", BUCKETS, SUB_BUCKETS);
-    return ferror(stream) == 0;
 }

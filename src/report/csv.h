@@ -61,7 +61,7 @@ void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEV
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution
- * (http://hdrhistogram.org), so that its plotter and other readers open it. False: a write failed.
+ * (http://hdrhistogram.org), so that its plotter and other readers open it.
  *
  * Values are milliseconds with six decimals: nanoseconds, exact. Each row is the first bucket whose
  * cumulative count reaches the next percentile; from one halving of the distance to 100 % to the
@@ -72,6 +72,6 @@ void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEV
 enum {
     HGRM_TICKS = 5
 };
-bool hgrm_write(FILE *stream, const struct histogram *histogram);
+void hgrm_write(FILE *stream, const struct histogram *histogram);
 
 #endif

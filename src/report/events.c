@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/mono.h"
-#include "figures/saved_run.h"
+#include "figures/saved.h"
 
 enum {
     FILE_BYTES_MAX = 1 << 20

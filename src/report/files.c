@@ -19,9 +19,9 @@
 #include "report/text.h"
 
 enum run_file {
-    FILE_SUMMARY = CSV_FILES,
-    FILE_RUN,
+    FILE_RUN = CSV_FILES, /* these tell of the outcome: written at the end, aside */
     FILE_SEARCH,
+    FILE_SUMMARY,
     FILE_HGRM, /* of the first operation; the others' follow */
     FILES = FILE_HGRM + OPERATIONS_MAX,
 };
@@ -38,6 +38,7 @@ struct run_files {
     int folder; /* descriptor, so that the files are the ones that were made whatever is renamed */
     int room;   /* descriptor of a file without a name; -1: let go of */
     char path[PLAN_PATH_BYTES];
+    bool is_own;          /* the folder was made here: it may be removed */
     FILE *streams[FILES]; /* NULL: not made, short, or closed */
     bool is_made[FILES];
     bool is_outdated;         /* what tells of the outcome could not be written, at least once */
@@ -91,20 +92,17 @@ static void mark_short(struct run_files *files, int file, int number)
     files->streams[file] = NULL;
 }
 
-/* Brings what was written to the disk's care, or marks the file. `is_written`: as far as known. */
-static void settle(struct run_files *files, int file, bool is_written)
+/* Brings what was written to the disk's care, or marks the file. */
+static void settle(struct run_files *files, int file)
 {
     FILE *stream = files->streams[file];
-    const bool has_failed = !is_written || ferror(stream) != 0;
+    const bool has_failed = ferror(stream) != 0;
     const int number = has_failed ? errno : 0;
     errno = 0;
     if (fflush(stream) != 0 || has_failed) {
         mark_short(files, file, errno != 0 ? errno : number);
-        return;
-    }
-    const off_t end = ftello(stream);
-    if (end > 0) {
-        files->whole_bytes[file] = end;
+    } else if (ftello(stream) > 0) {
+        files->whole_bytes[file] = ftello(stream);
     }
 }
 
@@ -130,15 +128,14 @@ static int open_files(struct run_files *files, const struct plan *plan)
             return errno;
         }
         files->is_made[file] = true;
-        if (file >= FILE_SUMMARY && file <= FILE_SEARCH) { /* written at the end, aside */
-            close(fd);
-            continue;
-        }
-        files->streams[file] = fdopen(fd, "a");
+        const bool is_aside = file >= FILE_RUN && file <= FILE_SUMMARY;
+        files->streams[file] = is_aside ? NULL : fdopen(fd, "a");
         if (files->streams[file] == NULL) {
-            const int number = errno;
+            const int number = is_aside ? 0 : errno;
             close(fd);
-            return number;
+            if (number != 0) {
+                return number;
+            }
         }
     }
     return 0;
@@ -170,12 +167,12 @@ static int take_room(struct run_files *files)
     return number;
 }
 
-static void give_room_back(struct run_files *files)
+static void close_descriptor(int *fd)
 {
-    if (files->room >= 0) {
-        close(files->room);
-        files->room = -1;
+    if (*fd >= 0) {
+        close(*fd);
     }
+    *fd = -1;
 }
 
 void run_files_add(struct run_files *files, enum csv_file file, const void *record)
@@ -183,7 +180,7 @@ void run_files_add(struct run_files *files, enum csv_file file, const void *reco
     if (files->streams[file] != NULL) {
         const locale_t before = units_use_point();
         csv_write(files->streams[file], file, &files->operations, record);
-        settle(files, file, true);
+        settle(files, file);
         uselocale(before);
     }
 }
@@ -223,26 +220,18 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     int number = file_make_parents(path);
-    if (number == 0 && mkdir(path, 0777) != 0) {
-        number = errno;
+    number = number == 0 && mkdir(path, 0777) != 0 ? errno : number;
+    made->is_own = number == 0;
+    if (made->is_own) {
+        made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        number = made->folder < 0 ? errno : open_files(made, plan);
+        number = number == 0 ? take_room(made) : number;
+        number = number == 0 ? begin_files(made, plan) : number;
     }
     if (number != 0) {
-        /* The folder is somebody else's or does not exist: nothing of it may be removed. */
-        made->path[0] = '\0';
+        const char *what = made->is_own ? "write to" : "make";
         run_files_destroy(made, true);
-        return fail(error, number, "make", path);
-    }
-    made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    number = made->folder < 0 ? errno : open_files(made, plan);
-    if (number == 0) {
-        number = take_room(made);
-    }
-    if (number == 0) {
-        number = begin_files(made, plan);
-    }
-    if (number != 0) {
-        run_files_destroy(made, true);
-        return fail(error, number, "write to", path);
+        return fail(error, number, what, path);
     }
     *files = made;
     return EXIT_CODE_OK;
@@ -283,19 +272,19 @@ void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
     FILE *sessions = files->streams[CSV_SESSIONS];
-    give_room_back(files);
+    close_descriptor(&files->room);
     if (sessions != NULL) {
         csv_write(sessions, CSV_SESSIONS, &files->operations, NULL);
         for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
             csv_write(sessions, CSV_SESSIONS, &files->operations, &result->session_list[i]);
         }
-        settle(files, CSV_SESSIONS, true);
+        settle(files, CSV_SESSIONS);
     }
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {
-            settle(files, FILE_HGRM + i,
-                   hgrm_write(stream, recorder_histogram(&result->totals, (size_t)i)));
+            hgrm_write(stream, recorder_histogram(&result->totals, (size_t)i));
+            settle(files, FILE_HGRM + i);
         }
     }
     note_removed(files);
@@ -328,16 +317,15 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
 /* The longest comes first: where it has room the others have, so that they tell the same. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome)
 {
-    static const int order[] = {FILE_RUN, FILE_SEARCH, FILE_SUMMARY};
     const locale_t before = units_use_point();
     int number = 0;
-    for (size_t i = 0; i < sizeof order / sizeof order[0] && number == 0; i++) {
-        number = files->is_made[order[i]] ? replace(files, order[i], outcome) : 0;
+    for (int file = FILE_RUN; file <= FILE_SUMMARY && number == 0; file++) {
+        number = files->is_made[file] ? replace(files, file, outcome) : 0;
         struct stat own;
         /* that the folder is gone was said */
         const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
         if (number != 0 && !files->is_outdated && !is_gone) {
-            mark_short(files, order[i], number);
+            mark_short(files, file, number);
         }
     }
     files->is_outdated = files->is_outdated || number != 0;
@@ -362,13 +350,11 @@ void run_files_destroy(struct run_files *files, bool is_failed)
             unlinkat(files->folder, name_of(files, file, name), 0);
         }
     }
-    if (is_failed && files->path[0] != '\0') {
+    if (is_failed && files->is_own) {
         rmdir(files->path);
     }
-    give_room_back(files);
-    if (files->folder >= 0) {
-        close(files->folder);
-    }
+    close_descriptor(&files->room);
+    close_descriptor(&files->folder);
     pthread_mutex_destroy(&files->lock);
     free(files);
 }

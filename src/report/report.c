@@ -104,8 +104,8 @@ enum status report_read(struct report *report, const char *const *folders, size_
     enum status status =
         report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = saved_sweep_is_there(folders[i]) ? add_sweep(report, folders[i], error)
-                                                  : add_run(report, folders[i], error);
+        status = saved_is_there(folders[i], "sweep.json") ? add_sweep(report, folders[i], error)
+                                                          : add_run(report, folders[i], error);
     }
     if (status == STATUS_OK && report->run_count == 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no run of the sweep '%s' has ended yet",

@@ -15,8 +15,7 @@
 
 #include "append/error.h"
 #include "base/buffer.h"
-#include "figures/saved_run.h"
-#include "figures/saved_sweep.h"
+#include "figures/saved.h"
 #include "measure/result.h"
 
 #define REPORT_FILE "report.html"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "figures/csv_table.h"
+#include "figures/saved.h"
 
 static enum status parse(struct csv_table *table, const char *text, struct error *error)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "figures/saved_sweep.h"
+#include "figures/saved.h"
 
 static char folder[] = "/tmp/append-unit-XXXXXX";
 
@@ -66,7 +66,7 @@ static void test_a_sweep(void **state)
     error_clear(&error);
     char name[64];
     snprintf(name, sizeof name, "%s//", folder);
-    assert_true(saved_sweep_is_there(name));
+    assert_true(saved_is_there(name, "sweep.json"));
     assert_int_equal(saved_sweep_read(&sweep, name, &error), STATUS_OK);
     assert_string_equal(sweep.folder, folder);
     assert_int_equal(sweep.run_count, 4);

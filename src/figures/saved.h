@@ -1,6 +1,10 @@
 /*
- * A sweep, its runs and their figures, as its folder has them: what sweep, report and compare go
- * by.
+ * The folders of runs and sweeps, read back: what sweep, report and compare go by.
+ *
+ * Figures are told by the names of the columns of summary.csv. A run that is still going on, or
+ * that was ended before it could write all its files, has no run.json: it is refused.
+ *
+ * The folder of a sweep:
  *
  *   DIR/
  *     sweep.json            what was asked for, and what became of every run (below)
@@ -35,8 +39,8 @@
  *
  * All files but those in the runs' folders are replaced whole, after every run.
  */
-#ifndef FIGURES_SAVED_SWEEP_H
-#define FIGURES_SAVED_SWEEP_H
+#ifndef FIGURES_SAVED_H
+#define FIGURES_SAVED_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -44,16 +48,80 @@
 #include <stdint.h>
 
 #include "append/error.h"
-#include "figures/csv_table.h"
-#include "figures/saved_run.h"
+#include "figures/figures.h"
 #include "figures/statistics.h"
 
 enum {
+    SAVED_RUN_FORMAT = 2, /* of run.json, the only one that is understood */
+    SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_FORMAT = 1,
     SAVED_SWEEP_LIST_MAX = 100, /* sessions; records; repeats */
     SAVED_SWEEP_NAME_BYTES = 64,
     SAVED_SWEEP_REASON_BYTES = 512,
 };
+
+/*
+ * A CSV file (RFC 4180) read whole: a header and rows of cells. What a run that was cut off leaves,
+ * a last line without its end, is left out.
+ */
+struct csv_table {
+    char *text;   /* owned: the cells point into it */
+    char **cells; /* owned: the header, then the rows, `columns` cells each */
+    size_t columns;
+    size_t rows; /* without the header */
+};
+
+/* Reads `text` (ended by NUL; owned by *table from now on, also when it fails). `name` is for the
+ * error. REJECTED: a row has another number of cells than the header, or a quote is not closed. */
+enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
+                            struct error *error);
+
+/* Reads a file of at most 1 GiB; its columns have the names of today, also where an older version
+ * wrote it. REJECTED: ERROR_SYSTEM with errno when it cannot be read, ERROR_DATA when it is no CSV.
+ */
+enum status csv_table_read(struct csv_table *table, const char *path, struct error *error);
+
+void csv_table_free(struct csv_table *table);
+
+/* Place of a column in each row; table->columns when there is none of this name. */
+size_t csv_table_column(const struct csv_table *table, const char *name);
+
+/* A cell, "" when it is empty or there is no such column. */
+const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
+
+/* False: there is no such column, or the cell is empty or no number. */
+bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
+
+struct saved_run {
+    char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
+    json_t *json;                      /* run.json, owned */
+    struct csv_table summary;          /* one row */
+    bool is_search;                    /* of find-max: its json is find-max.json */
+    struct csv_table levels;           /* a row a level of a search; else empty */
+    struct csv_table intervals;        /* a row an interval of about a second */
+    struct csv_table samples;          /* a row a sample of CPU and memory */
+    struct figure_set figures;         /* of summary.csv, and of run.json those that it alone has;
+                                          without those of operations */
+};
+
+/* True when the folder has a file of this name: "run.json", "sweep.json". */
+bool saved_is_there(const char *folder, const char *file);
+
+/* Reads the files of a run, or of a search. REJECTED: *error has the file and what is wrong with
+ * it; *run owns nothing. */
+enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error);
+void saved_run_free(struct saved_run *run);
+
+/* A figure of the run by its column of summary.csv. False: there is no such column, or the run has
+ * no such figure. */
+bool saved_run_figure(const struct saved_run *run, const char *name, double *value);
+
+/* A cell of summary.csv as text, "" when there is none. */
+const char *saved_run_text(const struct saved_run *run, const char *name);
+
+/* A value of run.json by its path ("environment.cpu_model"); NULL: there is none, or it is null.
+ * Borrowed. */
+json_t *saved_run_json(const struct saved_run *run, const char *path);
 
 enum saved_state {
     SAVED_PENDING,
@@ -61,6 +129,7 @@ enum saved_state {
     SAVED_FAILED,
     SAVED_STATES,
 };
+extern const char *const saved_state_names[SAVED_STATES]; /* "pending", "done", "failed" */
 
 struct saved_sweep_run {
     uint64_t sessions;
@@ -89,9 +158,6 @@ struct saved_sweep {
     struct saved_sweep_run *runs; /* owned */
     size_t run_count;
 };
-
-/* True when the folder has a sweep.json. */
-bool saved_sweep_is_there(const char *folder);
 
 /* Makes the runs of a sweep that begins, from its lists and its repeats. REJECTED: out of memory.
  */
@@ -125,8 +191,5 @@ bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t
 /* The path of a run's folder, for saved_run_read. */
 void saved_sweep_run_folder(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                             char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES]);
-
-/* "pending", "done", "failed". */
-const char *saved_state_name(enum saved_state state);
 
 #endif
