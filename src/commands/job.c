@@ -116,17 +116,41 @@ static int close_junit(struct job *job, bool is_written)
     return number == 0 && !is_closed ? errno : number;
 }
 
-/* The table, the limits of the server, and the memory that the sessions share. */
-static enum exit_code set_up(struct job *job, struct error *error)
+enum exit_code job_begin(struct job *job, struct error *error)
 {
     struct plan *plan = &job->plan;
-    enum exit_code code = setup_prepare(&job->setup, plan, error);
-    if (code != EXIT_CODE_OK) {
-        return code;
+    enum exit_code code = EXIT_CODE_OK;
+    struct limits_question question;
+    struct limit_list list;
+    const struct limit *first;
+    /* before anything is opened: this machine */
+    limits_ask(&question, plan, NULL, NULL);
+    limits_allow_files(&question, SPARE_FILES);
+    if (!plan->is_unchecked) {
+        limits_read(&question, &list);
+        code = judge_limits(plan, &list, &first, error);
     }
-    limits_ask(&job->question, plan, &job->setup.connection, &job->setup.server);
-    job->question.is_remote = job->setup.is_remote;
-    code = check_server(job, error);
+    if (code == EXIT_CODE_OK) {
+        code = job_begin_client(&job->container, &job->library, &job->plan, error);
+        job->has_library = code == EXIT_CODE_OK;
+    }
+    if (code == EXIT_CODE_OK) {
+        code = metrics_begin(&job->metrics, plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = run_files_create(&job->files, plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = job_open_junit(job, false, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = setup_prepare(&job->setup, plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        limits_ask(&job->question, plan, &job->setup.connection, &job->setup.server);
+        job->question.is_remote = job->setup.is_remote;
+        code = check_server(job, error);
+    }
     if (code == EXIT_CODE_OK && plan->verify_mode == VERIFY_ROWS) {
         uint64_t seed = plan->seed;
         code = verify_prepare(&job->setup, plan, &seed, error);
@@ -155,36 +179,6 @@ static enum exit_code set_up(struct job *job, struct error *error)
         return EXIT_CODE_CLIENT_LIMIT;
     }
     return EXIT_CODE_OK;
-}
-
-enum exit_code job_begin(struct job *job, struct error *error)
-{
-    const struct plan *plan = &job->plan;
-    enum exit_code code = EXIT_CODE_OK;
-    struct limits_question question;
-    struct limit_list list;
-    const struct limit *first;
-    /* before anything is opened: this machine */
-    limits_ask(&question, plan, NULL, NULL);
-    limits_allow_files(&question, SPARE_FILES);
-    if (!plan->is_unchecked) {
-        limits_read(&question, &list);
-        code = judge_limits(plan, &list, &first, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = job_begin_client(&job->container, &job->library, &job->plan, error);
-        job->has_library = code == EXIT_CODE_OK;
-    }
-    if (code == EXIT_CODE_OK) {
-        code = metrics_begin(&job->metrics, plan, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = run_files_create(&job->files, plan, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = job_open_junit(job, false, error);
-    }
-    return code == EXIT_CODE_OK ? set_up(job, error) : code;
 }
 
 /* The sampler's thread. */

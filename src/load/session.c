@@ -26,11 +26,8 @@ static void add(struct session *session, enum recorder_counter counter, uint64_t
 void session_interrupt(struct session *session)
 {
     const struct adapter *adapter = session->load->plan->adapter;
-    if (adapter->interrupt == NULL) {
-        return;
-    }
     pthread_mutex_lock(&session->load->connections_lock);
-    if (session->shared_conn != NULL) {
+    if (session->shared_conn != NULL && adapter->interrupt != NULL) {
         atomic_store(&session->was_cut, true);
         adapter->interrupt(session->shared_conn);
     }
@@ -344,14 +341,16 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     if (is_answered) {
         recorder_record(recorder, session->index, OPERATION_APPEND, end_ns - start_ns);
     }
-    if (intended_ns == 0) {
-        return;
+    if (intended_ns > 0) {
+        recorder_record(recorder, session->index, OPERATION_RESPONSE, end_ns - intended_ns);
+        add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
+        session->batches_late += start_ns - intended_ns > LATE_NS ? 1 : 0;
     }
-    recorder_record(recorder, session->index, OPERATION_RESPONSE, end_ns - intended_ns);
-    add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
-    if (start_ns - intended_ns > LATE_NS) {
-        session->batches_late++;
-    }
+}
+
+static bool is_good(enum status status)
+{
+    return status == STATUS_OK || status == STATUS_REJECTED;
 }
 
 /* What a call comes to whose connection may have been cut meanwhile. One that was answered at that
@@ -365,8 +364,7 @@ static enum status settle_call(struct session *session, enum cause_phase phase, 
     if (!error_is_set(error)) {
         record_cause(session, phase, STATUS_LOST, error);
     }
-    const bool is_answered = status == STATUS_OK || status == STATUS_REJECTED;
-    return is_answered && session->sum.begun == session->quota ? status : STATUS_LOST;
+    return is_good(status) && session->sum.begun == session->quota ? status : STATUS_LOST;
 }
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
@@ -470,9 +468,8 @@ static enum status append_then_read(struct session *session)
         }
     }
     const enum status status = append_batch(session, intended_ns);
-    if (status == STATUS_LOST || status == STATUS_FATAL || session->is_overdue ||
-        plan->read_mode == READ_NONE || session->sum.batches % plan->read_every != 0 ||
-        gate_is_stopped(&session->load->gate)) {
+    if (!is_good(status) || session->is_overdue || plan->read_mode == READ_NONE ||
+        session->sum.batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
         return status;
     }
     return read_table(session);
@@ -492,11 +489,8 @@ static enum status append_then_read(struct session *session)
 
 int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
 {
-    int64_t most_ns = RECONNECT_FIRST_NS;
-    for (unsigned i = 0; i < tries && most_ns < RECONNECT_MOST_NS; i++) {
-        most_ns *= 2;
-    }
-    most_ns = most_ns < RECONNECT_MOST_NS ? most_ns : RECONNECT_MOST_NS;
+    /* doubled as often it would be above the most */
+    const int64_t most_ns = tries < 7 ? RECONNECT_FIRST_NS << tries : RECONNECT_MOST_NS;
     const uint64_t mixed = random_mix(random_mix(seed + session) + nonce);
     return (int64_t)(mixed % ((uint64_t)most_ns + 1));
 }
@@ -585,15 +579,6 @@ static enum status reconnect_churn(struct session *session)
     return status;
 }
 
-/* How a session ends that has not appended its share because the gate is at STOP. One whose call
- * had to be cut is not done when the time is over. */
-static enum session_outcome outcome_of_stop(struct session *session)
-{
-    return gate_reason(&session->load->gate) == STOP_DURATION && !atomic_load(&session->was_cut)
-               ? SESSION_FINISHED
-               : SESSION_STOPPED;
-}
-
 static enum session_outcome drop(struct session *session)
 {
     add(session, RECORDER_SESSIONS_DROPPED, 1);
@@ -603,17 +588,15 @@ static enum session_outcome drop(struct session *session)
     return SESSION_DROPPED;
 }
 
-static bool is_good(enum status status)
-{
-    return status == STATUS_OK || status == STATUS_REJECTED;
-}
-
 static enum session_outcome append_rows(struct session *session)
 {
     struct load *load = session->load;
     while (session->sum.begun < session->quota) {
         if (!gate_wait_turn(&load->gate)) {
-            return outcome_of_stop(session);
+            /* one whose call had to be cut is not done when the time is over */
+            const bool is_done =
+                gate_reason(&load->gate) == STOP_DURATION && !atomic_load(&session->was_cut);
+            return is_done ? SESSION_FINISHED : SESSION_STOPPED;
         }
         if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {
             return SESSION_FINISHED;
@@ -624,10 +607,8 @@ static enum session_outcome append_rows(struct session *session)
             status = reconnect_churn(session);
         }
         if (status == STATUS_LOST) {
-            if (atomic_load(&session->was_cut)) {
-                return outcome_of_stop(session);
-            }
-            status = reconnect_after_loss(session);
+            status =
+                atomic_load(&session->was_cut) ? STATUS_REJECTED : reconnect_after_loss(session);
             if (status == STATUS_REJECTED) {
                 return SESSION_STOPPED;
             }
