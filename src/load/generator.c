@@ -16,7 +16,6 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "plan/columns.h"
 
 /*
  * Text like that of real logs: host names and messages.

@@ -18,7 +18,6 @@
 #include "base/units.h"
 #include "base/url.h"
 #include "load/generator.h"
-#include "plan/columns.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)

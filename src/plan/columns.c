@@ -1,4 +1,4 @@
-#include "plan/columns.h"
+#include "plan/plan.h"
 
 #include <string.h>
 #include <strings.h>

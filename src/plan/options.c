@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/url.h"
-#include "plan/columns.h"
 
 #define MS (UINT64_C(1000000))
 #define SECOND (1000 * MS)
@@ -380,6 +379,7 @@ static enum exit_code store_mark(const struct option_entry *entry, struct plan *
     .offset = offsetof(struct plan, field), .bytes = sizeof(((const struct plan *)NULL)->field)
 #define FLAG(field) .type = OPTION_FLAG, AT(field)
 #define COUNT(field, most) .type = OPTION_COUNT, AT(field), .max = (most)
+#define SESSIONS(field) COUNT(field, PLAN_SESSIONS_MAX)
 #define BYTES(field, most) .type = OPTION_BYTES, AT(field), .max = (most)
 #define TIME(field, least, most) .type = OPTION_TIME, AT(field), .min = (least), .max = (most)
 #define CHOICE(field, of) .type = OPTION_CHOICE, AT(field), .words = (of)
@@ -433,16 +433,15 @@ const struct option_entry option_table[] = {
     {ALL, "client-lib", "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
      TEXT(target.client_lib), .key = "client_lib"},
     {ALL, "connect-concurrency", "N", "sessions that connect at a time (64)",
-     COUNT(connect_concurrency, PLAN_SESSIONS_MAX), .usual = 64,
+     SESSIONS(connect_concurrency), .usual = 64,
      SHOWN("connect_concurrency", "Connecting at a time")},
     {ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .usual = 30 * SECOND},
     {LOAD, "wait", "T", "wait until the server accepts the first session", TIME(wait_ns, 0, DAY_NS),
      .key = "target.wait_s", .shows_zero = true},
 
-    {RUN_ALONE | CHECK, "sessions", "N", "sessions, in place of the operand",
-     COUNT(sessions, PLAN_SESSIONS_MAX), SHOWN("sessions", "Sessions"), .letter = 'c',
-     .group = "Work"},
+    {RUN_ALONE | CHECK, "sessions", "N", "sessions, in place of the operand", SESSIONS(sessions),
+     SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
     {LOAD, "table", "NAME", "table to append to (syslog_table)", TEXT(table_name), .key = "table"},
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
      TEXT(schema_file), .key = "schema_file"},
@@ -476,7 +475,7 @@ const struct option_entry option_table[] = {
     {RUN, "no-check", NULL, "run although a limit is certain to be hit", FLAG(is_unchecked),
      SHOWN("no_check", "No check of limits"), .group = "Limits and faults"},
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on (1)",
-     COUNT(min_sessions, PLAN_SESSIONS_MAX), .store = store_min_sessions,
+     SESSIONS(min_sessions), .store = store_min_sessions,
      SHOWN("min_sessions", "Sessions required")},
     {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop")},
@@ -485,18 +484,16 @@ const struct option_entry option_table[] = {
     {RUN, "verify", "count|rows", "what is checked against the ledger (count)",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified")},
     {RUN | CHECK, "idle", "N", "extra sessions that only stay connected (0)",
-     COUNT(idle_sessions, PLAN_SESSIONS_MAX), .shows_zero = true,
-     SHOWN("idle_sessions", "Idle sessions")},
+     SESSIONS(idle_sessions), .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
     {RUN, "churn", "N", "reconnect after every N batches (off)", COUNT(churn_batches, UINT32_MAX),
      SHOWN("churn_batches", "Churn, batches")},
 
-    {SEARCH, "first", "N", "sessions of the first level (10)",
-     COUNT(first_sessions, PLAN_SESSIONS_MAX), SHOWN("first", "First level, sessions"),
-     .group = "The search"},
+    {SEARCH, "first", "N", "sessions of the first level (10)", SESSIONS(first_sessions),
+     SHOWN("first", "First level, sessions"), .group = "The search"},
     {SEARCH, "hold", "T", "how long a level is held (5)", TIME(hold_ns, 0, DAY_NS),
      .usual = 5 * SECOND, SHOWN("hold_s", "Hold, s")},
-    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)",
-     COUNT(max_sessions, PLAN_SESSIONS_MAX), SHOWN("max_sessions", "Sessions, at most")},
+    {SEARCH, "max-sessions", "N", "most sessions (what this machine holds)", SESSIONS(max_sessions),
+     SHOWN("max_sessions", "Sessions, at most")},
     {SEARCH, "max-time", "T", "end the search after a time (10m)",
      TIME(max_time_ns, 0, 30 * DAY_NS), .usual = 600 * SECOND, .key = "max_time_s"},
     {SEARCH, "max-memory", "SIZE", "most memory of this machine in use (90 %)",

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "append/adapter.h"
+#include "append/row.h"
 #include "base/mono.h"
 #include "base/process.h"
 #include "figures/bound.h"
@@ -127,7 +128,7 @@ struct plan {
     const char *ddl;    /* what creates the table, from the user's file; NULL = none */
     const char *engine; /* storage engine of a table that is made; NULL = the server's choice */
     bool is_recreate;
-    const char *skip_columns; /* --skip-columns and --values, see plan/columns.h; NULL = none */
+    const char *skip_columns; /* --skip-columns and --values, see below; NULL = none */
     const char *values;
 
     int64_t sample_interval_ns;
@@ -218,7 +219,7 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
 
 /* Lets reports show where the connections really go: host, user and database may have been the
  * client library's choice. */
-void target_show_connection(struct plan *plan, const struct connection_info *connection);
+void target_show_connection(struct plan *plan, const struct connection_info *place);
 
 /* The tag that marks the rows of a run with this seed: a hash of it, 1 … 32,767. */
 int16_t plan_run_tag(uint64_t seed);
@@ -239,6 +240,35 @@ uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* The operations that its sessions time. */
 struct operation_list plan_operations(const struct plan *plan);
+
+/* What the user says of single columns, --skip-columns a,b and --values 'a=1..9, b=ok|failed':
+ * lists whose items stand between commas; blanks around an item, and around the name and the values
+ * in it, do not count. Everything found is a piece of the list, not a copy. */
+struct column_item {
+    struct text_value name;
+    struct text_value values; /* what stands behind '='; length 0: nothing does */
+};
+
+/* Takes the next item off *list; false at its end. NULL is an empty list. */
+bool column_item_next(const char **list, struct column_item *item);
+
+/* Checks the form of a list of --option; with_values: every item has some. EXIT_CODE_USAGE: *error
+ * says which item is wrong, and what would be right. */
+enum exit_code column_items_check(const char *option, const char *list, bool with_values,
+                                  struct error *error);
+
+/* The column that the item names: exactly, or else whatever the case; NULL: none. */
+const struct column *column_item_find(const struct column_item *item, const struct table *table);
+
+/* The item of `list` that names `column`, one of `table`; false: none does. */
+bool column_item_of(const char *list, const struct table *table, const struct column *column,
+                    struct column_item *item);
+
+/* True when the values are a range of whole numbers, FROM..TO. */
+bool column_item_range(const struct column_item *item, int64_t *from, int64_t *to);
+
+/* Takes the next of the words between '|' off *values; false when none is left. */
+bool column_word_next(struct text_value *values, struct text_value *word);
 
 /* The DDL that is built into the program, schemas/SCHEMA/DATABASE.sql; written by the build. Ends
  * with an entry whose schema is NULL. */
