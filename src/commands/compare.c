@@ -448,28 +448,6 @@ static void add_cell(struct comparison *comparison, struct place place)
     }
 }
 
-/* Cells of sweeps are put beside each other by sessions and records. */
-static void add_cells(struct comparison *comparison)
-{
-    const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
-    const size_t a_cells = a->sessions_count * a->records_count;
-    const size_t b_cells = b->sessions_count * b->records_count;
-    if (!comparison->is_sweep) {
-        add_cell(comparison, (struct place){0});
-    }
-    for (size_t i = 0; i < a_cells; i++) {
-        for (size_t j = 0; j < b_cells; j++) {
-            if (a->runs[i].sessions == b->runs[j].sessions &&
-                a->runs[i].records == b->runs[j].records) {
-                add_cell(comparison, (struct place){{i, j}});
-            }
-        }
-    }
-    tree_count(
-        comparison->root, "cells_alone",
-        comparison->is_sweep ? a_cells + b_cells - 2 * json_array_size(comparison->cells.json) : 0);
-}
-
 static enum status read_sides(struct comparison *comparison, char *const folders[SIDES],
                               struct error *error)
 {
@@ -530,13 +508,28 @@ static enum status compare(struct comparison *comparison, struct error *error)
     tree_bool(root, "is_clouded", comparison->is_clouded);
     tree_text(root, "other_rows", NULL);
     comparison->cells = tree_array(root, "cells");
-    add_cells(comparison);
+    /* cells of sweeps are put beside each other by sessions and records */
+    const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
+    const size_t a_cells = a->sessions_count * a->records_count;
+    const size_t b_cells = b->sessions_count * b->records_count;
+    if (!comparison->is_sweep) {
+        add_cell(comparison, (struct place){0});
+    }
+    for (size_t i = 0; i < a_cells * b_cells; i++) {
+        const struct saved_sweep_run *first = &a->runs[i / b_cells],
+                                     *second = &b->runs[i % b_cells];
+        if (first->sessions == second->sessions && first->records == second->records) {
+            add_cell(comparison, (struct place){{i / b_cells, i % b_cells}});
+        }
+    }
+    const size_t cells = json_array_size(comparison->cells.json);
+    tree_count(root, "cells_alone", comparison->is_sweep ? a_cells + b_cells - 2 * cells : 0);
     tree_text(root, "other_rows", comparison->other_rows);
     if (!comparison->is_sweep && comparison->other_rows[0] != '\0') {
         add_caution(comparison, json_string(comparison->other_rows));
     }
     comparison->crossed = tree_array(root, "bounds_crossed");
-    if (!comparison->has_failed && json_array_size(comparison->cells.json) == 0) {
+    if (!comparison->has_failed && cells == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "the two sweeps have no pair of sessions and records in common");
         return STATUS_REJECTED;
@@ -607,26 +600,6 @@ static void add_crossed(struct buffer *line, const json_t *crossed, const char *
         buffer_add_format(line, "%.4g to 0", number_of(crossed, "b"));
     }
     buffer_add_text(line, around[3]);
-}
-
-/* One line that names the bounds that were crossed. */
-static enum exit_code say_crossed(const struct comparison *comparison)
-{
-    struct buffer line;
-    size_t i;
-    json_t *crossed;
-    buffer_init(&line);
-    json_array_foreach(comparison->crossed.json, i, crossed)
-    {
-        buffer_add_text(&line, i == 0 ? "crossed: " : ", ");
-        add_crossed(&line, crossed, (const char *const[]){"x", "", " (", ")"});
-    }
-    if (comparison->other_rows[0] != '\0') {
-        buffer_add_format(&line, "; %s", comparison->other_rows);
-    }
-    command_say(EXIT_CODE_EXPECTATION, "%s", buffer_text(&line));
-    buffer_fini(&line);
-    return EXIT_CODE_EXPECTATION;
 }
 
 static void write_wrapped(const char *label, const char *text)
@@ -903,7 +876,20 @@ enum exit_code command_compare(int argc, char **argv)
         }
         code = command_finish_output();
         if (code == EXIT_CODE_OK && json_array_size(comparison.crossed.json) > 0) {
-            code = say_crossed(&comparison);
+            struct buffer line; /* that names the bounds that were crossed */
+            size_t i;
+            json_t *crossed;
+            buffer_init(&line);
+            json_array_foreach(comparison.crossed.json, i, crossed)
+            {
+                buffer_add_text(&line, i == 0 ? "crossed: " : ", ");
+                add_crossed(&line, crossed, (const char *const[]){"x", "", " (", ")"});
+            }
+            if (comparison.other_rows[0] != '\0') {
+                buffer_add_format(&line, "; %s", comparison.other_rows);
+            }
+            code = command_say(EXIT_CODE_EXPECTATION, "%s", buffer_text(&line));
+            buffer_fini(&line);
         }
     }
     for (int side = 0; side < SIDES; side++) {

@@ -356,29 +356,6 @@ static enum status open_listeners(struct metrics_http *http, const char *host, u
     return STATUS_OK;
 }
 
-/* The daemon and the thread. Returns errno; of the library, which tells none: ENOMEM, or EMFILE for
- * its epoll. */
-static int start_serving(struct metrics_http *http)
-{
-    for (size_t i = 0; i < PAGES; i++) {
-        http->pages[i] = make_response(pages[i].text, strlen(pages[i].text));
-        if (http->pages[i] == NULL) {
-            return ENOMEM;
-        }
-    }
-    MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
-    errno = 0;
-    http->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request,
-                         http, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_HTTP_CLIENTS_MAX,
-                         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
-    if (http->daemon == NULL) {
-        return errno == 0 ? ENOMEM : errno;
-    }
-    return thread_start(&http->thread, STACK_BYTES, serve, http);
-}
-
 static void release(struct metrics_http *http)
 {
     if (http->daemon != NULL) {
@@ -408,7 +385,31 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
     http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int failure = http->wake < 0 ? errno : 0;
     const bool is_listening = failure == 0 && open_listeners(http, host, port, error) == STATUS_OK;
-    failure = is_listening ? start_serving(http) : failure;
+    for (size_t i = 0; i < PAGES && is_listening && failure == 0; i++) {
+        http->pages[i] = make_response(pages[i].text, strlen(pages[i].text));
+        failure = http->pages[i] == NULL ? ENOMEM : 0;
+    }
+    if (is_listening && failure == 0) {
+        MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
+        errno = ENOMEM; /* the library tells none: that, or EMFILE for its epoll */
+        http->daemon = MHD_start_daemon(
+            MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request, http,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S, MHD_OPTION_CONNECTION_LIMIT,
+            (unsigned)METRICS_HTTP_CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+            MHD_OPTION_END);
+        failure = http->daemon == NULL ? errno : 0;
+    }
+    if (is_listening && failure == 0) {
+        sigset_t all, before; /* signals are for the main thread */
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        failure = pthread_create(&http->thread, &attributes, serve, http);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
     if (failure != 0) {
         error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
                   strerror(failure));

@@ -487,31 +487,6 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }
 
-/* All runs, a row each. */
-static void add_overview(struct buffer *html, const struct report *report)
-{
-    static const char *const columns[] = {"!run",        " database",        "<verdict",
-                                          "#max CPU, %", "#max memory, MiB", "#elapsed, s",
-                                          "#rows/s",     "#append p99",      NULL};
-    if (report->overview.count > 0) {
-        buffer_add_text(html, "<h3>Beside each other</h3>\n");
-        add_charts(html, report, report->overview);
-    }
-    const struct page_table table = open_table(html, "All runs", columns);
-    for (size_t i = 0; i < report->run_count; i++) {
-        const struct saved_run *run = &report->runs[i].run;
-        char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
-        snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
-                 REPORT_ESCAPED(report->runs[i].label));
-        ADD_ROW(
-            &table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
-            REPORT_VALUE(run, report_headline(0)->key), REPORT_VALUE(run, report_headline(1)->key),
-            REPORT_VALUE(run, report_headline(2)->key), REPORT_VALUE(run, report_headline(3)->key),
-            REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"), (double)MONO_NS_PER_MS));
-    }
-    close_table(&table, NULL);
-}
-
 static void add_sweep(struct buffer *html, const struct report *report,
                       const struct report_sweep *entry)
 {
@@ -583,6 +558,9 @@ static void add_sweep(struct buffer *html, const struct report *report,
 
 void page_add(struct buffer *html, const struct report *report)
 {
+    static const char *const columns[] = {"!run",        " database",        "<verdict",
+                                          "#max CPU, %", "#max memory, MiB", "#elapsed, s",
+                                          "#rows/s",     "#append p99",      NULL};
     const bool is_single = report->run_count == 1 && report->sweep_count == 0;
     char title[REPORT_ESCAPED_BYTES], words[REPORT_WORDS_BYTES];
     const struct saved_run *first = &report->runs[0].run;
@@ -609,7 +587,25 @@ void page_add(struct buffer *html, const struct report *report)
         for (size_t i = 0; i < report->sweep_count; i++) {
             add_sweep(html, report, &report->sweeps[i]);
         }
-        add_overview(html, report);
+        if (report->overview.count > 0) {
+            buffer_add_text(html, "<h3>Beside each other</h3>\n");
+            add_charts(html, report, report->overview);
+        }
+        const struct page_table table = open_table(html, "All runs", columns);
+        for (size_t i = 0; i < report->run_count; i++) {
+            const struct saved_run *run = &report->runs[i].run;
+            char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
+            snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
+                     REPORT_ESCAPED(report->runs[i].label));
+            ADD_ROW(&table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
+                    REPORT_VALUE(run, report_headline(0)->key),
+                    REPORT_VALUE(run, report_headline(1)->key),
+                    REPORT_VALUE(run, report_headline(2)->key),
+                    REPORT_VALUE(run, report_headline(3)->key),
+                    REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"),
+                                (double)MONO_NS_PER_MS));
+        }
+        close_table(&table, NULL);
         buffer_add_text(html, "<h3>Each run</h3>\n");
     }
     for (size_t i = 0; i < report->run_count; i++) {

@@ -116,11 +116,10 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
         buffer_add_format(script, "$s%zu << END\n", i + 1);
         for (size_t j = 0; j < chart->series[i].count; j++) {
             const struct chart_point *point = &chart->series[i].points[j];
-            char words[REPORT_WORDS_BYTES];
             if (isfinite(point->y)) {
                 buffer_add_format(script, "%.10g %.10g %.10g %.10g %.10g %s\n",
                                   point->from / unit_s, point->to / unit_s, point->y, point->lowest,
-                                  point->highest, report_format(point->y, words));
+                                  point->highest, REPORT_NUMBER(point->y));
             } else {
                 buffer_add_text(script, "\n"); /* a gap */
             }
@@ -277,8 +276,8 @@ static void add_run(struct buffer *text, const struct report *report, const stru
     add_line(text, columns, "%s: %s", saved_run_text(&run->run, "verdict"),
              saved_run_text(&run->run, "verdict_reason"));
     for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
-        add_line(text, columns, "%-16s%12s%s", figure->label,
-                 report_value(&run->run, figure->key, words), figure_unit(figure->key));
+        add_line(text, columns, "%-16s%12s%s", figure->label, REPORT_VALUE(&run->run, figure->key),
+                 figure_unit(figure->key));
     }
     add_charts(text, report, run->charts, columns, error);
     if (run->absent.length > 0) {
@@ -302,7 +301,7 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
                             struct error *error)
 {
     static const int widths[] = {7, 9, 10, 11};
-    char line[LINE_BYTES], words[REPORT_WORDS_BYTES];
+    char line[LINE_BYTES];
     for (size_t i = 0; i < report->sweep_count; i++) {
         add_line(text, columns, "%s", report->sweeps[i].sweep.folder);
         add_charts(text, report, report->sweeps[i].charts, columns, error);
@@ -320,7 +319,7 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
                                 saved_run_text(&run->run, "verdict"));
             for (size_t f = 0; f < sizeof widths / sizeof widths[0]; f++) {
                 used += snprintf(line + used, sizeof line - (size_t)used, " %*s", widths[f],
-                                 report_value(&run->run, report_headline(f)->key, words));
+                                 REPORT_VALUE(&run->run, report_headline(f)->key));
             }
             add_line(text, columns, "%s", line);
         }

@@ -40,26 +40,6 @@ static enum status add_run(struct report *report, const char *folder, struct err
     return STATUS_OK;
 }
 
-static enum status add_sweep(struct report *report, const char *folder, struct error *error)
-{
-    struct report_sweep *entry = &report->sweeps[report->sweep_count];
-    if (saved_sweep_read(&entry->sweep, folder, error) != STATUS_OK) {
-        return STATUS_REJECTED;
-    }
-    report->sweep_count++;
-    for (size_t i = 0; i < entry->sweep.run_count; i++) {
-        const struct saved_sweep_run *run = &entry->sweep.runs[i];
-        char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
-        struct error run_error; /* a failed run may have left nothing: the others are shown */
-        error_clear(&run_error);
-        saved_sweep_run_folder(&entry->sweep, run, path);
-        if (run->state != SAVED_PENDING && add_run(report, path, &run_error) != STATUS_OK) {
-            entry->left_out++;
-        }
-    }
-    return STATUS_OK;
-}
-
 /* The shortest way that tells all of them apart. */
 static void label_runs(struct report *report)
 {
@@ -104,8 +84,24 @@ enum status report_read(struct report *report, const char *const *folders, size_
     enum status status =
         report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = saved_is_there(folders[i], "sweep.json") ? add_sweep(report, folders[i], error)
-                                                          : add_run(report, folders[i], error);
+        if (!saved_is_there(folders[i], "sweep.json")) {
+            status = add_run(report, folders[i], error);
+            continue;
+        }
+        struct report_sweep *entry = &report->sweeps[report->sweep_count];
+        const struct saved_sweep *sweep = &entry->sweep;
+        status = saved_sweep_read(&entry->sweep, folders[i], error);
+        report->sweep_count += status == STATUS_OK ? 1 : 0;
+        for (size_t j = 0; status == STATUS_OK && j < sweep->run_count; j++) {
+            char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
+            struct error run_error; /* a failed run may have left nothing: the others are shown */
+            error_clear(&run_error);
+            saved_sweep_run_folder(sweep, &sweep->runs[j], path);
+            if (sweep->runs[j].state != SAVED_PENDING &&
+                add_run(report, path, &run_error) != STATUS_OK) {
+                entry->left_out++;
+            }
+        }
     }
     if (status == STATUS_OK && report->run_count == 0) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL, "no run of the sweep '%s' has ended yet",

@@ -122,8 +122,7 @@ struct report {
     bool has_run_charts; /* a single run always has; of several only when they were asked for */
 };
 
-/* The headlines of a run, those of the table of figures, one after the other from 0; NULL: there
- * are no more. */
+/* The headlines of a run, those of the table of figures, from 0; NULL: there are no more. */
 const struct figure *report_headline(size_t i);
 
 /* The page's style and script (page.css, page.js), and what its policy allows: "sha256-..." */
@@ -139,8 +138,8 @@ void report_free(struct report *report);
 /* The place of the page of a folder: its report.html. REJECTED: the path is too long. */
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
 
-/* Writes the page; *bytes is its size. A file is there whole or as it was. REJECTED: *error says
- * why; kind ERROR_USAGE: the file there is something else than a page. */
+/* Writes the page, whole or not at all; *bytes is its size. REJECTED: *error says why; kind
+ * ERROR_USAGE: the file there is something else than a page. */
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error);
 
@@ -157,15 +156,13 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
 /* Adds the page; the same input gives the same page. */
 void page_add(struct buffer *html, const struct report *report);
 
-/* A text for element content or a quoted attribute: valid UTF-8 without controls, then escaped, cut
- * when it is long. NULL is "". Returns `escaped`. */
-const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
-
-/* The same in a text of its own, valid to the end of the block: for arguments of a format. */
-#define REPORT_ESCAPED(text) report_escape((text), (char[REPORT_ESCAPED_BYTES]){0})
-
 /* Adds a chart as a figure; `number` is its own in the page. */
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
+
+/* Adds a chart drawn by gnuplot: a text of so many columns, or with 0 a PNG. Nothing after an
+ * error. *error says that there is no gnuplot and which package has it, or what it said. */
+void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
+              struct error *error);
 
 /* Makes all charts of a report that has its runs and their labels. False: out of memory. */
 bool charts_make(struct report *report);
@@ -175,18 +172,9 @@ void charts_free(struct chart_list *list);
  * known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
-/* Adds a chart drawn by gnuplot: a text of so many columns, or with 0 a PNG. Nothing after an
- * error. *error says that there is no gnuplot and which package has it, or what it said. */
-void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
-              struct error *error);
-
-/* A number for people: three digits, or all before the point: 1,234, 12.5, 0.003. */
+/* What follows is for people, and written into `text`, or stands for itself.
+ * A number: three digits, or all before the point: 1,234, 12.5, 0.003. */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);
-
-/* In a text of its own, valid to the end of the block: for arguments of a format. */
-#define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
-#define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
-#define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})
 
 /* A count in short: 950, 1k, 2.5k, 10M. */
 const char *report_format_count(double value, char text[REPORT_WORDS_BYTES]);
@@ -198,10 +186,18 @@ const char *report_format_time(const json_t *value, double unit_ns, char text[RE
 const char *report_value(const struct saved_run *run, const char *column,
                          char text[REPORT_WORDS_BYTES]);
 
-/* "200 × 400k" or "200 × 10 min". */
+/* "200 × 400k" or "200 × 10 min"; "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTES]);
-
-/* "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYTES]);
+
+/* A text for element content or a quoted attribute: valid UTF-8 without controls, then escaped, cut
+ * when it is long. NULL is "". */
+const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
+
+/* In a text of its own, valid to the end of the block: for arguments of a format. */
+#define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
+#define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
+#define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})
+#define REPORT_ESCAPED(text) report_escape((text), (char[REPORT_ESCAPED_BYTES]){0})
 
 #endif

@@ -364,14 +364,13 @@ static void add_bars(const struct drawing *drawing)
                           REPORT_ESCAPED(drawing->chart->runs[i].label));
     }
     for (size_t i = 0; i < series->count; i++) {
-        char value[REPORT_WORDS_BYTES];
         const double y = drawing->top + BAR_HEIGHT * series->points[i].from;
         const double end = x_of(drawing, series->points[i].y);
         buffer_add_format(drawing->html,
                           "<rect x=\"%g\" y=\"%g\" width=\"%.1f\" height=\"%d\"/>"
                           "<text class=\"value\" x=\"%.1f\" y=\"%g\">%s</text>",
                           drawing->left, y + 4, end - drawing->left, BAR_HEIGHT - 8, end + 6,
-                          y + BAR_HEIGHT / 2.0 + 4.5, report_format(series->points[i].y, value));
+                          y + BAR_HEIGHT / 2.0 + 4.5, REPORT_NUMBER(series->points[i].y));
     }
 }
 
@@ -421,15 +420,14 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
                       WIDTH, height, number, number, number);
     for (size_t i = 0; i < chart->series_count; i++) {
         const struct chart_series *series = &chart->series[i];
-        char low_text[REPORT_WORDS_BYTES], high_text[REPORT_WORDS_BYTES];
         double low = INFINITY, high = -INFINITY;
         for (size_t j = 0; j < series->count; j++) {
             low = fmin(low, series->points[j].y);
             high = fmax(high, series->points[j].y);
         }
         buffer_add_format(html, "%s%s from %s to %s %s", i > 0 ? "; " : "",
-                          REPORT_ESCAPED(series->name), report_format(low, low_text),
-                          report_format(high, high_text), chart->unit);
+                          REPORT_ESCAPED(series->name), REPORT_NUMBER(low), REPORT_NUMBER(high),
+                          chart->unit);
     }
     buffer_add_text(html, "</desc>");
     add_axes(drawing, height);
