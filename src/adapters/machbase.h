@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "append/adapter.h"
-#include "base/buffer.h"
 #include "base/client_socket.h"
+#include "base/text.h"
 
 extern const struct adapter adapter_machbase;
 

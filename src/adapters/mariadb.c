@@ -23,9 +23,9 @@
 #include "adapters/dialect.h"
 #include "adapters/mariadb_wire.h"
 #include "base/ask.h"
-#include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/mono.h"
+#include "base/text.h"
 #include "base/url.h"
 
 extern const struct adapter adapter_mariadb;

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "append/row.h"
-#include "base/buffer.h"
 #include "base/client_socket.h"
+#include "base/text.h"
 
 /* Adds one value as it stands in a statement. `has_escapes`: a backslash is one. */
 void mariadb_add_literal(struct buffer *sql, const struct column *column,

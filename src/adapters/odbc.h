@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "append/adapter.h"
-#include "base/buffer.h"
+#include "base/text.h"
 
 extern const struct adapter adapter_odbc;
 

@@ -17,9 +17,9 @@
 
 #include "adapters/dialect.h"
 #include "base/ask.h"
-#include "base/buffer.h"
 #include "base/client_socket.h"
 #include "base/mono.h"
+#include "base/text.h"
 
 extern const struct adapter adapter_postgresql;
 

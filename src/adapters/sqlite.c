@@ -12,7 +12,7 @@
 
 #include "adapters/dialect.h"
 #include "base/ask.h"
-#include "base/buffer.h"
+#include "base/text.h"
 #include "base/value_text.h"
 
 extern const struct adapter adapter_sqlite;

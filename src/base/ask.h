@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
-#include "base/buffer.h"
+#include "base/text.h"
 
 /* Runs one statement with `text` in place of its only ?, or, where `text` is NULL, without any, and
  * hands out its rows. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buffer.h"
+#include "base/text.h"
 
 struct child_start {
     const char *const *argv; /* ended by NULL */

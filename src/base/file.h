@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "append/error.h"
-#include "base/buffer.h"
+#include "base/text.h"
 
 /* Makes the folders above the last part of `path` that are missing. Returns 0 or errno. */
 int file_make_parents(const char *path);

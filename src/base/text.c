@@ -1,6 +1,242 @@
 #include "base/text.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mono.h"
+
+void buffer_init(struct buffer *buffer)
+{
+    memset(buffer, 0, sizeof *buffer);
+}
+
+void buffer_fini(struct buffer *buffer)
+{
+    free(buffer->bytes);
+    buffer_init(buffer);
+}
+
+void buffer_clear(struct buffer *buffer)
+{
+    buffer->length = 0;
+    buffer->has_failed = false;
+    if (buffer->bytes != NULL) {
+        buffer->bytes[0] = '\0';
+    }
+}
+
+/* Makes room for `extra` bytes and a terminator. */
+static bool reserve(struct buffer *buffer, size_t extra)
+{
+    const size_t needed = buffer->length + extra + 1;
+    if (buffer->has_failed || needed <= buffer->capacity) {
+        return !buffer->has_failed;
+    }
+    size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
+    while (capacity < needed) {
+        capacity *= 2;
+    }
+    char *bytes = realloc(buffer->bytes, capacity);
+    if (bytes == NULL) {
+        buffer->has_failed = true;
+        return false;
+    }
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return true;
+}
+
+void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
+{
+    if (reserve(buffer, length)) {
+        if (length > 0) {
+            memcpy(buffer->bytes + buffer->length, bytes, length);
+        }
+        buffer->length += length;
+        buffer->bytes[buffer->length] = '\0';
+    }
+}
+
+void buffer_add_text(struct buffer *buffer, const char *text)
+{
+    buffer_add(buffer, text, strlen(text));
+}
+
+void buffer_add_format(struct buffer *buffer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0) {
+        buffer->has_failed = true;
+    } else if (reserve(buffer, (size_t)length)) {
+        vsnprintf(buffer->bytes + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
+{
+    const size_t width = quote == '\0' ? 0 : 1;
+    buffer_add(buffer, &quote, width);
+    for (; *name != '\0'; name++) {
+        buffer_add(buffer, name, *name == quote ? 1 : 0);
+        buffer_add(buffer, name, 1);
+    }
+    buffer_add(buffer, &quote, width);
+}
+
+bool buffer_failed(const struct buffer *buffer)
+{
+    return buffer->has_failed;
+}
+
+const char *buffer_text(const struct buffer *buffer)
+{
+    return buffer->bytes == NULL || buffer->has_failed ? "" : buffer->bytes;
+}
+
+static ssize_t add_written(void *cookie, const char *bytes, size_t length)
+{
+    struct buffer *buffer = cookie;
+    buffer_add(buffer, bytes, length);
+    return buffer->has_failed ? 0 : (ssize_t)length;
+}
+
+FILE *buffer_open(struct buffer *buffer)
+{
+    return fopencookie(buffer, "w", (cookie_io_functions_t){.write = add_written});
+}
+
+struct suffix {
+    const char *text;
+    uint64_t factor;
+};
+
+static const struct suffix counts[] = {
+    {"", 1},        {"k", 1000},       {"K", 1000},       {"m", 1000000},
+    {"M", 1000000}, {"g", 1000000000}, {"G", 1000000000}, {NULL, 0},
+};
+static const struct suffix bytes_of[] = {
+    {"", 1},         {"k", 1u << 10},   {"K", 1u << 10},   {"KiB", 1u << 10},
+    {"m", 1u << 20}, {"M", 1u << 20},   {"MiB", 1u << 20}, {"g", 1u << 30},
+    {"G", 1u << 30}, {"GiB", 1u << 30}, {NULL, 0},
+};
+static const struct suffix milliseconds[] = {
+    {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {NULL, 0},
+};
+
+/* 0: there is no such suffix. */
+static uint64_t factor_of(const struct suffix *suffix, const char *text)
+{
+    while (suffix->text != NULL && strcmp(suffix->text, text) != 0) {
+        suffix++;
+    }
+    return suffix->factor;
+}
+
+static bool parse_scaled(const char *text, const struct suffix *suffixes, uint64_t max,
+                         uint64_t *value)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    const uint64_t factor = factor_of(suffixes, end);
+    /* strtoull would take blanks and a minus sign */
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || factor == 0 || number > max / factor) {
+        return false;
+    }
+    *value = number * factor;
+    return true;
+}
+
+bool units_parse_count(const char *text, uint64_t max, uint64_t *value)
+{
+    return parse_scaled(text, counts, max, value);
+}
+
+bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value)
+{
+    return parse_scaled(text, bytes_of, max, value);
+}
+
+bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns)
+{
+    char *end = NULL;
+    errno = 0;
+    const double number = strtod(text, &end);
+    const double ns = number * (double)factor_of(milliseconds, end) * (double)MONO_NS_PER_MS;
+    /* strtod would take "0x10", "1e3" and what is no digit first */
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || end != text + strspn(text, "0123456789.") ||
+        !(ns >= 1.0) || ns >= 0x1p63 || llround(ns) > max_ns) {
+        return false;
+    }
+    *value_ns = llround(ns);
+    return true;
+}
+
+const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES])
+{
+    char *to = text + snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64, value);
+    for (char *at = to - 3; at > text; at -= 3) {
+        memmove(at + 1, at, (size_t)(++to - at));
+        *at = ',';
+    }
+    return text;
+}
+
+/* Three significant digits, or more where the number is larger than that. */
+static const char *format_three(double value, const char *unit, char text[UNITS_TEXT_BYTES])
+{
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(text, UNITS_TEXT_BYTES, "%.*f %s", decimals, value, unit);
+    return text;
+}
+
+const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES])
+{
+    const double value = (double)ns;
+    if (ns < 1000) {
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRId64 " ns", ns);
+        return text;
+    }
+    return value < 999.5e3   ? format_three(value / 1e3, "us", text)
+           : value < 999.5e6 ? format_three(value / 1e6, "ms", text)
+                             : format_three(value / 1e9, "s", text);
+}
+
+const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
+{
+    const double kib = (double)bytes / 1024;
+    if (bytes < 1024) {
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " B", bytes);
+        return text;
+    }
+    return kib < 999.5           ? format_three(kib, "KiB", text)
+           : kib < 9999.5 * 1024 ? format_three(kib / 1024, "MiB", text)
+                                 : format_three(kib / 1024 / 1024, "GiB", text);
+}
+
+const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES])
+{
+    const uint64_t minutes = seconds / 60;
+    if (minutes == 0) {
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "s", seconds);
+    } else {
+        snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 "%s%02" PRIu64 "%s",
+                 minutes < 60 ? minutes : minutes / 60, minutes < 60 ? "m" : "h",
+                 minutes < 60 ? seconds % 60 : minutes % 60, minutes < 60 ? "s" : "m");
+    }
+    return text;
+}
 
 enum {
     WORD_BYTES = 64

@@ -1,5 +1,6 @@
 /*
- * Words and numbers in texts, and texts from servers and users made safe to show or to write.
+ * Text: buffers that grow, numbers with units, and words from outside made safe to show or to
+ * write.
  *
  * A server's error text may hold anything: another encoding, escape sequences, line breaks. None
  * of it may reach a terminal raw, and none of it may make a file unreadable.
@@ -7,11 +8,97 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "base/buffer.h"
+/* Entries of an array. */
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* A text or bytes that grow. One thread at a time. A failed allocation is remembered: later calls
+ * do nothing, and buffer_failed says so at the end. */
+struct buffer {
+    char *bytes; /* always terminated once anything was added; owned */
+    size_t length;
+    size_t capacity;
+    bool has_failed;
+};
+
+/* An empty buffer that owns nothing yet. */
+void buffer_init(struct buffer *buffer);
+void buffer_fini(struct buffer *buffer);
+
+/* Forgets the content and a failure, keeps the memory. */
+void buffer_clear(struct buffer *buffer);
+
+void buffer_add(struct buffer *buffer, const void *bytes, size_t length);
+void buffer_add_text(struct buffer *buffer, const char *text);
+void buffer_add_format(struct buffer *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds an identifier between `quote` characters, quotes inside doubled; as it is when `quote` is 0.
+ */
+void buffer_add_identifier(struct buffer *buffer, const char *name, char quote);
+
+/* A stream that adds to the buffer, to be closed by fclose; NULL without memory. Unlike that of
+ * open_memstream its content is never short without buffer_failed saying so. */
+FILE *buffer_open(struct buffer *buffer);
+
+/* True when an allocation failed since init or clear: the content is incomplete. */
+bool buffer_failed(const struct buffer *buffer);
+
+/* The text so far; "" when nothing was added or an allocation failed. */
+const char *buffer_text(const struct buffer *buffer);
+
+enum {
+    UNITS_TEXT_BYTES = 32
+};
+
+/* Numbers with units. Reading is strict: the whole text must be a number in range. */
+
+/* Reads a whole number with an optional k, M or G (powers of 1,000; "10M" = 10,000,000). Digits may
+ * not have signs or separators. False: not such a number, or above `max`. */
+bool units_parse_count(const char *text, uint64_t max, uint64_t *value);
+
+/* Reads bytes with an optional K, M or G (powers of 1,024; also KiB, MiB, GiB). */
+bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value);
+
+/* Reads a duration in seconds with an optional ms, s, m or h ("1.5", "200ms", "3m") into
+ * nanoseconds. False: not a duration, not above 0, or above `max_ns`. */
+bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
+
+/* Writes a count with separators: 1,234,567. Returns `text`. */
+const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
+
+/* In a text of its own, valid to the end of the block: for arguments of a format. */
+#define UNITS_COUNT(value) units_format_count((value), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_NS(ns) units_format_ns((ns), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_BYTES(bytes) units_format_bytes((bytes), (char[UNITS_TEXT_BYTES]){0})
+#define UNITS_SECONDS(seconds) units_format_seconds((seconds), (char[UNITS_TEXT_BYTES]){0})
+
+/* Writes nanoseconds with a fitting unit and three digits: 870 ns, 1.23 ms, 45.6 s. */
+const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES]);
+
+/* Writes bytes as KiB, MiB or GiB with three digits: 12.3 MiB. */
+const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
+
+/* Writes whole seconds as 59s, 4m05s or 2h03m. */
+const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES]);
+
+/* `one` for 1, else `many`. */
+static inline const char *units_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* Numbers that this thread writes and reads have a decimal point from now on, whatever locale a
+ * client library has set for the program. Returns what uselocale restores. */
+static inline locale_t units_use_point(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)); /* static, never to be freed */
+}
 
 /* The name that a misspelt word is most likely meant to be. */
 struct nearest {

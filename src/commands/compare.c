@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "commands/command.h"
 #include "figures/bound.h"
 #include "figures/figures.h"

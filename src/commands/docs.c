@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "adapters/registry.h"
-#include "base/buffer.h"
+#include "base/text.h"
 #include "commands/command.h"
 
 /* Text as it is to be read: what the language would take for its own is escaped, and a sentence

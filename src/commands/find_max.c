@@ -3,7 +3,7 @@
 
 #include "base/mono.h"
 #include "base/process.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "commands/command.h"
 #include "commands/job.h"
 #include "report/files.h"

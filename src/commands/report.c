@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "commands/command.h"
 #include "report/report.h"
 #include "report/tree.h"

@@ -21,7 +21,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "commands/command.h"
 #include "figures/saved.h"
 #include "load/setup.h"

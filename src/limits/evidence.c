@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/mono.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "measure/server_process.h"
 
 /* A process that is being ended closes its connections a little before it is gone. */

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/text.h"
 #include "measure/procfs.h"
 #include "measure/server_process.h"
 

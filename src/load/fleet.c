@@ -9,7 +9,7 @@
 
 #include "base/mono.h"
 #include "base/process.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "measure/procfs.h"
 
 /* How often the main thread looks for signals and deadlines. */

@@ -6,7 +6,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "measure/procfs.h"
 
 /* How long a busy database is asked again for one batch, and the longest pause between two tries.

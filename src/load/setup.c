@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "base/ask.h"
-#include "base/buffer.h"
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "load/generator.h"
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buffer.h"
+#include "base/text.h"
 
 enum {
     PROCFS_NAME_BYTES = 32,

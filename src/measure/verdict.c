@@ -22,7 +22,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/units.h"
+#include "base/text.h"
 #include "measure/levels.h"
 #include "measure/result.h"
 

@@ -10,7 +10,6 @@
 #include "adapters/registry.h"
 #include "base/mono.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "base/url.h"
 
 #define MS (UINT64_C(1000000))

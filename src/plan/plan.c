@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "adapters/registry.h"
-#include "base/buffer.h"
 #include "base/file.h"
 #include "base/mono.h"
 #include "base/random.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "plan/options.h"
 
 enum {

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "adapters/registry.h"
-#include "base/buffer.h"
 #include "base/mono.h"
 #include "base/process.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "base/url.h"
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)

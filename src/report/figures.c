@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "base/units.h"
+#include "base/text.h"
 
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point)
 {

@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
 #include "base/file.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/text.h"

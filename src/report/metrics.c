@@ -19,7 +19,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "report/figures.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "plan/options.h"
 #include "report/report.h"
 

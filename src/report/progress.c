@@ -8,7 +8,6 @@
 
 #include "base/mono.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "report/figures.h"
 
 enum {

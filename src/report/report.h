@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "append/error.h"
-#include "base/buffer.h"
+#include "base/text.h"
 #include "figures/saved.h"
 #include "measure/result.h"
 

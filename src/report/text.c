@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "report/figures.h"
 #include "report/screen.h"
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "append/row.h"
-#include "base/buffer.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "measure/levels.h"
 #include "measure/limit.h"
 #include "measure/result.h"

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/text.h"
 
 void tree_put(struct tree tree, const char *key, json_t *value)

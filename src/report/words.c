@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "report/report.h"
 
 #define UNKNOWN "–"

@@ -1,7 +1,7 @@
 /* Numbers with units: what is read is in range, and the text was a number all through. */
 #include "fuzz/fuzz.h"
 
-#include "base/units.h"
+#include "base/text.h"
 
 /* The first 8 bytes are the largest value that is allowed, the rest is the text. */
 enum {

@@ -7,7 +7,6 @@
 
 #include "append/error.h"
 #include "append/row.h"
-#include "base/buffer.h"
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/random.h"

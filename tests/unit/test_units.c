@@ -1,7 +1,7 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
-#include "base/units.h"
+#include "base/text.h"
 
 static void test_counts(void **state)
 {
