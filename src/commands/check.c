@@ -11,44 +11,12 @@ enum {
     USUAL_FILES = 1
 };
 
-/* Exit code and line of stderr: what limits the sessions, else why the database was not asked, as
- * a run would not get further. */
-static enum exit_code finish(struct check_report *report, bool is_json)
+static enum exit_code check(struct plan *plan, bool has_target)
 {
-    const struct limit *failed = NULL;
-    const uint64_t certain = limits_sessions(report->list, false, &failed);
-    report->fitting = limits_sessions(report->list, true, &report->first);
-    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES]; /* shown with a code other than OK */
-    snprintf(line, sizeof line, "the database was not asked: %s",
-             report->failure == NULL ? "" : report->failure);
-    if (failed != NULL && certain < report->sessions) {
-        report->code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
-        report->is_short = true;
-        check_conclusion(report->sessions, certain, failed, line);
-    }
-    if (is_json && !check_write_json(stdout, report) && ferror(stdout) == 0) {
-        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");
-    }
-    if (!is_json) {
-        check_write_text(stdout, report);
-    }
-    const enum exit_code code = command_finish_output();
-    return code != EXIT_CODE_OK || report->code == EXIT_CODE_OK
-               ? code
-               : command_say(report->code, "%s", line);
-}
-
-static enum exit_code check_machine(const struct plan *plan)
-{
-    const struct option_entry *of_server = option_of_server(plan);
-    if (of_server != NULL || plan->password[0] != '\0') {
-        /* options of a connection have nothing to apply to without a target */
-        struct error error = {.kind = ERROR_NONE};
-        error_set(&error, ERROR_USAGE, 0, NULL, "--%s needs a TARGET: see append check --help",
-                  of_server == NULL ? "password-file" : of_server->name);
-        return command_refuse(plan->is_json, EXIT_CODE_USAGE, &error);
-    }
-    const struct limits_question question = {
+    struct setup asked = {.is_remote = false};
+    struct error error = {.kind = ERROR_NONE};
+    enum exit_code code = EXIT_CODE_OK;
+    struct limits_question question = {
         .sessions = plan_sessions_all(plan),
         .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : USUAL_STACK_BYTES,
         .files_per_session = USUAL_FILES,
@@ -56,22 +24,12 @@ static enum exit_code check_machine(const struct plan *plan)
         .other_threads = LIMITS_OTHER_THREADS,
         .uses_tcp = true,
     };
-    struct limit_list list;
-    limits_read(&question, &list);
-    struct check_report report = {.sessions = question.sessions, .list = &list};
-    return finish(&report, plan->is_json);
-}
-
-static enum exit_code check_target(struct plan *plan)
-{
-    struct limits_question question;
-    limits_ask(&question, plan, NULL, NULL);
-    limits_allow_files(&question, 0);
-    const unsigned run_files = question.other_files;
-    struct setup asked = {.is_remote = false};
-    struct error error = {.kind = ERROR_NONE};
-    enum exit_code code = EXIT_CODE_OK;
-    if (!question.is_embedded) {
+    if (has_target) {
+        limits_ask(&question, plan, NULL, NULL);
+        limits_allow_files(&question, 0);
+    }
+    if (has_target && !question.is_embedded) {
+        const unsigned run_files = question.other_files;
         code = setup_inquire(&asked, plan, &error);
         if (code == EXIT_CODE_INTERRUPTED) {
             return command_refuse(plan->is_json, code, &error);
@@ -99,14 +57,35 @@ static enum exit_code check_target(struct plan *plan)
         snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
         snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error.text);
     }
-    struct check_report report = {.sessions = question.sessions,
-                                  .target = plan->display_target,
-                                  .version = asked.server.version,
-                                  .note = asked.connection.note,
-                                  .list = &list,
-                                  .failure = error.text,
-                                  .code = code};
-    return finish(&report, plan->is_json);
+    struct check_report report = {.sessions = question.sessions, .list = &list, .code = code};
+    if (has_target) {
+        report.target = plan->display_target;
+        report.version = asked.server.version;
+        report.note = asked.connection.note;
+        report.failure = error.text;
+    }
+    /* exit code and line of stderr: what limits the sessions, else why the database was not asked,
+     * as a run would not get further */
+    const struct limit *failed = NULL;
+    const uint64_t certain = limits_sessions(&list, false, &failed);
+    report.fitting = limits_sessions(&list, true, &report.first);
+    char line[CHECK_LINE_BYTES + ERROR_TEXT_BYTES];
+    snprintf(line, sizeof line, "the database was not asked: %s", error.text);
+    if (failed != NULL && certain < report.sessions) {
+        report.code = failed->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
+        report.is_short = true;
+        check_conclusion(report.sessions, certain, failed, line);
+    }
+    if (plan->is_json && !check_write_json(stdout, &report) && ferror(stdout) == 0) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the JSON of the limits");
+    }
+    if (!plan->is_json) {
+        check_write_text(stdout, &report);
+    }
+    code = command_finish_output();
+    return code != EXIT_CODE_OK || report.code == EXIT_CODE_OK
+               ? code
+               : command_say(report.code, "%s", line);
 }
 
 enum exit_code command_check(int argc, char **argv)
@@ -121,7 +100,14 @@ enum exit_code command_check(int argc, char **argv)
     }
     interrupt_install();
     if (plan.target_given == NULL && plan.target.port == 0 && plan.adapter_name == NULL) {
-        return check_machine(&plan);
+        /* options of a connection have nothing to apply to without a target */
+        const struct option_entry *of_server = option_of_server(&plan);
+        if (of_server == NULL && plan.password[0] == '\0') {
+            return check(&plan, false);
+        }
+        code = usage_refuse(&error, "--%s needs a TARGET: see append check --help",
+                            of_server == NULL ? "password-file" : of_server->name);
+        return command_refuse(plan.is_json, code, &error);
     }
     code = plan_make(&plan, &error);
     if (code == EXIT_CODE_OK) {
@@ -130,7 +116,7 @@ enum exit_code command_check(int argc, char **argv)
     if (code != EXIT_CODE_OK) {
         code = command_refuse(plan.is_json, code, &error);
     } else {
-        code = check_target(&plan);
+        code = check(&plan, true);
         setup_stop_library(library, &plan);
     }
     plan_fini(&plan);
