@@ -180,9 +180,15 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
                                 " where table_schema = database() and table_name = ?";
 
+/* EXTRA also says how a default is made, which is not the same as a column that is computed. */
+#define IS_COMPUTED                                                                                \
+    "extra regexp 'stored generated|virtual|persistent|computed|invisible system|row start|row "   \
+    "end'"
+
 static const char columns_sql[] =
-    "select column_name, column_type, data_type, is_nullable = 'NO',"
-    " column_default is not null and column_default <> 'NULL', extra,"
+    "select column_name, column_type, is_nullable = 'NO',"
+    " (column_default is not null and column_default <> 'NULL') or " IS_COMPUTED
+    " or extra regexp 'auto_increment|default_generated', " IS_COMPUTED ", 0, data_type,"
     " character_maximum_length, numeric_precision, numeric_scale, datetime_precision,"
     " column_comment from information_schema.columns"
     " where table_schema = database() and table_name = ? order by ordinal_position";
@@ -205,12 +211,7 @@ static const char engine_sql[] =
     "select transactions from information_schema.engines where engine = ?";
 
 enum field {
-    FIELD_NAME,
-    FIELD_TYPE_NAME,
-    FIELD_TYPE,
-    FIELD_IS_REQUIRED,
-    FIELD_HAS_DEFAULT,
-    FIELD_EXTRA,
+    FIELD_TYPE = DIALECT_COMMON_FIELDS,
     FIELD_LENGTH,
     FIELD_PRECISION,
     FIELD_SCALE,
@@ -223,7 +224,7 @@ enum {
     UTF8_BYTES_MAX = 4, /* of one character */
 };
 
-static void set_type(struct column *column, const char *type, const struct cell *cells)
+static void read_column(struct column *column, const struct cell *cells)
 {
     /* integers that are narrower than a type of append, or not signed, are decimals that fit */
     static const struct {
@@ -241,6 +242,9 @@ static void set_type(struct column *column, const char *type, const struct cell 
         enum column_type type;
     } commented[] = {{"ipv4", COLUMN_IP4}, {"ipv6", COLUMN_IP6}, {"uuid", COLUMN_UUID}};
     char comment[16];
+    char type[ROW_TYPE_NAME_BYTES];
+    dialect_read_common(column, cells);
+    ask_text(&cells[FIELD_TYPE], type, sizeof type);
     for (size_t i = 0; i < COUNT_OF(integers); i++) {
         if (strcmp(type, integers[i].type) == 0 &&
             strstr(column->type_name, integers[i].words) != NULL) {
@@ -273,34 +277,6 @@ static void set_type(struct column *column, const char *type, const struct cell 
         column->native_type =
             strcasecmp(type, "timestamp") == 0 ? MYSQL_NATIVE_TIMESTAMP : MYSQL_NATIVE_OTHER;
     }
-}
-
-static bool has_one_of(const char *text, const char *const *words)
-{
-    while (*words != NULL && strstr(text, *words) == NULL) {
-        words++;
-    }
-    return *words != NULL;
-}
-
-static void read_column(struct column *column, const struct cell *cells)
-{
-    /* EXTRA also says how a default is made, which is not the same as a column that is computed */
-    static const char *const computed[] = {
-        "STORED GENERATED", "VIRTUAL",   "PERSISTENT", "computed",
-        "INVISIBLE SYSTEM", "ROW START", "ROW END",    NULL};
-    static const char *const filled[] = {"auto_increment", "DEFAULT_GENERATED", NULL};
-    char extra[160];
-    char type[ROW_TYPE_NAME_BYTES];
-    ask_text(&cells[FIELD_NAME], column->name, sizeof column->name);
-    ask_text(&cells[FIELD_TYPE_NAME], column->type_name, sizeof column->type_name);
-    ask_text(&cells[FIELD_TYPE], type, sizeof type);
-    ask_text(&cells[FIELD_EXTRA], extra, sizeof extra);
-    column->is_nullable = ask_number(&cells[FIELD_IS_REQUIRED]) == 0;
-    column->is_generated = has_one_of(extra, computed);
-    column->has_default = ask_number(&cells[FIELD_HAS_DEFAULT]) != 0 || column->is_generated ||
-                          has_one_of(extra, filled);
-    set_type(column, type, cells);
 }
 
 static struct column *find_column(struct table *table, const char *name)

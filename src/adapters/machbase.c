@@ -501,12 +501,40 @@ static enum status report(struct error *error, enum status status, enum error_ki
     return status;
 }
 
-/* Records why a connect failed. */
-static enum status connect_error(struct adapter_conn *conn, struct error *error)
+/* What a call came to; `statement` NULL: one on the connection. A statement after which nothing is
+ * heard of the server gets many different records. */
+static enum status check(struct adapter_conn *conn, handle statement, short result,
+                         struct error *error)
+{
+    struct record record;
+    if (succeeded(result)) {
+        return STATUS_OK;
+    }
+    read_record(conn, statement, &record);
+    if (strncmp(record.state, "08", 2) == 0 || record.code == LINK_LOST ||
+        client_socket_is_ended(&conn->socket)) {
+        error_set(error, ERROR_CONNECTION, record.code, record.state, "connection lost: %s",
+                  record.message);
+        return STATUS_LOST;
+    }
+    return record.code == NO_SUCH_TABLE || record.code == NO_SUCH_COLUMN
+               ? report(error, STATUS_FATAL, ERROR_NOT_FOUND, &record)
+               : report(error, STATUS_REJECTED, ERROR_SERVER, &record);
+}
+
+/* The library's own time limit covers but the first packet of TCP: a server that is silent after it
+ * is waited for without an end. */
+static enum status connect_by(void *context, struct error *error)
 {
     static const char *const words_for_full[] = {"too many", "exceed", "maximum number of sessions",
                                                  "session limit", "max_session"};
+    struct adapter_conn *const conn = context;
     struct record record;
+    conn->is_connected = succeeded(conn->call->SQLDriverConnect(
+        conn->connection, NULL, conn->text, TERMINATED, NULL, 0, &(short){0}, NO_PROMPT));
+    if (conn->is_connected) {
+        return STATUS_OK;
+    }
     read_record(conn, NULL, &record);
     if (record.code == NO_USER || record.code == WRONG_PASSWORD) {
         return report(error, STATUS_FATAL, ERROR_AUTH, &record);
@@ -530,68 +558,29 @@ static enum status connect_error(struct adapter_conn *conn, struct error *error)
     return STATUS_LOST;
 }
 
-/* What a call came to; `statement` NULL: one on the connection. A statement after which nothing is
- * heard of the server gets many different records. */
-static enum status check(struct adapter_conn *conn, handle statement, short result,
-                         struct error *error)
-{
-    struct record record;
-    if (succeeded(result)) {
-        return STATUS_OK;
-    }
-    read_record(conn, statement, &record);
-    if (strncmp(record.state, "08", 2) == 0 || record.code == LINK_LOST ||
-        client_socket_is_ended(&conn->socket)) {
-        error_set(error, ERROR_CONNECTION, record.code, record.state, "connection lost: %s",
-                  record.message);
-        return STATUS_LOST;
-    }
-    return record.code == NO_SUCH_TABLE || record.code == NO_SUCH_COLUMN
-               ? report(error, STATUS_FATAL, ERROR_NOT_FOUND, &record)
-               : report(error, STATUS_REJECTED, ERROR_SERVER, &record);
-}
-
-/* The library takes IPv4 only, and resolves names by a function that threads must not share. */
-static enum status resolve(const char *host, char address[INET_ADDRSTRLEN], struct error *error)
-{
-    const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    const int code = getaddrinfo(host, NULL, &wanted, &found);
-    if (code != 0) {
-        error_set(error, ERROR_UNREACHABLE, 0, NULL, "host '%.100s' does not resolve to IPv4: %s",
-                  host, gai_strerror(code));
-        return STATUS_LOST;
-    }
-    struct sockaddr_in first;
-    memcpy(&first, found->ai_addr, sizeof first);
-    freeaddrinfo(found);
-    inet_ntop(AF_INET, &first.sin_addr, address, INET_ADDRSTRLEN);
-    return STATUS_OK;
-}
-
-/* The library's own time limit covers but the first packet of TCP: a server that is silent after it
- * is waited for without an end. */
-static enum status connect_by(void *context, struct error *error)
-{
-    struct adapter_conn *const conn = context;
-    conn->is_connected = succeeded(conn->call->SQLDriverConnect(
-        conn->connection, NULL, conn->text, TERMINATED, NULL, 0, &(short){0}, NO_PROMPT));
-    return conn->is_connected ? STATUS_OK : connect_error(conn, error);
-}
-
 static enum status connect_to(struct adapter_conn *conn, const struct target *target,
                               struct error *error)
 {
+    const struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
     struct machbase_place place;
+    struct sockaddr_in first;
     char address[INET_ADDRSTRLEN];
-    struct buffer text;
+    struct buffer text = {0};
     enum status status = machbase_place_read(&place, target, error);
-    if (status == STATUS_OK) {
-        status = resolve(place.host, address, error);
-    }
     if (status != STATUS_OK) {
         return status;
     }
+    /* the library takes IPv4 only, and resolves names by a function that threads must not share */
+    const int code = getaddrinfo(place.host, NULL, &wanted, &found);
+    if (code != 0) {
+        error_set(error, ERROR_UNREACHABLE, 0, NULL, "host '%.100s' does not resolve to IPv4: %s",
+                  place.host, gai_strerror(code));
+        return STATUS_LOST;
+    }
+    memcpy(&first, found->ai_addr, sizeof first);
+    freeaddrinfo(found);
+    inet_ntop(AF_INET, &first.sin_addr, address, sizeof address);
     if (!succeeded(conn->call->SQLAllocEnv(&conn->environment)) ||
         !succeeded(conn->call->SQLAllocConnect(conn->environment, &conn->connection))) {
         return dialect_memory_error(error);
@@ -599,7 +588,6 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     snprintf(conn->host, sizeof conn->host, "%s", place.host);
     snprintf(conn->user, sizeof conn->user, "%s", place.user);
     conn->port = place.port;
-    buffer_init(&text);
     machbase_string_build(&text, &place, address, target->connect_timeout_s);
     conn->text = buffer_text(&text);
     status = buffer_failed(&text)
@@ -685,24 +673,40 @@ static enum status make_statement(struct adapter_conn *conn, handle *statement, 
     return check(conn, NULL, result, error);
 }
 
-static enum status read_rows(struct adapter_conn *conn, handle statement, size_t columns,
-                             struct answer *answer, struct error *error)
+/* Runs one statement; `answer` NULL: one that returns nothing. */
+static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
+                           struct error *error)
 {
-    struct bound *const bound = calloc(columns, sizeof *bound);
-    struct cell *const cells = calloc(columns, sizeof *cells);
-    bool is_wanted = true;
-    enum status status = bound == NULL || cells == NULL ? dialect_memory_error(error) : STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && answer->take != NULL && i < columns; i++) {
-        status = check(conn, statement,
-                       conn->call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT,
-                                              bound[i].text, CELL_BYTES, &bound[i].length),
-                       error);
+    const struct functions *call = conn->call;
+    handle statement = NULL;
+    short count = 0;
+    enum status status = make_statement(conn, &statement, error);
+    if (status != STATUS_OK) {
+        return status;
     }
-    while (status == STATUS_OK && is_wanted) {
-        const short result = conn->call->SQLFetch(statement);
-        if (result == END_OF_ROWS) {
-            break;
-        }
+    short result = answer == NULL ? call->SQLExecDirect(statement, sql, TERMINATED)
+                                  : call->SQLPrepare(statement, sql, TERMINATED);
+    if (answer != NULL && succeeded(result)) {
+        result = call->SQLExecute(statement);
+    }
+    if (answer != NULL && succeeded(result)) {
+        result = call->SQLNumResultCols(statement, &count);
+    }
+    status = check(conn, statement, result, error);
+    const size_t columns = status == STATUS_OK && count > 0 ? (size_t)count : 0;
+    struct bound *const bound = calloc(columns + 1, sizeof *bound);
+    struct cell *const cells = calloc(columns + 1, sizeof *cells);
+    if (status == STATUS_OK && (bound == NULL || cells == NULL)) {
+        status = dialect_memory_error(error);
+    }
+    for (size_t i = 0; status == STATUS_OK && i < columns; i++) {
+        result = call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT, bound[i].text,
+                                  CELL_BYTES, &bound[i].length);
+        status = check(conn, statement, result, error);
+    }
+    bool is_wanted = columns > 0;
+    while (status == STATUS_OK && is_wanted &&
+           (result = call->SQLFetch(statement)) != END_OF_ROWS) {
         status = check(conn, statement, result, error);
         answer->rows += status == STATUS_OK ? 1 : 0;
         for (size_t i = 0; i < columns; i++) {
@@ -716,32 +720,6 @@ static enum status read_rows(struct adapter_conn *conn, handle statement, size_t
     }
     free(bound);
     free(cells);
-    return status;
-}
-
-/* Runs one statement; `answer` NULL: one that returns nothing. */
-static enum status run_one(struct adapter_conn *conn, const char *sql, struct answer *answer,
-                           struct error *error)
-{
-    const struct functions *call = conn->call;
-    handle statement = NULL;
-    short columns = 0;
-    enum status status = make_statement(conn, &statement, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    short result = answer == NULL ? call->SQLExecDirect(statement, sql, TERMINATED)
-                                  : call->SQLPrepare(statement, sql, TERMINATED);
-    if (answer != NULL && succeeded(result)) {
-        result = call->SQLExecute(statement);
-    }
-    if (answer != NULL && succeeded(result)) {
-        result = call->SQLNumResultCols(statement, &columns);
-    }
-    status = check(conn, statement, result, error);
-    if (status == STATUS_OK && columns > 0) {
-        status = read_rows(conn, statement, (size_t)columns, answer, error);
-    }
     call->SQLFreeStmt(statement, DROP);
     return status;
 }
@@ -758,36 +736,31 @@ static const char *skip_word(const char *text, const char *word)
     return text + length + strspn(text + length, blanks);
 }
 
-/* Machbase has no DROP TABLE IF EXISTS. */
-static enum status drop_table(struct adapter_conn *conn, const char *table, struct error *error)
-{
-    struct buffer drop;
-    buffer_init(&drop);
-    buffer_add_format(&drop, "drop table %s", table);
-    enum status status = buffer_failed(&drop) ? dialect_memory_error(error)
-                                              : run_one(conn, buffer_text(&drop), NULL, error);
-    buffer_fini(&drop);
-    if (status == STATUS_FATAL && error->native_code == NO_SUCH_TABLE) {
-        error_clear(error);
-        return STATUS_OK;
-    }
-    return status;
-}
-
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct answer *answer,
                               struct error *error)
 {
     struct sql_script script = {.rest = sql};
+    struct buffer drop = {0};
     enum status status = STATUS_OK;
     while (status == STATUS_OK && sql_script_next(&script)) {
-        const char *const one = buffer_text(&script.statement);
+        const char *one = buffer_text(&script.statement);
         const char *const table =
             skip_word(skip_word(skip_word(skip_word(one, "drop"), "table"), "if"), "exists");
-        status = buffer_failed(&script.statement) ? dialect_memory_error(error)
-                 : table != NULL                  ? drop_table(conn, table, error)
-                                                  : run_one(conn, one, answer, error);
+        if (table != NULL) { /* which Machbase has not */
+            buffer_clear(&drop);
+            buffer_add_format(&drop, "drop table %s", table);
+            one = buffer_text(&drop);
+        }
+        status = buffer_failed(&script.statement) || buffer_failed(&drop)
+                     ? dialect_memory_error(error)
+                     : run_one(conn, one, table == NULL ? answer : NULL, error);
+        if (table != NULL && status == STATUS_FATAL && error->native_code == NO_SUCH_TABLE) {
+            error_clear(error);
+            status = STATUS_OK;
+        }
     }
     buffer_fini(&script.statement);
+    buffer_fini(&drop);
     return status;
 }
 
@@ -986,39 +959,33 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
     return true;
 }
 
-static enum status send_row(struct adapter_conn *conn, struct error *error)
-{
-    struct append *append = &conn->append;
-    const short result = conn->call->SQLAppendDataV2(append->statement, conn->slots);
-    append->sent += succeeded(result) ? 1 : 0;
-    if (result == DONE) {
-        return STATUS_OK;
-    }
-    if (result == DONE_WITH_INFO) {
-        error_set(error, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
-    } else if (check(conn, append->statement, result, error) == STATUS_LOST) {
-        return STATUS_LOST;
-    }
-    const bool is_first = !error_is_set(&append->failure);
-    append->failure = is_first ? *error : append->failure;
-    note_failure(append, is_first, error->native_code);
-    error_clear(error);
-    return STATUS_OK;
-}
-
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
+    struct append *append = &conn->append;
     enum status status = STATUS_OK;
-    watched = &conn->append;
-    for (size_t row = 0; status == STATUS_OK && row < batch->row_count; row++) {
-        conn->append.rows++;
-        if (encode_row(conn, batch, row)) {
-            status = send_row(conn, error);
+    watched = append;
+    for (size_t row = 0; status != STATUS_LOST && row < batch->row_count; row++) {
+        append->rows++;
+        if (!encode_row(conn, batch, row)) {
+            continue;
+        }
+        const short result = conn->call->SQLAppendDataV2(append->statement, conn->slots);
+        append->sent += succeeded(result) ? 1 : 0;
+        if (result == DONE_WITH_INFO) {
+            error_set(error, ERROR_DATA, 0, "01004", "the client library cut a value of the row");
+        } else if (result != DONE) {
+            status = check(conn, append->statement, result, error);
+        }
+        if (result != DONE && status != STATUS_LOST) {
+            const bool is_first = !error_is_set(&append->failure);
+            append->failure = is_first ? *error : append->failure;
+            note_failure(append, is_first, error->native_code);
+            error_clear(error);
         }
     }
     watched = NULL;
-    return status == STATUS_OK ? STATUS_OK : lose(conn);
+    return status == STATUS_LOST ? lose(conn) : STATUS_OK;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)

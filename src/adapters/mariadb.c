@@ -166,50 +166,40 @@ static enum status call_error(struct adapter_conn *conn, struct error *error)
                   mysql_error(&conn->mysql), error);
 }
 
-/* Row by row: a large result must not be held in thousands of sessions at once. What is not wanted
- * is read when the result is freed, so that the next statement can go. */
-static enum status take_rows(struct adapter_conn *conn, MYSQL_RES *result, struct answer *answer,
-                             struct error *error)
-{
-    const size_t columns = mysql_num_fields(result);
-    struct cell *const cells = calloc(columns, sizeof *cells);
-    bool is_wanted = true;
-    MYSQL_ROW row = NULL;
-    if (cells == NULL) {
-        return dialect_memory_error(error);
-    }
-    while (is_wanted && (row = mysql_fetch_row(result)) != NULL) {
-        const unsigned long *lengths = mysql_fetch_lengths(result);
-        answer->rows++;
-        for (size_t i = 0; i < columns && answer->take != NULL; i++) {
-            cells[i] = (struct cell){.type = COLUMN_TEXT,
-                                     .is_null = row[i] == NULL,
-                                     .as.text = {row[i], (uint32_t)lengths[i]}};
-        }
-        is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
-    }
-    free(cells);
-    return row == NULL && mysql_errno(&conn->mysql) != 0 ? call_error(conn, error) : STATUS_OK;
-}
-
-/* Runs statements and hands their rows to answer->take, one at a time. */
+/* Runs statements and hands their rows to answer->take, one at a time: a large result must not be
+ * held in thousands of sessions at once. What is not wanted is read when the result is freed, so
+ * that the next statement can go. */
 static enum status ask(struct adapter_conn *conn, const char *sql, struct answer *answer,
                        struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
     int more = mysql_real_query(mysql, sql, (unsigned long)strlen(sql));
-    while (more == 0) {
+    for (; more == 0; more = mysql_next_result(mysql)) {
         MYSQL_RES *const result = mysql_use_result(mysql);
-        if (result != NULL) {
-            const enum status status = take_rows(conn, result, answer, error);
-            mysql_free_result(result);
-            if (status != STATUS_OK) {
-                return status;
+        const size_t columns = mysql_field_count(mysql);
+        struct cell *const cells = calloc(columns + 1, sizeof *cells);
+        bool is_wanted = result != NULL && cells != NULL;
+        MYSQL_ROW row = NULL;
+        while (is_wanted && (row = mysql_fetch_row(result)) != NULL) {
+            const unsigned long *lengths = mysql_fetch_lengths(result);
+            answer->rows++;
+            for (size_t i = 0; i < columns && answer->take != NULL; i++) {
+                cells[i] = (struct cell){.type = COLUMN_TEXT,
+                                         .is_null = row[i] == NULL,
+                                         .as.text = {row[i], (uint32_t)lengths[i]}};
             }
-        } else if (mysql_field_count(mysql) > 0) {
-            return call_error(conn, error);
+            is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
         }
-        more = mysql_next_result(mysql);
+        const bool has_failed =
+            columns > 0 && (result == NULL || (row == NULL && mysql_errno(mysql) != 0));
+        const enum status status = cells == NULL ? dialect_memory_error(error)
+                                   : has_failed  ? call_error(conn, error)
+                                                 : STATUS_OK;
+        free(cells);
+        mysql_free_result(result);
+        if (status != STATUS_OK) {
+            return status;
+        }
     }
     return more > 0 || mysql_errno(mysql) != 0 ? call_error(conn, error) : STATUS_OK;
 }
@@ -399,7 +389,7 @@ static enum status bulk_prepare(struct adapter_conn *conn, const struct table *t
                                 struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
-    struct buffer sql;
+    struct buffer sql = {0};
     enum status status = STATUS_OK;
     if (conn->statement_table == table) {
         return STATUS_OK;
@@ -413,7 +403,6 @@ static enum status bulk_prepare(struct adapter_conn *conn, const struct table *t
             return status;
         }
     }
-    buffer_init(&sql);
     ask_write_insert(&sql, table, '`', 1);
     MYSQL_STMT *const handle = buffer_failed(&sql) ? NULL : mysql_stmt_init(mysql);
     if (handle == NULL) {
@@ -471,12 +460,11 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
                              struct error *error)
 {
     const uint64_t most = batch->table->statement_bytes_max;
-    struct buffer out;
+    struct buffer out = {0};
     enum status status = conn->uses_insert ? STATUS_OK : bulk_prepare(conn, batch->table, error);
     if (status != STATUS_OK) {
         return status;
     }
-    buffer_init(&out);
     if (conn->uses_insert) {
         write_insert(&out, batch, has_escapes(conn));
     } else {
@@ -821,23 +809,17 @@ static int explain_no_file(void *file, char *text, unsigned size)
     return CR_UNKNOWN_ERROR;
 }
 
-/* A server that is gone without a word is noticed within 10 s, also in the middle of a wait; with
- * --timeout, data that nobody acknowledges has that long. */
-static void watch_peer(int sock, unsigned timeout_ms)
-{
-    const int options[][2] = {{TCP_KEEPIDLE, 5},
-                              {TCP_KEEPINTVL, 2},
-                              {TCP_KEEPCNT, 3},
-                              {TCP_USER_TIMEOUT, timeout_ms > 0 ? (int)timeout_ms : 10000}};
-    for (size_t i = 0; i < COUNT_OF(options); i++) {
-        setsockopt(sock, IPPROTO_TCP, options[i][0], &options[i][1], sizeof options[i][1]);
-    }
-}
-
 static enum status connect_to(struct adapter_conn *conn, const struct target *target,
                               struct error *error)
 {
     static const unsigned is_allowed = 0;
+    const unsigned answer_ms = target->answer_timeout_ms;
+    /* A server that is gone without a word is noticed within 10 s, also in the middle of a wait;
+     * with --timeout, data that nobody acknowledges has that long. */
+    const int watch[][2] = {{TCP_KEEPIDLE, 5},
+                            {TCP_KEEPINTVL, 2},
+                            {TCP_KEEPCNT, 3},
+                            {TCP_USER_TIMEOUT, answer_ms > 0 ? (int)answer_ms : 10000}};
     MYSQL *const mysql = &conn->mysql;
     const unsigned timeout_s = target->connect_timeout_s;
     const unsigned first_s = timeout_s < SILENCE_S ? timeout_s : SILENCE_S;
@@ -863,9 +845,10 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
     if (status == STATUS_OK) {
         /* told to the server by now, and 8 KiB */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
-        atomic_store(&conn->sock, mysql_get_socket(mysql));
-        if (attempt.socket == NULL) {
-            watch_peer(mysql_get_socket(mysql), target->answer_timeout_ms);
+        const int sock = mysql_get_socket(mysql);
+        atomic_store(&conn->sock, sock);
+        for (size_t i = 0; attempt.socket == NULL && i < COUNT_OF(watch); i++) {
+            setsockopt(sock, IPPROTO_TCP, watch[i][0], &watch[i][1], sizeof watch[i][1]);
         }
     } else if (attempt.was_cancelled) {
         error_clear(error);
@@ -1001,10 +984,9 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     const char *text = statement->sql;
-    struct buffer sql;
+    struct buffer sql = {0};
     enum status status;
     answer->rows = 0;
-    buffer_init(&sql);
     for (size_t i = 0; i < count; i++) {
         const char *mark = sql_script_find_parameter(text);
         buffer_add(&sql, text, (size_t)(mark - text));

@@ -20,14 +20,9 @@ enum {
 /* Bytes of any kind, not text: addresses and UUIDs, too, unless a column of text holds them. */
 static bool is_binary(const struct column *column)
 {
-    switch (column->type) {
-    case COLUMN_UUID:
-    case COLUMN_IP4:
-    case COLUMN_IP6:
-        return column->native_type != MYSQL_NATIVE_TEXT;
-    default:
-        return column->type == COLUMN_BYTES;
-    }
+    const bool is_id =
+        column->type == COLUMN_UUID || column->type == COLUMN_IP4 || column->type == COLUMN_IP6;
+    return column->type == COLUMN_BYTES || (is_id && column->native_type != MYSQL_NATIVE_TEXT);
 }
 
 /* The bytes of a value: those of the batch, or written to `text`, VALUE_TEXT_BYTES. */

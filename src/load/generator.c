@@ -365,9 +365,10 @@ static int64_t decimal_limit(const struct column *column)
 }
 
 /* Picks how a column is filled whose values the user has not said, by its type; `identity`: that of
- * a column that tells rows apart, or NULL. False: no values of that type can be made. */
-static bool choose_kind(struct fill_column *fill, const struct column *column,
-                        fill_function *identity)
+ * a column that tells rows apart, or NULL. REJECTED: no values of that type can be made. */
+static enum status choose_kind(struct fill_column *fill, const struct table *table,
+                               const struct column *column, fill_function *identity,
+                               struct error *error)
 {
     const struct kind *kind = &kinds[column->type];
     const uint32_t size = column->size;
@@ -376,12 +377,21 @@ static bool choose_kind(struct fill_column *fill, const struct column *column,
     fill->value_bytes = kind->value_bytes;
     fill->text_bytes = kind->text_bytes;
     fill->limit = column->type == COLUMN_DECIMAL ? (uint64_t)decimal_limit(column) : size;
-    if (column->type != COLUMN_TEXT) {
-        return kind->fill != NULL;
+    if (kind->fill == NULL) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
+                  table->name, column->name, column->type_name,
+                  column->is_nullable || column->has_default
+                      ? ": leave it out with --skip-columns, or list some with --values"
+                      : ": list some with --values");
+        return STATUS_REJECTED;
     }
     /* text is a host name where the column says so or has room for no more, and a token where it
      * has less than that */
     const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
+    if (column->type != COLUMN_TEXT) {
+        return STATUS_OK;
+    }
     if (column->is_unique || (size != 0 && size < HOST_ROOM)) {
         fill->fill = column->is_unique ? fill_unique_text : fill_token;
         fill->text_bytes = TOKEN_BYTES;
@@ -389,7 +399,7 @@ static bool choose_kind(struct fill_column *fill, const struct column *column,
         fill->fill = fill_host;
         fill->text_bytes = 0;
     }
-    return true;
+    return STATUS_OK;
 }
 
 static bool fits_text(const struct column *column, struct text_value text)
@@ -624,47 +634,10 @@ static size_t align(size_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Picks how the columns are filled, and lays their values and texts out in a row buffer. */
-static enum status lay_out(struct generator *generator, const struct plan *plan,
-                           struct error *error)
-{
-    const struct table *table = generator->table;
-    const size_t rows = generator->buffer_rows;
-    const bool has_identity = generator_identifies_rows(plan, table);
-    size_t offset =
-        align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
-    for (size_t c = 0; c < table->column_count; c++) {
-        struct fill_column *fill = &generator->columns[c];
-        const struct column *column = &table->columns[c];
-        struct column_item item;
-        if (column_item_of(plan->values, table, column, &item)) {
-            const enum status status = choose_values(fill, column, &item, plan->records, error);
-            if (status != STATUS_OK) {
-                return status;
-            }
-        } else if (!choose_kind(fill, column,
-                                has_identity ? identity_of(plan, table, column) : NULL)) {
-            error_set(
-                error, ERROR_UNSUPPORTED, 0, NULL,
-                "table '%.80s': column '%.80s' has type %s, for which append makes no values%s",
-                table->name, column->name, column->type_name,
-                column->is_nullable || column->has_default
-                    ? ": leave it out with --skip-columns, or list some with --values"
-                    : ": list some with --values");
-            return STATUS_REJECTED;
-        }
-        fill->key = random_mix(plan->seed ^ random_mix(c + 1));
-        fill->values_offset = offset;
-        fill->text_offset = align(offset + rows * fill->value_bytes);
-        offset = align(fill->text_offset + rows * fill->text_bytes);
-    }
-    generator->buffer_bytes = offset;
-    return STATUS_OK;
-}
-
 enum status generator_create(struct generator **generator, const struct plan *plan,
                              const struct table *table, struct error *error)
 {
+    const bool has_identity = generator_identifies_rows(plan, table);
     struct generator *g = calloc(1, sizeof *g + table->column_count * sizeof(struct fill_column));
     if (g == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the row generator");
@@ -684,13 +657,29 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     text_source_init(&g->text);
     pthread_mutex_init(&g->lock, NULL);
     thread_cond_init(&g->returned);
-    const enum status status = lay_out(g, plan, error);
-    if (status == STATUS_OK) {
-        *generator = g;
-    } else {
-        generator_destroy(g);
+    /* how the columns are filled, and where their values and texts are in a row buffer */
+    g->buffer_bytes =
+        align(sizeof(struct row_buffer) + table->column_count * sizeof(struct column_data));
+    for (size_t c = 0; c < table->column_count; c++) {
+        struct fill_column *fill = &g->columns[c];
+        const struct column *column = &table->columns[c];
+        struct column_item item;
+        const enum status status =
+            column_item_of(plan->values, table, column, &item)
+                ? choose_values(fill, column, &item, plan->records, error)
+                : choose_kind(fill, table, column,
+                              has_identity ? identity_of(plan, table, column) : NULL, error);
+        if (status != STATUS_OK) {
+            generator_destroy(g);
+            return status;
+        }
+        fill->key = random_mix(plan->seed ^ random_mix(c + 1));
+        fill->values_offset = g->buffer_bytes;
+        fill->text_offset = align(fill->values_offset + g->buffer_rows * fill->value_bytes);
+        g->buffer_bytes = align(fill->text_offset + g->buffer_rows * fill->text_bytes);
     }
-    return status;
+    *generator = g;
+    return STATUS_OK;
 }
 
 void generator_destroy(struct generator *generator)
