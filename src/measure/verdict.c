@@ -39,17 +39,24 @@ const char *const stop_reason_names[] = {
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
 
-__attribute__((format(printf, 3, 4))) static void say(struct result *result, enum verdict verdict,
-                                                      const char *format, ...)
+/* Sets the verdict where the rule holds; the first rule that does decides. */
+__attribute__((format(printf, 4, 5))) static void
+verdict_if(struct result *result, bool holds, enum verdict verdict, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
+    if (holds && result->verdict_reason[0] == '\0') {
+        vsnprintf(result->verdict_reason, sizeof result->verdict_reason, format, arguments);
+        result->verdict = verdict;
+    }
     va_end(arguments);
-    result->verdict = verdict;
 }
 
-#define FAIL(result, code, ...) result_add_problem((result), PROBLEM_RUN, (code), __VA_ARGS__)
+#define DEGRADED_IF(result, holds, ...) verdict_if((result), (holds), VERDICT_DEGRADED, __VA_ARGS__)
+
+/* The same of the exit code. */
+#define EXIT_IF(result, holds, code, ...)                                                          \
+    result_add_problem((result), PROBLEM_RUN, (holds) ? (code) : EXIT_CODE_OK, __VA_ARGS__)
 
 void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
                         const char *format, ...)
@@ -57,7 +64,7 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
     struct problem *problem = &result->problems[kind];
     va_list arguments;
     va_start(arguments, format);
-    if (problem->code == EXIT_CODE_OK) {
+    if (problem->code == EXIT_CODE_OK && code != EXIT_CODE_OK) {
         vsnprintf(problem->text, sizeof problem->text, format, arguments);
         problem->code = code;
     }
@@ -183,36 +190,6 @@ static bool has_foreign_loss(const struct result *result)
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
                                    "should: another client deleted rows";
 
-/* This program was the bottleneck, as the verdict then says. */
-static bool is_client_bound(struct result *result, const struct judge_context *context,
-                            double server, double others)
-{
-    const double host = result->resources.mean_cpu.host;
-    const double client = result->resources.mean_cpu.client;
-    const double time_ns = (double)result->totals.counters[RECORDER_SESSION_NS];
-    const double waited_ns = (double)result->totals.counters[RECORDER_RUN_QUEUE_NS];
-    const double starved = time_ns > 0 ? waited_ns / time_ns : 0;
-    const bool is_local = context->is_local;
-    if (context->is_embedded || result->append_ns < SHORTEST_NS || client < 0) {
-        return false;
-    }
-    if (!is_local && client >= BUSY_PERCENT) {
-        say(result, VERDICT_INVALID,
-            "client-bound: append itself used %.0f %% of this machine's CPUs", client);
-    } else if (is_local && host >= BUSY_PERCENT && client > server && client > others) {
-        say(result, VERDICT_INVALID,
-            "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%", client,
-            server);
-    } else if (starved > STARVED_SHARE && !(is_local && server >= 50) && others < host / 2) {
-        say(result, VERDICT_INVALID,
-            "client-bound: sessions waited for a CPU of this machine %.0f %% of their time",
-            100 * starved);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static void judge_verdict(struct result *result, const struct judge_context *context,
                           const char *loss)
 {
@@ -220,93 +197,89 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     const struct row_ledger *r = &result->rows;
     const struct verification *v = &result->verification;
     const struct row_verification *read = &result->row_verification;
-    const struct resource_summary *cpu = &result->resources;
     const uint64_t *counters = result->totals.counters;
+    const double host = result->resources.mean_cpu.host;
+    const double client = result->resources.mean_cpu.client;
+    const bool is_server_known = result->resources.mean_cpu.server >= 0;
     /* What the server can have had of the CPUs at most: where it is known, what it had. The others
      * had what neither it nor this program had. */
-    const double rest = cpu->mean_cpu.host - cpu->mean_cpu.client;
-    const double server = cpu->mean_cpu.server >= 0 ? cpu->mean_cpu.server : rest;
-    const double others = rest - server;
+    const double server = is_server_known ? result->resources.mean_cpu.server : host - client;
+    const double others = host - client - server;
+    const double time_ns = (double)counters[RECORDER_SESSION_NS];
+    const double starved = time_ns > 0 ? (double)counters[RECORDER_RUN_QUEUE_NS] / time_ns : 0;
+    const bool is_local = context->is_local;
     char text[LOSS_BYTES];
-    if (result->stop_reason == STOP_INTERRUPTED) {
-        say(result, VERDICT_DEGRADED, "the run was interrupted");
-    } else if (result->stop_reason == STOP_TOO_FEW) {
-        say(result, VERDICT_DEGRADED,
-            "only %s of %s sessions were up, and --min-sessions requires %s",
-            UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
-            UNITS_COUNT(result->least_sessions));
-    } else if (loss[0] != '\0') {
-        say(result, VERDICT_DEGRADED, "%s", loss);
-    } else if (has_stood_still(result, text)) {
-        say(result, VERDICT_INVALID, "%s", text);
-    } else if (is_client_bound(result, context, server, others)) {
-        return;
-    } else if (result->sessions_cut > 0) {
-        say(result, VERDICT_DEGRADED, "%s", describe_cut(result, text));
-    } else if (s->finished < s->requested) {
-        say(result, VERDICT_DEGRADED, "%s of %s sessions finished", UNITS_COUNT(s->finished),
-            UNITS_COUNT(s->requested));
-    } else if (counters[RECORDER_RECONNECTS] > 0) {
-        /* also when all rows are in, as the next: there was a time without */
-        say(result, VERDICT_DEGRADED,
-            "%s connections were lost and re-established; %s of %s rows were acknowledged",
-            UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
-            UNITS_COUNT(r->planned));
-    } else if (counters[RECORDER_REFUSALS] > 0) {
-        say(result, VERDICT_DEGRADED,
-            "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
-            UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
-            UNITS_COUNT(r->planned));
-    } else if (r->acknowledged < r->planned) {
-        say(result, VERDICT_DEGRADED, "%s of %s rows were acknowledged",
-            UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    } else if (r->acknowledged == 0) {
-        say(result, VERDICT_DEGRADED, "no row was acknowledged");
-    } else if (v->state == VERIFICATION_FAILED) {
-        say(result, VERDICT_DEGRADED, "the rows were not counted after the run: %.150s", v->reason);
-    } else if (read->state == VERIFICATION_FAILED) {
-        say(result, VERDICT_DEGRADED, "the rows were not read back: %.150s", read->reason);
-    } else if (read->duplicates > 0) {
-        say(result, VERDICT_DEGRADED, "%s rows are there more than once",
-            UNITS_COUNT(read->duplicates));
-    } else if (read->foreign > 0) {
-        say(result, VERDICT_DEGRADED, "%s rows carry this run's tag and were not sent by it",
-            UNITS_COUNT(read->foreign));
-    } else if (read->rejected_present > 0) {
-        say(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
-            UNITS_COUNT(read->rejected_present));
-    } else if (has_foreign_loss(result)) {
-        say(result, VERDICT_DEGRADED, "%s", foreign_loss);
-    } else if (v->rejected_arrived > 0 && !is_read_back(result)) {
-        say(result, VERDICT_DEGRADED, "%s rows that were rejected are there",
-            UNITS_COUNT(v->rejected_arrived));
-    } else if (result_surplus(result) > 0) {
-        say(result, VERDICT_DEGRADED,
-            "%s rows more than this run can have written: another writer was active",
-            UNITS_COUNT(result_surplus(result)));
-    } else if (counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0) {
-        say(result, VERDICT_DEGRADED,
-            "reads did not show acknowledged rows: %s were behind, %s went backwards",
-            UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
-            UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
-    } else if (counters[RECORDER_READS_FAILED] > 0) {
-        say(result, VERDICT_DEGRADED, "%s reads failed",
-            UNITS_COUNT(counters[RECORDER_READS_FAILED]));
-    } else if (result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT) {
-        say(result, VERDICT_DEGRADED, "%.0f %% of the rate asked for was reached",
-            result->rate_achieved_percent);
-    } else if (result->append_ns >= SHORTEST_NS && context->is_local &&
-               cpu->mean_cpu.host >= BUSY_PERCENT && cpu->mean_cpu.server >= 0 &&
-               others >= cpu->mean_cpu.host / 2) {
-        /* somebody else's load makes the figures of neither the client nor the server */
-        say(result, VERDICT_DEGRADED, "other programs of this machine used %.0f %% of its CPUs",
-            others);
-    } else {
-        say(result, VERDICT_VALID, "%s",
-            v->state == VERIFICATION_DONE
-                ? "every row was acknowledged, and the table grew by as many"
-                : "every session finished, every row was acknowledged");
-    }
+    DEGRADED_IF(result, result->stop_reason == STOP_INTERRUPTED, "the run was interrupted");
+    DEGRADED_IF(result, result->stop_reason == STOP_TOO_FEW,
+                "only %s of %s sessions were up, and --min-sessions requires %s",
+                UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
+                UNITS_COUNT(result->least_sessions));
+    DEGRADED_IF(result, loss[0] != '\0', "%s", loss);
+    verdict_if(result, has_stood_still(result, text), VERDICT_INVALID, "%s", text);
+    const bool is_client_judged =
+        !context->is_embedded && result->append_ns >= SHORTEST_NS && client >= 0;
+    verdict_if(result, is_client_judged && !is_local && client >= BUSY_PERCENT, VERDICT_INVALID,
+               "client-bound: append itself used %.0f %% of this machine's CPUs", client);
+    verdict_if(
+        result,
+        is_client_judged && is_local && host >= BUSY_PERCENT && client > server && client > others,
+        VERDICT_INVALID, "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
+        client, server);
+    verdict_if(result,
+               is_client_judged && starved > STARVED_SHARE && !(is_local && server >= 50) &&
+                   others < host / 2,
+               VERDICT_INVALID,
+               "client-bound: sessions waited for a CPU of this machine %.0f %% of their time",
+               100 * starved);
+    DEGRADED_IF(result, result->sessions_cut > 0, "%s", describe_cut(result, text));
+    DEGRADED_IF(result, s->finished < s->requested, "%s of %s sessions finished",
+                UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
+    /* also when all rows are in, as the next: there was a time without */
+    DEGRADED_IF(result, counters[RECORDER_RECONNECTS] > 0,
+                "%s connections were lost and re-established; %s of %s rows were acknowledged",
+                UNITS_COUNT(counters[RECORDER_RECONNECTS]), UNITS_COUNT(r->acknowledged),
+                UNITS_COUNT(r->planned));
+    DEGRADED_IF(result, counters[RECORDER_REFUSALS] > 0,
+                "the server was read-only and refused %s batches; %s of %s rows were acknowledged",
+                UNITS_COUNT(counters[RECORDER_REFUSALS]), UNITS_COUNT(r->acknowledged),
+                UNITS_COUNT(r->planned));
+    DEGRADED_IF(result, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
+                UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
+    DEGRADED_IF(result, r->acknowledged == 0, "no row was acknowledged");
+    DEGRADED_IF(result, v->state == VERIFICATION_FAILED,
+                "the rows were not counted after the run: %.150s", v->reason);
+    DEGRADED_IF(result, read->state == VERIFICATION_FAILED, "the rows were not read back: %.150s",
+                read->reason);
+    DEGRADED_IF(result, read->duplicates > 0, "%s rows are there more than once",
+                UNITS_COUNT(read->duplicates));
+    DEGRADED_IF(result, read->foreign > 0, "%s rows carry this run's tag and were not sent by it",
+                UNITS_COUNT(read->foreign));
+    DEGRADED_IF(result, read->rejected_present > 0, "%s rows that were rejected are there",
+                UNITS_COUNT(read->rejected_present));
+    DEGRADED_IF(result, has_foreign_loss(result), "%s", foreign_loss);
+    DEGRADED_IF(result, v->rejected_arrived > 0 && !is_read_back(result),
+                "%s rows that were rejected are there", UNITS_COUNT(v->rejected_arrived));
+    DEGRADED_IF(result, result_surplus(result) > 0,
+                "%s rows more than this run can have written: another writer was active",
+                UNITS_COUNT(result_surplus(result)));
+    DEGRADED_IF(result, counters[RECORDER_FRESH_BEHIND] + counters[RECORDER_FRESH_BACKWARD] > 0,
+                "reads did not show acknowledged rows: %s were behind, %s went backwards",
+                UNITS_COUNT(counters[RECORDER_FRESH_BEHIND]),
+                UNITS_COUNT(counters[RECORDER_FRESH_BACKWARD]));
+    DEGRADED_IF(result, counters[RECORDER_READS_FAILED] > 0, "%s reads failed",
+                UNITS_COUNT(counters[RECORDER_READS_FAILED]));
+    DEGRADED_IF(result,
+                result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
+                "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
+    /* somebody else's load makes the figures of neither the client nor the server */
+    DEGRADED_IF(result,
+                result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
+                    is_server_known && others >= host / 2,
+                "other programs of this machine used %.0f %% of its CPUs", others);
+    verdict_if(result, true, VERDICT_VALID, "%s",
+               v->state == VERIFICATION_DONE
+                   ? "every row was acknowledged, and the table grew by as many"
+                   : "every session finished, every row was acknowledged");
 }
 
 /* The text of the most frequent cause of a phase; "" when there is none. */
@@ -373,10 +346,10 @@ static void judge_too_few(struct result *result)
         code = EXIT_CODE_SERVER;
         why = main_cause(&result->causes, CAUSE_CONNECT);
     }
-    FAIL(result, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
-         has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
-         UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
-         UNITS_COUNT(result->least_sessions), colon(why), why);
+    EXIT_IF(result, true, code, "%s%s of %s sessions %s up, --min-sessions requires %s%s%.150s",
+            has_worked ? "stopped: only " : "not started: only ", UNITS_COUNT(result->sessions_up),
+            UNITS_COUNT(s->requested), result->sessions_up == 1 ? "was" : "were",
+            UNITS_COUNT(result->least_sessions), colon(why), why);
 }
 
 /* Sessions or rows are missing at the end. */
@@ -391,22 +364,18 @@ static void judge_short(struct result *result)
             if (cause->error.kind == ERROR_MEMORY) {
                 break;
             }
-            FAIL(result, EXIT_CODE_SERVER, "the server refused every append: %.200s",
-                 cause->error.text);
+            EXIT_IF(result, true, EXIT_CODE_SERVER, "the server refused every append: %.200s",
+                    cause->error.text);
             return;
         }
     }
     char text[LIMIT_BYTES];
     const char *why = main_loss(causes);
-    if (result->sessions_cut > 0 && s->dropped == 0) {
-        FAIL(result, EXIT_CODE_SHORT, "%s: %s rows in doubt%s%.150s", describe_cut(result, text),
-             UNITS_COUNT(r->in_doubt), colon(why), why);
-        return;
-    }
-    if (r->planned == 0) {
-        FAIL(result, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s", colon(why), why);
-        return;
-    }
+    EXIT_IF(result, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT,
+            "%s: %s rows in doubt%s%.150s", describe_cut(result, text), UNITS_COUNT(r->in_doubt),
+            colon(why), why);
+    EXIT_IF(result, r->planned == 0, EXIT_CODE_SHORT, "no row was acknowledged%s%.200s", colon(why),
+            why);
     if (s->dropped + s->stopped > 0) {
         why = describe_limit(first_finding(result), text, why);
     }
@@ -422,10 +391,10 @@ static void judge_short(struct result *result)
     } else if (r->not_sent > 0 || result->stop_reason != STOP_DURATION) {
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
-    FAIL(result, EXIT_CODE_SHORT,
-         "the ledger is short: %s sessions dropped%s, %s rows rejected, %s in doubt%s%s%.150s",
-         UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
-         unsent, colon(why), why);
+    EXIT_IF(result, true, EXIT_CODE_SHORT,
+            "the ledger is short: %s sessions dropped%s, %s rows rejected, %s in doubt%s%s%.150s",
+            UNITS_COUNT(s->dropped), stopped, UNITS_COUNT(r->rejected), UNITS_COUNT(r->in_doubt),
+            unsent, colon(why), why);
 }
 
 /* What weighs most comes first: a wish of the user, a defect, lost rows, whose limit it was, then
@@ -445,50 +414,48 @@ static void judge_exit(struct result *result, bool was_interrupted, const char *
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
     char limit[LIMIT_BYTES];
-    if (result->stop_reason == STOP_INTERRUPTED) {
-        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted: %s of %s rows acknowledged",
-             UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    } else if (!session_ledger_balances(s) || !row_ledger_balances(r)) {
-        FAIL(result, EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
-    } else if (loss[0] != '\0') {
-        FAIL(result, EXIT_CODE_SHORT, "%s", loss);
-    } else if (result->stop_reason == STOP_TOO_FEW) {
+    EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED, EXIT_CODE_INTERRUPTED,
+            "interrupted: %s of %s rows acknowledged", UNITS_COUNT(r->acknowledged),
+            UNITS_COUNT(r->planned));
+    EXIT_IF(result, !session_ledger_balances(s) || !row_ledger_balances(r), EXIT_CODE_INTERNAL,
+            "a ledger does not balance: a defect of append");
+    EXIT_IF(result, loss[0] != '\0', EXIT_CODE_SHORT, "%s", loss);
+    if (result->stop_reason == STOP_TOO_FEW) {
         judge_too_few(result);
-    } else if (s->not_started > 0 && thread[0] != '\0' && own == NULL) {
-        FAIL(result, EXIT_CODE_CLIENT_LIMIT, "%s", thread);
-    } else if (s->not_started > 0 && thread[0] != '\0') {
-        FAIL(result, EXIT_CODE_CLIENT_LIMIT, "no thread for %s of %s sessions: %.230s",
-             UNITS_COUNT(s->not_started), UNITS_COUNT(s->requested),
-             describe_limit(own, limit, ""));
-    } else if (s->refused + s->timed_out > 0) {
-        FAIL(result, own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-             "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
-             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
-             describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
-    } else if (s->finished < s->requested || r->acknowledged < r->planned || r->acknowledged == 0) {
-        judge_short(result);
-    } else if (v->state == VERIFICATION_FAILED && was_interrupted) {
-        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were counted");
-    } else if (read->state == VERIFICATION_FAILED && was_interrupted) {
-        FAIL(result, EXIT_CODE_INTERRUPTED, "interrupted while the rows were read back");
-    } else if (read->state == VERIFICATION_FAILED && v->state == VERIFICATION_DONE) {
-        FAIL(result, EXIT_CODE_SHORT, "the rows were not read back: %.200s", read->reason);
-    } else if (v->state == VERIFICATION_FAILED) {
-        FAIL(result, EXIT_CODE_SHORT, "the rows were not counted after the run: %.200s", v->reason);
-    } else if (has_foreign_loss(result)) {
-        FAIL(result, EXIT_CODE_SHORT, "%s", foreign_loss);
-    } else if (reads_failed > 0) {
-        FAIL(result, EXIT_CODE_SHORT, "%s reads failed: %.200s", UNITS_COUNT(reads_failed),
-             main_cause(&result->causes, CAUSE_READ));
-    } else if (result->verdict == VERDICT_INVALID) {
-        FAIL(result, EXIT_CODE_INVALID, "INVALID: %.200s", result->verdict_reason);
     }
+    EXIT_IF(result, s->not_started > 0 && thread[0] != '\0' && own == NULL, EXIT_CODE_CLIENT_LIMIT,
+            "%s", thread);
+    EXIT_IF(result, s->not_started > 0 && thread[0] != '\0', EXIT_CODE_CLIENT_LIMIT,
+            "no thread for %s of %s sessions: %.230s", UNITS_COUNT(s->not_started),
+            UNITS_COUNT(s->requested), describe_limit(own, limit, ""));
+    EXIT_IF(result, s->refused + s->timed_out > 0,
+            own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+            "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
+            UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
+            describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
+    if (s->finished < s->requested || r->acknowledged < r->planned || r->acknowledged == 0) {
+        judge_short(result);
+    }
+    EXIT_IF(result, v->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
+            "interrupted while the rows were counted");
+    EXIT_IF(result, read->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
+            "interrupted while the rows were read back");
+    EXIT_IF(result, read->state == VERIFICATION_FAILED && v->state == VERIFICATION_DONE,
+            EXIT_CODE_SHORT, "the rows were not read back: %.200s", read->reason);
+    EXIT_IF(result, v->state == VERIFICATION_FAILED, EXIT_CODE_SHORT,
+            "the rows were not counted after the run: %.200s", v->reason);
+    EXIT_IF(result, has_foreign_loss(result), EXIT_CODE_SHORT, "%s", foreign_loss);
+    EXIT_IF(result, reads_failed > 0, EXIT_CODE_SHORT, "%s reads failed: %.200s",
+            UNITS_COUNT(reads_failed), main_cause(&result->causes, CAUSE_READ));
+    EXIT_IF(result, result->verdict == VERDICT_INVALID, EXIT_CODE_INVALID, "INVALID: %.200s",
+            result->verdict_reason);
 }
 
 void result_judge(struct result *result, const struct judge_context *context)
 {
     char loss[LOSS_BYTES];
     memset(result->problems, 0, sizeof result->problems);
+    result->verdict_reason[0] = '\0';
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
@@ -501,75 +468,67 @@ void result_judge(struct result *result, const struct judge_context *context)
     result_conclude(result);
 }
 
-/* Not even the first level was held. */
-static enum exit_code judge_nothing_held(const struct search *search, struct result *result)
+/* Both, where the rule holds and is the first. */
+__attribute__((format(printf, 4, 5))) static void
+end_if(struct result *result, bool holds, enum exit_code code, const char *format, ...)
 {
-    if (search->failed == 0) {
-        say(result, VERDICT_DEGRADED, "no level was held before the search ended: %s",
-            search_end_names[search->end]);
-        return search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT;
-    }
-    const struct level *level = &search->levels[search->failure];
-    const struct cause *cause = level_main_cause(level);
-    const struct finding *limit = first_finding(result);
-    const bool is_own =
-        limit != NULL ? limit->side == LIMIT_CLIENT : level->reason == LEVEL_NO_THREAD;
-    char text[LIMIT_BYTES];
-    say(result, VERDICT_DEGRADED, "not even %s %s held: %.180s", UNITS_COUNT(search->failed),
-        search->failed == 1 ? "session was" : "sessions were",
-        describe_limit(limit, text, cause != NULL ? cause->error.text : "no session could append"));
-    return is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
+    char text[sizeof result->verdict_reason];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const bool is_first = holds && result->verdict_reason[0] == '\0';
+    EXIT_IF(result, is_first, code, "%s", text);
+    verdict_if(result, holds,
+               code == EXIT_CODE_OK        ? VERDICT_VALID
+               : code == EXIT_CODE_INVALID ? VERDICT_INVALID
+                                           : VERDICT_DEGRADED,
+               "%s", text);
 }
 
 void search_judge(const struct search *search, struct result *result, bool was_interrupted)
 {
     const struct verification *v = &result->verification;
-    const bool is_gone = search->end == SEARCH_GONE;
-    enum exit_code code = EXIT_CODE_SHORT;
-    char lost[RESULT_LOST_BYTES];
-    char still[STILL_BYTES];
+    const struct level *failure = search->failed > 0 ? &search->levels[search->failure] : NULL;
+    const struct cause *cause = failure == NULL ? NULL : level_main_cause(failure);
+    const struct finding *limit = first_finding(result);
+    const bool is_own = limit != NULL ? limit->side == LIMIT_CLIENT
+                                      : failure != NULL && failure->reason == LEVEL_NO_THREAD;
+    const enum exit_code end_code = search->end == SEARCH_GONE ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
+    const char *held = UNITS_COUNT(search->held);
+    const char *failed = UNITS_COUNT(search->failed);
+    char text[LIMIT_BYTES];
     memset(result->problems, 0, sizeof result->problems);
-    if (!session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows)) {
-        code = EXIT_CODE_INTERNAL;
-        say(result, VERDICT_DEGRADED, "a ledger does not balance: a defect of append");
-    } else if (search->end == SEARCH_INTERRUPTED || was_interrupted) {
-        code = EXIT_CODE_INTERRUPTED;
-        say(result, VERDICT_DEGRADED, "interrupted: at least %s sessions were held",
-            UNITS_COUNT(search->held));
-    } else if (v->lost_at_most > 0 && !v->is_shrunk) {
-        say(result, VERDICT_DEGRADED, "%s acknowledged rows are lost",
-            result_describe_lost(result, lost));
-    } else if (has_stood_still(result, still)) {
-        code = EXIT_CODE_INVALID;
-        say(result, VERDICT_INVALID, "%s", still);
-    } else if (search->held == 0) {
-        code = judge_nothing_held(search, result);
-    } else if (v->state == VERIFICATION_FAILED) {
-        code = is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
-        say(result, VERDICT_DEGRADED, "the rows were not counted after the search: %.150s",
-            v->reason);
-    } else if (v->is_shrunk) {
-        say(result, VERDICT_DEGRADED,
-            "the table has fewer rows than before the search: another client deleted rows");
-    } else if (is_gone || search->end == SEARCH_STUCK) {
-        code = is_gone ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
-        say(result, VERDICT_DEGRADED, "%s sessions were held, then %s", UNITS_COUNT(search->held),
-            is_gone ? "the server was gone" : "some did not leave");
-    } else {
-        code = EXIT_CODE_OK;
-        if (search->end == SEARCH_FOUND) {
-            say(result, VERDICT_VALID, "%s sessions were held, %s were tried and were not",
-                UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
-        } else if (search->failed > 0) {
-            say(result, VERDICT_VALID,
-                "%s sessions were held and %s were not; between them nothing is known",
-                UNITS_COUNT(search->held), UNITS_COUNT(search->failed));
-        } else {
-            say(result, VERDICT_VALID,
-                "%s sessions were held, and no level failed: there may be more",
-                UNITS_COUNT(search->held));
-        }
-    }
-    FAIL(result, code, "%s", result->verdict_reason);
+    result->verdict_reason[0] = '\0';
+    end_if(result,
+           !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows),
+           EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
+    end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
+           "interrupted: at least %s sessions were held", held);
+    end_if(result, v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
+           "%s acknowledged rows are lost", result_describe_lost(result, text));
+    end_if(result, has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
+    /* not even the first level was held */
+    end_if(result, search->held == 0 && failure == NULL,
+           search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
+           "no level was held before the search ended: %s", search_end_names[search->end]);
+    end_if(
+        result, search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
+        "not even %s %s held: %.180s", failed,
+        search->failed == 1 ? "session was" : "sessions were",
+        describe_limit(limit, text, cause != NULL ? cause->error.text : "no session could append"));
+    end_if(result, v->state == VERIFICATION_FAILED, end_code,
+           "the rows were not counted after the search: %.150s", v->reason);
+    end_if(result, v->is_shrunk, EXIT_CODE_SHORT,
+           "the table has fewer rows than before the search: another client deleted rows");
+    end_if(result, search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
+           "%s sessions were held, then %s", held,
+           search->end == SEARCH_GONE ? "the server was gone" : "some did not leave");
+    end_if(result, search->end == SEARCH_FOUND, EXIT_CODE_OK,
+           "%s sessions were held, %s were tried and were not", held, failed);
+    end_if(result, search->failed > 0, EXIT_CODE_OK,
+           "%s sessions were held and %s were not; between them nothing is known", held, failed);
+    end_if(result, true, EXIT_CODE_OK,
+           "%s sessions were held, and no level failed: there may be more", held);
     result_conclude(result);
 }
