@@ -200,25 +200,6 @@ enum {
     NAME_BYTES = 63,
 };
 
-/* A scale may be negative (rounding in front of the point) or far beyond what a column holds;
- * what is described is a narrower type whose every value fits. */
-static void set_decimal(struct column *column, int modifier)
-{
-    int precision = ((modifier - MODIFIER_HEADER) >> 16) & 0xffff;
-    int scale = (modifier - MODIFIER_HEADER) & 0x7ff;
-    scale = scale >= 0x400 ? 0 : scale;
-    if (scale > UINT8_MAX) {
-        precision -= scale - UINT8_MAX;
-        scale = UINT8_MAX;
-    }
-    if (precision < 1) {
-        column->type = COLUMN_UNSUPPORTED; /* nothing but zero fits */
-        return;
-    }
-    column->precision = (uint8_t)(precision > UINT8_MAX ? UINT8_MAX : precision);
-    column->scale = (uint8_t)scale;
-}
-
 static void read_column(struct column *column, const struct cell *cells)
 {
     const int modifier = (int)ask_number(&cells[FIELD_MODIFIER]);
@@ -233,7 +214,21 @@ static void read_column(struct column *column, const struct cell *cells)
     } else if (column->type == COLUMN_TEXT && modifier > MODIFIER_HEADER) {
         column->size = (uint32_t)(modifier - MODIFIER_HEADER);
     } else if (column->type == COLUMN_DECIMAL && modifier > MODIFIER_HEADER) {
-        set_decimal(column, modifier);
+        /* A scale may be negative (rounding in front of the point) or far beyond what a column
+         * holds; what is described is a narrower type whose every value fits. */
+        int precision = ((modifier - MODIFIER_HEADER) >> 16) & 0xffff;
+        int scale = (modifier - MODIFIER_HEADER) & 0x7ff;
+        scale = scale >= 0x400 ? 0 : scale;
+        if (scale > UINT8_MAX) {
+            precision -= scale - UINT8_MAX;
+            scale = UINT8_MAX;
+        }
+        if (precision < 1) {
+            column->type = COLUMN_UNSUPPORTED; /* nothing but zero fits */
+            return;
+        }
+        column->precision = (uint8_t)(precision > UINT8_MAX ? UINT8_MAX : precision);
+        column->scale = (uint8_t)scale;
     }
 }
 

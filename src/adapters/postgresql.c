@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <libpq-fe.h>
 
@@ -432,21 +431,6 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
     return STATUS_OK;
 }
 
-/* Before libpq has looked up a host nothing can be wrong but the parameters and its memory. */
-static enum status start_error(PGconn *connection, struct error *error)
-{
-    const char *message = PQerrorMessage(connection);
-    if (strstr(message, "could not translate host name") != NULL ||
-        strstr(message, "connection to server ") != NULL) {
-        return connect_error(connection, false, error);
-    }
-    if (strncmp(message, "out of memory", 13) == 0) {
-        return dialect_memory_error(error);
-    }
-    error_set(error, ERROR_USAGE, 0, NULL, "%.*s", (int)strcspn(message, "\n"), message);
-    return STATUS_FATAL;
-}
-
 /* Notices are not printed. One that ends the session tells why it was lost. */
 static void keep_last_words(void *context, const PGresult *notice)
 {
@@ -498,7 +482,18 @@ static enum status open_connection(const struct target *target, struct adapter_c
     if (made->connection == NULL) {
         status = dialect_memory_error(error);
     } else if (PQstatus(made->connection) == CONNECTION_BAD) {
-        status = start_error(made->connection, error);
+        /* Before libpq has looked up a host nothing can be wrong but the parameters and its memory.
+         */
+        const char *message = PQerrorMessage(made->connection);
+        if (strstr(message, "could not translate host name") != NULL ||
+            strstr(message, "connection to server ") != NULL) {
+            status = connect_error(made->connection, false, error);
+        } else if (strncmp(message, "out of memory", 13) == 0) {
+            status = dialect_memory_error(error);
+        } else {
+            error_set(error, ERROR_USAGE, 0, NULL, "%.*s", (int)strcspn(message, "\n"), message);
+            status = STATUS_FATAL;
+        }
     } else {
         /* Only the verbose layout carries the SQLSTATE of a connect that fails. */
         PQsetErrorVerbosity(made->connection, PQERRORS_VERBOSE);
@@ -942,12 +937,16 @@ out:
     return was_sent;
 }
 
-static enum status insert_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     enum status status = STATUS_OK;
     uint64_t rows = 0;
     bool is_synced = false;
 
+    *accepted = 0;
+    if (!conn->uses_insert) {
+        return copy_close(conn, accepted, error);
+    }
     if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
         /* Without memory for the end of the pipeline nothing but leaving ends it. */
         interrupt_connection(conn);
@@ -984,9 +983,12 @@ static enum status insert_close(struct adapter_conn *conn, uint64_t *accepted, s
     return is_lost ? STATUS_LOST : status;
 }
 
-static enum status insert_rows(struct adapter_conn *conn, const struct batch *batch,
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
                                struct error *error)
 {
+    if (!conn->uses_insert) {
+        return copy_rows(conn, batch, error);
+    }
     const size_t columns = written_columns(batch->table);
     struct parameters parameters;
     int was_sent = 0;
@@ -1010,7 +1012,7 @@ static enum status insert_rows(struct adapter_conn *conn, const struct batch *ba
         return STATUS_OK;
     }
     if (PQstatus(conn->connection) == CONNECTION_BAD) {
-        return insert_close(conn, &(uint64_t){0}, error);
+        return append_close(conn, &(uint64_t){0}, error);
     }
     /* A pipeline that is half sent can only be undone by leaving. */
     interrupt_connection(conn);
@@ -1112,19 +1114,6 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     const bool is_open = PQstatus(conn->connection) == CONNECTION_OK;
     return is_open && PQenterPipelineMode(conn->connection) ? STATUS_OK
                                                             : finish(conn, 0, NULL, error);
-}
-
-static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
-                               struct error *error)
-{
-    return conn->uses_insert ? insert_rows(conn, batch, error) : copy_rows(conn, batch, error);
-}
-
-static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
-{
-    *accepted = 0;
-    return conn->uses_insert ? insert_close(conn, accepted, error)
-                             : copy_close(conn, accepted, error);
 }
 
 /* Who asks, and whether through a pooler. That tells its clients a number of its own, and they may
