@@ -272,9 +272,8 @@ static enum status start(const char *client_lib, struct adapter_library **librar
 
 static void client_version(char *text, size_t size)
 {
-    struct error error;
+    struct error error = {0};
     struct adapter_library *library = NULL;
-    error_clear(&error);
     const bool is_loaded = start(NULL, &library, &error) == STATUS_OK;
     snprintf(text, size, "client library loaded at run time: %s",
              is_loaded ? library->path : "none found (--client-lib)");
@@ -999,8 +998,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     const short result = conn->call->SQLAppendClose(append->statement, &successes, &failures);
     watched = NULL;
     if (!succeeded(result) || successes < 0 || failures < 0) {
-        struct error reason;
-        error_clear(&reason);
+        struct error reason = {0};
         check(conn, append->statement, result, &reason);
         error_set(error, ERROR_CONNECTION, reason.native_code,
                   reason.sqlstate[0] != '\0' ? reason.sqlstate : "08S01",

@@ -508,8 +508,7 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
 
 static void get_ready(struct adapter_conn *conn, const struct table *table)
 {
-    struct error ignored;
-    error_clear(&ignored);
+    struct error ignored = {0};
     if (use_utc(conn, table, &ignored) == STATUS_OK && !conn->uses_insert) {
         bulk_prepare(conn, table, &ignored);
     }
@@ -529,8 +528,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 static enum status give_up(struct adapter_conn *conn, enum status status)
 {
     struct mariadb_append *append = &conn->append;
-    struct error ignored;
-    error_clear(&ignored);
+    struct error ignored = {0};
     append->is_open = false;
     append->is_pending = false;
     append->provisional = 0;

@@ -355,11 +355,10 @@ static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16];
     char port[8];
-    struct buffer options;
+    struct buffer options = {0};
     snprintf(user_timeout, sizeof user_timeout, "%u",
              target->answer_timeout_ms > 0 ? target->answer_timeout_ms : USER_TIMEOUT_MS);
     snprintf(port, sizeof port, "%u", (unsigned)target->port);
-    buffer_init(&options);
     if (target->schema != NULL) {
         write_options(&options, target);
     }
@@ -697,8 +696,7 @@ static void add_copied_value(struct piece *piece, const struct column *column,
 static enum status build_copy(struct adapter_conn *conn, const struct table *table,
                               struct error *error)
 {
-    struct buffer sql;
-    buffer_init(&sql);
+    struct buffer sql = {0};
     buffer_add_text(&sql, "copy ");
     ask_write_target(&sql, table, '"');
     buffer_add_text(&sql, " from stdin (format binary)");
@@ -904,10 +902,8 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
     }
 
     Oid *types = malloc((size_t)with->count * sizeof *types);
-    struct buffer text;
-    struct buffer sql;
-    buffer_init(&text);
-    buffer_init(&sql);
+    struct buffer text = {0};
+    struct buffer sql = {0};
     ask_write_insert(&text, table, '"', rows);
     number_parameters(&sql, buffer_text(&text));
     if (types == NULL || buffer_failed(&text) || buffer_failed(&sql)) {
@@ -1029,13 +1025,12 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     const bool is_again = statement->is_prepared && conn->run_last == statement;
     struct reading reading = {.answer = answer};
     struct parameters with = {0};
-    struct buffer sql;
+    struct buffer sql = {0};
     enum status status = STATUS_OK;
     char name[NAME_BYTES];
     int was_sent = 0;
 
     answer->rows = 0;
-    buffer_init(&sql);
     if (is_text && statement->reads_numbers) {
         /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
          * does, which makes a result of each row. How long it takes is up to the server, either

@@ -262,8 +262,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 {
     enum status status = STATUS_OK;
     if (conn->insert.key != table) {
-        struct buffer sql;
-        buffer_init(&sql);
+        struct buffer sql = {0};
         ask_write_insert(&sql, table, '"', 1);
         status = buffer_failed(&sql)
                      ? dialect_memory_error(error)

@@ -208,8 +208,7 @@ bool command_begin(struct plan *plan, enum command command, int argc, char **arg
                    enum exit_code *code)
 {
     const struct command_entry *entry = command_table;
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     while (entry->form.command != command) {
         entry++;
     }

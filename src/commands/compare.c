@@ -775,8 +775,7 @@ static void write_text(const struct comparison *comparison)
     json_array_foreach(comparison->differences.json, i, entry)
     {
         const char *name = text_of(entry, "name");
-        struct buffer line;
-        buffer_init(&line);
+        struct buffer line = {0};
         buffer_add_format(&line, "%s: ", name);
         add_value(&line, name, json_object_get(entry, "a"));
         buffer_add_text(&line, " in A, ");
@@ -835,8 +834,7 @@ static void write_text(const struct comparison *comparison)
     }
     json_array_foreach(comparison->crossed.json, i, entry)
     {
-        struct buffer line;
-        buffer_init(&line);
+        struct buffer line = {0};
         add_crossed(&line, entry, (const char *const[]){" sessions, ", " records", ": ", ""});
         write_wrapped("CROSSED", buffer_text(&line));
         buffer_fini(&line);
@@ -850,8 +848,7 @@ enum exit_code command_compare(int argc, char **argv)
     if (!command_begin(&plan, COMMAND_COMPARE, argc, argv, &code)) {
         return code;
     }
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     struct comparison comparison = {.threshold = plan.threshold};
     const bool is_compared =
         read_sides(&comparison, plan.folders, &error) == STATUS_OK &&

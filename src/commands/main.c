@@ -9,8 +9,7 @@ int main(int argc, char **argv)
 {
     /* whoever ignores it hands that on, and then nobody is told how a child ended */
     signal(SIGCHLD, SIG_DFL);
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     if (stack_prepare(&error) != STATUS_OK) {
         return command_fail(EXIT_CODE_CLIENT_LIMIT, &error);
     }

@@ -95,8 +95,7 @@ static enum status make_report(const struct report *report, const struct plan *p
 {
     enum status status = STATUS_OK;
     if (plan->is_text_charts) {
-        struct buffer text;
-        buffer_init(&text);
+        struct buffer text = {0};
         status = report_add_text(&text, report, text_columns(), error);
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
         buffer_fini(&text);
@@ -154,8 +153,7 @@ enum exit_code command_report(int argc, char **argv)
         return code;
     }
     struct report report;
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     if (plan.is_text_charts && plan.is_json) {
         code =
             usage_refuse(&error, "--text and --json both want standard output: give one of them");

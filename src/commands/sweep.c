@@ -1014,9 +1014,8 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
                    const struct child_end *end)
 {
     char log_path[PATH_BYTES], path[PATH_BYTES];
-    struct error error;
+    struct error error = {0};
     struct stat log;
-    error_clear(&error);
     path_of(sweep, run, ".log", log_path);
     path_of(sweep, run, "/summary.csv", path);
     /* the last line that the program said of itself, else the last line of all */
@@ -1205,8 +1204,7 @@ static enum exit_code report(const struct sweep *sweep)
     } else if (!write_json(stdout, sweep, false) && !ferror(stdout)) {
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
     }
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     const enum exit_code reported =
         sweep->given.is_report ? command_write_report(results->folder, sweep->given.is_json, &error)
                                : EXIT_CODE_OK;
@@ -1238,8 +1236,7 @@ static enum exit_code report(const struct sweep *sweep)
 static enum exit_code sweep_all(struct sweep *sweep)
 {
     const struct saved_sweep *results = &sweep->results;
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     enum exit_code code = ask(sweep, &error);
     if (code == EXIT_CODE_OK && sweep->is_resumed) {
         code = lock_folder(sweep, &error);

@@ -110,8 +110,7 @@ static bool find_place(int proc, struct container *container)
     char path[64];
     struct procfs_process process;
     struct procfs_process parent;
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     snprintf(path, sizeof path, "%d/cgroup", (int)container->pid);
     const bool is_here =
         procfs_load(proc, path, &text) && strstr(buffer_text(&text), container->id) != NULL;

@@ -103,8 +103,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
          "oom_kill"},
     };
     const pid_t pid = evidence->server.pid;
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     memset(counters, -1, EVIDENCE_COUNTERS * sizeof *counters);
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         const bool is_server = wanted[i].side == LIMIT_SERVER;

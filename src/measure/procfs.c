@@ -731,8 +731,7 @@ bool procfs_read_process(int proc, pid_t pid, struct procfs_process *process)
 
 bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
 {
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     bool is_read = procfs_load(proc, "net/tcp", &text);
     if (is_read) {
         procfs_parse_listeners(buffer_text(&text), text.length, port, found);
@@ -822,8 +821,7 @@ bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
     char mounts_seen[64];
     char path[PROCFS_PATH_BYTES];
     struct procfs_mount mount;
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     snprintf(cgroup, sizeof cgroup, "%d/cgroup", (int)pid);
     snprintf(mounts_seen, sizeof mounts_seen, "%d/mountinfo", (int)viewer);
     const bool is_found = procfs_load(proc, cgroup, &text) &&
@@ -858,9 +856,8 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
 static int64_t read_statistic(int folder, const char *file,
                               bool (*parse)(const char *, size_t, uint64_t *))
 {
-    struct buffer text;
+    struct buffer text = {0};
     uint64_t value;
-    buffer_init(&text);
     const bool is_read = procfs_load(folder, file, &text) &&
                          parse(buffer_text(&text), text.length, &value) && value <= INT64_MAX;
     buffer_fini(&text);
@@ -883,8 +880,7 @@ int cgroup_open(const char *name)
 
 bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context)
 {
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     bool is_done = procfs_load(folder, "cgroup.procs", &text);
     char *end;
     for (const char *at = buffer_text(&text); is_done; at = end) {

@@ -136,8 +136,7 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     bool has_table = false;
     snprintf(place, sizeof place, "TCP port %u", (unsigned)port);
     if (path != NULL) {
-        struct buffer text;
-        buffer_init(&text);
+        struct buffer text = {0};
         snprintf(place, sizeof place, "socket %s", path);
         has_table = procfs_load(proc, "net/unix", &text);
         procfs_parse_unix_listeners(buffer_text(&text), text.length, path, port, &search.sockets);

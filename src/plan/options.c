@@ -301,8 +301,7 @@ static enum exit_code store_threshold(const struct option_entry *entry, struct p
 static enum exit_code store_fail_if(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
-    struct error why;
-    error_clear(&why);
+    struct error why = {0};
     while (value != NULL) {
         struct bound bound;
         if (bound_parse(&bound, &value, &why) != STATUS_OK) {

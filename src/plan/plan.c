@@ -148,8 +148,7 @@ static enum exit_code read_schema_file(struct plan *plan, struct error *error)
 {
     const char *path = plan->schema_file;
     FILE *file;
-    struct error unread;
-    error_clear(&unread);
+    struct error unread = {0};
     if (file_open(path, &file, &unread) != STATUS_OK) {
         error_set(error, ERROR_USAGE, unread.native_code, NULL, "--schema-file %s", unread.text);
         return EXIT_CODE_USAGE;

@@ -61,8 +61,7 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
             if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != (pass == 0)) {
                 continue;
             }
-            struct error reason;
-            error_clear(&reason);
+            struct error reason = {0};
             const enum status status =
                 (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
             if (status == STATUS_OK) {
@@ -219,8 +218,7 @@ const struct adapter *target_find_other(const struct plan *plan)
     const struct target *target = &plan->target;
     const uint16_t port = target->port != 0 ? target->port : plan->adapter->default_port;
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        struct error ignored;
-        error_clear(&ignored);
+        struct error ignored = {0};
         if (*a != plan->adapter && (*a)->recognise != NULL && !interrupt_requested() &&
             (*a)->recognise(target->host, port, OTHER_MS, &ignored) == STATUS_OK) {
             return *a;

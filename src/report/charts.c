@@ -399,8 +399,7 @@ static void add_pace(struct report *report, struct report_run *run)
 {
     char path[SAVED_RUN_PATH_BYTES + 16];
     struct csv_table table;
-    struct error error;
-    error_clear(&error);
+    struct error error = {0};
     snprintf(path, sizeof path, "%s/sessions.csv", run->run.folder);
     if (csv_table_read(&table, path, &error) != STATUS_OK) {
         buffer_add_format(absent_of(run), "No chart of the sessions' pace: %s.", error.text);

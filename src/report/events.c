@@ -74,8 +74,7 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
     size_t number = 0, room = 0;
     ssize_t length;
     FILE *file;
-    struct error unread;
-    error_clear(&unread);
+    struct error unread = {0};
     if ((size_t)snprintf(path, sizeof path, "%s/" EVENTS_FILE, folder) >= sizeof path) {
         error_set(error, ERROR_USAGE, 0, NULL, "the path '%.60s…' is too long", folder);
         return STATUS_REJECTED;

@@ -284,8 +284,7 @@ enum status expectations_parse(struct expectations *expectations, const struct p
 {
     *expectations = (struct expectations){0};
     for (size_t i = 0; i < texts->count; i++) {
-        struct error why;
-        error_clear(&why);
+        struct error why = {0};
         if (expectations_add(expectations, texts->texts[i], &why) != STATUS_OK) {
             error_set(error, why.kind, 0, NULL, "--expect: %s", why.text);
             return STATUS_REJECTED;

@@ -294,8 +294,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
 /* Returns 0 or errno. */
 static int replace(struct run_files *files, int file, const struct run_outcome *outcome)
 {
-    struct buffer content;
-    buffer_init(&content);
+    struct buffer content = {0};
     FILE *stream = buffer_open(&content);
     bool is_written = stream != NULL;
     if (is_written && file == FILE_SUMMARY) {

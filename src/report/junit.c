@@ -25,8 +25,7 @@ static void add_escaped(struct buffer *buffer, const char *text)
 {
     static const char *const escapes[] = {"&&amp;",  "<&lt;",  ">&gt;",   "\"&quot;",
                                           "'&apos;", "\t&#9;", "\n&#10;", "\r&#13;"};
-    struct buffer clean;
-    buffer_init(&clean);
+    struct buffer clean = {0};
     text_add_utf8(&clean, text);
     buffer->has_failed = buffer->has_failed || buffer_failed(&clean);
     for (const char *at = buffer_text(&clean); *at != '\0'; at++) {
@@ -79,8 +78,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
 {
     char name[128], started[40] = "", sums[128];
     const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
-    struct buffer buffer;
-    buffer_init(&buffer);
+    struct buffer buffer = {0};
     if (plan->duration_ns > 0) {
         snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", adapter, plan->sessions,
                  plan->duration_ns / MONO_NS_PER_MS);

@@ -45,8 +45,7 @@ static void add_info(struct buffer *buffer, const struct plan *plan)
                                      {",adapter=\"", plan->adapter->name},
                                      {",target=\"", plan->display_target},
                                      {",table=\"", plan->table_name}};
-    struct buffer clean;
-    buffer_init(&clean);
+    struct buffer clean = {0};
     add_head(buffer, "append_info", "gauge", "The program and what it loads, in labels.");
     buffer_add_text(buffer, "append_info");
     for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
@@ -452,8 +451,7 @@ struct metrics {
 /* Returns errno of the file. */
 static int tell(struct metrics *metrics, const struct recorder_snapshot *total)
 {
-    struct buffer text;
-    buffer_init(&text);
+    struct buffer text = {0};
     const locale_t before = units_use_point();
     metrics_text_add(&text, metrics->plan, &metrics->state, total);
     uselocale(before);

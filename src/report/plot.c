@@ -165,10 +165,9 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
     if (error_is_set(error)) {
         return;
     }
-    struct buffer script;
+    struct buffer script = {0};
     struct child_output child = {.end.code = -1};
     enum child_result result = CHILD_FAILED;
-    buffer_init(&script);
     add_looks(&script, chart, columns);
     add_axes(&script, chart, unit_s);
     add_curves(&script, chart, columns > 0, unit_s);
@@ -229,14 +228,13 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
     for (size_t i = range.first; i < range.first + range.count && !error_is_set(error); i++) {
         const struct chart *chart = &report->charts.entries[i];
         const bool is_bars = chart->across == CHART_OVER_RUNS;
-        struct buffer drawing;
+        struct buffer drawing = {0};
         buffer_add_text(text, "\n"); /* upright text is not for a terminal: the unit stands here */
         add_line(text, columns, "%s%s%s%s", chart->title, is_bars ? "" : ": ",
                  is_bars ? "" : chart->label, chart->is_log ? " (log scale)" : "");
         if (chart->note[0] != '\0') {
             add_line(text, columns, "%s", chart->note);
         }
-        buffer_init(&drawing);
         plot_add(&drawing, chart, columns, error);
         text->has_failed |= drawing.has_failed;
         /* without the blanks at the ends of lines and the empty lines around it */

@@ -25,7 +25,7 @@ static enum status add_run(struct report *report, const char *folder, struct err
         return STATUS_OK;
     }
     struct report_run *run = &report->runs[report->run_count];
-    struct error events_error;
+    struct error events_error = {0};
     struct moment started;
     if (saved_run_read(&run->run, folder, error) != STATUS_OK) {
         return STATUS_REJECTED;
@@ -33,7 +33,6 @@ static enum status add_run(struct report *report, const char *folder, struct err
     report->run_count++;
     const char *utc = json_string_value(saved_run_json(&run->run, "times.started_utc"));
     const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
-    error_clear(&events_error);
     events_read(&run->events, run->run.folder, is_known ? started.ns : EVENTS_START_UNKNOWN,
                 &events_error);
     memcpy(run->events_error, events_error.text, sizeof run->events_error);
@@ -148,8 +147,7 @@ static enum status write_whole(const char *path, const char *begin, const struct
     char bytes[128];
     const size_t wanted = strlen(begin);
     FILE *file;
-    struct error unread;
-    error_clear(&unread);
+    struct error unread = {0};
     if (file_is_special(path)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s is a device or a pipe: give the name of a file with --out", path);
@@ -179,8 +177,7 @@ static enum status write_whole(const char *path, const char *begin, const struct
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error)
 {
-    struct buffer page;
-    buffer_init(&page);
+    struct buffer page = {0};
     page_add(&page, report);
     const enum status status = buffer_failed(&page)
                                    ? no_memory(error)

@@ -47,8 +47,7 @@ void tree_text(struct tree tree, const char *key, const char *text)
         tree_put(tree, key, json_null());
         return;
     }
-    struct buffer buffer;
-    buffer_init(&buffer);
+    struct buffer buffer = {0};
     text_add_utf8(&buffer, text);
     tree_put(tree, key, buffer_failed(&buffer) ? NULL : json_string(buffer_text(&buffer)));
     buffer_fini(&buffer);
