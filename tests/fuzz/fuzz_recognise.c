@@ -8,7 +8,7 @@
 #include "adapters/machbase.h"
 #endif
 #if APPEND_HAVE_MARIADB
-#include "adapters/mariadb_wire.h"
+#include "adapters/mariadb.h"
 #endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "adapters/dialect.h"
-#include "adapters/mariadb_wire.h"
+#include "adapters/mariadb.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -1,7 +1,7 @@
 /* Values as MariaDB reads them in text and in packets, and what it says to strangers. Pure
  * functions, any thread. */
-#ifndef ADAPTERS_MARIADB_WIRE_H
-#define ADAPTERS_MARIADB_WIRE_H
+#ifndef ADAPTERS_MARIADB_H
+#define ADAPTERS_MARIADB_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +26,6 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  * Numbers have their lowest byte first. Numbers and times have the size of their type, all else has
  * its length in front.
  */
-enum {
-    MARIADB_ID_BYTES = 4, /* of the number of a statement */
-};
-
-/* Writes the lowest `bytes` bytes of a number; returns how many. */
-size_t mariadb_put_number(unsigned char *out, uint64_t value, size_t bytes);
-
 /* Adds the body for all rows of a batch. The types are in it each time: the server forgets them
  * when it prepares the statement anew because the table has changed. */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
