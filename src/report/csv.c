@@ -71,18 +71,23 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
     }
 }
 
-/* What stands in a cell: its unit and its value. */
+/* Cells with their units and values. */
 /* clang-format off */
-#define COUNT_IF(known, number) FIGURE_UNIT_COUNT, {.is_known = (known), .count = (number)}
-#define COUNT(number) COUNT_IF(true, number)
-#define TEXT(words) FIGURE_UNIT_TEXT, {.text = (words)}
-#define NUMBER(unit, known, value) FIGURE_UNIT_##unit, {.is_known = (known), .number = (value)}
+#define CELL(key, unit, known, member, value) \
+    {key, FIGURE_UNIT_##unit, {.is_known = (known), .member = (value)}}
 /* clang-format on */
-#define POSITIVE(unit, value) NUMBER(unit, (value) >= 0, value)
-#define SECONDS(ns) NUMBER(S, true, figures_seconds(ns))
-#define MOMENT(ns) NUMBER(MOMENT, (ns) >= 0, figures_seconds(ns))
-#define MS(known, ns) NUMBER(MS, known, figures_ms(ns))
-#define MIB(bytes) NUMBER(MIB, (bytes) >= 0, figures_mib((uint64_t)(bytes)))
+#define COUNT_IF(key, known, value) CELL(key, COUNT, known, count, value)
+#define COUNT(key, value) COUNT_IF(key, true, value)
+#define TEXT(key, words) CELL(key, TEXT, true, text, words)
+#define NUMBER(key, unit, known, value) CELL(key, unit, known, number, value)
+#define POSITIVE(key, unit, value) NUMBER(key, unit, (value) >= 0, value)
+#define SECONDS(key, ns) NUMBER(key, S, true, figures_seconds(ns))
+#define MOMENT(key, ns) NUMBER(key, MOMENT, (ns) >= 0, figures_seconds(ns))
+#define MS(key, known, ns) NUMBER(key, MS, known, figures_ms(ns))
+#define MIB(key, bytes) NUMBER(key, MIB, (bytes) >= 0, figures_mib((uint64_t)(bytes)))
+#define PUT(csv, ...)                                                                              \
+    put_cells((csv), (const struct figure_cell[]){__VA_ARGS__},                                    \
+              sizeof(const struct figure_cell[]){__VA_ARGS__} / sizeof(struct figure_cell))
 
 static void put_latency(struct csv *csv, const char *operation,
                         const struct recorder_latency *latency)
@@ -90,7 +95,7 @@ static void put_latency(struct csv *csv, const char *operation,
     static const char *const points[] = {"p50", "p99", "max"};
     const int64_t points_ns[] = {latency->p50_ns, latency->p99_ns, latency->max_ns};
     for (size_t i = 0; i < 3; i++) {
-        struct figure_cell cell = {"", MS(latency->count > 0, points_ns[i])};
+        struct figure_cell cell = MS("", latency->count > 0, points_ns[i]);
         snprintf(cell.key, sizeof cell.key, "%s_%s_ms", operation, points[i]);
         put_cells(csv, &cell, 1);
     }
@@ -102,78 +107,68 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
     const uint64_t *counters = interval->counters;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
     const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
-    const struct figure_cell first[] = {
-        {"start_s", SECONDS(interval->start_ns)},
-        {"end_s", SECONDS(interval->end_ns)},
-        {"sessions_alive", COUNT(interval->sessions_alive)},
-        {"rows", COUNT(counters[RECORDER_ROWS_ACKNOWLEDGED])},
-        {"rows_per_s", NUMBER(ROWS_PER_S, seconds > 0, rows / (seconds > 0 ? seconds : 1))},
-        {"appends", COUNT(counters[RECORDER_APPENDS])},
-        {"reads", COUNT(counters[RECORDER_READS])},
-        {"errors", COUNT(figures_errors(counters))},
-        {"rows_rejected", COUNT(counters[RECORDER_ROWS_REJECTED])},
-        {"rows_in_doubt", COUNT(counters[RECORDER_ROWS_IN_DOUBT])},
-        {"sessions_connected", COUNT(counters[RECORDER_SESSIONS_CONNECTED])},
-        {"sessions_dropped", COUNT(counters[RECORDER_SESSIONS_DROPPED])},
-        {"busy_retries", COUNT(counters[RECORDER_BUSY_RETRIES])}};
-    const struct figure_cell last[] = {
-        {"connections_lost", COUNT(counters[RECORDER_CONNECTIONS_LOST])},
-        {"reconnects", COUNT(counters[RECORDER_RECONNECTS])},
-        {"reconnects_failed", COUNT(counters[RECORDER_RECONNECTS_FAILED])},
-        {"churns", COUNT(counters[RECORDER_CHURNS])},
-        {"refusals", COUNT(counters[RECORDER_REFUSALS])},
-        {"sessions_without_progress", COUNT(interval->sessions_without_progress)},
-        {"sessions_reading", COUNT(interval->sessions_reading)}};
-    put_cells(csv, first, sizeof first / sizeof first[0]);
+    PUT(csv, SECONDS("start_s", interval->start_ns), SECONDS("end_s", interval->end_ns),
+        COUNT("sessions_alive", interval->sessions_alive),
+        COUNT("rows", counters[RECORDER_ROWS_ACKNOWLEDGED]),
+        NUMBER("rows_per_s", ROWS_PER_S, seconds > 0, rows / (seconds > 0 ? seconds : 1)),
+        COUNT("appends", counters[RECORDER_APPENDS]), COUNT("reads", counters[RECORDER_READS]),
+        COUNT("errors", figures_errors(counters)),
+        COUNT("rows_rejected", counters[RECORDER_ROWS_REJECTED]),
+        COUNT("rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]),
+        COUNT("sessions_connected", counters[RECORDER_SESSIONS_CONNECTED]),
+        COUNT("sessions_dropped", counters[RECORDER_SESSIONS_DROPPED]),
+        COUNT("busy_retries", counters[RECORDER_BUSY_RETRIES]));
     for (size_t place = 0; place < operations->count; place++) {
         const size_t i = operation_at(operations, place);
         if (operations->entries[i].is_series) {
             put_latency(csv, operations->entries[i].name, &interval->latencies[i]);
         }
     }
-    put_cells(csv, last, sizeof last / sizeof last[0]);
+    PUT(csv, COUNT("connections_lost", counters[RECORDER_CONNECTIONS_LOST]),
+        COUNT("reconnects", counters[RECORDER_RECONNECTS]),
+        COUNT("reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]),
+        COUNT("churns", counters[RECORDER_CHURNS]), COUNT("refusals", counters[RECORDER_REFUSALS]),
+        COUNT("sessions_without_progress", interval->sessions_without_progress),
+        COUNT("sessions_reading", interval->sessions_reading));
 }
 
 static void put_sample(struct csv *csv, const struct sample *sample)
 {
     const bool is_found = sample->server_processes > 0;
     const uint64_t memory = sample->client_memory_bytes;
-    const struct figure_cell cells[] = {
-        {"start_s", SECONDS(sample->start_ns)},
-        {"end_s", SECONDS(sample->end_ns)},
-        {"sessions_alive", COUNT(sample->sessions_alive)},
-        {"host_cpu_percent", POSITIVE(PERCENT, sample->cpu.host)},
-        {"server_cpu_percent", POSITIVE(PERCENT, sample->cpu.server)},
-        {"client_cpu_percent", POSITIVE(PERCENT, sample->cpu.client)},
-        {"server_memory_mib", MIB(sample->server_memory_bytes)},
-        {"server_processes", COUNT_IF(is_found, sample->server_processes)},
-        {"server_threads", COUNT_IF(is_found, sample->server_threads)},
-        {"client_memory_mib", NUMBER(MIB, memory > 0, figures_mib(memory))}};
-    put_cells(csv, cells, sizeof cells / sizeof cells[0]);
+    PUT(csv, SECONDS("start_s", sample->start_ns), SECONDS("end_s", sample->end_ns),
+        COUNT("sessions_alive", sample->sessions_alive),
+        POSITIVE("host_cpu_percent", PERCENT, sample->cpu.host),
+        POSITIVE("server_cpu_percent", PERCENT, sample->cpu.server),
+        POSITIVE("client_cpu_percent", PERCENT, sample->cpu.client),
+        MIB("server_memory_mib", sample->server_memory_bytes),
+        COUNT_IF("server_processes", is_found, sample->server_processes),
+        COUNT_IF("server_threads", is_found, sample->server_threads),
+        NUMBER("client_memory_mib", MIB, memory > 0, figures_mib(memory)));
 }
 
 void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS])
 {
     const bool has_hold = level->hold_ns > 0;
     const struct figure_cell list[CSV_LEVEL_CELLS] = {
-        {"sessions", COUNT(level->sessions)},
-        {"outcome", TEXT(level_outcome_names[level->outcome])},
-        {"reason", TEXT(level_reason_names[level->reason])},
-        {"start_s", SECONDS(level->start_ns)},
-        {"connect_s", SECONDS(level->connect_ns)},
-        {"hold_s", SECONDS(level->hold_ns)},
-        {"sessions_added", COUNT(level->added)},
-        {"sessions_up", COUNT(level->up)},
-        {"sessions_refused", COUNT(level->ledger.refused)},
-        {"sessions_timed_out", COUNT(level->ledger.timed_out)},
-        {"sessions_not_started", COUNT(level->ledger.not_started)},
-        {"sessions_dropped", COUNT(level->ledger.dropped)},
-        {"sessions_stalled", COUNT_IF(has_hold, level->stalled)},
-        {"calls_failed", COUNT_IF(has_hold, level->failed)},
-        {"rows", COUNT_IF(has_hold, level->rows)},
-        {"rows_per_s", NUMBER(ROWS_PER_S, has_hold, level->rows_per_s)},
-        {"lowest_rows_per_s", POSITIVE(ROWS_PER_S, level->lowest_rows_per_s)},
-        {"highest_rows_per_s", POSITIVE(ROWS_PER_S, level->highest_rows_per_s)}};
+        COUNT("sessions", level->sessions),
+        TEXT("outcome", level_outcome_names[level->outcome]),
+        TEXT("reason", level_reason_names[level->reason]),
+        SECONDS("start_s", level->start_ns),
+        SECONDS("connect_s", level->connect_ns),
+        SECONDS("hold_s", level->hold_ns),
+        COUNT("sessions_added", level->added),
+        COUNT("sessions_up", level->up),
+        COUNT("sessions_refused", level->ledger.refused),
+        COUNT("sessions_timed_out", level->ledger.timed_out),
+        COUNT("sessions_not_started", level->ledger.not_started),
+        COUNT("sessions_dropped", level->ledger.dropped),
+        COUNT_IF("sessions_stalled", has_hold, level->stalled),
+        COUNT_IF("calls_failed", has_hold, level->failed),
+        COUNT_IF("rows", has_hold, level->rows),
+        NUMBER("rows_per_s", ROWS_PER_S, has_hold, level->rows_per_s),
+        POSITIVE("lowest_rows_per_s", ROWS_PER_S, level->lowest_rows_per_s),
+        POSITIVE("highest_rows_per_s", ROWS_PER_S, level->highest_rows_per_s)};
     memcpy(cells, list, sizeof list);
 }
 
@@ -181,46 +176,37 @@ static void put_level(struct csv *csv, const struct level *level)
 {
     struct figure_cell first[CSV_LEVEL_CELLS];
     const struct cause *cause = level_main_cause(level);
-    const struct figure_cell last[] = {{"host_cpu_percent", POSITIVE(PERCENT, level->cpu.host)},
-                                       {"server_cpu_percent", POSITIVE(PERCENT, level->cpu.server)},
-                                       {"client_cpu_percent", POSITIVE(PERCENT, level->cpu.client)},
-                                       {"server_memory_mib", MIB(level->server_memory_bytes)},
-                                       {"client_memory_mib", MIB(level->client_memory_bytes)},
-                                       {"error", TEXT(cause == NULL ? NULL : cause->error.text)}};
     csv_level_cells(level, first);
     put_cells(csv, first, CSV_LEVEL_CELLS);
     put_latency(csv, "append", &level->append);
     put_latency(csv, "connect", &level->connect);
-    put_cells(csv, last, sizeof last / sizeof last[0]);
+    PUT(csv, POSITIVE("host_cpu_percent", PERCENT, level->cpu.host),
+        POSITIVE("server_cpu_percent", PERCENT, level->cpu.server),
+        POSITIVE("client_cpu_percent", PERCENT, level->cpu.client),
+        MIB("server_memory_mib", level->server_memory_bytes),
+        MIB("client_memory_mib", level->client_memory_bytes),
+        TEXT("error", cause == NULL ? NULL : cause->error.text));
 }
 
 static void put_session(struct csv *csv, const struct session_summary *session)
 {
     const bool has_worked = session->worked_ns > 0, is_verified = session->is_verified;
     const struct row_ledger *rows = &session->rows;
-    const struct figure_cell cells[] = {
-        {"session", COUNT(session->index)},
-        {"kind", TEXT(session->is_idle ? "idle" : "active")},
-        {"outcome", TEXT(session_outcome_names[session->outcome])},
-        {"rows_planned", COUNT(rows->planned)},
-        {"rows_acknowledged", COUNT(rows->acknowledged)},
-        {"rows_rejected", COUNT(rows->rejected)},
-        {"rows_in_doubt", COUNT(rows->in_doubt)},
-        {"rows_not_sent", COUNT(rows->not_sent)},
-        {"batches", COUNT(session->batches)},
-        {"connections_lost", COUNT(session->drops)},
-        {"reconnects", COUNT(session->reconnects)},
-        {"churns", COUNT(session->churns)},
-        {"first_acknowledged_s", MOMENT(session->first_ack_ns)},
-        {"last_acknowledged_s", MOMENT(session->last_ack_ns)},
-        {"worked_s", MOMENT(has_worked ? session->worked_ns : -1)},
-        {"rows_per_s", NUMBER(ROWS_PER_S, has_worked, session_rows_per_s(session))},
-        {"longest_gap_ms", MS(has_worked, session->longest_gap_ns)},
-        {"verified_present", COUNT_IF(is_verified, session->present)},
-        {"verified_lost", COUNT_IF(is_verified, session->lost)},
-        {"verified_unacknowledged_present", COUNT_IF(is_verified, session->unacknowledged_present)},
-        {"verified_duplicates", COUNT_IF(is_verified, session->duplicates)}};
-    put_cells(csv, cells, sizeof cells / sizeof cells[0]);
+    PUT(csv, COUNT("session", session->index), TEXT("kind", session->is_idle ? "idle" : "active"),
+        TEXT("outcome", session_outcome_names[session->outcome]),
+        COUNT("rows_planned", rows->planned), COUNT("rows_acknowledged", rows->acknowledged),
+        COUNT("rows_rejected", rows->rejected), COUNT("rows_in_doubt", rows->in_doubt),
+        COUNT("rows_not_sent", rows->not_sent), COUNT("batches", session->batches),
+        COUNT("connections_lost", session->drops), COUNT("reconnects", session->reconnects),
+        COUNT("churns", session->churns), MOMENT("first_acknowledged_s", session->first_ack_ns),
+        MOMENT("last_acknowledged_s", session->last_ack_ns),
+        MOMENT("worked_s", has_worked ? session->worked_ns : -1),
+        NUMBER("rows_per_s", ROWS_PER_S, has_worked, session_rows_per_s(session)),
+        MS("longest_gap_ms", has_worked, session->longest_gap_ns),
+        COUNT_IF("verified_present", is_verified, session->present),
+        COUNT_IF("verified_lost", is_verified, session->lost),
+        COUNT_IF("verified_unacknowledged_present", is_verified, session->unacknowledged_present),
+        COUNT_IF("verified_duplicates", is_verified, session->duplicates));
 }
 
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,

@@ -15,9 +15,7 @@ enum {
     FIGURE_COLUMN = 33,
     CAUSES_SHOWN = 5,
     FINDINGS_SHOWN = 2,
-    CHECK_NAME_COLUMNS = 21,
-    CHECK_FIGURE_COLUMNS = 11,
-    CHECK_INDENT_COLUMNS = 6,
+    CHECK_INDENT = 6,
     CHECK_WHERE_COLUMNS = 18, /* what is left of a line */
 };
 
@@ -521,37 +519,24 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
 static void say_failure(struct screen *out, const struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
-    switch (level->reason) {
-    case LEVEL_NO_REASON:
-    case LEVEL_ENDED:
-        say(out, "the search ended before that was known");
-        return;
-    case LEVEL_NO_PROGRESS:
-        say(out, "%s of the sessions had no append acknowledged in %.0f s",
-            UNITS_COUNT(level->stalled), figures_seconds(level->hold_ns));
-        return;
-    case LEVEL_NO_THREAD:
-        say(out, "a session got no thread on this machine");
-        break;
-    case LEVEL_STAYED:
-        say(out, "sessions of the level before did not disconnect");
-        break;
-    case LEVEL_REFUSED:
-        say(out, "%s %s refused", SOME(ledger->refused, "session was", "sessions were"));
-        break;
-    case LEVEL_TIMED_OUT:
-        say(out, "%s %s no answer to the connect in time",
-            SOME(ledger->timed_out, "session got", "sessions got"));
-        break;
-    case LEVEL_DROPPED:
-        say(out, "%s %s dropped", SOME(ledger->dropped, "session was", "sessions were"));
-        break;
-    case LEVEL_APPEND_FAILED:
-        say(out, "%s %s refused",
-            SOME(level->failed, "append or read was", "appends or reads were"));
-        break;
-    }
-    say(out, ", %s %s up", SOME(level->up, "was", "were"));
+    const enum level_reason reason = level->reason;
+    const bool has_ended = reason == LEVEL_NO_REASON || reason == LEVEL_ENDED;
+    say_if(out, has_ended, "the search ended before that was known");
+    say_if(out, reason == LEVEL_NO_PROGRESS,
+           "%s of the sessions had no append acknowledged in %.0f s", UNITS_COUNT(level->stalled),
+           figures_seconds(level->hold_ns));
+    say_if(out, reason == LEVEL_NO_THREAD, "a session got no thread on this machine");
+    say_if(out, reason == LEVEL_STAYED, "sessions of the level before did not disconnect");
+    say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
+           SOME(ledger->refused, "session was", "sessions were"));
+    say_if(out, reason == LEVEL_TIMED_OUT, "%s %s no answer to the connect in time",
+           SOME(ledger->timed_out, "session got", "sessions got"));
+    say_if(out, reason == LEVEL_DROPPED, "%s %s dropped",
+           SOME(ledger->dropped, "session was", "sessions were"));
+    say_if(out, reason == LEVEL_APPEND_FAILED, "%s %s refused",
+           SOME(level->failed, "append or read was", "appends or reads were"));
+    say_if(out, !has_ended && reason != LEVEL_NO_PROGRESS, ", %s %s up",
+           SOME(level->up, "was", "were"));
 }
 
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES])
@@ -566,45 +551,6 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
         say_failure(&out, level);
     }
     snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, out.text);
-}
-
-static void put_end(struct screen *out, const struct search *search)
-{
-    static const char *const texts[] = {
-        [SEARCH_TIME] = "by --max-time, not by the server",
-        [SEARCH_INTERRUPTED] = "by a signal, not by the server",
-        [SEARCH_GONE] = "the server went away and accepted no connection for 60 s",
-        [SEARCH_STUCK] = "sessions that were to disconnect did not"};
-    switch (search->end) {
-    case SEARCH_FOUND:
-        return;
-    case SEARCH_BOUND:
-        if (search->bound_by == BOUND_CLIENT) {
-            say(out, "by this machine's %s, which allows %s sessions, not by the server. %s",
-                search->bound_limit.name, UNITS_COUNT(search->bound), search->bound_limit.fix);
-        } else {
-            say(out, "by %s %s, not by the server",
-                search->bound_by == BOUND_USER ? "--max-sessions" : "append, which can have",
-                UNITS_COUNT(search->bound));
-        }
-        break;
-    case SEARCH_MEMORY:
-        say(out, "by --max-memory, not by the server: %s", search->end_note);
-        break;
-    case SEARCH_ROWS:
-        say(out,
-            "by --max-%s, not by the server: %s rows are written; give more, or a smaller "
-            "--batch",
-            search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
-        break;
-    case SEARCH_TIME:
-    case SEARCH_INTERRUPTED:
-    case SEARCH_GONE:
-    case SEARCH_STUCK:
-        say(out, "%s", texts[search->end]);
-        break;
-    }
-    put(out, "Stopped");
 }
 
 /* How many were held, what stopped the next, and what is read from the levels. */
@@ -623,23 +569,37 @@ static void put_answer(struct screen *out, const struct search *search,
     put(out, "Held");
     if (search->failed > 0) {
         const struct level *level = &search->levels[search->failure];
-        const struct cause *cause = level_main_cause(level);
+        static const struct cause none;
+        const struct cause *known = level_main_cause(level), *cause = known == NULL ? &none : known;
+        const struct error *error = &cause->error;
+        /* HY000: see the database's number */
+        const bool has_state = error->sqlstate[0] != '\0' && strcmp(error->sqlstate, "HY000") != 0;
         say(out, "%s: ", UNITS_COUNT(search->failed));
         say_failure(out, level);
-        if (cause != NULL && cause->error.sqlstate[0] != '\0' &&
-            strcmp(cause->error.sqlstate, "HY000") != 0) { /* HY000: see the database's number */
-            say(out, " (%s)", cause->error.sqlstate);
-        } else if (cause != NULL && cause->error.native_code != 0) {
-            say(out, " (%d)", cause->error.native_code);
-        }
+        say_if(out, has_state, " (%s)", error->sqlstate);
+        say_if(out, !has_state && error->native_code != 0, " (%d)", error->native_code);
         /* a limit that was named has the server's words with it */
-        if (findings->count == 0 && cause != NULL) {
-            say(out, ": %s", cause->error.text);
-        }
+        say_if(out, findings->count == 0 && known != NULL, ": %s", error->text);
         put(out, "Not held");
     }
     put_findings(out, findings);
-    put_end(out, search);
+    const bool is_bound = search->end == SEARCH_BOUND, is_user = search->bound_by == BOUND_USER;
+    const bool is_client = is_bound && search->bound_by == BOUND_CLIENT;
+    say_if(out, is_client, "by this machine's %s, which allows %s sessions, not by the server. %s",
+           search->bound_limit.name, UNITS_COUNT(search->bound), search->bound_limit.fix);
+    say_if(out, is_bound && !is_client, "by %s %s, not by the server",
+           is_user ? "--max-sessions" : "append, which can have", UNITS_COUNT(search->bound));
+    say_if(out, search->end == SEARCH_MEMORY, "by --max-memory, not by the server: %s",
+           search->end_note);
+    say_if(out, search->end == SEARCH_ROWS,
+           "by --max-%s, not by the server: %s rows are written; give more, or a smaller --batch",
+           search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
+    say_if(out, search->end == SEARCH_TIME, "by --max-time, not by the server");
+    say_if(out, search->end == SEARCH_INTERRUPTED, "by a signal, not by the server");
+    say_if(out, search->end == SEARCH_GONE,
+           "the server went away and accepted no connection for 60 s");
+    say_if(out, search->end == SEARCH_STUCK, "sessions that were to disconnect did not");
+    put(out, "Stopped");
     fputc('\n', out->stream);
 
     const struct level *knee = search_knee(search), *best = search_best(search);
@@ -655,22 +615,19 @@ static void put_answer(struct screen *out, const struct search *search,
         put(out, "Knee");
     }
     if (search->p99_bound_ns > 0) {
+        static const struct level none;
         const struct level *over = NULL, *within = NULL;
         search_p99(search, &over, &within);
-        if (over == NULL) {
-            say(out, "append's p99 stayed within %s at every level",
-                UNITS_NS(search->p99_bound_ns));
-        } else {
-            say(out, "append's p99 passed %s with %s sessions (%s); ",
-                UNITS_NS(search->p99_bound_ns), UNITS_COUNT(over->sessions),
-                UNITS_NS(over->append.p99_ns));
-        }
-        if (over != NULL && within != NULL) {
-            say(out, "within it with %s (%s)", UNITS_COUNT(within->sessions),
-                UNITS_NS(within->append.p99_ns));
-        } else if (over != NULL) {
-            say(out, "no lower level was within it");
-        }
+        const struct level *above = over == NULL ? &none : over;
+        const struct level *below = within == NULL ? &none : within;
+        say_if(out, over == NULL, "append's p99 stayed within %s at every level",
+               UNITS_NS(search->p99_bound_ns));
+        say_if(out, over != NULL, "append's p99 passed %s with %s sessions (%s); ",
+               UNITS_NS(search->p99_bound_ns), UNITS_COUNT(above->sessions),
+               UNITS_NS(above->append.p99_ns));
+        say_if(out, over != NULL && within != NULL, "within it with %s (%s)",
+               UNITS_COUNT(below->sessions), UNITS_NS(below->append.p99_ns));
+        say_if(out, over != NULL && within == NULL, "no lower level was within it");
         put(out, "p99");
     }
 }
@@ -803,9 +760,8 @@ static void write_side(FILE *stream, const struct check_report *report, enum lim
             continue;
         }
         if (!has_title) {
-            fprintf(stream, "\n%-*s%*s%*s%*s  %s\n", CHECK_INDENT_COLUMNS + CHECK_NAME_COLUMNS,
-                    titles[side], CHECK_FIGURE_COLUMNS, "needed", CHECK_FIGURE_COLUMNS, "free",
-                    CHECK_FIGURE_COLUMNS, "sessions", "set in");
+            fprintf(stream, "\n%-27s%11s%11s%11s  %s\n", titles[side], "needed", "free", "sessions",
+                    "set in");
             has_title = true;
         }
         char needed[UNITS_TEXT_BYTES], left[UNITS_TEXT_BYTES];
@@ -813,20 +769,19 @@ static void write_side(FILE *stream, const struct check_report *report, enum lim
         const uint64_t rest = limit->allowed == LIMIT_NONE   ? LIMIT_NONE
                               : limit->allowed > limit->used ? limit->allowed - limit->used
                                                              : 0;
-        screen_add(stream, "%s  %-*s%*s%*s%*s  %s", limit_grade_names[limit->grade],
-                   CHECK_NAME_COLUMNS, limit->name, CHECK_FIGURE_COLUMNS,
-                   limit->needed == 0 && rest == LIMIT_NONE ? "-"
-                                                            : format(limit, limit->needed, needed),
-                   CHECK_FIGURE_COLUMNS, format(limit, rest, left), CHECK_FIGURE_COLUMNS,
-                   limit->sessions == LIMIT_NONE ? "-" : UNITS_COUNT(limit->sessions),
-                   is_long ? "" : limit->where);
+        screen_add(
+            stream, "%s  %-21s%11s%11s%11s  %s", limit_grade_names[limit->grade], limit->name,
+            limit->needed == 0 && rest == LIMIT_NONE ? "-" : format(limit, limit->needed, needed),
+            format(limit, rest, left),
+            limit->sessions == LIMIT_NONE ? "-" : UNITS_COUNT(limit->sessions),
+            is_long ? "" : limit->where);
         const struct {
             const char *label, *text;
         } details[] = {
             {"", is_long ? limit->where : ""}, {"", limit->note}, {"   -> ", limit->fix}};
         for (size_t j = 0; j < sizeof details / sizeof details[0]; j++) {
             if (details[j].text[0] != '\0') {
-                screen_add_wrapped(stream, details[j].label, CHECK_INDENT_COLUMNS, details[j].text);
+                screen_add_wrapped(stream, details[j].label, CHECK_INDENT, details[j].text);
             }
         }
     }
