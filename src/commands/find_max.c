@@ -11,9 +11,6 @@
 /* Enough for a search with a dozen levels, and no burden for a disk. */
 #define USUAL_MAX_BYTES (UINT64_C(2) << 30)
 
-/* A slow server may need longer than a hold for an append of every session. */
-#define PATIENCE_NS (30 * MONO_NS_PER_S)
-
 /* Counters and processes as they are before the level: what an earlier one did is not its doing. */
 static void on_begin(void *context, const struct level *level)
 {
@@ -125,14 +122,7 @@ static void bound_rows(const struct job *job)
 enum exit_code command_find_max(int argc, char **argv)
 {
     struct search search = {0};
-    struct job job = {.search = &search};
-    const struct ladder_config ladder = {
-        .search = &search,
-        .patience_ns = PATIENCE_NS,
-        .on_begin = on_begin,
-        .on_level = on_level,
-        .context = &job,
-    };
+    struct job job = {.search = &search, .on_begin = on_begin, .on_level = on_level};
     struct error error = {.kind = ERROR_NONE};
     enum exit_code code;
     if (!command_begin(&job.plan, COMMAND_FIND_MAX, argc, argv, &code)) {
@@ -151,7 +141,7 @@ enum exit_code command_find_max(int argc, char **argv)
     if (code == EXIT_CODE_OK) {
         bound_rows(&job);
     }
-    code = job_finish(&job, code, &ladder, &error);
+    code = job_finish(&job, code, &error);
     job_release(&job);
     search_fini(&search);
     return code;

@@ -17,6 +17,9 @@
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
+/* A slow server may need longer than a hold for an append of every session. */
+#define PATIENCE_NS (30 * MONO_NS_PER_S)
+
 enum {
     SPARE_FILES = 64, /* what connecting opens for a moment */
     SHARDS_MIN = 8
@@ -151,10 +154,8 @@ enum exit_code job_begin(struct job *job, struct error *error)
         job->question.is_remote = job->setup.is_remote;
         code = check_server(job, error);
     }
-    if (code == EXIT_CODE_OK && plan->verify_mode == VERIFY_ROWS) {
-        uint64_t seed = plan->seed;
-        code = verify_prepare(&job->setup, plan, &seed, error);
-        plan_set_seed(plan, seed);
+    if (code == EXIT_CODE_OK) {
+        code = verify_prepare(&job->setup, plan, error);
     }
     if (code != EXIT_CODE_OK) {
         return code;
@@ -213,7 +214,7 @@ static void on_shortage(void *context)
 }
 
 /* Runs the sessions, and measures while they live. */
-static enum exit_code load(struct job *job, const struct ladder_config *ladder, struct error *error)
+static enum exit_code load(struct job *job, struct error *error)
 {
     const struct plan *plan = &job->plan;
     const struct setup *setup = &job->setup;
@@ -235,7 +236,7 @@ static enum exit_code load(struct job *job, const struct ladder_config *ladder, 
     };
     progress_init(&job->progress, STDERR_FILENO, plan);
     /* an engine without transactions knows how many rows it has */
-    if (ladder == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
+    if (job->search == NULL && (plan->adapter->flags & ADAPTER_DISCARDS) == 0 &&
         !setup->table.keeps_failed_rows) {
         progress_announce(&job->progress, setup->rows_before,
                           setup->is_remote ? 0 : setup->count_ns);
@@ -255,8 +256,12 @@ static enum exit_code load(struct job *job, const struct ladder_config *ladder, 
         .start_ns = result->start_mono_ns,
         .on_shortage = on_shortage,
         .context = job,
+        .search = job->search,
+        .patience_ns = PATIENCE_NS,
+        .on_begin = job->on_begin,
+        .on_level = job->on_level,
     };
-    const enum status status = fleet_run(&load, ladder, result, error);
+    const enum status status = fleet_run(&load, result, error);
     sampler_stop(job->sampler, &result->resources);
     progress_end(&job->progress);
     if (status != STATUS_OK) {
@@ -410,10 +415,9 @@ static enum exit_code conclude(struct job *job)
                : command_say(result->exit_code, "%s", result->exit_reason);
 }
 
-enum exit_code job_finish(struct job *job, enum exit_code code, const struct ladder_config *ladder,
-                          struct error *error)
+enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)
 {
-    code = code == EXIT_CODE_OK ? load(job, ladder, error) : code;
+    code = code == EXIT_CODE_OK ? load(job, error) : code;
     if (code == EXIT_CODE_OK) {
         return conclude(job);
     }

@@ -42,19 +42,21 @@ struct job {
     bool has_begun; /* sessions were started: the files stay */
     bool is_told;   /* the files tell the outcome as it is in *result */
 
-    struct search *search; /* borrowed; NULL: a run */
+    /* Of a search; borrowed. NULL: a run. */
+    struct search *search;
+    void (*on_begin)(void *context, const struct level *level); /* context: the job */
+    void (*on_level)(void *context, const struct level *level);
 };
 
 /* Everything that can fail before the first session of a plan that was made: files, limits, server,
  * table, memory. Else than OK: *error says why, for job_finish. */
 enum exit_code job_begin(struct job *job, struct error *error);
 
-/* Runs the sessions, as a search by `ladder` unless that is NULL, and measures while they live.
+/* Runs the sessions and measures while they live.
  * Then says what they came to: the server's side, what is in the table, verdict and problems;
  * writes files and reports, and returns the exit code. With another code than OK, or when no
  * session can be started, the job could not begin: says why. */
-enum exit_code job_finish(struct job *job, enum exit_code code, const struct ladder_config *ladder,
-                          struct error *error);
+enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error);
 
 void job_release(struct job *job);
 

@@ -29,7 +29,7 @@ enum exit_code command_run(int argc, char **argv)
         code = command_finish_output();
     } else {
         code = code == EXIT_CODE_OK ? job_begin(&job, &error) : code;
-        code = job_finish(&job, code, NULL, &error);
+        code = job_finish(&job, code, &error);
     }
     job_release(&job);
     return code;

@@ -42,7 +42,6 @@ struct fleet {
     uint64_t cut;                /* of these, those whose connection was cut */
 
     /* Of a search. */
-    const struct ladder_config *config;
     struct search *search;
     struct causes causes; /* of the level that is being tried */
     struct ladder_memory memory;
@@ -621,7 +620,7 @@ static void hold(struct fleet *fleet, struct level *level)
         }
         uint64_t reading;
         level->stalled = recorder_count_stalled(recorder, start_ns, &reading);
-        if (level->stalled > 0 && held_ns >= hold_ns + fleet->config->patience_ns) {
+        if (level->stalled > 0 && held_ns >= hold_ns + fleet->load->patience_ns) {
             fail(fleet, level, LEVEL_NO_PROGRESS);
         }
         /* reading the memory of many processes takes a while: the hold lasts until it was done */
@@ -740,10 +739,10 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
 
 static void climb_all(struct fleet *fleet)
 {
-    const struct ladder_config *config = fleet->config;
+    struct load *load = fleet->load;
     struct search *search = fleet->search;
     while (!fleet->is_over) {
-        const unsigned next = ladder_next(search, fleet->load->plan->first_sessions);
+        const unsigned next = ladder_next(search, load->plan->first_sessions);
         search->end_note[0] = '\0';
         if (next == 0) {
             end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
@@ -758,13 +757,13 @@ static void climb_all(struct fleet *fleet)
             break;
         }
         level->sessions = fitting;
-        if (config->on_begin != NULL) {
-            config->on_begin(config->context, level);
+        if (load->on_begin != NULL) {
+            load->on_begin(load->context, level);
         }
         climb(fleet, level);
         search_note_level(search);
-        if (config->on_level != NULL) {
-            config->on_level(config->context, level);
+        if (load->on_level != NULL) {
+            load->on_level(load->context, level);
         }
         if (level->outcome == LEVEL_FAILED && fleet->live == 0 && level->ledger.dropped > 0) {
             await_server(fleet);
@@ -823,26 +822,26 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
     return has_memory ? STATUS_OK : STATUS_FATAL;
 }
 
-enum status fleet_run(struct load *load, const struct ladder_config *ladder, struct result *result,
-                      struct error *error)
+enum status fleet_run(struct load *load, struct result *result, struct error *error)
 {
     const unsigned total = plan_sessions_all(load->plan);
-    struct fleet fleet = {.load = load, .result = result, .capacity = total, .config = ladder};
-    fleet.search = ladder == NULL ? NULL : ladder->search;
+    const bool is_run = load->search == NULL;
+    struct fleet fleet = {
+        .load = load, .result = result, .search = load->search, .capacity = total};
     /* calloc: what is never used takes no memory */
     fleet.sessions = calloc(total, sizeof *fleet.sessions);
-    if (ladder == NULL) {
+    if (is_run) {
         result->session_list = calloc(total, sizeof *result->session_list);
         result->session_count = result->session_list == NULL ? 0 : total;
     }
-    if (fleet.sessions == NULL || (ladder == NULL && result->session_list == NULL) ||
+    if (fleet.sessions == NULL || (is_run && result->session_list == NULL) ||
         !recorder_watch(load->recorder, total)) {
         free(fleet.sessions);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
         return STATUS_FATAL;
     }
     causes_init(&fleet.causes);
-    load->causes = ladder == NULL ? &result->causes : &fleet.causes;
+    load->causes = is_run ? &result->causes : &fleet.causes;
     load->read = load->plan->read_mode == READ_QUERY
                      ? (struct statement){.sql = load->plan->read_sql}
                      : load->setup->count;
@@ -853,7 +852,7 @@ enum status fleet_run(struct load *load, const struct ladder_config *ladder, str
     atomic_init(&load->last_work_ns, load->start_ns);
     atomic_init(&load->last_end_ns, load->start_ns);
     enum status status = STATUS_OK;
-    if (ladder != NULL) {
+    if (!is_run) {
         status = search_sessions(&fleet, error);
     } else {
         for (unsigned i = 0; i < total; i++) {

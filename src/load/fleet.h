@@ -13,31 +13,16 @@
 #define LOAD_FLEET_H
 
 #include "load/session.h"
-#include "measure/levels.h"
-
-/* A search. */
-struct ladder_config {
-    struct search *search; /* the caller has set the bounds and hold_ns; the rest is filled */
-    int64_t patience_ns;   /* how much longer a hold may be, so that the slowest session can show an
-                              append */
-
-    /* May be NULL. Main thread; before the first session of a level is added, and when it is known
-     * what became of it: sessions that are up still are. */
-    void (*on_begin)(void *context, const struct level *level);
-    void (*on_level)(void *context, const struct level *level);
-    void *context;
-};
 
 /* Runs every session of the plan, or searches with up to so many, and returns when all have ended.
  * Fills times, stop_reason, the ledgers of all sessions that were ever started (but not the
  * verification) and worst_lag_rows of *result, which is zeroed except for causes, already
- * initialised; with `ladder` NULL, a run, also batches_late, session_list, fairness and causes.
- * load->on_shortage of a search: of each level. FATAL: no memory, nothing was started.
+ * initialised; in a run also batches_late, session_list, fairness and causes; in a search the rest
+ * of load->search. FATAL: no memory, nothing was started.
  *
  * With search->max_rows a hold is shorter, but no less than a second, once it has taken an eighth
  * of the rows that are left, and sessions rest until the next one once they wrote a sixteenth. */
-enum status fleet_run(struct load *load, const struct ladder_config *ladder, struct result *result,
-                      struct error *error);
+enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 /*
  * Which level a search tries next; 0: there is none. Doubles from `first` until a level fails, then

@@ -18,6 +18,7 @@
 #include "load/generator.h"
 #include "load/setup.h"
 #include "measure/ledger.h"
+#include "measure/levels.h"
 #include "measure/recorder.h"
 #include "measure/result.h"
 #include "measure/sampler.h"
@@ -119,6 +120,15 @@ struct load {
      * there. */
     void (*on_shortage)(void *context);
     void *context;
+
+    /* Of a search for the most sessions; NULL: a run. The caller has set the bounds and hold_ns. */
+    struct search *search;
+    int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
+                            append */
+    /* May be NULL. Main thread; before the first session of a level is added, and when it is known
+     * what became of it: sessions that are up still are. */
+    void (*on_begin)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level);
 
     /* Of the fleet. What changes is atomic, or has its own lock, or is under connections_lock. */
     struct statement read; /* what sessions read by: count(*), or the user's query */

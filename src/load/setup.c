@@ -669,12 +669,14 @@ static enum status read_table(const struct plan *plan, struct scan *scan, const 
     return probe_run(&probe, error);
 }
 
-enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan, uint64_t *seed,
-                              struct error *error)
+enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, struct error *error)
 {
     enum {
         TRIES = 50 * TAGS /* finds a single free tag but once in e^50 times */
     };
+    if (plan->verify_mode != VERIFY_ROWS) {
+        return EXIT_CODE_OK;
+    }
     if (!generator_identifies_rows(plan, &setup->table)) {
         return usage_refuse(
             error,
@@ -695,24 +697,21 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     }
     buffer_fini(&scan.sql);
     const enum exit_code code = conclude(status, "the first session", error);
-    if (code != EXIT_CODE_OK) {
-        return code;
-    }
-    if (plan->is_seed_given && scan.is_used[plan->run_tag]) {
+    if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[plan->run_tag]) {
         return usage_refuse(error,
                             "--verify rows: table '%.100s' has rows of --seed %" PRIu64
                             " already (n1 = %d): use another --seed, or --recreate",
                             plan->table_name, plan->seed, plan->run_tag);
     }
-    for (int i = 0; scan.is_used[plan_run_tag(*seed)] && i < TRIES; i++) {
-        *seed = random_seed();
+    for (int i = 0; code == EXIT_CODE_OK && scan.is_used[plan->run_tag] && i < TRIES; i++) {
+        plan_set_seed(plan, random_seed());
     }
-    if (scan.is_used[plan_run_tag(*seed)]) {
+    if (code == EXIT_CODE_OK && scan.is_used[plan->run_tag]) {
         return usage_refuse(
             error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
             plan->table_name);
     }
-    return EXIT_CODE_OK;
+    return code;
 }
 
 static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)

@@ -51,11 +51,10 @@ enum exit_code setup_start_library(struct adapter_library **library, struct plan
                                    struct error *error);
 void setup_stop_library(struct adapter_library *library, const struct plan *plan);
 
-/* For --verify rows, between the set-up and the generator: rows that carry this run's tag
- * already would be taken for its own. Then *seed becomes another than the plan's, or, when the user
- * gave that, the run is refused. Also refused: a table whose rows cannot be told apart. */
-enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan, uint64_t *seed,
-                              struct error *error);
+/* For --verify rows, between the set-up and the generator: rows that carry this run's tag already
+ * would be taken for its own. Then the plan gets another seed, or, when the user gave that, the run
+ * is refused. Also refused: a table whose rows cannot be told apart. */
+enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, struct error *error);
 
 /* When the sessions have left: counts the rows again, settles the acknowledged ones against it, and
  * reads them back with --verify rows. Fills result->verification, result->row_verification and what

@@ -263,7 +263,7 @@ static inline struct result *run(const struct plan *plan)
                         .generator = generator,
                         .recorder = recorder,
                         .start_ns = mono_now_ns()};
-    assert_int_equal(fleet_run(&load, NULL, result, NULL), STATUS_OK);
+    assert_int_equal(fleet_run(&load, result, NULL), STATUS_OK);
     recorder_take_snapshot(recorder, &result->totals);
     assert_true(session_ledger_balances(&result->sessions));
     assert_true(row_ledger_balances(&result->rows));

@@ -222,13 +222,12 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                         .recorder = recorder,
                         .start_ns = mono_now_ns(),
                         .on_shortage = on_shortage,
-                        .context = outcome};
-    const struct ladder_config config = {.search = &outcome->search,
-                                         .patience_ns = asked.patience_ns,
-                                         .on_begin = on_begin,
-                                         .on_level = on_level,
-                                         .context = outcome};
-    assert_int_equal(fleet_run(&load, &config, outcome->result, NULL), STATUS_OK);
+                        .context = outcome,
+                        .search = &outcome->search,
+                        .patience_ns = asked.patience_ns,
+                        .on_begin = on_begin,
+                        .on_level = on_level};
+    assert_int_equal(fleet_run(&load, outcome->result, NULL), STATUS_OK);
     recorder_destroy(recorder);
     generator_destroy(generator);
     setup_fini(&setup);
