@@ -300,26 +300,26 @@ struct place {
     size_t of[SIDES];
 };
 
-/* A figure of the run, or of the cell's runs that count. */
-static size_t take_values(const struct comparison *comparison, struct place place, int side,
-                          const char *key, double values[SAVED_SWEEP_LIST_MAX])
-{
-    const struct side *own = &comparison->sides[side];
-    if (comparison->is_sweep) {
-        return saved_sweep_values(&own->sweep, place.of[side], key, values);
-    }
-    return saved_run_figure(&own->run, strcmp(key, PACE) == 0 ? PACE_COLUMN : key, values) ? 1 : 0;
-}
+/* A figure of the runs, or of the cell's runs that count, and its medians. */
+struct values {
+    double values[SIDES][SAVED_SWEEP_LIST_MAX], median[SIDES];
+    size_t counts[SIDES];
+};
 
-/* The median of them. False: there is none. */
-static bool take_median(const struct comparison *comparison, struct place place, int side,
-                        enum figure_id id, double *median)
+static struct values take_values(const struct comparison *comparison, struct place place,
+                                 const char *key)
 {
-    double values[SAVED_SWEEP_LIST_MAX];
-    const struct spread spread =
-        spread_of(values, take_values(comparison, place, side, figure_table[id].key, values));
-    *median = spread.median;
-    return spread.count > 0;
+    struct values taken = {0};
+    for (int i = 0; i < SIDES; i++) {
+        const struct side *side = &comparison->sides[i];
+        const char *column = strcmp(key, PACE) == 0 ? PACE_COLUMN : key;
+        double *values = taken.values[i];
+        taken.counts[i] = comparison->is_sweep
+                              ? saved_sweep_values(&side->sweep, place.of[i], key, values)
+                              : saved_run_figure(&side->run, column, values);
+        taken.median[i] = spread_of(values, taken.counts[i]).median;
+    }
+    return taken;
 }
 
 /* B / A; infinite when only A is 0; 1 when both are. False: one is not known. */
@@ -347,15 +347,13 @@ static json_t *find_figure(const json_t *cell, const char *key)
 static void add_figure(const struct comparison *comparison, struct tree figures, struct place place,
                        const char *key, const char *spoiled)
 {
-    double values[SIDES][SAVED_SWEEP_LIST_MAX], ratio;
-    size_t counts[SIDES];
+    const struct values taken = take_values(comparison, place, key);
+    const size_t *counts = taken.counts;
+    double ratio;
     const struct tree figure = tree_append_object(figures);
     tree_text(figure, "figure", key);
-    for (int side = 0; side < SIDES; side++) {
-        counts[side] = take_values(comparison, place, side, key, values[side]);
-        tree_number_if(figure, side_names[side], counts[side] > 0,
-                       spread_of(values[side], counts[side]).median);
-    }
+    tree_number_if(figure, "a", counts[0] > 0, taken.median[0]);
+    tree_number_if(figure, "b", counts[1] > 0, taken.median[1]);
     const bool has_ratio = ratio_of(figure.json, &ratio);
     tree_number_if(figure, "ratio", has_ratio, ratio);
     const struct figure *entry = figure_of_key(key);
@@ -368,8 +366,8 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
     if (comparison->is_sweep && is_in(tested, TESTED, key)) {
         finding = UNSURE;
         is_measured =
-            spoiled[0] == '\0' &&
-            statistics_compare_repeats(values[0], counts[0], values[1], counts[1], &interval);
+            spoiled[0] == '\0' && statistics_compare_repeats(taken.values[0], counts[0],
+                                                             taken.values[1], counts[1], &interval);
         if (spoiled[0] != '\0') {
             snprintf(why, sizeof why, "%s", spoiled);
         } else if (counts[0] < STATISTICS_REPEATS_MIN || counts[1] < STATISTICS_REPEATS_MIN) {
@@ -400,28 +398,28 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
 
 static void add_cell(struct comparison *comparison, struct place place)
 {
-    double values[SAVED_SWEEP_LIST_MAX], rows[SIDES], reads[SIDES];
+    const struct values elapsed = take_values(comparison, place, "elapsed_s");
+    const struct values rows = take_values(comparison, place, figure_table[FIGURE_ROWS_BEFORE].key);
+    const struct values reads =
+        take_values(comparison, place, figure_table[FIGURE_COUNTER_READS].key);
     const struct saved_sweep_run *run = comparison->is_sweep
                                             ? &comparison->sides[0].sweep.runs[place.of[0]]
                                             : &(const struct saved_sweep_run){0};
     const struct tree cell = tree_append_object(comparison->cells);
     tree_count_if(cell, "sessions", comparison->is_sweep, run->sessions);
     tree_count_if(cell, "records", comparison->is_sweep, run->records);
-    tree_count(cell, "a_runs", take_values(comparison, place, 0, "elapsed_s", values));
-    tree_count(cell, "b_runs", take_values(comparison, place, 1, "elapsed_s", values));
+    tree_count(cell, "a_runs", elapsed.counts[0]);
+    tree_count(cell, "b_runs", elapsed.counts[1]);
     /* nothing is found of a cell whose sides began with other numbers of rows and read: reads cost
      * more the more rows there are */
-    bool are_known = true;
-    for (int side = 0; side < SIDES; side++) {
-        are_known &= take_median(comparison, place, side, FIGURE_ROWS_BEFORE, &rows[side]);
-        take_median(comparison, place, side, FIGURE_COUNTER_READS, &reads[side]);
-    }
-    const bool is_spoiled = are_known && rows[0] != rows[1] && (reads[0] != 0 || reads[1] != 0);
+    const bool is_spoiled = rows.counts[0] > 0 && rows.counts[1] > 0 &&
+                            rows.median[0] != rows.median[1] &&
+                            (reads.median[0] != 0 || reads.median[1] != 0);
     if (is_spoiled) {
         snprintf(comparison->other_rows, sizeof comparison->other_rows,
                  "%s rows were there before A, %s before B, and reads cost more the more there "
                  "are: start both from an empty table (--recreate)",
-                 UNITS_COUNT((uint64_t)rows[0]), UNITS_COUNT((uint64_t)rows[1]));
+                 UNITS_COUNT((uint64_t)rows.median[0]), UNITS_COUNT((uint64_t)rows.median[1]));
     }
     const char *spoiled = is_spoiled ? comparison->other_rows : "";
     const struct tree figures = tree_array(cell, "figures");

@@ -31,11 +31,7 @@ enum {
 /* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
  * is not to be hidden; of a column that begins with '~' their mean. One that begins with '_' goes
  * on after the operation's name. */
-#define LINES(...)                                                                                 \
-    (const char *const[])                                                                          \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* THE table of charts. Those of pace and of headlines are made below. */
 static const struct kind {
