@@ -111,16 +111,6 @@ const struct command_entry command_table[] = {
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
 
-/* What stands behind the scheme of a target. */
-static const char *target_form(const struct adapter *adapter)
-{
-    return (adapter->flags & ADAPTER_STRING) != 0         ? "DSN=name or connection string"
-           : (adapter->flags & ADAPTER_FILE) != 0         ? "path"
-           : (adapter->flags & ADAPTER_ONE_DATABASE) != 0 ? "//user@host:port"
-           : (adapter->flags & ADAPTER_EMBEDDED) != 0     ? ""
-                                                          : "//user@host:port/database";
-}
-
 static enum exit_code print_help(const struct command_entry *entry)
 {
     enum {
@@ -144,8 +134,14 @@ static enum exit_code print_help(const struct command_entry *entry)
     }
     for (const struct adapter *const *a = registry_adapters; entry->target != NULL && *a != NULL;
          a++) {
+        const unsigned flags = (*a)->flags;
         char form[80];
-        snprintf(form, sizeof form, "%s:%s", (*a)->name, target_form(*a));
+        snprintf(form, sizeof form, "%s:%s", (*a)->name,
+                 (flags & ADAPTER_STRING) != 0         ? "DSN=name or connection string"
+                 : (flags & ADAPTER_FILE) != 0         ? "path"
+                 : (flags & ADAPTER_ONE_DATABASE) != 0 ? "//user@host:port"
+                 : (flags & ADAPTER_EMBEDDED) != 0     ? ""
+                                                       : "//user@host:port/database");
         printf("  %-38s %s\n", form, (*a)->summary);
     }
     const char *group = NULL, *shown = NULL;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "adapters/registry.h"
-#include "base/text.h"
 #include "commands/command.h"
 
 /* Text as it is to be read: what the language would take for its own is escaped, and a sentence
@@ -50,93 +49,83 @@ static void put_usage(const char *usage)
     }
 }
 
-static void put_synopsis(void)
+static void put_man_option(const struct option_entry *entry)
 {
+    if (entry->group != NULL) {
+        printf("%s.Ss %s\n.Bl -tag -width Ds\n", entry == option_table ? "" : ".El\n",
+               entry->group);
+    }
+    printf(".It Fl -%s", entry->name);
+    if (entry->argument != NULL) {
+        printf(" Ar %s", entry->argument);
+    }
+    if (entry->letter != '\0') {
+        printf(" , Fl %c", entry->letter);
+    }
+    puts("");
+    put_text(entry->help, true);
+    /* "[append, find-max]", unless it is one of all commands that connect */
+    const char *before = " [";
     for (size_t i = 0; i < command_table_size; i++) {
-        put_usage(command_table[i].form.usage);
-        printf("%s", command_table[i].form.command == COMMAND_HELP ? "" : ".Op Ar options\n");
-        if (command_table[i].form.command == COMMAND_RUN) {
-            put_usage("append SESSIONS [RECORDS] [TARGET] --duration T");
-            puts(".Op Ar options");
+        const struct command_form *form = &command_table[i].form;
+        if ((entry->commands & COMMANDS_ALL) != COMMANDS_ALL &&
+            option_is_of(entry, form->command)) {
+            printf("%s%s", before, form->name == NULL ? "append" : form->name);
+            before = ", ";
         }
     }
+    puts(before[0] == ',' ? "]" : "");
 }
 
-static void put_targets(void)
+/* What a part of the manual page stands for. False: it has none of that name. */
+static bool put_man(const char *part)
 {
-    put_text(command_table[0].target, true);
-    puts(".Bl -tag -width Ds");
-    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-        printf(".It Ar %s : Ns Ar ...\n", (*a)->name);
-        put_text((*a)->summary, true);
-        puts("");
-    }
-    puts(".El");
-}
-
-/* A text for each command. */
-static void put_list(bool is_of_exits)
-{
-    puts(".Bl -tag -width Ds");
-    for (size_t i = 0; i < command_table_size; i++) {
-        const struct command_entry *entry = &command_table[i];
-        printf(".It Ic append%s%s\n", i == 0 ? "" : " ", i == 0 ? "" : entry->form.name);
-        put_text(is_of_exits ? entry->exits : entry->about, true);
-    }
-    puts(".El");
-}
-
-static void put_commands(void)
-{
-    put_list(false);
-}
-
-static void put_exits(void)
-{
-    put_list(true);
-}
-
-static void put_options(void)
-{
-    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-        if (entry->group != NULL) {
-            printf("%s.Ss %s\n.Bl -tag -width Ds\n", entry == option_table ? "" : ".El\n",
-                   entry->group);
-        }
-        printf(".It Fl -%s", entry->name);
-        if (entry->argument != NULL) {
-            printf(" Ar %s", entry->argument);
-        }
-        if (entry->letter != '\0') {
-            printf(" , Fl %c", entry->letter);
-        }
-        puts("");
-        put_text(entry->help, true);
-        /* "[append, find-max]", unless it is one of all commands that connect */
-        const char *before = " [";
-        for (size_t i = 0; i < command_table_size; i++) {
-            const struct command_form *form = &command_table[i].form;
-            if ((entry->commands & COMMANDS_ALL) != COMMANDS_ALL &&
-                option_is_of(entry, form->command)) {
-                printf("%s%s", before, form->name == NULL ? "append" : form->name);
-                before = ", ";
+    const struct command_entry *const end = command_table + command_table_size;
+    const bool is_of_exits = strcmp(part, "@EXITS@\n") == 0;
+    if (strcmp(part, "@SYNOPSIS@\n") == 0) {
+        for (const struct command_entry *entry = command_table; entry < end; entry++) {
+            put_usage(entry->form.usage);
+            printf("%s", entry->form.command == COMMAND_HELP ? "" : ".Op Ar options\n");
+            if (entry->form.command == COMMAND_RUN) {
+                put_usage("append SESSIONS [RECORDS] [TARGET] --duration T");
+                puts(".Op Ar options");
             }
         }
-        puts(before[0] == ',' ? "]" : "");
+    } else if (strcmp(part, "@TARGETS@\n") == 0) {
+        put_text(command_table[0].target, true);
+        puts(".Bl -tag -width Ds");
+        for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+            printf(".It Ar %s : Ns Ar ...\n", (*a)->name);
+            put_text((*a)->summary, true);
+            puts("");
+        }
+        puts(".El");
+    } else if (is_of_exits || strcmp(part, "@COMMANDS@\n") == 0) {
+        puts(".Bl -tag -width Ds");
+        for (const struct command_entry *entry = command_table; entry < end; entry++) {
+            const char *name = entry->form.name;
+            printf(".It Ic append%s%s\n", name == NULL ? "" : " ", name == NULL ? "" : name);
+            put_text(is_of_exits ? entry->exits : entry->about, true);
+        }
+        puts(".El");
+    } else if (strcmp(part, "@OPTIONS@\n") == 0) {
+        for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+            put_man_option(entry);
+        }
+        puts(".El");
+    } else if (strcmp(part, "@EXAMPLES@\n") == 0) {
+        for (const struct command_entry *entry = command_table; entry < end; entry++) {
+            printf("%s%c", entry == command_table ? "" : ".Pp\n",
+                   toupper((unsigned char)entry->line[0]));
+            put_text(entry->line + 1, false);
+            puts(":\n.Bd -literal -offset indent");
+            put_text(entry->example, true);
+            puts("\n.Ed");
+        }
+    } else {
+        return false;
     }
-    puts(".El");
-}
-
-static void put_examples(void)
-{
-    for (size_t i = 0; i < command_table_size; i++) {
-        const char *line = command_table[i].line;
-        printf("%s%c", i == 0 ? "" : ".Pp\n", toupper((unsigned char)line[0]));
-        put_text(line + 1, false);
-        puts(":\n.Bd -literal -offset indent");
-        put_text(command_table[i].example, true);
-        puts("\n.Ed");
-    }
+    return true;
 }
 
 /* What a shell offers for the value of an option: files, folders, adapters, what is in small
@@ -171,53 +160,24 @@ static void put_offer(const struct option_entry *entry, bool is_zsh)
     }
 }
 
-static void put_bash_commands(void)
+/* The names of the options of a command, or what is offered behind each. */
+static void put_bash_options(enum command command, bool is_names)
 {
-    for (size_t i = 1; i < command_table_size; i++) {
-        const struct command_form *form = &command_table[i].form;
-        printf("    %s) command=%u ;;\n", form->name, (unsigned)form->command);
-    }
-}
-
-static void put_bash_values(void)
-{
-    for (size_t i = 0; i < command_table_size; i++) {
-        const unsigned command = command_table[i].form.command;
-        for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-            if (entry->argument != NULL && option_is_of(entry, command)) {
-                printf("    %u:--%s", command, entry->name);
-                if (entry->letter != '\0') {
-                    printf("|%u:-%c", command, entry->letter);
-                }
-                putchar(')');
-                put_offer(entry, false);
-            }
+    printf(is_names ? "        %u:-*) words='" : "", (unsigned)command);
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (!option_is_of(entry, command)) {
+            continue;
+        }
+        if (is_names) {
+            printf("--%s ", entry->name);
+            printf(entry->letter != '\0' ? "-%c " : "", entry->letter);
+        } else if (entry->argument != NULL) {
+            printf("    %u:--%s", (unsigned)command, entry->name);
+            printf(entry->letter != '\0' ? "|%u:-%c)" : ")", (unsigned)command, entry->letter);
+            put_offer(entry, false);
         }
     }
-}
-
-static void put_bash_names(void)
-{
-    for (size_t i = 0; i < command_table_size; i++) {
-        const unsigned command = command_table[i].form.command;
-        printf("        %u:-*) words='", command);
-        for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-            if (option_is_of(entry, command)) {
-                printf("--%s ", entry->name);
-                printf(entry->letter != '\0' ? "-%c " : "", entry->letter);
-            }
-        }
-        puts("' ;;");
-    }
-}
-
-static void put_bash_words(void)
-{
-    printf("            words='");
-    for (size_t i = 1; i < command_table_size; i++) {
-        printf("%s ", command_table[i].form.name);
-    }
-    puts("'");
+    printf("%s", is_names ? "' ;;\n" : "");
 }
 
 /* Text in a specification of _arguments, within single quotes. */
@@ -229,59 +189,69 @@ static void put_zsh_text(const char *text)
     }
 }
 
-static void put_zsh_commands(void)
+static void put_zsh_options(const struct command_entry *command)
 {
-    for (size_t i = 1; i < command_table_size; i++) {
-        printf("        '%s:", command_table[i].form.name);
-        put_zsh_text(command_table[i].line);
+    printf("    %s)\n        options=(\n", command == command_table ? "*" : command->form.name);
+    for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
+        if (!option_is_of(entry, command->form.command)) {
+            continue;
+        }
+        if (entry->letter == '\0') {
+            printf("            '*--%s[", entry->name);
+        } else {
+            printf("            '*'{-%c,--%s}'[", entry->letter, entry->name);
+        }
+        put_zsh_text(entry->help);
+        putchar(']');
+        if (entry->argument != NULL) {
+            putchar(':');
+            put_zsh_text(entry->argument);
+            putchar(':');
+            put_offer(entry, true);
+        }
         puts("'");
     }
+    puts("        )\n        ;;");
 }
 
-static void put_zsh_options(void)
+/* What a part of the completions stands for. False: they have none of that name. */
+static bool put_completion(const char *part)
 {
-    for (size_t i = command_table_size; i-- > 0;) {
-        printf("    %s)\n        options=(\n", i == 0 ? "*" : command_table[i].form.name);
-        for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
-            if (!option_is_of(entry, command_table[i].form.command)) {
-                continue;
-            }
-            if (entry->letter == '\0') {
-                printf("            '*--%s[", entry->name);
-            } else {
-                printf("            '*'{-%c,--%s}'[", entry->letter, entry->name);
-            }
-            put_zsh_text(entry->help);
-            putchar(']');
-            if (entry->argument != NULL) {
-                putchar(':');
-                put_zsh_text(entry->argument);
-                putchar(':');
-                put_offer(entry, true);
-            }
+    const struct command_entry *const end = command_table + command_table_size;
+    const struct command_entry *const named = command_table + 1;
+    if (strcmp(part, "@BASH_COMMANDS@\n") == 0) {
+        for (const struct command_entry *entry = named; entry < end; entry++) {
+            printf("    %s) command=%u ;;\n", entry->form.name, (unsigned)entry->form.command);
+        }
+    } else if (strcmp(part, "@BASH_WORDS@\n") == 0) {
+        printf("            words='");
+        for (const struct command_entry *entry = named; entry < end; entry++) {
+            printf("%s ", entry->form.name);
+        }
+        puts("'");
+    } else if (strcmp(part, "@BASH_VALUES@\n") == 0 || strcmp(part, "@BASH_NAMES@\n") == 0) {
+        const bool is_names = strstr(part, "NAMES") != NULL;
+        for (const struct command_entry *entry = command_table; entry < end; entry++) {
+            put_bash_options(entry->form.command, is_names);
+        }
+    } else if (strcmp(part, "@ZSH_COMMANDS@\n") == 0) {
+        for (const struct command_entry *entry = named; entry < end; entry++) {
+            printf("        '%s:", entry->form.name);
+            put_zsh_text(entry->line);
             puts("'");
         }
-        puts("        )\n        ;;");
+    } else if (strcmp(part, "@ZSH_OPTIONS@\n") == 0) {
+        for (const struct command_entry *entry = end; entry-- > command_table;) {
+            put_zsh_options(entry);
+        }
+    } else {
+        return false;
     }
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*put)(void);
-    } parts[] = {{"@SYNOPSIS@\n", put_synopsis},
-                 {"@TARGETS@\n", put_targets},
-                 {"@COMMANDS@\n", put_commands},
-                 {"@OPTIONS@\n", put_options},
-                 {"@EXITS@\n", put_exits},
-                 {"@EXAMPLES@\n", put_examples},
-                 {"@BASH_COMMANDS@\n", put_bash_commands},
-                 {"@BASH_VALUES@\n", put_bash_values},
-                 {"@BASH_NAMES@\n", put_bash_names},
-                 {"@BASH_WORDS@\n", put_bash_words},
-                 {"@ZSH_COMMANDS@\n", put_zsh_commands},
-                 {"@ZSH_OPTIONS@\n", put_zsh_options}};
     char line[512];
     FILE *template = argc == 2 ? fopen(argv[1], "re") : NULL;
     if (template == NULL) {
@@ -290,15 +260,9 @@ int main(int argc, char **argv)
     }
     bool is_good = true;
     while (is_good && fgets(line, sizeof line, template) != NULL) {
-        size_t part = 0;
-        while (part < COUNT_OF(parts) && strcmp(parts[part].name, line) != 0) {
-            part++;
-        }
-        if (part < COUNT_OF(parts)) {
-            parts[part].put();
-        } else if (line[0] != '@') {
+        if (line[0] != '@') {
             fputs(line, stdout);
-        } else {
+        } else if (!put_man(line) && !put_completion(line)) {
             fprintf(stderr, "%s: nothing is known of %s", argv[1], line);
             is_good = false;
         }

@@ -188,48 +188,6 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     csv_end(&csv);
 }
 
-static void write_all(FILE *stream, const struct sweep *sweep)
-{
-    const struct saved_sweep *results = &sweep->results;
-    write_line(stream, sweep, NULL, NULL, 0);
-    for (size_t i = 0; i < results->run_count; i++) {
-        if (results->runs[i].state != SAVED_PENDING) {
-            write_line(stream, sweep, &results->runs[i], NULL, 0);
-        }
-    }
-    for (size_t cell = 0; cell < cells_of(results) && results->repeat > 1; cell++) {
-        bool has_done = false;
-        for (size_t i = cell; i < results->run_count; i += cells_of(results)) {
-            has_done = has_done || results->runs[i].state == SAVED_DONE;
-        }
-        for (size_t s = 0; s < COUNT_OF(statistics) && has_done; s++) {
-            write_line(stream, sweep, NULL, &cell, (enum statistic)s);
-        }
-    }
-}
-
-/* max_cpu.csv and the like: sessions down, records across. */
-static void write_table(FILE *stream, const struct saved_sweep *sweep, const char *key)
-{
-    struct csv csv;
-    csv_begin(&csv, stream, false);
-    csv_text(&csv, NULL, "sessions");
-    for (size_t r = 0; r < sweep->records_count; r++) {
-        csv_count(&csv, NULL, sweep->records[r]);
-    }
-    csv_end(&csv);
-    for (size_t s = 0; s < sweep->sessions_count; s++) {
-        csv_begin(&csv, stream, false);
-        csv_count(&csv, NULL, sweep->sessions[s]);
-        for (size_t r = 0; r < sweep->records_count; r++) {
-            char text[FIGURE_TEXT_BYTES];
-            const size_t cell = r * sweep->sessions_count + s;
-            csv_text(&csv, NULL, text_of_cell(sweep, cell, STATISTIC_TABLE, key, text));
-        }
-        csv_end(&csv);
-    }
-}
-
 /* sweep.json. False: out of memory, or a failed write. */
 static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
 {
@@ -315,6 +273,7 @@ static enum exit_code refuse_path(struct error *error, int number, const char *w
 /* Replaces all files, so that a reader never sees a half one; sweep.json comes last. */
 static enum exit_code write_files(const struct sweep *sweep, bool is_running, struct error *error)
 {
+    const struct saved_sweep *results = &sweep->results;
     char name[FIGURE_KEY_BYTES + 8] = "sweep.csv";
     bool is_last = false;
     for (size_t file = 0; !is_last; file++) {
@@ -330,11 +289,43 @@ static enum exit_code write_files(const struct sweep *sweep, bool is_running, st
             snprintf(name, sizeof name, "sweep.json");
         }
         if (is_written && kind != NULL) {
-            write_table(stream, &sweep->results, kind->key);
+            /* max_cpu.csv and the like: sessions down, records across */
+            struct csv csv;
+            csv_begin(&csv, stream, false);
+            csv_text(&csv, NULL, "sessions");
+            for (size_t r = 0; r < results->records_count; r++) {
+                csv_count(&csv, NULL, results->records[r]);
+            }
+            csv_end(&csv);
+            for (size_t s = 0; s < results->sessions_count; s++) {
+                csv_begin(&csv, stream, false);
+                csv_count(&csv, NULL, results->sessions[s]);
+                for (size_t r = 0; r < results->records_count; r++) {
+                    char text[FIGURE_TEXT_BYTES];
+                    const size_t cell = r * results->sessions_count + s;
+                    csv_text(&csv, NULL,
+                             text_of_cell(results, cell, STATISTIC_TABLE, kind->key, text));
+                }
+                csv_end(&csv);
+            }
         } else if (is_written && is_last) {
             is_written = write_json(stream, sweep, is_running);
         } else if (is_written) {
-            write_all(stream, sweep);
+            write_line(stream, sweep, NULL, NULL, 0);
+            for (size_t i = 0; i < results->run_count; i++) {
+                if (results->runs[i].state != SAVED_PENDING) {
+                    write_line(stream, sweep, &results->runs[i], NULL, 0);
+                }
+            }
+            for (size_t cell = 0; cell < cells_of(results) && results->repeat > 1; cell++) {
+                bool has_done = false;
+                for (size_t i = cell; i < results->run_count; i += cells_of(results)) {
+                    has_done = has_done || results->runs[i].state == SAVED_DONE;
+                }
+                for (size_t s = 0; s < COUNT_OF(statistics) && has_done; s++) {
+                    write_line(stream, sweep, NULL, &cell, (enum statistic)s);
+                }
+            }
         }
         is_written = stream != NULL && fclose(stream) == 0 && is_written;
         const int number = is_written ? file_replace(sweep->lock, name, &content, true) : ENOMEM;
@@ -445,19 +436,20 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, c
                             format_figure(figure.highest, highest), mark);
 }
 
-/* The four tables, sessions down and records across, at most 80 columns wide: columns that do not
- * fit beside the others follow below them. */
-static void write_tables(FILE *stream, const struct saved_sweep *sweep)
+static void write_text(FILE *stream, const struct sweep *sweep)
 {
+    const struct saved_sweep *results = &sweep->results;
+    /* the four tables, sessions down and records across, at most 80 columns wide: columns that do
+     * not fit beside the others follow below them */
     static const char corner[] = "sessions \\ rows";
     size_t widths[SAVED_SWEEP_LIST_MAX]; /* of header and cells, in all tables alike */
     const struct figure *kind;
     char text[CELL_BYTES];
-    for (size_t r = 0; r < sweep->records_count; r++) {
-        widths[r] = strlen(UNITS_COUNT(sweep->records[r]));
+    for (size_t r = 0; r < results->records_count; r++) {
+        widths[r] = strlen(UNITS_COUNT(results->records[r]));
         for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
-            for (size_t s = 0; s < sweep->sessions_count; s++) {
-                const size_t width = format_cell(sweep, s, r, kind->key, text);
+            for (size_t s = 0; s < results->sessions_count; s++) {
+                const size_t width = format_cell(results, s, r, kind->key, text);
                 widths[r] = width > widths[r] ? width : widths[r];
             }
         }
@@ -466,21 +458,21 @@ static void write_tables(FILE *stream, const struct saved_sweep *sweep)
     for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
         fprintf(stream, "%s,%s%s\n", kind->label,
                 kind->unit == FIGURE_UNIT_PERCENT ? " % of all CPUs" : figure_unit(kind->key),
-                sweep->repeat > 1 ? ": median (lowest-highest)" : "");
-        for (size_t first = 0, end = 0; first < sweep->records_count; first = end) {
+                results->repeat > 1 ? ": median (lowest-highest)" : "");
+        for (size_t first = 0, end = 0; first < results->records_count; first = end) {
             size_t used = strlen(corner) + widths[end++];
-            while (end < sweep->records_count && used + widths[end] <= SCREEN_COLUMNS) {
+            while (end < results->records_count && used + widths[end] <= SCREEN_COLUMNS) {
                 used += widths[end++];
             }
             fputs(corner, stream);
             for (size_t r = first; r < end; r++) {
-                fprintf(stream, "%*s", (int)widths[r], UNITS_COUNT(sweep->records[r]));
+                fprintf(stream, "%*s", (int)widths[r], UNITS_COUNT(results->records[r]));
             }
             fputc('\n', stream);
-            for (size_t s = 0; s < sweep->sessions_count; s++) {
-                fprintf(stream, "%*s", (int)strlen(corner), UNITS_COUNT(sweep->sessions[s]));
+            for (size_t s = 0; s < results->sessions_count; s++) {
+                fprintf(stream, "%*s", (int)strlen(corner), UNITS_COUNT(results->sessions[s]));
                 for (size_t r = first; r < end; r++) {
-                    format_cell(sweep, s, r, kind->key, text);
+                    format_cell(results, s, r, kind->key, text);
                     fprintf(stream, "%*s", (int)widths[r], text);
                 }
                 fputc('\n', stream);
@@ -488,12 +480,6 @@ static void write_tables(FILE *stream, const struct saved_sweep *sweep)
         }
         fputc('\n', stream);
     }
-}
-
-static void write_text(FILE *stream, const struct sweep *sweep)
-{
-    const struct saved_sweep *results = &sweep->results;
-    write_tables(stream, results);
     /* what the marks stand for: failed runs first */
     size_t count = 0;
     for (size_t i = 0; i < 2 * results->run_count; i++) {
@@ -503,21 +489,21 @@ static void write_text(FILE *stream, const struct sweep *sweep)
             count++ >= NOTES_MAX) {
             continue;
         }
-        char text[SAVED_SWEEP_REASON_BYTES + 160], repeat[24] = "";
+        char note[SAVED_SWEEP_REASON_BYTES + 160], repeat[24] = "";
         if (results->repeat > 1) {
             snprintf(repeat, sizeof repeat, ", repeat %u", run->repeat);
         }
-        const int length = snprintf(text, sizeof text, "%s x %s%s", UNITS_COUNT(run->sessions),
+        const int length = snprintf(note, sizeof note, "%s x %s%s", UNITS_COUNT(run->sessions),
                                     UNITS_COUNT(run->records), repeat);
         if (run->reason[0] != '\0') {
-            snprintf(text + length, sizeof text - (size_t)length, ", exit code %d: %s",
+            snprintf(note + length, sizeof note - (size_t)length, ", exit code %d: %s",
                      run->exit_code, run->reason);
         } else {
-            snprintf(text + length, sizeof text - (size_t)length, ": %.20s: %.300s",
+            snprintf(note + length, sizeof note - (size_t)length, ": %.20s: %.300s",
                      saved_sweep_text(results, run, "verdict"),
                      saved_sweep_text(results, run, "verdict_reason"));
         }
-        screen_add_wrapped(stream, is_failed ? "* Failed" : "* Note", NOTE_COLUMN, text);
+        screen_add_wrapped(stream, is_failed ? "* Failed" : "* Note", NOTE_COLUMN, note);
     }
     if (count > NOTES_MAX) {
         screen_add(stream, "*         and %zu more: see sweep.csv", count - NOTES_MAX);
@@ -709,31 +695,6 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* The runs of a sweep that begins, in a folder that without --out has the name that a run would
- * have, with "sweep" for its sessions and records. */
-static enum exit_code make_runs(struct sweep *sweep, struct error *error)
-{
-    struct saved_sweep *results = &sweep->results;
-    const struct plan *given = &sweep->given;
-    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
-    const char *path = sweep->plan.out_folder;
-    const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
-    snprintf(results->folder, sizeof results->folder, "%.*s%s",
-             (int)(extent == NULL ? strlen(path) : (size_t)(extent - path)), path,
-             extent == NULL ? "" : "-sweep");
-    if (strlen(results->folder) >= room) {
-        return usage_refuse(error, "--out must be a path of 1 to %zu bytes", room - 1);
-    }
-    results->sessions_count = given->sweep_sessions.count;
-    results->records_count = given->sweep_records.count;
-    results->repeat = (unsigned)given->sweep_repeat;
-    memcpy(results->sessions, given->sweep_sessions.values, sizeof results->sessions);
-    memcpy(results->records, given->sweep_records.values, sizeof results->records);
-    mono_format_utc(mono_wall_ns(), sweep->started_utc, sizeof sweep->started_utc);
-    return saved_sweep_make_runs(results, error) == STATUS_OK ? EXIT_CODE_OK
-                                                              : EXIT_CODE_CLIENT_LIMIT;
-}
-
 /* Makes the plans of all runs, of which the first is kept, and looks at where they connect to. */
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
@@ -839,7 +800,29 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (!can_keep) {
         return usage_refuse(error, "the target is not UTF-8, and cannot be kept for --resume");
     }
-    return sweep->is_resumed ? take_over(sweep, error) : make_runs(sweep, error);
+    if (sweep->is_resumed) {
+        return take_over(sweep, error);
+    }
+    /* the runs of a sweep that begins, in a folder that without --out has the name that a run would
+     * have, with "sweep" for its sessions and records */
+    struct saved_sweep *results = &sweep->results;
+    const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES; /* as a run has it */
+    const char *path = sweep->plan.out_folder;
+    const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
+    snprintf(results->folder, sizeof results->folder, "%.*s%s",
+             (int)(extent == NULL ? strlen(path) : (size_t)(extent - path)), path,
+             extent == NULL ? "" : "-sweep");
+    if (strlen(results->folder) >= room) {
+        return usage_refuse(error, "--out must be a path of 1 to %zu bytes", room - 1);
+    }
+    results->sessions_count = given->sweep_sessions.count;
+    results->records_count = given->sweep_records.count;
+    results->repeat = (unsigned)given->sweep_repeat;
+    memcpy(results->sessions, given->sweep_sessions.values, sizeof results->sessions);
+    memcpy(results->records, given->sweep_records.values, sizeof results->records);
+    mono_format_utc(mono_wall_ns(), sweep->started_utc, sizeof sweep->started_utc);
+    return saved_sweep_make_runs(results, error) == STATUS_OK ? EXIT_CODE_OK
+                                                              : EXIT_CODE_CLIENT_LIMIT;
 }
 
 /* Asks the database, and decides which rows runs find: a table that was there before is neither
@@ -983,36 +966,12 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     notice_show(&sweep->notice, line);
 }
 
-/* Run `index` has ended. */
-static void end_progress(struct sweep *sweep, size_t index)
-{
-    static const char *const shown[] = {"elapsed_s", "throughput_rows_per_s"};
-    const struct saved_sweep_run *run = &sweep->results.runs[index];
-    char size[SIZE_BYTES], text[LINE_BYTES], number[UNITS_TEXT_BYTES];
-    int length = snprintf(text, sizeof text, "run %zu of %zu: %s: %s%s", index + 1,
-                          sweep->results.run_count, format_size(sweep, run, size),
-                          run->state == SAVED_FAILED    ? "FAILED: "
-                          : run->state == SAVED_PENDING ? "interrupted"
-                                                        : "",
-                          run->state == SAVED_FAILED ? run->reason : "");
-    const char *comma = "";
-    for (size_t i = 0; i < COUNT_OF(shown) && run->state == SAVED_DONE; i++) {
-        double value;
-        if (saved_sweep_number(&sweep->results, run, shown[i], &value)) {
-            length += snprintf(text + length, sizeof text - (size_t)length, "%s%s%s", comma,
-                               format_figure(value, number), figure_unit(shown[i]));
-            comma = ", ";
-        }
-    }
-    keep_line(sweep, text);
-}
-
 /* The runs. */
 
-/* What became of a run, by how its program ended and what it left. */
-static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
-                   const struct child_end *end)
+/* What became of run `index`, by how its program ended and what it left. */
+static void settle(struct sweep *sweep, size_t index, const struct child_end *end)
 {
+    struct saved_sweep_run *run = &sweep->results.runs[index];
     char log_path[PATH_BYTES], path[PATH_BYTES];
     struct error error = {0};
     struct stat log;
@@ -1030,10 +989,10 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
         fclose(file);
     }
     bool has_own = false;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        const bool is_own = strncmp(line, own, strlen(own)) == 0;
-        if (is_own || (!has_own && line[0] != '\0')) {
-            snprintf(said, sizeof said, "%s", line + (is_own ? strlen(own) : 0));
+    for (char *word; (word = strsep(&rest, "\n")) != NULL;) {
+        const bool is_own = strncmp(word, own, strlen(own)) == 0;
+        if (is_own || (!has_own && word[0] != '\0')) {
+            snprintf(said, sizeof said, "%s", word + (is_own ? strlen(own) : 0));
         }
         has_own = has_own || is_own;
     }
@@ -1066,6 +1025,24 @@ static void settle(const struct sweep *sweep, struct saved_sweep_run *run,
     if (!has_summary || run->state == SAVED_PENDING) {
         csv_table_free(&run->summary);
     }
+    static const char *const shown[] = {"elapsed_s", "throughput_rows_per_s"};
+    char size[SIZE_BYTES], line[LINE_BYTES], number[UNITS_TEXT_BYTES];
+    int length = snprintf(line, sizeof line, "run %zu of %zu: %s: %s%s", index + 1,
+                          sweep->results.run_count, format_size(sweep, run, size),
+                          run->state == SAVED_FAILED    ? "FAILED: "
+                          : run->state == SAVED_PENDING ? "interrupted"
+                                                        : "",
+                          run->state == SAVED_FAILED ? run->reason : "");
+    const char *comma = "";
+    for (size_t i = 0; i < COUNT_OF(shown) && run->state == SAVED_DONE; i++) {
+        double value;
+        if (saved_sweep_number(&sweep->results, run, shown[i], &value)) {
+            length += snprintf(line + length, sizeof line - (size_t)length, "%s%s%s", comma,
+                               format_figure(value, number), figure_unit(shown[i]));
+            comma = ", ";
+        }
+    }
+    keep_line(sweep, line);
 }
 
 static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
@@ -1157,8 +1134,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         }
     }
     run->wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
-    settle(sweep, run, &end);
-    end_progress(sweep, index);
+    settle(sweep, index, &end);
     /* a run that did not begin because the disk is full: then none of those to come would */
     struct statvfs disk;
     path_of(sweep, run, "/run.json", path);
@@ -1191,46 +1167,6 @@ static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
         }
     }
     return NULL;
-}
-
-/* Prints the report; the exit code is that of the run that weighs most. */
-static enum exit_code report(const struct sweep *sweep)
-{
-    const struct saved_sweep *results = &sweep->results;
-    const size_t pending = saved_sweep_count(results, SAVED_PENDING);
-    const size_t failed = saved_sweep_count(results, SAVED_FAILED);
-    if (!sweep->given.is_json) {
-        write_text(stdout, sweep);
-    } else if (!write_json(stdout, sweep, false) && !ferror(stdout)) {
-        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
-    }
-    struct error error = {0};
-    const enum exit_code reported =
-        sweep->given.is_report ? command_write_report(results->folder, sweep->given.is_json, &error)
-                               : EXIT_CODE_OK;
-    const enum exit_code written = command_finish_output();
-    if (written != EXIT_CODE_OK) {
-        return written;
-    }
-    const struct saved_sweep_run *worst = find_worst(results);
-    char no_page[200] = "";
-    if (reported != EXIT_CODE_OK) {
-        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", error.text);
-    }
-    if (pending > 0) {
-        return command_say(
-            EXIT_CODE_INTERRUPTED,
-            "interrupted: %zu of %zu runs have ended; resume with: append sweep --resume %s%s",
-            results->run_count - pending, results->run_count, results->folder, no_page);
-    }
-    if (worst == NULL) {
-        return reported == EXIT_CODE_OK ? reported : command_fail(reported, &error);
-    }
-    const enum exit_code code = (enum exit_code)worst->exit_code;
-    return failed > 0 ? command_say(code, "%zu of %zu runs failed: %s: %s%s", failed,
-                                    results->run_count, worst->name, worst->reason, no_page)
-                      : command_say(code, "%s missed an expectation: %s%s", worst->name,
-                                    worst->reason, no_page);
 }
 
 static enum exit_code sweep_all(struct sweep *sweep)
@@ -1270,10 +1206,45 @@ static enum exit_code sweep_all(struct sweep *sweep)
     if (code == EXIT_CODE_OK) {
         code = write_files(sweep, false, &error);
     }
-    return code == EXIT_CODE_OK
-               ? report(sweep)
-               : command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
-                             results->folder);
+    if (code != EXIT_CODE_OK) {
+        return command_say(code, "%s; then resume with: append sweep --resume %s", error.text,
+                           results->folder);
+    }
+    /* the report; the exit code is that of the run that weighs most */
+    error_clear(&error);
+    const size_t pending = saved_sweep_count(results, SAVED_PENDING);
+    const size_t failed = saved_sweep_count(results, SAVED_FAILED);
+    if (!sweep->given.is_json) {
+        write_text(stdout, sweep);
+    } else if (!write_json(stdout, sweep, false) && !ferror(stdout)) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the report");
+    }
+    const enum exit_code reported =
+        sweep->given.is_report ? command_write_report(results->folder, sweep->given.is_json, &error)
+                               : EXIT_CODE_OK;
+    const enum exit_code written = command_finish_output();
+    if (written != EXIT_CODE_OK) {
+        return written;
+    }
+    const struct saved_sweep_run *worst = find_worst(results);
+    char no_page[200] = "";
+    if (reported != EXIT_CODE_OK) {
+        snprintf(no_page, sizeof no_page, "; also there is no report: %.150s", error.text);
+    }
+    if (pending > 0) {
+        return command_say(
+            EXIT_CODE_INTERRUPTED,
+            "interrupted: %zu of %zu runs have ended; resume with: append sweep --resume %s%s",
+            results->run_count - pending, results->run_count, results->folder, no_page);
+    }
+    if (worst == NULL) {
+        return reported == EXIT_CODE_OK ? reported : command_fail(reported, &error);
+    }
+    code = (enum exit_code)worst->exit_code;
+    return failed > 0 ? command_say(code, "%zu of %zu runs failed: %s: %s%s", failed,
+                                    results->run_count, worst->name, worst->reason, no_page)
+                      : command_say(code, "%s missed an expectation: %s%s", worst->name,
+                                    worst->reason, no_page);
 }
 
 enum exit_code command_sweep(int argc, char **argv)

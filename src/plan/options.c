@@ -659,17 +659,20 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
-static enum exit_code parse_folders(struct plan *plan, const struct command_form *form,
-                                    size_t count, char *const *operands, struct error *error)
+/* RECORDS can be left out where a duration stands for it. A number is never a port here: that comes
+ * behind. */
+static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
+                                     char *const *operands, struct error *error)
 {
-    if (count < form->folders_least) {
+    const size_t folders = form->folders_most > 0 ? (size_t)count : 0;
+    if (folders < form->folders_least) {
         return usage_refuse(error, "too few operands: use %s, see append --help", form->usage);
     }
-    if (count > form->folders_most) {
+    if (folders > form->folders_most) {
         return usage_refuse(error, "too many operands: use %s (at most %zu), see append --help",
                             form->usage, form->folders_most);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < folders; i++) {
         char shown[SHOWN_BYTES];
         target_redact(operands[i], shown, sizeof shown);
         if (strncmp(shown, operands[i], strlen(shown)) != 0 && access(operands[i], F_OK) != 0) {
@@ -677,15 +680,10 @@ static enum exit_code parse_folders(struct plan *plan, const struct command_form
         }
     }
     plan->folders = operands;
-    plan->folder_count = count;
-    return EXIT_CODE_OK;
-}
-
-/* RECORDS can be left out where a duration stands for it. A number is never a port here: that comes
- * behind. */
-static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
-                                     char *const *operands, struct error *error)
-{
+    plan->folder_count = folders;
+    if (form->folders_most > 0) {
+        return EXIT_CODE_OK;
+    }
     const bool is_run = form->command == COMMAND_RUN;
     const bool has_sessions = (is_run || form->command == COMMAND_CHECK) && plan->sessions == 0;
     const int first = has_sessions ? 1 : 0;
@@ -775,9 +773,7 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
             return EXIT_CODE_OK;
         }
     }
-    return form->folders_most > 0
-               ? parse_folders(plan, form, (size_t)(argc - optind), argv + optind, error)
-               : parse_operands(plan, form, argc - optind, argv + optind, error);
+    return parse_operands(plan, form, argc - optind, argv + optind, error);
 }
 
 enum exit_code options_parse(struct plan *plan, const struct command_form *form, int argc,

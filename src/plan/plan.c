@@ -25,35 +25,31 @@ enum {
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
-/* What the plan of a search takes from other options. */
-static enum exit_code complete_search(struct plan *plan, struct error *error)
-{
-    if (plan->max_sessions > 0 && plan->first_sessions > plan->max_sessions) {
-        return usage_refuse(error, "--first %u is more than --max-sessions %u",
-                            plan->first_sessions, plan->max_sessions);
-    }
-    if (plan->hold_ns > plan->max_time_ns) {
-        return usage_refuse(error, "--hold (%s) is longer than --max-time (%s)",
-                            UNITS_NS(plan->hold_ns), UNITS_NS(plan->max_time_ns));
-    }
-    plan->sessions = plan->max_sessions > 0 ? plan->max_sessions : PLAN_SESSIONS_MAX;
-    if (plan->first_sessions == 0) {
-        plan->first_sessions =
-            plan->sessions < SEARCH_FIRST_SESSIONS ? plan->sessions : SEARCH_FIRST_SESSIONS;
-    }
-    plan->duration_ns = plan->max_time_ns;
-    plan->is_unchecked = true; /* to run into limits is what a search is for */
-    if (plan->sample_interval_ns == 0) {
-        const int64_t half_ns = plan->hold_ns / 2;
-        plan->sample_interval_ns = half_ns > SEARCH_SAMPLE_NS         ? SEARCH_SAMPLE_NS
-                                   : half_ns < SEARCH_SAMPLE_LEAST_NS ? SEARCH_SAMPLE_LEAST_NS
-                                                                      : half_ns;
-    }
-    return EXIT_CODE_OK;
-}
-
 static enum exit_code settle_counts(struct plan *plan, struct error *error)
 {
+    if (plan->is_search) { /* it takes them from other options */
+        if (plan->max_sessions > 0 && plan->first_sessions > plan->max_sessions) {
+            return usage_refuse(error, "--first %u is more than --max-sessions %u",
+                                plan->first_sessions, plan->max_sessions);
+        }
+        if (plan->hold_ns > plan->max_time_ns) {
+            return usage_refuse(error, "--hold (%s) is longer than --max-time (%s)",
+                                UNITS_NS(plan->hold_ns), UNITS_NS(plan->max_time_ns));
+        }
+        plan->sessions = plan->max_sessions > 0 ? plan->max_sessions : PLAN_SESSIONS_MAX;
+        if (plan->first_sessions == 0) {
+            plan->first_sessions =
+                plan->sessions < SEARCH_FIRST_SESSIONS ? plan->sessions : SEARCH_FIRST_SESSIONS;
+        }
+        plan->duration_ns = plan->max_time_ns;
+        plan->is_unchecked = true; /* to run into limits is what a search is for */
+        if (plan->sample_interval_ns == 0) {
+            const int64_t half_ns = plan->hold_ns / 2;
+            plan->sample_interval_ns = half_ns > SEARCH_SAMPLE_NS         ? SEARCH_SAMPLE_NS
+                                       : half_ns < SEARCH_SAMPLE_LEAST_NS ? SEARCH_SAMPLE_LEAST_NS
+                                                                          : half_ns;
+        }
+    }
     const uint64_t all = plan_sessions_all(plan);
     /* a share is rounded up: 99 % of 50 sessions are 50 */
     const uint64_t share = (all * plan->min_percent + 99) / 100;
@@ -144,8 +140,37 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
                                          wanted, method == NULL ? "it has one way only" : known);
 }
 
-static enum exit_code read_schema_file(struct plan *plan, struct error *error)
+static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
+    /* the name of an engine goes into a statement as it is */
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    const struct adapter *adapter = plan->adapter;
+    if (plan->engine != NULL && adapter->engine_clause == NULL) {
+        return usage_refuse(error, "--engine does not apply to %s", adapter->name);
+    }
+    if (plan->engine != NULL && plan->schema_file != NULL) {
+        return usage_refuse(error,
+                            "--engine is for the built-in table: write it into the statement in %s",
+                            plan->schema_file);
+    }
+    if (plan->engine != NULL && strspn(plan->engine, allowed) != strlen(plan->engine)) {
+        return usage_refuse(error, "--engine '%.60s' is not a name of letters, digits and _",
+                            plan->engine);
+    }
+    const bool is_own = plan->schema_file != NULL; /* SQL of the user's */
+    plan->is_default_table = !is_own && strcmp(plan->table_name, PLAN_DEFAULT_TABLE) == 0;
+    if (plan->is_recreate && !is_own && (adapter->flags & ADAPTER_DISCARDS) != 0) {
+        return usage_refuse(error, "--recreate does not apply to %s, which keeps no table",
+                            adapter->name);
+    }
+    if (plan->is_recreate && !is_own && !plan->is_default_table) {
+        return usage_refuse(
+            error, "--recreate drops table '%s' and needs --schema-file FILE to create it again",
+            plan->table_name);
+    }
+    if (!is_own) {
+        return EXIT_CODE_OK;
+    }
     const char *path = plan->schema_file;
     FILE *file;
     struct error unread = {0};
@@ -166,39 +191,6 @@ static enum exit_code read_schema_file(struct plan *plan, struct error *error)
     }
     plan->ddl_text[length] = '\0';
     plan->ddl = plan->ddl_text;
-    return EXIT_CODE_OK;
-}
-
-static enum exit_code choose_schema(struct plan *plan, struct error *error)
-{
-    /* the name of an engine goes into a statement as it is */
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    const struct adapter *adapter = plan->adapter;
-    if (plan->engine != NULL && adapter->engine_clause == NULL) {
-        return usage_refuse(error, "--engine does not apply to %s", adapter->name);
-    }
-    if (plan->engine != NULL && plan->schema_file != NULL) {
-        return usage_refuse(error,
-                            "--engine is for the built-in table: write it into the statement in %s",
-                            plan->schema_file);
-    }
-    if (plan->engine != NULL && strspn(plan->engine, allowed) != strlen(plan->engine)) {
-        return usage_refuse(error, "--engine '%.60s' is not a name of letters, digits and _",
-                            plan->engine);
-    }
-    if (plan->schema_file != NULL) {
-        return read_schema_file(plan, error);
-    }
-    plan->is_default_table = strcmp(plan->table_name, PLAN_DEFAULT_TABLE) == 0;
-    if (plan->is_recreate && (adapter->flags & ADAPTER_DISCARDS) != 0) {
-        return usage_refuse(error, "--recreate does not apply to %s, which keeps no table",
-                            adapter->name);
-    }
-    if (plan->is_recreate && !plan->is_default_table) {
-        return usage_refuse(
-            error, "--recreate drops table '%s' and needs --schema-file FILE to create it again",
-            plan->table_name);
-    }
     return EXIT_CODE_OK;
 }
 
@@ -251,7 +243,7 @@ enum exit_code plan_make(struct plan *plan, struct error *error)
     static enum exit_code (*const steps[])(struct plan *, struct error *) = {
         settle_counts, target_resolve, check_options,     choose_method,
         choose_schema, choose_folder,  target_settle_path};
-    enum exit_code code = plan->is_search ? complete_search(plan, error) : EXIT_CODE_OK;
+    enum exit_code code = EXIT_CODE_OK;
     plan_set_seed(plan, plan->is_seed_given ? plan->seed : random_seed());
     plan->wait_until_ns = mono_now_ns() + plan->wait_ns;
     for (size_t i = 0; i < COUNT_OF(steps) && code == EXIT_CODE_OK; i++) {
