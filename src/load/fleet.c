@@ -273,7 +273,7 @@ static void check_stop_conditions(struct fleet *fleet)
         gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
     if (is_work_done && !fleet->is_end_told) {
         fleet->is_end_told = true;
-        sampler_end_work(load->sampler);
+        sampler_wake(load->sampler, SAMPLER_WORK_DONE);
     }
     if (!gate_is_stopped(gate) && !is_work_done) {
         return;
@@ -332,7 +332,7 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     gate_open(&load->gate, mono_now_ns());
-    sampler_begin_work(load->sampler);
+    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
     while (fleet->numbers.running > 0) {
         wait_tick(fleet);
     }
@@ -786,7 +786,7 @@ static void stop_all(struct fleet *fleet)
     while (fleet->live > 0) {
         if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
             fleet->is_end_told = true;
-            sampler_end_work(fleet->load->sampler);
+            sampler_wake(fleet->load->sampler, SAMPLER_WORK_DONE);
         }
         fleet_interrupt(fleet, false);
     }
@@ -810,7 +810,7 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
     }
     if (has_memory) {
         gate_open(&load->gate, mono_now_ns());
-        sampler_begin_work(load->sampler);
+        sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
         climb_all(fleet);
         stop_all(fleet);
     } else {

@@ -650,7 +650,8 @@ static void work(struct session *session)
         }
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
-        sampler_poke(load->sampler); /* the last chance to see the memory of a short run */
+        sampler_wake(load->sampler,
+                     SAMPLER_READ); /* the last chance to see the memory of a short run */
     }
     gate_finish_work(&load->gate,
                      session->sum.outcome != SESSION_DROPPED && !atomic_load(&session->is_leaving));

@@ -137,15 +137,10 @@ double search_session_bytes(const struct search *search)
 const char *const level_outcome_names[] = {
     [LEVEL_HELD] = "held", [LEVEL_FAILED] = "failed", [LEVEL_UNFINISHED] = "unfinished"};
 
-const char *const level_reason_names[] = {[LEVEL_NO_REASON] = "",
-                                          [LEVEL_NO_THREAD] = "no_thread",
-                                          [LEVEL_REFUSED] = "refused",
-                                          [LEVEL_TIMED_OUT] = "timed_out",
-                                          [LEVEL_DROPPED] = "dropped",
-                                          [LEVEL_APPEND_FAILED] = "append_failed",
-                                          [LEVEL_NO_PROGRESS] = "no_progress",
-                                          [LEVEL_STAYED] = "stayed",
-                                          [LEVEL_ENDED] = "ended"};
+/* in the order of the enum */
+const char *const level_reason_names[] = {"",        "no_thread",     "refused",     "timed_out",
+                                          "dropped", "append_failed", "no_progress", "stayed",
+                                          "ended"};
 
 const char *const search_end_names[] = {
     [SEARCH_FOUND] = "found", [SEARCH_BOUND] = "bound", [SEARCH_MEMORY] = "memory",

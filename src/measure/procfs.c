@@ -169,7 +169,6 @@ bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
         FIELDS_MIN = 4,
         IDLE = 3,
         IOWAIT = 4,
-        STEAL = 7,
         FIELDS_MAX = 8
     };
     struct text rest = text_of(text, length);
@@ -188,7 +187,6 @@ bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
         out->total_ticks += fields[count++];
     }
     out->busy_ticks = out->total_ticks - fields[IDLE] - fields[IOWAIT];
-    out->steal_ticks = fields[STEAL];
     while (take_line(&rest, &line) && take_word(&line, &word) && remaining(word) > 3 &&
            memcmp(word.at, "cpu", 3) == 0) {
         out->cpus++;

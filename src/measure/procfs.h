@@ -30,7 +30,6 @@ enum {
 struct procfs_cpu {
     uint64_t busy_ticks;  /* neither idle nor waiting for I/O; steal counts as busy */
     uint64_t total_ticks; /* guests are part of user time already, and not added again */
-    uint64_t steal_ticks; /* of busy: taken by the hypervisor */
     unsigned cpus;        /* online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);

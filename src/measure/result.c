@@ -41,17 +41,8 @@ const char *const limit_side_names[] = {
 const char *const limit_grade_names[] = {
     [LIMIT_PASS] = "PASS", [LIMIT_WARN] = "WARN", [LIMIT_FAIL] = "FAIL"};
 
-const char *const limit_id_names[] = {[LIMIT_OPEN_FILES] = "open_files",
-                                      [LIMIT_USER_TASKS] = "user_tasks",
-                                      [LIMIT_THREADS_MAX] = "threads_max",
-                                      [LIMIT_PID_MAX] = "pid_max",
-                                      [LIMIT_MAP_COUNT] = "map_count",
-                                      [LIMIT_CGROUP_TASKS] = "cgroup_tasks",
-                                      [LIMIT_CGROUP_MEMORY] = "cgroup_memory",
-                                      [LIMIT_ADDRESS_SPACE] = "address_space",
-                                      [LIMIT_COMMIT] = "commit",
-                                      [LIMIT_MEMORY] = "memory",
-                                      [LIMIT_PORTS] = "ports",
-                                      [LIMIT_BACKLOG] = "backlog",
-                                      [LIMIT_SESSIONS] = "sessions",
-                                      [LIMIT_GONE] = "gone"};
+/* in the order of the enum */
+const char *const limit_id_names[LIMIT_IDS] = {
+    "open_files",   "user_tasks",    "threads_max",   "pid_max", "map_count",
+    "cgroup_tasks", "cgroup_memory", "address_space", "commit",  "memory",
+    "ports",        "sessions",      "backlog",       "gone"};

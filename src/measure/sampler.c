@@ -35,14 +35,6 @@ struct reading {
     struct server_reading server;
 };
 
-/* What the thread is woken for. */
-enum wake_up {
-    WAKE_TO_STOP = 1,
-    WAKE_TO_BEGIN_WORK = 2,
-    WAKE_TO_END_WORK = 4,
-    WAKE_TO_READ = 8,
-};
-
 /* What the samples of a hold add up to. */
 struct hold {
     bool is_on;
@@ -57,9 +49,9 @@ struct hold {
 struct sampler {
     struct sampler_config config;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards wake_up and hold; the rest is the thread's own */
+    pthread_mutex_t lock; /* guards events and hold; the rest is the thread's own */
     pthread_cond_t wake;
-    unsigned wake_up; /* enum wake_up */
+    unsigned events; /* enum sampler_event */
     struct hold hold;
     struct intervals intervals;
     struct server_process *server; /* owned */
@@ -393,26 +385,26 @@ static void *run_sampler(void *argument)
     const int64_t sample_ns = sampler->config.sample_interval_ns;
     int64_t next_interval_ns = next_tick(sampler, INTERVAL_NS);
     int64_t next_sample_ns = next_tick(sampler, sample_ns);
-    unsigned wake_up = 0;
-    while ((wake_up & WAKE_TO_STOP) == 0) {
+    unsigned events = 0;
+    while ((events & SAMPLER_STOP) == 0) {
         const int64_t moment_ns = MIN(next_interval_ns, next_sample_ns);
         pthread_mutex_lock(&sampler->lock);
-        while (sampler->wake_up == 0 && mono_now_ns() < moment_ns) {
+        while (sampler->events == 0 && mono_now_ns() < moment_ns) {
             nap(sampler, moment_ns);
         }
-        wake_up = sampler->wake_up;
-        sampler->wake_up = 0;
+        events = sampler->events;
+        sampler->events = 0;
         pthread_mutex_unlock(&sampler->lock);
         struct server_reading server;
-        const bool is_work_begun = (wake_up & WAKE_TO_BEGIN_WORK) != 0;
-        if ((wake_up & WAKE_TO_END_WORK) != 0 && !is_work_begun) { /* else it was missed */
+        const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
+        if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else it was missed */
             const int64_t before_ns = sampler->work.server.cpu_ns;
             read_gauges(sampler, &server);
             if (sampler->work_start_ns >= 0 && before_ns >= 0 && server.cpu_ns >= 0) {
                 sampler->summary.server_cpu_s = (double)(server.cpu_ns - before_ns) / MONO_NS_PER_S;
             }
         }
-        const bool is_stopping = (wake_up & WAKE_TO_STOP) != 0;
+        const bool is_stopping = (events & SAMPLER_STOP) != 0;
         if (is_work_begun && !is_stopping) {
             sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
             sampler->first_server.cpu_ns = -1;
@@ -423,7 +415,7 @@ static void *run_sampler(void *argument)
         const bool is_sample_due = is_stopping || now_ns >= next_sample_ns;
         take(sampler, is_interval_due, is_sample_due);
         /* A sample reads all that a poke asks for. */
-        if ((wake_up & WAKE_TO_READ) != 0 && !is_sample_due) {
+        if ((events & SAMPLER_READ) != 0 && !is_sample_due) {
             read_gauges(sampler, &server);
         }
         if (is_interval_due) {
@@ -504,11 +496,11 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     return NULL;
 }
 
-static void wake_for(struct sampler *sampler, enum wake_up reason)
+void sampler_wake(struct sampler *sampler, enum sampler_event event)
 {
     if (sampler != NULL) {
         pthread_mutex_lock(&sampler->lock);
-        sampler->wake_up |= reason;
+        sampler->events |= event;
         pthread_cond_signal(&sampler->wake);
         pthread_mutex_unlock(&sampler->lock);
     }
@@ -519,39 +511,21 @@ int64_t sampler_run_start_ns(const struct sampler *sampler)
     return sampler->config.run_start_ns;
 }
 
-void sampler_begin_work(struct sampler *sampler)
-{
-    wake_for(sampler, WAKE_TO_BEGIN_WORK);
-}
-
-void sampler_end_work(struct sampler *sampler)
-{
-    wake_for(sampler, WAKE_TO_END_WORK);
-}
-
-void sampler_poke(struct sampler *sampler)
-{
-    wake_for(sampler, WAKE_TO_READ);
-}
-
 void sampler_stop(struct sampler *sampler, struct resource_summary *summary)
 {
     if (sampler == NULL) {
         summarise_nothing(summary);
         return;
     }
-    wake_for(sampler, WAKE_TO_STOP);
+    sampler_wake(sampler, SAMPLER_STOP);
     pthread_join(sampler->thread, NULL);
     summarise(sampler);
     *summary = sampler->summary;
     destroy(sampler);
 }
 
-const char *const memory_source_names[] = {[MEMORY_UNKNOWN] = "unknown",
-                                           [MEMORY_SELF] = "self",
-                                           [MEMORY_PSS] = "pss",
-                                           [MEMORY_RSS] = "rss",
-                                           [MEMORY_CGROUP] = "cgroup"};
+/* in the order of the enum */
+const char *const memory_source_names[] = {"unknown", "self", "pss", "rss", "cgroup"};
 
 const char *const memory_source_texts[] = {
     [MEMORY_UNKNOWN] = "not known",

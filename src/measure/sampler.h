@@ -126,12 +126,16 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
 /* When the run starts, monotonic: as configured, or when sampler_start had taken its readings. */
 int64_t sampler_run_start_ns(const struct sampler *sampler);
 
-/* These may be called by any thread, and with NULL. The gate has opened: from here on the means of
- * the summary are taken, and memory is read soon. The last answer has come, or the work was
- * stopped: the server's CPU time is read soon. Memory is to be read soon. */
-void sampler_begin_work(struct sampler *sampler);
-void sampler_end_work(struct sampler *sampler);
-void sampler_poke(struct sampler *sampler);
+/* What the sampler is woken for. */
+enum sampler_event {
+    SAMPLER_STOP = 1,       /* by sampler_stop */
+    SAMPLER_WORK_BEGUN = 2, /* the gate has opened: from here on the means are taken */
+    SAMPLER_WORK_DONE = 4,  /* the last answer has come, or the work was stopped */
+    SAMPLER_READ = 8,       /* memory is to be read soon, as with the others */
+};
+
+/* Any thread; takes NULL. */
+void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
 /* Takes the last interval and sample, ends the thread, fills *summary and frees the sampler.
  * Takes NULL (then *summary says unknown). */

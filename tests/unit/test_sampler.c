@@ -286,7 +286,7 @@ static void the_host_has_no_less_than_its_parts(void **state)
     struct sampler *sampler = sampler_start(&config, &error);
     assert_non_null(sampler);
     sleep_ms(50); /* before the work: what dilutes the sample */
-    sampler_begin_work(sampler);
+    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     sleep_ms(50);
     write_stat(file, 200);
     burn(100 * MONO_NS_PER_MS);
@@ -344,10 +344,10 @@ static void the_servers_cpu_time_is_that_of_the_work(void **state)
     assert_non_null(sampler);
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     const int64_t before_ns = cpu_ns_of(server);
-    sampler_begin_work(sampler);
+    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
     sleep_ms(100); /* so that it was read */
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
-    sampler_end_work(sampler);
+    sampler_wake(sampler, SAMPLER_WORK_DONE);
     sleep_ms(100);
     const int64_t after_ns = cpu_ns_of(server);
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
@@ -371,7 +371,7 @@ static void a_poke_reads_memory_between_samples(void **state)
     assert_true(memory != MAP_FAILED);
     memset(memory, 1, bytes);
     const size_t seen = atomic_load(&record.interval_count);
-    sampler_poke(sampler);
+    sampler_wake(sampler, SAMPLER_READ);
     /* When an interval has come and another, the poke between them was answered. */
     wait_for_intervals(seen + 2);
     munmap(memory, bytes);
@@ -432,7 +432,7 @@ static void a_hold_is_the_mean_of_its_samples(void **state)
 static void *poke_often(void *argument)
 {
     for (unsigned i = 0; i < 200; i++) {
-        sampler_poke(argument);
+        sampler_wake(argument, SAMPLER_READ);
     }
     return NULL;
 }
@@ -453,7 +453,7 @@ static void any_thread_may_poke(void **state)
     struct resource_summary summary;
     sampler_stop(sampler, &summary);
     check_entries(&summary);
-    sampler_poke(NULL);
+    sampler_wake(NULL, SAMPLER_READ);
     recorder_destroy(recorder);
 }
 
