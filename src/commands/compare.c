@@ -576,9 +576,8 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
 
 /* For people: lines of at most 80 columns, but for the folders, which are written whole. */
 
-/* A bound that was crossed, of sweeps with the cell. Of 5 to 0 there is no ratio, but both are
- * known.
- */
+/* A bound that was crossed, of sweeps with the cell. `around`: what stands behind sessions and
+ * records, before the ratio and behind it. Of 5 to 0 there is none, but both are known. */
 static void add_crossed(struct buffer *line, const json_t *crossed, const char *const around[4])
 {
     double ratio;
