@@ -37,7 +37,7 @@ struct fleet {
     bool is_end_told;            /* of the work, to the sampler */
     int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
     int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
-    struct gate_numbers numbers; /* when it was last waited */
+    struct gate_numbers numbers; /* when it was last waited; but for those started since */
     struct session_ledger total; /* of all sessions that were joined */
     uint64_t cut;                /* of these, those whose connection was cut */
 
@@ -96,6 +96,7 @@ static bool fleet_start(struct fleet *fleet)
     fleet->first_free = index + 1;
     fleet->used = index + 1 > fleet->used ? index + 1 : fleet->used;
     fleet->live++;
+    fleet->numbers.connecting++;
     return true;
 }
 
@@ -301,7 +302,6 @@ static void run_sessions(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     const unsigned concurrency = load->plan->connect_concurrency;
-    unsigned connecting = 0;
     while (fleet->live < fleet->capacity) {
         check_stop_conditions(fleet);
         /* When nobody has answered for two rounds of connects the server is gone: no point in
@@ -310,16 +310,12 @@ static void run_sessions(struct fleet *fleet)
             atomic_load(&load->timeouts_in_a_row) >= 2 * concurrency) {
             break;
         }
-        if (connecting >= concurrency) {
+        if (fleet->numbers.connecting >= concurrency) {
             wait_tick(fleet);
-            connecting = fleet->numbers.connecting;
-            continue;
-        }
-        if (!fleet_start(fleet)) {
+        } else if (!fleet_start(fleet)) {
             fleet_report_shortage(fleet);
             break;
         }
-        connecting++;
     }
     wait_tick(fleet);
     while ((fleet->numbers.connecting > 0 || fleet->numbers.running > fleet->numbers.waiting) &&
@@ -548,14 +544,10 @@ static void retire(struct fleet *fleet, struct level *level)
  * Then waits until every session is up or has ended. */
 static void add_sessions(struct fleet *fleet, struct level *level)
 {
-    unsigned connecting = 0;
     while (fleet->live < level->sessions && !has_failed(fleet, level) && !is_over(fleet)) {
-        if (connecting >= fleet->load->plan->connect_concurrency) {
+        if (fleet->numbers.connecting >= fleet->load->plan->connect_concurrency) {
             tick(fleet, &level->ledger);
-            connecting = fleet->numbers.connecting;
-        } else if (fleet_start(fleet)) {
-            connecting++;
-        } else {
+        } else if (!fleet_start(fleet)) {
             fail(fleet, level, LEVEL_NO_THREAD);
         }
     }
@@ -776,22 +768,6 @@ static void climb_all(struct fleet *fleet)
     }
 }
 
-/* Every session ends; those that do not in time lose their connection. */
-static void stop_all(struct fleet *fleet)
-{
-    gate_stop(&fleet->load->gate,
-              fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
-    fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
-    struct session_ledger ignored = {0};
-    while (fleet->live > 0) {
-        if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
-            fleet->is_end_told = true;
-            sampler_wake(fleet->load->sampler, SAMPLER_WORK_DONE);
-        }
-        fleet_interrupt(fleet, false);
-    }
-}
-
 static enum status search_sessions(struct fleet *fleet, struct error *error)
 {
     struct load *load = fleet->load;
@@ -812,7 +788,18 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
         gate_open(&load->gate, mono_now_ns());
         sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
         climb_all(fleet);
-        stop_all(fleet);
+        /* every session ends; those that do not in time lose their connection */
+        gate_stop(&load->gate,
+                  fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
+        fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
+        struct session_ledger ignored = {0};
+        while (fleet->live > 0) {
+            if (tick(fleet, &ignored) == 0 && !fleet->is_end_told) {
+                fleet->is_end_told = true;
+                sampler_wake(load->sampler, SAMPLER_WORK_DONE);
+            }
+            fleet_interrupt(fleet, false);
+        }
     } else {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     }

@@ -69,7 +69,6 @@ void session_cut_overdue(struct session *session, int64_t now_ns)
     pthread_mutex_unlock(&session->load->connections_lock);
 }
 
-/* Notes why something failed. */
 static void record_cause(struct session *session, enum cause_phase phase, enum status status,
                          const struct error *error)
 {

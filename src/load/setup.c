@@ -231,16 +231,11 @@ static enum status probe_run(struct probe *probe, struct error *error)
 /* The exit code of what could not begin for this reason. */
 static enum exit_code exit_code_of(const struct error *error)
 {
-    switch (error->kind) {
-    case ERROR_MEMORY:
-    case ERROR_SYSTEM:
-        return EXIT_CODE_CLIENT_LIMIT;
-    case ERROR_USAGE:
-    case ERROR_UNSUPPORTED:
-        return EXIT_CODE_USAGE;
-    default:
-        return EXIT_CODE_SERVER;
-    }
+    const enum error_kind kind = error->kind;
+    const bool is_usage = kind == ERROR_USAGE || kind == ERROR_UNSUPPORTED;
+    return kind == ERROR_MEMORY || kind == ERROR_SYSTEM ? EXIT_CODE_CLIENT_LIMIT
+           : is_usage                                   ? EXIT_CODE_USAGE
+                                                        : EXIT_CODE_SERVER;
 }
 
 enum exit_code setup_start_library(struct adapter_library **library, struct plan *plan,

@@ -2,7 +2,7 @@
  * What a search for the most sessions came to: its levels, and what is read from them.
  *
  * A level is a number of sessions that were to be up and to append at the same time. Filled by
- * load/ladder, shown by the reports.
+ * load/fleet, shown by the reports.
  */
 #ifndef MEASURE_LEVELS_H
 #define MEASURE_LEVELS_H
