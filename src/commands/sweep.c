@@ -164,11 +164,13 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     /* what is known of a run, be it one that left no summary */
     struct figure_set known = {.operations = operation_list_all()};
-    figure_put_text(&known, FIGURE_ADAPTER, sweep->plan.adapter->name);
-    figure_put_text(&known, FIGURE_TARGET, target_of(sweep));
-    figure_put_count(&known, FIGURE_SESSIONS, true, shown->sessions);
-    figure_put_count(&known, FIGURE_RECORDS, true, shown->records);
-    figure_put_count(&known, FIGURE_EXIT_CODE, true, (uint64_t)shown->exit_code);
+    known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
+    known.values[FIGURE_TARGET].text = target_of(sweep);
+    known.values[FIGURE_SESSIONS] =
+        (struct figure_value){.is_known = true, .count = shown->sessions};
+    known.values[FIGURE_RECORDS] = (struct figure_value){.is_known = true, .count = shown->records};
+    known.values[FIGURE_EXIT_CODE] =
+        (struct figure_value){.is_known = true, .count = (uint64_t)shown->exit_code};
     struct csv csv;
     csv_begin(&csv, stream, run == NULL && cell == NULL);
     csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);

@@ -11,7 +11,7 @@ enum {
     DIGITS_MAX = 18
 };
 
-static const char *const relations[] = {
+const char *const bound_relation_texts[] = {
     [BOUND_BELOW] = "<",     [BOUND_AT_MOST] = "<=", [BOUND_ABOVE] = ">",
     [BOUND_AT_LEAST] = ">=", [BOUND_EQUAL] = "==",   [BOUND_UNEQUAL] = "!=",
 };
@@ -39,11 +39,11 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     const size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     const char *at = skip_blanks(bound->text + name);
     size_t relation = 0;
-    for (size_t i = 0; i < sizeof relations / sizeof relations[0]; i++) {
-        if (strncmp(at, relations[i], strlen(relations[i])) == 0 &&
-            strlen(relations[i]) > relation) { /* "<=" is not read as "<" */
-            relation = strlen(relations[i]);
-            bound->relation = (enum bound_relation)i;
+    for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {
+        const size_t own = strlen(bound_relation_texts[i]);
+        if (strncmp(at, bound_relation_texts[i], own) == 0 && own > relation) {
+            relation = own; /* "<=" is not read as "<" */
+            bound->relation = i;
         }
     }
     at = skip_blanks(at + relation);
@@ -95,11 +95,6 @@ bool bound_holds(enum bound_relation relation, double value, double limit)
         return !isnan(value) && value != limit;
     }
     return false;
-}
-
-const char *bound_relation_text(enum bound_relation relation)
-{
-    return relations[relation];
 }
 
 /* What may be written for a number of each unit. */

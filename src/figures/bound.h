@@ -48,8 +48,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
 /* True when `value` keeps to the bound of `limit`; never for what is not a number. */
 bool bound_holds(enum bound_relation relation, double value, double limit);
 
-/* "<=" */
-const char *bound_relation_text(enum bound_relation relation);
+extern const char *const bound_relation_texts[]; /* "<=" */
 
 /* Names of the columns that hold numbers. */
 struct figure_columns {

@@ -82,22 +82,6 @@ size_t operation_at(const struct operation_list *list, size_t place)
     return operation;
 }
 
-void figure_put_count(struct figure_set *set, enum figure_id id, bool is_known, uint64_t value)
-{
-    set->values[id] = (struct figure_value){.is_known = is_known, .count = value};
-}
-
-void figure_put_number(struct figure_set *set, enum figure_id id, bool is_known, double value)
-{
-    set->values[id] =
-        (struct figure_value){.is_known = is_known && isfinite(value), .number = value};
-}
-
-void figure_put_text(struct figure_set *set, enum figure_id id, const char *text)
-{
-    set->values[id] = (struct figure_value){.is_known = text != NULL, .text = text};
-}
-
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value)
 {
     const struct figure_value *from = &set->values[id];

@@ -365,11 +365,6 @@ struct figure_set {
     char note[160];
 };
 
-/* Set a figure; of a unit that goes with the value. */
-void figure_put_count(struct figure_set *set, enum figure_id id, bool is_known, uint64_t value);
-void figure_put_number(struct figure_set *set, enum figure_id id, bool is_known, double value);
-void figure_put_text(struct figure_set *set, enum figure_id id, const char *text);
-
 /* The number of a figure, or that its word stands for. False: it is not known, or is none. */
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 

@@ -1,5 +1,6 @@
 #include "report/figures.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,202 +35,170 @@ double figures_mib(uint64_t bytes)
     return (double)bytes / (1024.0 * 1024.0);
 }
 
-static void fill_texts(struct figure_set *set, const struct plan *plan, const struct result *result)
+struct filled {
+    enum figure_id id;
+    struct figure_value value;
+};
+
+static void fill(struct figure_set *set, const struct filled *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct figure_value value = list[i].value;
+        value.is_known = value.text != NULL || (value.is_known && isfinite(value.number));
+        set->values[list[i].id] = value;
+    }
+}
+
+/* Figures with their values; _IF: known where that holds. */
+/* clang-format off */
+#define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
+/* clang-format on */
+#define COUNT_IF(figure, known, value) VALUE(figure, known, count, value)
+#define COUNT(figure, value) COUNT_IF(figure, true, value)
+#define NUMBER_IF(figure, known, value) VALUE(figure, known, number, value)
+#define NUMBER(figure, value) NUMBER_IF(figure, true, value)
+#define POSITIVE(figure, value) NUMBER_IF(figure, (value) >= 0, value)
+#define TEXT(figure, words) VALUE(figure, false, text, words)
+#define FILL(set, ...)                                                                             \
+    fill((set), (const struct filled[]){__VA_ARGS__},                                              \
+         sizeof(const struct filled[]){__VA_ARGS__} / sizeof(struct filled))
+
+void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
     static const char *const states[] = {[VERIFICATION_NONE] = "none",
                                          [VERIFICATION_FAILED] = "failed",
                                          [VERIFICATION_DONE] = "done"};
-    const struct verification *v = &result->verification;
-    const struct row_verification *r = &result->row_verification;
-    const struct resource_summary *resources = &result->resources;
-    const char *source = memory_source_names[resources->memory_source];
-    const bool has_memory = set->values[FIGURE_MAX_MEMORY_MIB].is_known;
+    *set = (struct figure_set){.operations = plan_operations(plan)};
+    const uint64_t *counters = result->totals.counters;
+    for (size_t id = 0; id < FIGURES; id++) {
+        const int counter = figure_table[id].counter;
+        if (counter >= 0) {
+            set->values[id] = (struct figure_value){.is_known = true, .count = counters[counter]};
+        }
+    }
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
+    set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
+
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
-    if (v->state == VERIFICATION_DONE && v->rows_before > 0 && !v->is_shrunk &&
-        result->totals.counters[RECORDER_READS] > 0) {
+    FILL(set, TEXT(ADAPTER, plan->adapter->name), TEXT(TARGET, plan->display_target),
+         COUNT(SESSIONS, plan->sessions), COUNT_IF(RECORDS, plan->records > 0, plan->records),
+         COUNT(IDLE_SESSIONS, plan->idle_sessions), TEXT(METHOD, result->connection.method),
+         TEXT(ENGINE, result->engine), TEXT(NOTE, result->connection.note),
+         TEXT(STARTED_UTC, set->started_utc),
+         TEXT(STOP_REASON, stop_reason_names[result->stop_reason]),
+         TEXT(VERDICT_REASON, result->verdict_reason), COUNT(EXIT_CODE, result->exit_code),
+         TEXT(EXIT_REASON, result->exit_reason),
+         TEXT(FIRST_LIMIT, first == NULL ? NULL : first->name),
+         TEXT(FIRST_LIMIT_SIDE, first == NULL ? NULL : limit_side_names[first->side]),
+         COUNT_IF(FIRST_LIMIT_SESSIONS, first != NULL, first == NULL ? 0 : first->sessions));
+    set->values[FIGURE_VERDICT] =
+        (struct figure_value){true, 0, (double)result->verdict, verdict_names[result->verdict]};
+
+    const double append_s = figures_seconds(result->append_ns);
+    const double rate = result->rate_achieved_percent;
+    const double acknowledged = (double)result->rows.acknowledged;
+    FILL(set, NUMBER(ELAPSED_S, figures_seconds(result->elapsed_ns)),
+         NUMBER_IF(THROUGHPUT_ROWS_PER_S, result->elapsed_ns > 0, result->throughput_rows_per_s),
+         NUMBER(CONNECT_S, figures_seconds(result->connect_ns)), NUMBER(APPEND_S, append_s),
+         NUMBER(DISCONNECT_S, figures_seconds(result->disconnect_ns)),
+         /* neither connecting nor leaving in it */
+         NUMBER_IF(APPEND_ROWS_PER_S, result->append_ns > 0, acknowledged / append_s),
+         NUMBER_IF(RATE_ACHIEVED_PERCENT, has_rate && rate >= 0, rate));
+
+    const struct resource_summary *resources = &result->resources;
+    const struct cpu_shares *max = &resources->max_cpu, *at_max = &resources->cpu_at_max;
+    const struct cpu_shares *mean = &resources->mean_cpu;
+    const char *source = memory_source_names[resources->memory_source];
+    const uint64_t server_bytes = (uint64_t)resources->max_server_memory_bytes;
+    const uint64_t client_bytes = resources->max_client_memory_bytes;
+    const bool has_memory =
+        resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
+    /* its readings are some milliseconds late: of a shorter run they would be too much of it */
+    const double server_s = result->append_ns >= MONO_NS_PER_S ? resources->server_cpu_s : -1;
+    FILL(set, COUNT(CPUS, resources->cpus), POSITIVE(MAX_CPU_PERCENT, max->host),
+         POSITIVE(MAX_SERVER_CPU_PERCENT, max->server),
+         POSITIVE(MAX_CLIENT_CPU_PERCENT, max->client),
+         POSITIVE(SERVER_CPU_PERCENT_AT_MAX, at_max->server),
+         POSITIVE(CLIENT_CPU_PERCENT_AT_MAX, at_max->client),
+         POSITIVE(MEAN_HOST_CPU_PERCENT, mean->host),
+         POSITIVE(MEAN_SERVER_CPU_PERCENT, mean->server),
+         POSITIVE(MEAN_CLIENT_CPU_PERCENT, mean->client),
+         TEXT(MEMORY_SOURCE, has_memory ? source : NULL), TEXT(MEMORY_KIND, source),
+         NUMBER_IF(MAX_MEMORY_MIB, has_memory, figures_mib(server_bytes)),
+         COUNT_IF(MAX_SERVER_MEMORY_BYTES, has_memory, server_bytes),
+         COUNT_IF(MAX_SERVER_PROCESSES, resources->max_server_processes > 0,
+                  resources->max_server_processes),
+         COUNT_IF(SERVER_PID, resources->server_pid > 0, (uint64_t)resources->server_pid),
+         TEXT(SERVER_NAME, resources->server_name), TEXT(SERVER_NOTE, resources->server_note),
+         NUMBER_IF(MAX_CLIENT_MEMORY_MIB, client_bytes > 0, figures_mib(client_bytes)),
+         COUNT_IF(MAX_CLIENT_MEMORY_BYTES, client_bytes > 0, client_bytes),
+         NUMBER(CLIENT_CPU_S, resources->client_cpu_s), POSITIVE(SERVER_CPU_S, server_s),
+         NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0, 1e6 * server_s / acknowledged),
+         NUMBER(SUSPENDED_S, figures_seconds(resources->suspended_ns)));
+
+    const struct session_ledger *sessions = &result->sessions;
+    const struct row_ledger *rows = &result->rows;
+    const struct batch_ledger *batches = &result->batches;
+    FILL(set, COUNT(SESSIONS_REQUESTED, sessions->requested),
+         COUNT(SESSIONS_CONNECTED, sessions->connected), COUNT(SESSIONS_REFUSED, sessions->refused),
+         COUNT(SESSIONS_TIMED_OUT, sessions->timed_out),
+         COUNT(SESSIONS_NOT_STARTED, sessions->not_started),
+         COUNT(SESSIONS_FINISHED, sessions->finished), COUNT(SESSIONS_STOPPED, sessions->stopped),
+         COUNT(SESSIONS_DROPPED, sessions->dropped),
+         COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
+         COUNT(ROWS_PLANNED, rows->planned), COUNT(ROWS_ACKNOWLEDGED, rows->acknowledged),
+         COUNT(ROWS_REJECTED, rows->rejected), COUNT(ROWS_IN_DOUBT, rows->in_doubt),
+         COUNT(ROWS_NOT_SENT, rows->not_sent), COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
+         COUNT_IF(BATCHES_LATE, has_rate, result->batches_late),
+         COUNT_IF(BATCHES_DUE, has_rate, batches->due),
+         COUNT_IF(BATCHES_SENT, has_rate, batches->sent),
+         COUNT_IF(BATCHES_NOT_SENT, has_rate, batches->not_sent));
+
+    const struct verification *v = &result->verification;
+    const struct row_verification *r = &result->row_verification;
+    const bool is_counted = v->state == VERIFICATION_DONE, is_read = r->state == VERIFICATION_DONE;
+    const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
+    if (is_counted && v->rows_before > 0 && !v->is_shrunk && counters[RECORDER_READS] > 0) {
         snprintf(set->note, sizeof set->note,
                  "%s rows were there before, and reads cost more the more there are: --recreate "
                  "starts from an empty table",
                  UNITS_COUNT(v->rows_before));
     }
-    const struct {
-        enum figure_id id;
-        const char *text;
-    } texts[] = {{FIGURE_ADAPTER, plan->adapter->name},
-                 {FIGURE_TARGET, plan->display_target},
-                 {FIGURE_METHOD, result->connection.method},
-                 {FIGURE_ENGINE, result->engine},
-                 {FIGURE_NOTE, result->connection.note},
-                 {FIGURE_STARTED_UTC, set->started_utc},
-                 {FIGURE_MEMORY_SOURCE, has_memory ? source : NULL},
-                 {FIGURE_MEMORY_KIND, source},
-                 {FIGURE_SERVER_NAME, resources->server_name},
-                 {FIGURE_SERVER_NOTE, resources->server_note},
-                 {FIGURE_VERIFICATION, states[v->state]},
-                 {FIGURE_VERIFICATION_REASON, v->state == VERIFICATION_DONE ? NULL : v->reason},
-                 {FIGURE_VERIFICATION_NOTE, set->note},
-                 {FIGURE_ROW_VERIFICATION, states[r->state]},
-                 {FIGURE_ROW_VERIFICATION_REASON, r->state == VERIFICATION_DONE ? NULL : r->reason},
-                 {FIGURE_STOP_REASON, stop_reason_names[result->stop_reason]},
-                 {FIGURE_VERDICT_REASON, result->verdict_reason},
-                 {FIGURE_EXIT_REASON, result->exit_reason},
-                 {FIGURE_FIRST_LIMIT, first == NULL ? NULL : first->name},
-                 {FIGURE_FIRST_LIMIT_SIDE, first == NULL ? NULL : limit_side_names[first->side]}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        figure_put_text(set, texts[i].id, texts[i].text);
-    }
-    set->values[FIGURE_VERDICT] = (struct figure_value){.is_known = true,
-                                                        .number = (double)result->verdict,
-                                                        .text = verdict_names[result->verdict]};
-    figure_put_count(set, FIGURE_FIRST_LIMIT_SESSIONS, first != NULL,
-                     first == NULL ? 0 : first->sessions);
-}
+    FILL(set, TEXT(VERIFICATION, states[v->state]),
+         TEXT(VERIFICATION_REASON, is_counted ? NULL : v->reason),
+         COUNT_IF(ROWS_BEFORE, is_counted, v->rows_before),
+         COUNT_IF(ROWS_AFTER, is_counted, v->rows_after), COUNT_IF(ROWS_LOST, is_counted, v->lost),
+         COUNT_IF(ROWS_LOST_AT_MOST, is_counted, v->lost_at_most),
+         COUNT_IF(ROWS_IN_DOUBT_ARRIVED, is_counted, v->in_doubt_arrived),
+         COUNT_IF(ROWS_REJECTED_ARRIVED, is_counted, v->rejected_arrived),
+         COUNT_IF(ROWS_SURPLUS, is_counted, v->surplus),
+         COUNT_IF(IS_SHRUNK, is_counted, v->is_shrunk), TEXT(VERIFICATION_NOTE, set->note),
+         TEXT(ROW_VERIFICATION, states[r->state]),
+         TEXT(ROW_VERIFICATION_REASON, is_read ? NULL : r->reason),
+         COUNT_IF(VERIFIED_READ, is_read, r->read), COUNT_IF(VERIFIED_PRESENT, is_read, r->present),
+         COUNT_IF(VERIFIED_LOST, is_read, r->lost),
+         COUNT_IF(VERIFIED_SESSIONS_LOST, is_read, r->sessions_lost),
+         COUNT_IF(VERIFIED_IN_DOUBT_PRESENT, is_read, r->in_doubt_present),
+         COUNT_IF(VERIFIED_REJECTED_PRESENT, is_read, r->rejected_present),
+         COUNT_IF(VERIFIED_DUPLICATES, is_read, r->duplicates),
+         COUNT_IF(VERIFIED_FOREIGN, is_read, r->foreign),
+         COUNT(FRESH_CHECKS, counters[RECORDER_FRESH_CHECKS]),
+         COUNT_IF(FRESH_BEHIND, is_checked, counters[RECORDER_FRESH_BEHIND]),
+         COUNT_IF(FRESH_BACKWARD, is_checked, counters[RECORDER_FRESH_BACKWARD]),
+         COUNT_IF(WORST_LAG_ROWS, is_checked, result->worst_lag_rows));
 
-static void fill_numbers(struct figure_set *set, const struct plan *plan,
-                         const struct result *result)
-{
-    const struct resource_summary *resources = &result->resources;
-    const struct cpu_shares *max = &resources->max_cpu, *at_max = &resources->cpu_at_max;
-    const struct cpu_shares *mean = &resources->mean_cpu;
     const struct fairness *fairness = &result->fairness;
-    const double append_s = figures_seconds(result->append_ns);
-    const double rows = (double)result->rows.acknowledged;
-    const bool has_memory =
-        resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
-    /* its readings are some milliseconds late: of a shorter run they would be too much of it */
-    const bool has_server_cpu = resources->server_cpu_s >= 0 && result->append_ns >= MONO_NS_PER_S;
-    const struct {
-        enum figure_id id;
-        bool is_known;
-        double number;
-    } numbers[] = {
-        {FIGURE_ELAPSED_S, true, figures_seconds(result->elapsed_ns)},
-        {FIGURE_THROUGHPUT_ROWS_PER_S, result->elapsed_ns > 0, result->throughput_rows_per_s},
-        {FIGURE_CONNECT_S, true, figures_seconds(result->connect_ns)},
-        {FIGURE_APPEND_S, true, append_s},
-        {FIGURE_DISCONNECT_S, true, figures_seconds(result->disconnect_ns)},
-        /* neither connecting nor leaving in it */
-        {FIGURE_APPEND_ROWS_PER_S, result->append_ns > 0, rows / append_s},
-        {FIGURE_MAX_CPU_PERCENT, max->host >= 0, max->host},
-        {FIGURE_MAX_SERVER_CPU_PERCENT, max->server >= 0, max->server},
-        {FIGURE_MAX_CLIENT_CPU_PERCENT, max->client >= 0, max->client},
-        {FIGURE_SERVER_CPU_PERCENT_AT_MAX, at_max->server >= 0, at_max->server},
-        {FIGURE_CLIENT_CPU_PERCENT_AT_MAX, at_max->client >= 0, at_max->client},
-        {FIGURE_MEAN_HOST_CPU_PERCENT, mean->host >= 0, mean->host},
-        {FIGURE_MEAN_SERVER_CPU_PERCENT, mean->server >= 0, mean->server},
-        {FIGURE_MEAN_CLIENT_CPU_PERCENT, mean->client >= 0, mean->client},
-        {FIGURE_MAX_MEMORY_MIB, has_memory,
-         figures_mib((uint64_t)resources->max_server_memory_bytes)},
-        {FIGURE_MAX_CLIENT_MEMORY_MIB, resources->max_client_memory_bytes > 0,
-         figures_mib(resources->max_client_memory_bytes)},
-        {FIGURE_CLIENT_CPU_S, true, resources->client_cpu_s},
-        {FIGURE_SERVER_CPU_S, has_server_cpu, resources->server_cpu_s},
-        {FIGURE_SERVER_CPU_US_PER_ROW, has_server_cpu && rows > 0,
-         1e6 * resources->server_cpu_s / rows},
-        {FIGURE_SUSPENDED_S, true, figures_seconds(resources->suspended_ns)},
-        {FIGURE_RATE_ACHIEVED_PERCENT,
-         plan->rate_rows_per_s > 0 && result->rate_achieved_percent >= 0,
-         result->rate_achieved_percent},
-        {FIGURE_SLOWEST_ROWS_PER_S, fairness->sessions > 0, fairness->slowest_rows_per_s},
-        {FIGURE_FASTEST_ROWS_PER_S, fairness->sessions > 0, fairness->fastest_rows_per_s},
-        {FIGURE_LONGEST_GAP_MS, fairness->sessions > 0, figures_ms(fairness->longest_gap_ns)}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        figure_put_number(set, numbers[i].id, numbers[i].is_known, numbers[i].number);
-    }
-    figure_put_count(set, FIGURE_MAX_SERVER_MEMORY_BYTES, has_memory,
-                     (uint64_t)resources->max_server_memory_bytes);
-}
-
-static void fill_counts(struct figure_set *set, const struct plan *plan,
-                        const struct result *result)
-{
-    const struct resource_summary *resources = &result->resources;
-    const struct session_ledger *sessions = &result->sessions;
-    const struct row_ledger *rows = &result->rows;
-    const struct batch_ledger *batches = &result->batches;
-    const struct verification *v = &result->verification;
-    const struct row_verification *r = &result->row_verification;
-    const struct fairness *fairness = &result->fairness;
-    const uint64_t *counters = result->totals.counters;
-    const uint64_t client_bytes = resources->max_client_memory_bytes;
-    const bool has_rate = plan->rate_rows_per_s > 0, is_checked = counters[RECORDER_FRESH_CHECKS];
-    const bool is_counted = v->state == VERIFICATION_DONE, is_read = r->state == VERIFICATION_DONE;
     const bool is_fair = fairness->sessions > 0;
-    const struct {
-        enum figure_id id;
-        bool is_known;
-        uint64_t count;
-    } counts[] = {{FIGURE_SESSIONS, true, plan->sessions},
-                  {FIGURE_RECORDS, plan->records > 0, plan->records},
-                  {FIGURE_IDLE_SESSIONS, true, plan->idle_sessions},
-                  {FIGURE_CPUS, true, resources->cpus},
-                  {FIGURE_MAX_SERVER_PROCESSES, resources->max_server_processes > 0,
-                   resources->max_server_processes},
-                  {FIGURE_SERVER_PID, resources->server_pid > 0, (uint64_t)resources->server_pid},
-                  {FIGURE_MAX_CLIENT_MEMORY_BYTES, client_bytes > 0, client_bytes},
-                  {FIGURE_SESSIONS_REQUESTED, true, sessions->requested},
-                  {FIGURE_SESSIONS_CONNECTED, true, sessions->connected},
-                  {FIGURE_SESSIONS_REFUSED, true, sessions->refused},
-                  {FIGURE_SESSIONS_TIMED_OUT, true, sessions->timed_out},
-                  {FIGURE_SESSIONS_NOT_STARTED, true, sessions->not_started},
-                  {FIGURE_SESSIONS_FINISHED, true, sessions->finished},
-                  {FIGURE_SESSIONS_STOPPED, true, sessions->stopped},
-                  {FIGURE_SESSIONS_DROPPED, true, sessions->dropped},
-                  {FIGURE_SESSIONS_BALANCE, true, session_ledger_balances(sessions)},
-                  {FIGURE_ROWS_PLANNED, true, rows->planned},
-                  {FIGURE_ROWS_ACKNOWLEDGED, true, rows->acknowledged},
-                  {FIGURE_ROWS_REJECTED, true, rows->rejected},
-                  {FIGURE_ROWS_IN_DOUBT, true, rows->in_doubt},
-                  {FIGURE_ROWS_NOT_SENT, true, rows->not_sent},
-                  {FIGURE_ROWS_BALANCE, true, row_ledger_balances(rows)},
-                  {FIGURE_BATCHES_LATE, has_rate, result->batches_late},
-                  {FIGURE_BATCHES_DUE, has_rate, batches->due},
-                  {FIGURE_BATCHES_SENT, has_rate, batches->sent},
-                  {FIGURE_BATCHES_NOT_SENT, has_rate, batches->not_sent},
-                  {FIGURE_ROWS_BEFORE, is_counted, v->rows_before},
-                  {FIGURE_ROWS_AFTER, is_counted, v->rows_after},
-                  {FIGURE_ROWS_LOST, is_counted, v->lost},
-                  {FIGURE_ROWS_LOST_AT_MOST, is_counted, v->lost_at_most},
-                  {FIGURE_ROWS_IN_DOUBT_ARRIVED, is_counted, v->in_doubt_arrived},
-                  {FIGURE_ROWS_REJECTED_ARRIVED, is_counted, v->rejected_arrived},
-                  {FIGURE_ROWS_SURPLUS, is_counted, v->surplus},
-                  {FIGURE_IS_SHRUNK, is_counted, v->is_shrunk},
-                  {FIGURE_VERIFIED_READ, is_read, r->read},
-                  {FIGURE_VERIFIED_PRESENT, is_read, r->present},
-                  {FIGURE_VERIFIED_LOST, is_read, r->lost},
-                  {FIGURE_VERIFIED_SESSIONS_LOST, is_read, r->sessions_lost},
-                  {FIGURE_VERIFIED_IN_DOUBT_PRESENT, is_read, r->in_doubt_present},
-                  {FIGURE_VERIFIED_REJECTED_PRESENT, is_read, r->rejected_present},
-                  {FIGURE_VERIFIED_DUPLICATES, is_read, r->duplicates},
-                  {FIGURE_VERIFIED_FOREIGN, is_read, r->foreign},
-                  {FIGURE_FRESH_CHECKS, true, counters[RECORDER_FRESH_CHECKS]},
-                  {FIGURE_FRESH_BEHIND, is_checked, counters[RECORDER_FRESH_BEHIND]},
-                  {FIGURE_FRESH_BACKWARD, is_checked, counters[RECORDER_FRESH_BACKWARD]},
-                  {FIGURE_WORST_LAG_ROWS, is_checked, result->worst_lag_rows},
-                  {FIGURE_FAIRNESS_SESSIONS, true, fairness->sessions},
-                  {FIGURE_SLOWEST_SESSION, is_fair, fairness->slowest_session},
-                  {FIGURE_FASTEST_SESSION, is_fair, fairness->fastest_session},
-                  {FIGURE_LONGEST_GAP_SESSION, is_fair, fairness->longest_gap_session},
-                  {FIGURE_EXIT_CODE, true, (uint64_t)result->exit_code}};
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        figure_put_count(set, counts[i].id, counts[i].is_known, counts[i].count);
-    }
-    for (size_t id = 0; id < FIGURES; id++) {
-        if (figure_table[id].counter >= 0) {
-            figure_put_count(set, (enum figure_id)id, true, counters[figure_table[id].counter]);
-        }
-    }
-    set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
-    set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
-}
+    FILL(set, COUNT(FAIRNESS_SESSIONS, fairness->sessions),
+         COUNT_IF(SLOWEST_SESSION, is_fair, fairness->slowest_session),
+         NUMBER_IF(SLOWEST_ROWS_PER_S, is_fair, fairness->slowest_rows_per_s),
+         COUNT_IF(FASTEST_SESSION, is_fair, fairness->fastest_session),
+         NUMBER_IF(FASTEST_ROWS_PER_S, is_fair, fairness->fastest_rows_per_s),
+         COUNT_IF(LONGEST_GAP_SESSION, is_fair, fairness->longest_gap_session),
+         NUMBER_IF(LONGEST_GAP_MS, is_fair, figures_ms(fairness->longest_gap_ns)));
 
-void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
-{
-    *set = (struct figure_set){.operations = plan_operations(plan)};
-    fill_counts(set, plan, result);
-    fill_numbers(set, plan, result);
-    fill_texts(set, plan, result);
     for (size_t i = 0; i < set->operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         struct figure_latency *latency = &set->latencies[i];

@@ -272,7 +272,7 @@ static void add_expectations(struct tree root, const struct expectations *expect
         struct tree entry = tree_append_object(list);
         tree_text(entry, "bound", expectation->bound.text);
         tree_text(entry, "figure", column);
-        tree_text(entry, "relation", bound_relation_text(expectation->bound.relation));
+        tree_text(entry, "relation", bound_relation_texts[expectation->bound.relation]);
         if (expectation->bound.is_word) {
             tree_text(entry, "limit", expectation->bound.unit);
             tree_text(entry, "value", figure_word(column, expectation->value));

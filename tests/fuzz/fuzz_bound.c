@@ -13,7 +13,7 @@ static void check_bound(const struct bound *bound, const char *text)
     fuzz_require(strchr(bound->text, ',') == NULL, "a comma ends a bound");
     fuzz_require(strstr(bound->text, bound->name) == bound->text && bound->name[0] != '\0',
                  "a bound begins with its name");
-    fuzz_require(strstr(bound->text, bound_relation_text(bound->relation)) != NULL,
+    fuzz_require(strstr(bound->text, bound_relation_texts[bound->relation]) != NULL,
                  "a bound has its relation");
     fuzz_require(isfinite(bound->number) && bound->number >= 0, "a bound has a number");
     const size_t length = strlen(bound->text), unit = strlen(bound->unit);

@@ -24,8 +24,8 @@ static void make_report(struct report *report, const char *intervals, const char
     struct saved_run *run = &report->runs[0].run;
     snprintf(run->folder, sizeof run->folder, "/nonexistent");
     parse(&run->summary, "elapsed_s,adapter\n3.5,null\n");
-    figure_put_number(&run->figures, FIGURE_ELAPSED_S, true, 3.5);
-    figure_put_text(&run->figures, FIGURE_SERVER_NOTE, "it is elsewhere");
+    run->figures.values[FIGURE_ELAPSED_S] = (struct figure_value){.is_known = true, .number = 3.5};
+    run->figures.values[FIGURE_SERVER_NOTE].text = "it is elsewhere";
     parse(&run->intervals, intervals);
     parse(&run->samples, samples);
     run->json = json_loads(json, 0, NULL);

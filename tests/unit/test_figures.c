@@ -88,9 +88,9 @@ static void test_cells(void **state)
     (void)state;
     static struct figure_set set;
     set = (struct figure_set){.operations = operation_list_all()};
-    figure_put_number(&set, FIGURE_ELAPSED_S, true, 1.23456);
-    figure_put_count(&set, FIGURE_ROWS_LOST, false, 7);
-    figure_put_text(&set, FIGURE_NOTE, "a note");
+    set.values[FIGURE_ELAPSED_S] = (struct figure_value){.is_known = true, .number = 1.23456};
+    set.values[FIGURE_ROWS_LOST].count = 7;
+    set.values[FIGURE_NOTE].text = "a note";
     set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.5}};
     struct figure_cell cell;
     size_t count = 0, columns = OPERATIONS * FIGURE_POINTS;
