@@ -683,29 +683,36 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
     if (status != STATUS_OK) {
         return status;
     }
-    short result = answer == NULL ? call->SQLExecDirect(statement, sql, TERMINATED)
-                                  : call->SQLPrepare(statement, sql, TERMINATED);
-    if (answer != NULL && succeeded(result)) {
-        result = call->SQLExecute(statement);
+    if (answer == NULL) {
+        status = check(conn, statement, call->SQLExecDirect(statement, sql, TERMINATED), error);
+    } else {
+        short result = call->SQLPrepare(statement, sql, TERMINATED);
+        if (succeeded(result)) {
+            result = call->SQLExecute(statement);
+        }
+        if (succeeded(result)) {
+            result = call->SQLNumResultCols(statement, &count);
+        }
+        status = check(conn, statement, result, error);
     }
-    if (answer != NULL && succeeded(result)) {
-        result = call->SQLNumResultCols(statement, &count);
-    }
-    status = check(conn, statement, result, error);
     const size_t columns = status == STATUS_OK && count > 0 ? (size_t)count : 0;
     struct bound *const bound = calloc(columns + 1, sizeof *bound);
     struct cell *const cells = calloc(columns + 1, sizeof *cells);
-    if (status == STATUS_OK && (bound == NULL || cells == NULL)) {
+    bool is_wanted = columns > 0 && bound != NULL && cells != NULL;
+    if (columns > 0 && !is_wanted) {
         status = dialect_memory_error(error);
     }
-    for (size_t i = 0; status == STATUS_OK && i < columns; i++) {
-        result = call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT, bound[i].text,
-                                  CELL_BYTES, &bound[i].length);
-        status = check(conn, statement, result, error);
+    for (size_t i = 0; is_wanted && status == STATUS_OK && i < columns; i++) {
+        status = check(conn, statement,
+                       call->SQLBindCol(statement, (unsigned short)(i + 1), AS_TEXT, bound[i].text,
+                                        CELL_BYTES, &bound[i].length),
+                       error);
     }
-    bool is_wanted = columns > 0;
-    while (status == STATUS_OK && is_wanted &&
-           (result = call->SQLFetch(statement)) != END_OF_ROWS) {
+    while (status == STATUS_OK && is_wanted) {
+        const short result = call->SQLFetch(statement);
+        if (result == END_OF_ROWS) {
+            break;
+        }
         status = check(conn, statement, result, error);
         answer->rows += status == STATUS_OK ? 1 : 0;
         for (size_t i = 0; i < columns; i++) {

@@ -87,7 +87,9 @@ static void text_source_init(struct text_source *source)
                 template->pairs[template->pair_count++] = (uint8_t)at;
                 bytes[at + 1] = '2';
             }
-            bytes[at] = bytes[at] == '#' ? '4' : bytes[at];
+            if (bytes[at] == '#') {
+                bytes[at] = '4';
+            }
         }
     }
     for (unsigned i = 0; i < TEXT_HOSTS; i++) {
@@ -432,6 +434,7 @@ static bool parse_uuid(const char *text, uint8_t value[16])
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";
     size_t count = 0;
+    memset(value, 0, 16);
     for (; *text != '\0'; text++) {
         const char *const digit = strchr(digits, *text);
         if (*text == '-' || *text == '{' || *text == '}') {
@@ -532,14 +535,14 @@ static enum status choose_values(struct fill_column *fill, const struct column *
     const struct kind *kind = &kinds[column->type];
     struct text_value rest = item->values, word;
     char number[INTEGER_BYTES];
-    struct text_value scratch[1]; /* as large as a value gets */
+    struct text_value scratch = {NULL, 0}; /* as large as a value gets */
     int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
     fill->value_bytes = kind->value_bytes;
     if (column_item_range(item, &fill->from, &to)) {
-        if (!parse_word(column, make_integer(fill->from, number), scratch) ||
-            !parse_word(column, make_integer(to, number), scratch)) {
+        if (!parse_word(column, make_integer(fill->from, number), &scratch) ||
+            !parse_word(column, make_integer(to, number), &scratch)) {
             return refuse_value(column, item->values, error);
         }
         fill->fill = kind->fill_range;
