@@ -124,12 +124,12 @@ enum exit_code job_begin(struct job *job, struct error *error)
     struct plan *plan = &job->plan;
     enum exit_code code = EXIT_CODE_OK;
     struct limits_question question;
-    struct limit_list list;
-    const struct limit *first;
     /* before anything is opened: this machine */
     limits_ask(&question, plan, NULL, NULL);
     limits_allow_files(&question, SPARE_FILES);
     if (!plan->is_unchecked) {
+        struct limit_list list; /* large: not on the stack for longer than here */
+        const struct limit *first;
         limits_read(&question, &list);
         code = judge_limits(plan, &list, &first, error);
     }

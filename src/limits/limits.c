@@ -655,49 +655,38 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
     }
 }
 
-static void fix_sysctl(struct limit *entry, const struct draft *draft, uint64_t value)
+static void fix_setting(struct limit *entry, const struct draft *draft, uint64_t value)
 {
-    (void)draft;
-    snprintf(entry->fix, sizeof entry->fix, "sysctl -w %s=%" PRIu64, entry->name, value);
-}
-
-static void fix_words(struct limit *entry, const struct draft *draft, uint64_t value)
-{
-    (void)value;
-    snprintf(entry->fix, sizeof entry->fix, "%s", draft->fix);
+    if (draft->fix != NULL) {
+        snprintf(entry->fix, sizeof entry->fix, "%s", draft->fix);
+    } else {
+        snprintf(entry->fix, sizeof entry->fix, "sysctl -w %s=%" PRIu64, entry->name, value);
+    }
 }
 
 /* A session limit's fix with the number of sessions in it: see struct session_limit. */
-static void fix_setting(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
+static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
 {
-    char quote = '\0'; /* names may have a word N of their own */
-    char before = '\0';
+    const char *at = text;
     size_t used = 0;
-    fix[0] = '\0';
-    while (*text != '\0' && used + 1 < LIMIT_FIX_BYTES) {
-        if (before == ' ' && quote == '\0' && *text == 'N') {
-            const char *rest = text + 1;
-            uint64_t number = sessions;
-            if (*rest == '+') {
-                char *end;
-                number += strtoull(rest + 1, &end, 10);
-                rest = end;
-            }
-            if (*rest == '\0' || strchr(" ;,", *rest) != NULL) {
-                used += (size_t)snprintf(fix + used, LIMIT_FIX_BYTES - used, "%" PRIu64, number);
-                before = 'N';
-                text = rest;
-                continue;
-            }
+    while (*at != '\0' && used + 1 < LIMIT_FIX_BYTES) {
+        const bool is_word = *at == 'N' && at > text && at[-1] == ' ';
+        const char *rest = at + 1;
+        uint64_t number = sessions;
+        if (is_word && *rest == '+') {
+            char *end;
+            number += strtoull(rest + 1, &end, 10);
+            rest = end;
+        } else if (strchr("'\"`", *at) != NULL) {
+            /* names may have a word N of their own */
+            const char *quote = strchr(rest, *at);
+            rest = quote != NULL ? quote + 1 : rest + strlen(rest);
         }
-        if (quote == '\0' && strchr("'\"`", *text) != NULL) {
-            quote = *text;
-        } else if (*text == quote) {
-            quote = '\0';
-        }
-        before = *text;
-        fix[used++] = *text++;
-        fix[used] = '\0';
+        char *const to = fix + used;
+        used += is_word && (*rest == '\0' || strchr(" ;,", *rest) != NULL)
+                    ? (size_t)snprintf(to, LIMIT_FIX_BYTES - used, "%" PRIu64, number)
+                    : (size_t)snprintf(to, LIMIT_FIX_BYTES - used, "%.*s", (int)(rest - at), at);
+        at = rest;
     }
 }
 
@@ -723,20 +712,20 @@ static const struct row {
     {CLIENT, LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads", read_tasks, fix_rlimit},
     {PROCESS, LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "its ulimit -Sn", "files", read_files, fix_rlimit},
     {PROCESS, LIMIT_USER_TASKS, "RLIMIT_NPROC", "its ulimit -u", "threads", read_tasks, fix_rlimit},
-    {PROCESS, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+    {PROCESS, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_setting},
     {CLIENT | CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "pids", "threads", read_cgroup, fix_cgroup},
     {CLIENT | CGROUP, LIMIT_CGROUP_TASKS, "pids.max", "", "threads", read_cgroup, fix_cgroup},
     {CLIENT, LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads", read_machine,
-     fix_sysctl},
-    {CLIENT, LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine, fix_sysctl},
-    {CLIENT, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_sysctl},
+     fix_setting},
+    {CLIENT, LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads", read_machine, fix_setting},
+    {CLIENT, LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps", read_maps, fix_setting},
     {CLIENT, LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes", read_space, fix_rlimit},
-    {CLIENT, LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, fix_words},
+    {CLIENT, LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports", read_ports, fix_setting},
     {CLIENT | CGROUP, LIMIT_CGROUP_MEMORY, "memory.limit_in_bytes", "memory", "bytes", read_cgroup,
      fix_cgroup},
     {CLIENT | CGROUP, LIMIT_CGROUP_MEMORY, "memory.max", "", "bytes", read_cgroup, fix_cgroup},
-    {CLIENT, LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_memory, fix_words},
-    {CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_words},
+    {CLIENT, LIMIT_COMMIT, "overcommit_memory=2", "sysctl", "bytes", read_memory, fix_setting},
+    {CLIENT, LIMIT_MEMORY, "free memory", "this machine", "bytes", read_memory, fix_setting},
 };
 
 static void read_rows(struct reading *reading, const struct subject *subject, unsigned of)
@@ -832,7 +821,7 @@ static void read_database(struct reading *reading, const struct server_limits *s
                  limit->used, limit->allowed, session->note[0] == '\0' ? "" : "; ", session->note);
         struct limit *entry = add_limit(reading, &draft);
         if (entry->grade != LIMIT_PASS) {
-            fix_setting(entry->fix, session->fix, entry->used + entry->needed);
+            fix_sessions(entry->fix, session->fix, entry->used + entry->needed);
         }
     }
 }
