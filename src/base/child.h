@@ -1,10 +1,5 @@
-/*
- * Programs that this one runs: no shell, no descriptor that was not given, and an end that comes in
- * any case. Main thread.
- *
- * A program that is run for what it prints: child_run. One that runs beside this one: child_start,
- * then child_wait until it says that the program has ended.
- */
+/* Programs that this one runs: no shell, no descriptor that was not given, and an end that comes in
+ * any case. Main thread. */
 #ifndef BASE_CHILD_H
 #define BASE_CHILD_H
 
@@ -17,9 +12,7 @@
 struct child_start {
     const char *const *argv; /* ended by NULL */
     const char *program;     /* its path; NULL = argv[0] is found by PATH */
-    int in;                  /* as its standard streams; negative = /dev/null */
-    int out;
-    int err;
+    int in, out, err;        /* as its standard streams; negative = /dev/null */
     int kept;          /* one more that it keeps open, under the same number; negative = none */
     bool ends_with_us; /* SIGTERM ends it when this program is killed */
 };
@@ -54,8 +47,7 @@ enum child_result {
 
 struct child_output {
     struct child_end end;
-    struct buffer out; /* what it printed, also when it failed */
-    struct buffer err;
+    struct buffer out, err; /* what it printed, also when it failed */
 };
 
 /* Runs argv[0], found by PATH, with `in` as its standard input, or nothing when that is negative.

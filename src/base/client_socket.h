@@ -45,13 +45,12 @@ bool client_socket_set_no_delay(const struct client_socket *socket);
 /* True when a socket that is known was closed, or either side has ended the connection. */
 bool client_socket_is_ended(const struct client_socket *socket);
 
-/* What client_socket_wait returns beside the result of poll. */
 enum {
     CLIENT_SOCKET_CANCELLED = -2
 };
 
 /* Waits as poll does for one descriptor, until the moment of mono_now_ns. Asks is_cancelled, which
- * may be NULL, now and then. */
+ * may be NULL, now and then: CLIENT_SOCKET_CANCELLED. */
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void));
 
 /* What the bytes that have come so far say. */

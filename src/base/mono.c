@@ -94,8 +94,3 @@ void moment_format(const struct moment *moment, char text[MOMENT_TEXT_BYTES])
     snprintf(text, MOMENT_TEXT_BYTES, "%" PRId64 ".%03" PRId64, moment->ns / MONO_NS_PER_S,
              moment->ns % MONO_NS_PER_S / MONO_NS_PER_MS);
 }
-
-int64_t moment_since_start_ns(const struct moment *moment, int64_t started_wall_ns)
-{
-    return moment->is_utc ? moment->ns - started_wall_ns : moment->ns;
-}

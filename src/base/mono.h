@@ -48,8 +48,4 @@ bool moment_parse(const char *text, struct moment *moment);
 /* Writes it so that moment_parse reads it again, to the millisecond. */
 void moment_format(const struct moment *moment, char text[MOMENT_TEXT_BYTES]);
 
-/* Nanoseconds since the start of a run that began at `started_wall_ns` (1970 UTC); negative: it was
- * before that. */
-int64_t moment_since_start_ns(const struct moment *moment, int64_t started_wall_ns);
-
 #endif

@@ -16,8 +16,7 @@ struct url {
     char *text; /* owned */
     const char *scheme;
     const char *path; /* scheme:path only: what follows the colon */
-    const char *user;
-    const char *password;
+    const char *user, *password;
     const char *host; /* NULL also for a list of hosts */
     uint16_t port;
     const char *database;

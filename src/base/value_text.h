@@ -17,11 +17,7 @@ enum {
 /* A moment taken apart, UTC. */
 struct civil_time {
     int64_t year; /* of the proleptic Gregorian calendar; 0 is 1 BC */
-    unsigned month;
-    unsigned day;
-    unsigned hour;
-    unsigned minute;
-    unsigned second;
+    unsigned month, day, hour, minute, second;
     uint32_t nanosecond;
 };
 

@@ -52,7 +52,7 @@ static const char *add_line(struct event_list *list, char *line, int64_t started
     if (moment.is_utc && started_wall_ns == EVENTS_START_UNKNOWN) {
         return "has a time in UTC, and when the run began is not known";
     }
-    const int64_t at_ns = moment_since_start_ns(&moment, started_wall_ns);
+    const int64_t at_ns = moment.ns - (moment.is_utc ? started_wall_ns : 0);
     if (at_ns < -BEFORE_START_NS) {
         return "is before the start of the run";
     }

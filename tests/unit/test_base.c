@@ -322,16 +322,6 @@ static void test_moments_there_and_back(void **state)
     }
 }
 
-static void test_moments_since_start(void **state)
-{
-    (void)state;
-    const struct moment relative = {false, 5};
-    const struct moment utc = {true, 1005};
-    assert_int_equal(moment_since_start_ns(&relative, 1000), 5);
-    assert_int_equal(moment_since_start_ns(&utc, 1000), 5);
-    assert_int_equal(moment_since_start_ns(&utc, 1010), -5);
-}
-
 static void test_integers(void **state)
 {
     (void)state;
@@ -423,7 +413,6 @@ int main(void)
         cmocka_unit_test(test_good_moments),
         cmocka_unit_test(test_bad_moments),
         cmocka_unit_test(test_moments_there_and_back),
-        cmocka_unit_test(test_moments_since_start),
         cmocka_unit_test(test_first_error_wins),
         cmocka_unit_test(test_error_text_is_one_line),
         cmocka_unit_test(test_error_kinds_have_names),
