@@ -105,20 +105,17 @@ struct search {
 
 #define SEARCH_KNEE_SHARE 0.05
 
-/* Adds a level; NULL: no memory. The caller fills it. */
+/* Adds a level; NULL: no memory. The caller fills it, then notes it: held, failed and failure. */
 struct level *search_add_level(struct search *search);
-void search_fini(struct search *search);
-
-/* Takes note of the level that was added last: sets held, failed and failure. */
 void search_note_level(struct search *search);
+void search_fini(struct search *search);
 
 /* The most frequent cause of a level that failed; NULL: there is none. */
 const struct cause *level_main_cause(const struct level *level);
 
-/* The level that held with the most rows/s; NULL: none held. */
+/* Of the levels that held the one with the most rows/s, and the one with the fewest sessions within
+ * SEARCH_KNEE_SHARE of it; NULL: none held. */
 const struct level *search_best(const struct search *search);
-
-/* The level with the fewest sessions that held within SEARCH_KNEE_SHARE of the best; NULL: none. */
 const struct level *search_knee(const struct search *search);
 
 /* The lowest level whose append p99 was over the bound, and the highest level below it that held
@@ -136,14 +133,10 @@ extern const char *const level_reason_names[];  /* "refused", ...; "" for none *
 extern const char *const search_end_names[];    /* "found", ... */
 extern const char *const search_bound_names[];  /* "user", "client", "program" */
 
-/*
- * Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, and concludes; in
- * verdict.c.
- *
- * A limit that was found is a result, whoever's it is: exit code 0. So is a bound of the user that
- * was reached when some level had held. Nothing held: 3 or 4, by whose limit it was. Lost or
- * uncounted rows: 1. A server that is gone: 4. A signal: 130.
- */
+/* Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, and concludes; in
+ * verdict.c. A limit that was found is a result, whoever's it is: exit code 0. So is a bound of the
+ * user that was reached when some level had held. Nothing held: 3 or 4, by whose limit it was. Lost
+ * or uncounted rows: 1. A server that is gone: 4. A signal: 130. */
 void search_judge(const struct search *search, struct result *result, bool was_interrupted);
 
 #endif

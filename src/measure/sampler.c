@@ -38,7 +38,6 @@ struct reading {
 /* What the samples of a hold add up to. */
 struct hold {
     bool is_on;
-    bool has_sample;
     int64_t start_ns;
     struct cpu_shares percent_ns; /* added up over the time in which they are known */
     struct cpu_shares known_ns;
@@ -191,7 +190,6 @@ static void add_to_hold(struct hold *hold, const struct sample *sample)
     const int64_t ns = sample->end_ns - sample->start_ns;
     const int64_t client_bytes = (int64_t)sample->client_memory_bytes;
     if (hold->is_on && sample->start_ns >= hold->start_ns) {
-        hold->has_sample = true;
         add_share(sample->cpu.host, ns, &hold->percent_ns.host, &hold->known_ns.host);
         add_share(sample->cpu.server, ns, &hold->percent_ns.server, &hold->known_ns.server);
         add_share(sample->cpu.client, ns, &hold->percent_ns.client, &hold->known_ns.client);
@@ -219,7 +217,7 @@ bool sampler_has_held(struct sampler *sampler)
         return true;
     }
     pthread_mutex_lock(&sampler->lock);
-    const bool has_sample = sampler->hold.has_sample;
+    const bool has_sample = sampler->hold.known_ns.client > 0; /* which every sample knows */
     pthread_mutex_unlock(&sampler->lock);
     return has_sample;
 }

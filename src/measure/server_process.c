@@ -190,11 +190,6 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
     return false;
 }
 
-void process_table_init(struct process_table *table, int64_t tick_ns)
-{
-    *table = (struct process_table){.rounding_ns = 2 * tick_ns};
-}
-
 void process_table_fini(struct process_table *table)
 {
     free(table->known.entries);
@@ -506,7 +501,7 @@ struct server_process *server_process_create(const struct server_selector *selec
     }
     server->selector = *selector;
     server->cgroup = -1;
-    process_table_init(&server->table, MONO_NS_PER_S / sysconf(_SC_CLK_TCK));
+    server->table.rounding_ns = 2 * (MONO_NS_PER_S / sysconf(_SC_CLK_TCK));
     server->proc = procfs_open();
     server->processes = server->proc < 0 ? NULL : procfs_open_folder(server->proc, ".");
     if (server->processes == NULL) {

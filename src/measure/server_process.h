@@ -86,17 +86,17 @@ struct process_list {
     size_t capacity;
 };
 
+/* All 0 at first, but for the rounding. */
 struct process_table {
     struct process_list known; /* members, those that are missing too */
     struct process_list seen;  /* what the walk under way has met: set its count to 0 before it */
-    int64_t rounding_ns;       /* what ticks hide of a time made of user and system time */
+    int64_t rounding_ns;       /* what ticks hide of a user and a system time: two */
     int64_t departed_ns;
     int64_t total_ns; /* highest ever */
     size_t processes; /* members of the last walk that have not ended */
     uint64_t threads; /* of these */
 };
 
-void process_table_init(struct process_table *table, int64_t tick_ns);
 void process_table_fini(struct process_table *table);
 
 /* A zeroed entry for a process that the walk has met. NULL: out of memory. */

@@ -19,7 +19,7 @@ static struct process_table table;
 static int set_up(void **state)
 {
     (void)state;
-    process_table_init(&table, 0);
+    table = (struct process_table){0};
     return 0;
 }
 
@@ -143,7 +143,7 @@ static void rounding_to_ticks_is_forgiven_once(void **state)
 {
     (void)state;
     process_table_fini(&table);
-    process_table_init(&table, 10);
+    table.rounding_ns = 20;
     struct procfs_process before[] = {seen(ROOT, 1, 1000, 0), seen(101, ROOT, 67, 0),
                                       seen(102, ROOT, 19, 0), seen(103, ROOT, 18, 0)};
     struct procfs_process after[] = {seen(ROOT, 1, 1000, 70)};
