@@ -749,14 +749,10 @@ static void climb_all(struct fleet *fleet)
             break;
         }
         level->sessions = fitting;
-        if (load->on_begin != NULL) {
-            load->on_begin(load->context, level);
-        }
+        load->on_begin(load->context, level);
         climb(fleet, level);
         search_note_level(search);
-        if (load->on_level != NULL) {
-            load->on_level(load->context, level);
-        }
+        load->on_level(load->context, level);
         if (level->outcome == LEVEL_FAILED && fleet->live == 0 && level->ledger.dropped > 0) {
             await_server(fleet);
         }

@@ -560,24 +560,6 @@ static enum status reconnect_after_loss(struct session *session)
     return STATUS_LOST;
 }
 
-/* With --churn, when a connection has had its batches and there is work left: closes it and opens
- * another one. REJECTED: STOP came first, and the session has no connection. LOST or FATAL: it
- * could not be had, which counts as a loss to come. */
-static enum status reconnect_churn(struct session *session)
-{
-    const uint64_t every = session->load->plan->churn_batches;
-    if (every == 0 || session->sum.batches % every != 0 || session->sum.begun >= session->quota) {
-        return STATUS_OK;
-    }
-    close_connection(session);
-    const enum status status = connect_once(session);
-    if (status == STATUS_OK) {
-        session->sum.churns++;
-        add(session, RECORDER_CHURNS, 1);
-    }
-    return status;
-}
-
 static enum session_outcome drop(struct session *session)
 {
     add(session, RECORDER_SESSIONS_DROPPED, 1);
@@ -590,6 +572,7 @@ static enum session_outcome drop(struct session *session)
 static enum session_outcome append_rows(struct session *session)
 {
     struct load *load = session->load;
+    const uint64_t churn = load->plan->churn_batches;
     while (session->sum.begun < session->quota) {
         if (!gate_wait_turn(&load->gate)) {
             /* one whose call had to be cut is not done when the time is over */
@@ -602,8 +585,16 @@ static enum session_outcome append_rows(struct session *session)
         }
         const uint64_t batches = session->sum.batches;
         enum status status = append_then_read(session);
-        if (is_good(status) && session->sum.batches > batches) {
-            status = reconnect_churn(session);
+        if (churn > 0 && is_good(status) && session->sum.batches > batches &&
+            session->sum.batches % churn == 0 && session->sum.begun < session->quota) {
+            /* The connection has had its batches, and there is work left. When STOP comes first the
+             * session stays without one; when it cannot be had that counts as a loss to come. */
+            close_connection(session);
+            status = connect_once(session);
+            if (status == STATUS_OK) {
+                session->sum.churns++;
+                add(session, RECORDER_CHURNS, 1);
+            }
         }
         if (status == STATUS_LOST) {
             status =

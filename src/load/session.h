@@ -125,8 +125,8 @@ struct load {
     struct search *search;
     int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
                             append */
-    /* May be NULL. Main thread; before the first session of a level is added, and when it is known
-     * what became of it: sessions that are up still are. */
+    /* Main thread; before the first session of a level is added, and when it is known what became
+     * of it: sessions that are up still are. */
     void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level);
 

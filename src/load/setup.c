@@ -599,7 +599,6 @@ enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct 
 /* Rows of a run are known by run tag, session and row number (n1, n2, n3, see load/generator.h).
  * One scan of the table, row by row; one bit of memory for each row that was sent. */
 struct scan {
-    struct probe *probe;
     struct buffer sql;
     struct result *result;
     struct row_map *map; /* NULL: tags are read */
@@ -630,8 +629,9 @@ static void write_query(struct buffer *sql, const struct setup *setup, const cha
 
 static bool take_numbers(void *context, const int64_t *values)
 {
-    struct scan *scan = context;
-    note_answer(scan->probe);
+    struct probe *probe = context;
+    struct scan *scan = probe->context;
+    note_answer(probe);
     if (scan->map != NULL) {
         row_map_add(scan->map, values[0], values[1], scan->result->session_list,
                     &scan->result->row_verification);
@@ -643,9 +643,8 @@ static bool take_numbers(void *context, const int64_t *values)
 
 static enum status read_numbers(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    struct scan *scan = probe->context;
-    scan->probe = probe;
-    const struct ask_numbers numbers = {scan->map == NULL ? 1 : 2, take_numbers, scan};
+    const struct scan *scan = probe->context;
+    const struct ask_numbers numbers = {scan->map == NULL ? 1 : 2, take_numbers, probe};
     return ask_numbers(probe->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
 }
 
