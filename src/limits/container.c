@@ -29,7 +29,7 @@ bool container_parse(const char *text, size_t length, struct container *containe
     const bool is_good =
         json_unpack(json, "[{s:s, s:{s:I, s?b, s?b, s?s}}!]", "Id", &id, "State", "Pid", &pid,
                     "Running", &is_running, "Paused", &is_paused, "Status", &state) == 0 &&
-        strlen(id) >= ID_LEAST && strlen(id) < CONTAINER_ID_BYTES && strpbrk(id, "/\n") == NULL &&
+        strlen(id) >= ID_LEAST && strlen(id) < sizeof container->id && strpbrk(id, "/\n") == NULL &&
         pid >= 0 && pid <= INT32_MAX;
     *container = (struct container){0};
     if (is_good) {

@@ -14,12 +14,8 @@
 #include "measure/procfs.h"
 #include "plan/plan.h"
 
-enum {
-    CONTAINER_ID_BYTES = 80
-};
-
 struct container {
-    char id[CONTAINER_ID_BYTES];
+    char id[80];
     char state[32]; /* "running", "exited", … */
     bool is_running;
     pid_t pid;                      /* of its first process, as seen from this machine */

@@ -161,7 +161,6 @@ struct evidence *evidence_begin(const struct limits_question *question)
 void evidence_capture(struct evidence *evidence)
 {
     limits_read(evidence->question, &evidence->shortage);
-    evidence->is_captured = true;
 }
 
 /* True when sessions failed for that; `is_later_only`: those that reconnected. */
@@ -267,9 +266,6 @@ static const struct limit *find_short(const struct naming *naming, enum limit_id
 {
     const struct limit_list *list = &naming->evidence->shortage;
     const bool is_machine = id == LIMIT_THREADS_MAX || id == LIMIT_PID_MAX || id == LIMIT_COMMIT;
-    if (!naming->evidence->is_captured) {
-        return NULL;
-    }
     const struct limit *limit = find_limit(list, id, side);
     return limit == NULL && is_machine && limits_has_server_here(naming->evidence->question)
                ? find_limit(list, id, LIMIT_CLIENT)

@@ -73,12 +73,10 @@ enum {
     RESERVED_PIDS = 300, /* lower ones are not given out again */
     MAPS_PER_THREAD = 2, /* stack and guard */
     GUARD_BYTES = 4096,  /* below each stack */
-};
 
-/* Resident, beside what the program has anyway: estimates, as nobody knows what a session will use.
- * Measured: 37 KiB of this program, the rest is the kernel's for a thread and a socket; SQLite has
- * a page cache in each connection; a backend of PostgreSQL, a thread of MariaDB. */
-enum {
+    /* Resident, beside what the program has anyway: estimates, as nobody knows what a session will
+     * use. Measured: 37 KiB of this program, the rest is the kernel's for a thread and a socket;
+     * SQLite has a page cache in each connection; a backend of PostgreSQL, a thread of MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
     SERVER_PROCESS_BYTES = 3 * 1024 * 1024,

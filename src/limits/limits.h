@@ -105,11 +105,10 @@ enum evidence_counter {
 struct evidence {
     const struct limits_question *question;
     struct limit_list before;   /* as read before the sessions */
-    struct limit_list shortage; /* while they were short of something, if it is_captured */
-    bool is_captured;
-    bool has_server_after; /* the caller asked the database once more, after the sessions */
-    bool was_listening;    /* somebody, on the server's port */
-    bool is_server_gone;   /* the server was there before, and is not now */
+    struct limit_list shortage; /* while they were short of something; none: not read */
+    bool has_server_after;      /* the caller asked the database once more, after the sessions */
+    bool was_listening;         /* somebody, on the server's port */
+    bool is_server_gone;        /* the server was there before, and is not now */
     struct server_limits server_after;
     struct procfs_process server;        /* pid 0: not seen */
     int64_t counters[EVIDENCE_COUNTERS]; /* before the sessions; negative: not known */

@@ -21,7 +21,6 @@ static int set_up(void **state)
     result.sessions.requested = 100;
     question = (struct limits_question){.has_server = true, .server = &server};
     evidence.question = &question;
-    evidence.is_captured = true;
     return 0;
 }
 
@@ -155,7 +154,7 @@ static void test_threads_that_nothing_explains(void **state)
     const struct finding *finding = name_one(LIMIT_IDS, LIMIT_CLIENT, 0);
     check_says(finding, "no limit that can be read here was reached");
     check_says(finding, "room left: user_tasks 4,900, pid_max 32,468");
-    evidence.is_captured = false;
+    evidence.shortage.count = 0;
     check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
 }
 
@@ -201,9 +200,9 @@ static void test_errno_of_this_machine(void **state)
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
     /* nothing could be opened then */
     add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
-    evidence.is_captured = false;
+    evidence.shortage.count = 0;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
-    evidence.is_captured = true;
+    evidence.shortage.count = 1;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "64 of 64 threads in use then");
     result.causes.entries[0].error.native_code = ENFILE;
     assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->name, "fs.file-max");
