@@ -702,40 +702,35 @@ static bool has_escapes(const struct adapter_conn *conn)
     return (conn->mysql.server_status & SERVER_STATUS_NO_BACKSLASH_ESCAPES) == 0;
 }
 
-/* Writes a multi-row INSERT as text: what every server of this protocol can do. */
-static void write_insert(struct buffer *sql, const struct batch *batch, bool is_escaped)
-{
-    const struct table *table = batch->table;
-    buffer_add_text(sql, "insert into ");
-    ask_write_target(sql, table, '`');
-    buffer_add_text(sql, " values ");
-    for (size_t row = 0; row < batch->row_count; row++) {
-        const char *separator = row == 0 ? "(" : ",(";
-        for (size_t i = 0; i < table->column_count; i++) {
-            if (!table->columns[i].is_generated) {
-                buffer_add_text(sql, separator);
-                mariadb_add_literal(sql, &table->columns[i], &batch->columns[i], row, is_escaped);
-                separator = ",";
-            }
-        }
-        buffer_add(sql, ")", 1);
-    }
-}
-
 /* Sends the rows in one statement and waits for no answer. */
 static enum status send_rows(struct adapter_conn *conn, const struct batch *batch,
                              struct error *error)
 {
-    const uint64_t most = batch->table->statement_bytes_max;
+    const struct table *table = batch->table;
+    const uint64_t most = table->statement_bytes_max;
+    const bool is_escaped = has_escapes(conn);
     struct buffer out = {0};
-    enum status status = conn->uses_insert ? STATUS_OK : bulk_prepare(conn, batch->table, error);
+    enum status status = conn->uses_insert ? STATUS_OK : bulk_prepare(conn, table, error);
     if (status != STATUS_OK) {
         return status;
     }
-    if (conn->uses_insert) {
-        write_insert(&out, batch, has_escapes(conn));
-    } else {
+    if (!conn->uses_insert) {
         mariadb_add_bulk(&out, conn->statement, batch);
+    } else { /* a multi-row INSERT as text: what every server of this protocol can do */
+        buffer_add_text(&out, "insert into ");
+        ask_write_target(&out, table, '`');
+        buffer_add_text(&out, " values ");
+    }
+    for (size_t row = 0; conn->uses_insert && row < batch->row_count; row++) {
+        const char *separator = row == 0 ? "(" : ",(";
+        for (size_t i = 0; i < table->column_count; i++) {
+            if (!table->columns[i].is_generated) {
+                buffer_add_text(&out, separator);
+                mariadb_add_literal(&out, &table->columns[i], &batch->columns[i], row, is_escaped);
+                separator = ",";
+            }
+        }
+        buffer_add(&out, ")", 1);
     }
     if (buffer_failed(&out)) {
         status = dialect_memory_error(error);
@@ -995,29 +990,6 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
     return ready;
 }
 
-/* Sessions that nobody gave a database work in one of append's own, made when it is missing. */
-static enum status use_default_database(struct adapter_conn *conn, struct error *error)
-{
-    MYSQL *const mysql = &conn->mysql;
-    enum status status = STATUS_OK;
-    for (bool is_made = false; status == STATUS_OK; is_made = true) {
-        if (mysql_select_db(mysql, "append") == 0) {
-            return STATUS_OK;
-        }
-        status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
-                     ? run_text(conn, "create database if not exists append", error)
-                     : call_error(conn, error);
-    }
-    if (status == STATUS_LOST) {
-        return status;
-    }
-    const struct error refused = *error;
-    error_clear(error);
-    error_set(error, refused.kind, refused.native_code, refused.sqlstate,
-              "%.130s: name a database with --database or in the URL", refused.text);
-    return STATUS_FATAL;
-}
-
 /* Connects, and does what a connection needs before it is of use; usually nothing is sent. */
 static enum status connect_and_settle(void *context, struct error *error)
 {
@@ -1042,9 +1014,22 @@ static enum status connect_and_settle(void *context, struct error *error)
         mysql_set_character_set(mysql, character_set) != 0) {
         status = call_error(conn, error);
     }
-    const bool has_database = mysql->db != NULL && mysql->db[0] != '\0';
-    if (status == STATUS_OK && !has_database && !target->makes_nothing) {
-        status = use_default_database(conn, error);
+    /* sessions that nobody gave a database work in one of append's own, made when it is missing */
+    bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->makes_nothing;
+    for (bool is_made = false; status == STATUS_OK && !has_database; is_made = true) {
+        has_database = mysql_select_db(mysql, "append") == 0;
+        if (!has_database) {
+            status = !is_made && mysql_errno(mysql) == ER_BAD_DB_ERROR
+                         ? run_text(conn, "create database if not exists append", error)
+                         : call_error(conn, error);
+        }
+        if (status != STATUS_OK && status != STATUS_LOST) {
+            const struct error refused = *error;
+            error_clear(error);
+            error_set(error, refused.kind, refused.native_code, refused.sqlstate,
+                      "%.130s: name a database with --database or in the URL", refused.text);
+            return STATUS_FATAL;
+        }
     }
     if (status == STATUS_OK && (mysql->server_status & SERVER_STATUS_AUTOCOMMIT) == 0) {
         status = run_text(conn, "set autocommit = 1", error);
