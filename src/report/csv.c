@@ -50,11 +50,17 @@ void csv_end(struct csv *csv)
     fputs("\r\n", csv->stream);
 }
 
-static void put_cells(struct csv *csv, const struct figure_cell *cells, size_t count)
+static void put_cell(struct csv *csv, const struct figure_cell *cell)
 {
-    for (size_t i = 0; i < count; i++) {
-        char text[FIGURE_TEXT_BYTES];
-        csv_text(csv, cells[i].key, figure_format(cells[i].unit, &cells[i].value, text));
+    char text[FIGURE_TEXT_BYTES];
+    csv_text(csv, cell->key, figure_format(cell->unit, &cell->value, text));
+}
+
+/* Up to the one without a key. */
+static void put_cells(struct csv *csv, const struct figure_cell *cells)
+{
+    for (; cells->key[0] != '\0'; cells++) {
+        put_cell(csv, cells);
     }
 }
 
@@ -65,7 +71,7 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
         struct figure_cell cell;
         csv_begin(&csv, stream, line == 0);
         for (size_t at = 0; figure_next_cell(set, &at, &cell);) {
-            put_cells(&csv, &cell, 1);
+            put_cell(&csv, &cell);
         }
         csv_end(&csv);
     }
@@ -85,9 +91,7 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
 #define MOMENT(key, ns) NUMBER(key, MOMENT, (ns) >= 0, figures_seconds(ns))
 #define MS(key, known, ns) NUMBER(key, MS, known, figures_ms(ns))
 #define MIB(key, bytes) NUMBER(key, MIB, (bytes) >= 0, figures_mib((uint64_t)(bytes)))
-#define PUT(csv, ...)                                                                              \
-    put_cells((csv), (const struct figure_cell[]){__VA_ARGS__},                                    \
-              sizeof(const struct figure_cell[]){__VA_ARGS__} / sizeof(struct figure_cell))
+#define PUT(csv, ...) put_cells((csv), (const struct figure_cell[]){__VA_ARGS__, TEXT("", NULL)})
 
 static void put_latency(struct csv *csv, const char *operation,
                         const struct recorder_latency *latency)
@@ -97,7 +101,7 @@ static void put_latency(struct csv *csv, const char *operation,
     for (size_t i = 0; i < 3; i++) {
         struct figure_cell cell = MS("", latency->count > 0, points_ns[i]);
         snprintf(cell.key, sizeof cell.key, "%s_%s_ms", operation, points[i]);
-        put_cells(csv, &cell, 1);
+        put_cell(csv, &cell);
     }
 }
 
@@ -177,7 +181,9 @@ static void put_level(struct csv *csv, const struct level *level)
     struct figure_cell first[CSV_LEVEL_CELLS];
     const struct cause *cause = level_main_cause(level);
     csv_level_cells(level, first);
-    put_cells(csv, first, CSV_LEVEL_CELLS);
+    for (size_t i = 0; i < CSV_LEVEL_CELLS; i++) {
+        put_cell(csv, &first[i]);
+    }
     put_latency(csv, "append", &level->append);
     put_latency(csv, "connect", &level->connect);
     PUT(csv, POSITIVE("host_cpu_percent", PERCENT, level->cpu.host),

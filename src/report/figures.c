@@ -40,12 +40,13 @@ struct filled {
     struct figure_value value;
 };
 
-static void fill(struct figure_set *set, const struct filled *list, size_t count)
+/* The last one is FIGURES. */
+static void fill(struct figure_set *set, const struct filled *list)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct figure_value value = list[i].value;
+    for (; list->id != FIGURES; list++) {
+        struct figure_value value = list->value;
         value.is_known = value.text != NULL || (value.is_known && isfinite(value.number));
-        set->values[list[i].id] = value;
+        set->values[list->id] = value;
     }
 }
 
@@ -60,8 +61,7 @@ static void fill(struct figure_set *set, const struct filled *list, size_t count
 #define POSITIVE(figure, value) NUMBER_IF(figure, (value) >= 0, value)
 #define TEXT(figure, words) VALUE(figure, false, text, words)
 #define FILL(set, ...)                                                                             \
-    fill((set), (const struct filled[]){__VA_ARGS__},                                              \
-         sizeof(const struct filled[]){__VA_ARGS__} / sizeof(struct filled))
+    fill((set), (const struct filled[]){__VA_ARGS__, {FIGURES, {.is_known = false}}})
 
 void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
