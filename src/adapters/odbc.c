@@ -474,7 +474,7 @@ static struct parameter make_parameter(const struct column *column, const struct
         made.as = fixed_types[column->type];
         made.is_copied = is_time;
         made.digits =
-            column->type == COLUMN_TIMESTAMP ? (SQLSMALLINT)(column->native_type & DIGITS_MASK) : 0;
+            (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? column->native_type & DIGITS_MASK : 0);
         made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
     } else if ((column->native_type & AS_BYTES) != 0) {
         const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
@@ -1578,7 +1578,6 @@ static enum status odbc_server_limits(struct adapter_conn *conn, struct server_l
 {
     const struct dialect_asker asker = make_asker(conn);
     char name[32], version[24];
-    unsigned major = 0, middle = 0, minor = 0;
     memset(limits, 0, sizeof *limits);
     get_info(conn, SQL_DBMS_NAME, name, sizeof name);
     get_info(conn, SQL_DBMS_VER, version, sizeof version);
@@ -1594,11 +1593,15 @@ static enum status odbc_server_limits(struct adapter_conn *conn, struct server_l
     *to = '\0';
     /* psqlODBC cuts the number of the server (150020 for 15.20) into three parts, as it was right
      * before version 10: 15.0.20 */
-    int end = 0;
-    if (conn->dialect == &dialect_postgresql &&
-        sscanf(version, "%9u.%9u.%9u%n", &major, &middle, &minor, &end) == 3 &&
-        version[end] == '\0' && major >= 10) {
-        snprintf(version, sizeof version, "%u.%u", major, middle * 100 + minor);
+    unsigned long parts[3] = {0};
+    char *rest = version;
+    size_t count = 0;
+    while (count < 3 && isdigit((unsigned char)*rest)) {
+        parts[count++] = strtoul(rest, &rest, 10);
+        rest += *rest == '.' ? 1 : 0;
+    }
+    if (conn->dialect == &dialect_postgresql && count == 3 && *rest == '\0' && parts[0] >= 10) {
+        snprintf(version, sizeof version, "%lu.%lu", parts[0], parts[1] * 100 + parts[2]);
     }
     snprintf(limits->version, sizeof limits->version, "%.20s %s by %.30s", name, version,
              conn->driver);

@@ -15,7 +15,8 @@ static bool decode(char *text)
     for (const char *from = text; text != NULL && *from != '\0'; from++) {
         char c = *from;
         if (c == '%') {
-            const char digits[] = {from[1], from[1] != '\0' ? from[2] : '\0', '\0'};
+            char digits[3] = "";
+            memcpy(digits, from + 1, strnlen(from + 1, 2));
             c = (char)strtoul(digits, NULL, 16);
             if (strspn(digits, "0123456789abcdefABCDEF") != 2 || c == '\0') {
                 return false;
