@@ -373,12 +373,6 @@ void intervals_fini(struct intervals *intervals)
     *intervals = (struct intervals){0};
 }
 
-uint64_t intervals_sessions_alive(uint64_t opened, uint64_t closed)
-{
-    /* The two are read at different moments while sessions come and go. */
-    return opened > closed ? opened - closed : 0;
-}
-
 bool intervals_take(struct intervals *intervals, struct interval *interval)
 {
     struct recorder_snapshot *const later = &intervals->snapshots[intervals->later];
@@ -387,6 +381,9 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     if (later->taken_ns <= earlier->taken_ns) {
         return false;
     }
+    /* The two are read at different moments while sessions come and go. */
+    const uint64_t opened = later->counters[RECORDER_CONNECTIONS_OPENED];
+    const uint64_t closed = later->counters[RECORDER_CONNECTIONS_CLOSED];
     uint64_t reading;
     uint64_t ignored;
     const uint64_t stalled =
@@ -394,8 +391,7 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     *interval = (struct interval){
         .start_ns = earlier->taken_ns - intervals->run_start_ns,
         .end_ns = later->taken_ns - intervals->run_start_ns,
-        .sessions_alive = intervals_sessions_alive(later->counters[RECORDER_CONNECTIONS_OPENED],
-                                                   later->counters[RECORDER_CONNECTIONS_CLOSED]),
+        .sessions_alive = opened - MIN(opened, closed),
         .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX, &ignored),
         .sessions_without_progress = stalled - reading,
         .sessions_reading = reading,

@@ -154,7 +154,4 @@ bool intervals_take(struct intervals *intervals, struct interval *interval);
 /* The state at the end of the last interval. */
 const struct recorder_snapshot *intervals_total(const struct intervals *intervals);
 
-/* Sessions that have a connection now: connections opened and not lost or closed. */
-uint64_t intervals_sessions_alive(uint64_t opened, uint64_t closed);
-
 #endif

@@ -92,8 +92,8 @@ static void note_sessions(struct sampler *sampler)
     /* Closed first: a session that ends in between must not make the difference negative. */
     const uint64_t closed = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_CLOSED);
     const uint64_t opened = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_OPENED);
-    sampler->peaks.sessions_alive =
-        MAX(sampler->peaks.sessions_alive, intervals_sessions_alive(opened, closed));
+    const uint64_t alive = opened - MIN(opened, closed);
+    sampler->peaks.sessions_alive = MAX(sampler->peaks.sessions_alive, alive);
 }
 
 /* Reads the server, memory and sessions, for the current sample. */
