@@ -38,7 +38,7 @@
 enum {
     PATH_BYTES = PLAN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES + 32,
     LOG_TAIL_BYTES = 4096,
-    OWN_WORDS = 8, /* of a run's command line, beside the options */
+    OWN_WORDS = 10, /* of a run's command line, beside the options */
     LINE_BYTES = 1024,
     SIZE_BYTES = LINE_BYTES / 4,
     WIDEST = 1000,
@@ -75,7 +75,6 @@ struct sweep {
     struct saved_sweep results; /* folder, lists, runs; read back when the sweep resumes; owned */
     struct plan given;          /* of a sweep that resumes: what it was started with */
     struct plan plan;           /* of the first run; owned */
-    bool is_resumed;
     /* Where it connects to is in part known from its folder only: how that is given again. */
     const char *place;
     json_t *words;    /* options but those of this call alone, "--batch=50"; owned */
@@ -569,7 +568,6 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
     const struct plan now = sweep->given;
-    sweep->is_resumed = true;
     if (saved_sweep_read(results, now.resume, error) != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
     }
@@ -733,11 +731,11 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     }
     const char *before = saved_text(sweep, "target_given", "");
     const char *adapter_before = saved_text(sweep, "adapter", "?");
-    if (sweep->is_resumed && strcmp(adapter_before, adapter) != 0) {
+    if (sweep->given.resume != NULL && strcmp(adapter_before, adapter) != 0) {
         return usage_refuse(error, "the sweep was started on %.40s, this is %s", adapter_before,
                             adapter);
     }
-    if (sweep->is_resumed && strcmp(before, sweep->target) != 0) {
+    if (sweep->given.resume != NULL && strcmp(before, sweep->target) != 0) {
         return usage_refuse(error, "target %.80s is not that of the sweep (%.80s): leave it out",
                             sweep->target, before);
     }
@@ -802,7 +800,7 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (!can_keep) {
         return usage_refuse(error, "the target is not UTF-8, and cannot be kept for --resume");
     }
-    if (sweep->is_resumed) {
+    if (sweep->given.resume != NULL) {
         return take_over(sweep, error);
     }
     /* the runs of a sweep that begins, in a folder that without --out has the name that a run would
@@ -1176,14 +1174,14 @@ static enum exit_code sweep_all(struct sweep *sweep)
     const struct saved_sweep *results = &sweep->results;
     struct error error = {0};
     enum exit_code code = ask(sweep, &error);
-    if (code == EXIT_CODE_OK && sweep->is_resumed) {
+    if (code == EXIT_CODE_OK && sweep->given.resume != NULL) {
         code = lock_folder(sweep, &error);
     }
     const size_t left = saved_sweep_count(results, SAVED_PENDING);
     if (code == EXIT_CODE_OK && left > 0) {
         code = choose_table(sweep, &error);
     }
-    if (code == EXIT_CODE_OK && !sweep->is_resumed) {
+    if (code == EXIT_CODE_OK && sweep->given.resume == NULL) {
         code = create_files(sweep, &error);
     }
     if (code != EXIT_CODE_OK) {
