@@ -7,7 +7,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,15 +397,7 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
         failure = http->daemon == NULL ? errno : 0;
     }
     if (is_listening && failure == 0) {
-        sigset_t all, before; /* signals are for the main thread */
-        pthread_attr_t attributes;
-        pthread_attr_init(&attributes);
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        failure = pthread_create(&http->thread, &attributes, serve, http);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&attributes);
+        failure = thread_start(&http->thread, STACK_BYTES, serve, http);
     }
     if (failure != 0) {
         error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
