@@ -80,21 +80,12 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
 
 bool bound_holds(enum bound_relation relation, double value, double limit)
 {
-    switch (relation) {
-    case BOUND_BELOW:
-        return value < limit;
-    case BOUND_AT_MOST:
-        return value <= limit;
-    case BOUND_ABOVE:
-        return value > limit;
-    case BOUND_AT_LEAST:
-        return value >= limit;
-    case BOUND_EQUAL:
-        return value == limit;
-    case BOUND_UNEQUAL:
-        return !isnan(value) && value != limit;
-    }
-    return false;
+    return relation == BOUND_BELOW      ? value < limit
+           : relation == BOUND_AT_MOST  ? value <= limit
+           : relation == BOUND_ABOVE    ? value > limit
+           : relation == BOUND_AT_LEAST ? value >= limit
+           : relation == BOUND_EQUAL    ? value == limit
+                                        : !isnan(value) && value != limit;
 }
 
 /* What may be written for a number of each unit. */

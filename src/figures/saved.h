@@ -159,8 +159,7 @@ struct saved_sweep {
     size_t run_count;
 };
 
-/* Makes the runs of a sweep that begins, from its lists and its repeats. REJECTED: out of memory.
- */
+/* Makes the runs of a sweep that begins, from its lists and repeats. REJECTED: out of memory. */
 enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error);
 
 /* Reads sweep.json and sweep.csv. REJECTED: *error has the file and what is wrong with it; *sweep
