@@ -12,7 +12,7 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* https://sqlite.org/rescode.html: extended codes stand in front of the primary ones, which are
+/* https://sqlite.org/rescode.html: extended codes come before the primary ones, which are
  * their lowest byte. Drivers give the primary code only, and ERROR (1) is everything else: there
  * the text tells. */
 static const struct {

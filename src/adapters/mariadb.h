@@ -11,7 +11,7 @@
 #include "base/client_socket.h"
 #include "base/text.h"
 
-/* Adds one value as it stands in a statement. `has_escapes`: a backslash is one. */
+/* Adds one value as a statement has it. `has_escapes`: a backslash is one. */
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes);
 
@@ -27,7 +27,7 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  * its length in front.
  */
 /* Adds the body for all rows of a batch. The types are in it each time: the server forgets them
- * when it prepares the statement anew because the table has changed. */
+ * when it prepares the statement again because the table has changed. */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
 /* Whether these bytes are the beginning of a greeting, or of a refusal to greet. */

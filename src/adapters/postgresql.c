@@ -1185,12 +1185,11 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);
     info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
-    snprintf(info->note, sizeof info->note, "%s%s%s",
-             conn->is_pooled ? "a pooler stands in front of the server: statements are not prepared"
-                             : "",
-             conn->is_pooled && conn->has_no_copy ? "; " : "",
-             conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT"
-                               : "");
+    snprintf(
+        info->note, sizeof info->note, "%s%s%s",
+        conn->is_pooled ? "a pooler is in front of the server: statements are not prepared" : "",
+        conn->is_pooled && conn->has_no_copy ? "; " : "",
+        conn->has_no_copy ? "the server does not know COPY: rows go in as multi-row INSERT" : "");
 }
 
 const struct adapter adapter_postgresql = {

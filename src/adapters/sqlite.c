@@ -180,7 +180,7 @@ static void interrupt_connection(struct adapter_conn *conn)
 }
 
 /* Binds one value to a parameter; returns SQLite's code. Text and bytes are borrowed until the
- * statement is bound anew. Times and addresses are text. */
+ * statement is bound again. Times and addresses are text. */
 static int bind_value(sqlite3_stmt *statement, int parameter, const struct column *column,
                       const struct column_data *data, size_t row)
 {

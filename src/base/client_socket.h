@@ -36,7 +36,7 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
 bool client_socket_is_known(const struct client_socket *socket);
 
 /* Ends one or both directions (SHUT_...) of the socket, if it is still open: what waits for the
- * server fails. With SHUT_RD it can still be told good-bye. Any thread. */
+ * server fails. With SHUT_RD it can still be sent a last message. Any thread. */
 void client_socket_shut(const struct client_socket *socket, int direction);
 
 /* Small packets are sent at once (TCP_NODELAY). False: not possible. */

@@ -15,7 +15,7 @@ int file_make_parents(const char *path);
  * another name for the folder would mend. */
 bool file_is_no_room(int number);
 
-/* Opens a regular file to read. What stands in its place, such as a pipe, is not waited for:
+/* Opens a regular file to read. Anything else, such as a pipe, is not waited for:
  * REJECTED, *error has the path and what is wrong. */
 enum status file_open(const char *path, FILE **file, struct error *error);
 

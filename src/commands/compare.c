@@ -432,7 +432,7 @@ static void add_cell(struct comparison *comparison, struct place place)
         for (size_t i = 0; i < table->columns; i++) {
             const char *column = table->cells[i];
             const struct figure *entry = figure_of_key(column);
-            /* points of operations stand in no table of figures */
+            /* points of operations are in no table of figures */
             const bool is_figure =
                 entry != NULL ? figure_is_number(entry->unit) && entry->unit != FIGURE_UNIT_WORD
                               : figure_unit_of(column) == FIGURE_UNIT_MS;

@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    /* whoever ignores it hands that on, and then nobody is told how a child ended */
+    /* an inherited SIG_IGN would make waitpid() lose exit statuses */
     signal(SIGCHLD, SIG_DFL);
     struct error error = {0};
     if (stack_prepare(&error) != STATUS_OK) {

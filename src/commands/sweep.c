@@ -107,7 +107,7 @@ static size_t cells_of(const struct saved_sweep *sweep)
     return sweep->sessions_count * sweep->records_count;
 }
 
-/* sweep.csv and the tables. A cell goes by the place of its first run. */
+/* sweep.csv and the tables. A cell is placed by its first run. */
 
 /* Of the numbers of a cell's done runs: in sweep.csv, where the mean of two may have one digit more
  * than they have, and in the table of a figure, where a run without one does not matter. */

@@ -3,7 +3,7 @@
  *
  * A row of FIGURE_TABLE is a figure: its key, its places in run.json, its unit and, where a page
  * shows it, its label and group. summary.csv, run.json, the page, the metrics, --expect, compare,
- * sweep and find-max walk the table; none of them lists figures. Rows stand in the order of
+ * sweep and find-max walk the table; none of them lists figures. Rows are in the order of
  * summary.csv's columns. A new figure is a row here and the line that fills it (report/figures.c).
  *
  * A row of OPERATION_TABLE is an operation that sessions time: it gets a histogram, the columns
@@ -197,11 +197,11 @@ enum figure_better {
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
-      "Connections had again after a loss.") \
+      "Reconnects after a lost connection.") \
     C(RECONNECTS_FAILED, COLUMN, "reconnects_failed", "append_reconnects_failed_total", \
       "Tries to connect after a loss that failed.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
-      "Connections closed in good order and opened anew.") \
+      "Connections closed and reopened by --churn.") \
     /* by a read-only server; the batch is sent again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
       "Batches that a read-only server refused, to be sent again.") \
@@ -385,7 +385,7 @@ bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_ce
 bool figure_is_number(enum figure_unit unit);
 bool figure_is_whole(enum figure_unit unit);
 
-/* Writes a value as it stands in a CSV file, without quotes; "" when it is not known. Returns a
+/* Writes a value as a CSV file has it, without quotes; "" when it is not known. Returns a
  * text of the value, or `text`. Decimals follow LC_NUMERIC. */
 const char *figure_format(enum figure_unit unit, const struct figure_value *value,
                           char text[FIGURE_TEXT_BYTES]);

@@ -27,7 +27,7 @@
  * "records": [...], "repeat", "table" (which rows a run finds), "options": ["--batch=50", ...],
  * "runs": [{"sessions", "records", "repeat", "folder", "state", "exit_code", "reason",
  * "wall_s"}], ...}.
- * A run's state: "pending" (not run yet, or interrupted: it is run anew), "done" (exit code 0, or
+ * A run's state: "pending" (not run yet, or interrupted: it is run again), "done" (exit code 0, or
  * 5 with an expectation missed: its figures count), "failed" (another exit code: its figures, if
  * it has any, are in sweep.csv but in no median and no table). "reason" is the line it said when it
  * did not end with 0.

@@ -82,7 +82,7 @@ static bool is_port_open(int proc, uint16_t port)
 }
 
 /* The listeners are those of the server's network namespace; of our own when it cannot be seen.
- * What a cgroup counts stands in a file beside that of its limit. */
+ * What a cgroup counts is in a file beside that of its limit. */
 static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {

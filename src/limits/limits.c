@@ -798,7 +798,7 @@ static void read_database(struct reading *reading, const struct server_limits *s
             .unit = "sessions",
             .allowed = LIMIT_NONE,
             .is_unknown = true,
-            .note = "not known: a pooler stands in front of the server; see its own settings "
+            .note = "not known: a pooler is in front of the server; see its own settings "
                     "(pgbouncer: max_client_conn, default_pool_size)"};
         warn(reading, &limit);
     }

@@ -724,7 +724,7 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     }
     struct scan scan = {.result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
-    /* rows whose session or number is NULL are somebody else's; -1 is no session's number */
+    /* rows whose session or number is NULL are another writer's; -1 is no session's number */
     write_query(&scan.sql, setup, "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = ");
     buffer_add_format(&scan.sql, "%d", plan->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {

@@ -64,7 +64,7 @@ struct verification {
     uint64_t lost_at_most;     /* were all that were there before still there */
     uint64_t in_doubt_arrived; /* rows in doubt that are there */
     uint64_t rejected_arrived; /* rejected rows that are there */
-    uint64_t surplus;          /* more than this run can have written: somebody else's */
+    uint64_t surplus;          /* more than this run can have written: another writer's */
     bool is_shrunk;            /* fewer rows than before: somebody deleted */
     char reason[240];          /* VERIFICATION_FAILED: why */
 };
@@ -76,7 +76,7 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
 
 /* Fills the figures from the two counts and the ledger. Rows that came are credited to acknowledged
  * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is
- * lost may hide behind one of another kind or of somebody else. */
+ * lost may hide behind one of another kind or of another writer. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
 
 enum cause_phase {

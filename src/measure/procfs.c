@@ -28,7 +28,7 @@ static size_t remaining(struct text text)
     return (size_t)(text.end - text.at);
 }
 
-/* Takes what stands in front of `mark`, and the mark. False: there is none. */
+/* Takes the text before `mark`, and the mark. False: there is none. */
 static bool take_until(struct text *text, char mark, struct text *part)
 {
     const char *end = remaining(*text) == 0 ? NULL : memchr(text->at, mark, remaining(*text));
@@ -850,7 +850,7 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
     return length > 0 && procfs_parse_number(text, (size_t)length, value);
 }
 
-/* One figure of a file of statistics; -1 = not to be had. */
+/* One figure of a file of statistics; -1 = not known. */
 static int64_t read_statistic(int folder, const char *file,
                               bool (*parse)(const char *, size_t, uint64_t *))
 {

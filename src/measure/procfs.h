@@ -250,10 +250,10 @@ int cgroup_open(const char *name);
  * `add` has returned false. */
 bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context);
 
-/* Anonymous and shared memory in bytes; -1 = not to be had. */
+/* Anonymous and shared memory in bytes; -1 = not known. */
 int64_t cgroup_memory(int folder);
 
-/* CPU time since the cgroup was made, ended processes included; -1 = not to be had here (version 1
+/* CPU time since the cgroup was made, ended processes included; -1 = not known here (version 1
  * keeps it in another hierarchy). */
 int64_t cgroup_cpu_ns(int folder);
 

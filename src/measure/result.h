@@ -77,7 +77,7 @@ enum verdict {
 };
 
 /* What makes a run less than it was asked to be. Whoever notices it adds it to the list, of each
- * kind the first; the outcome is judged from the whole list. The kinds stand in the order of their
+ * kind the first; the outcome is judged from the whole list. The kinds are in the order of their
  * weight: the first that is there gives the exit code, all of them make the reason. */
 enum problem_kind {
     PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
@@ -158,7 +158,7 @@ struct judge_context {
     bool was_interrupted;     /* a signal came, be it after the sessions had ended */
 };
 
-/* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules stand in
+/* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules are in
  * verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
 

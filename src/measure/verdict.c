@@ -168,7 +168,7 @@ static const char *describe_loss(const struct result *result, char text[LOSS_BYT
                      result_describe_lost(result, lost));
         }
     } else if (result->verification.lost > 0) {
-        /* more may be lost: what is left is no more this run's than somebody else's */
+        /* more may be lost: what is left is no more this run's than another writer's */
         snprintf(text, LOSS_BYTES,
                  "at least %s acknowledged rows are lost, and the table has fewer rows than before "
                  "the run: another client deleted rows",
@@ -272,7 +272,7 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result,
                 result->rate_achieved_percent >= 0 && result->rate_achieved_percent < RATE_PERCENT,
                 "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
-    /* somebody else's load makes the figures of neither the client nor the server */
+    /* the load of other programs makes the figures of neither the client nor the server */
     DEGRADED_IF(result,
                 result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
                     is_server_known && others >= host / 2,

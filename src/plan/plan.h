@@ -188,8 +188,8 @@ struct plan {
 };
 
 /* Completes what options_parse read. On anything but EXIT_CODE_OK the error has the one line to
- * print and `plan` owns nothing. A target that is only a port is recognised by asking whoever
- * listens there. The plan must stay where it is: it points into itself. */
+ * print and `plan` owns nothing. A target that is only a port is recognised by asking the server
+ * that listens there. The plan must stay where it is: it points into itself. */
 enum exit_code plan_make(struct plan *plan, struct error *error);
 void plan_fini(struct plan *plan);
 

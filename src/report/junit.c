@@ -19,7 +19,7 @@ struct suite {
     int64_t started_wall_ns; /* 0: the run did not begin */
 };
 
-/* As the value of an attribute or as text between tags. What may not stand in XML 1.0 even when
+/* As the value of an attribute or as text between tags. What XML 1.0 does not allow even when
  * escaped is replaced. */
 static void add_escaped(struct buffer *buffer, const char *text)
 {

@@ -496,7 +496,7 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
         code = EXIT_CODE_USAGE;
     }
     if (code != EXIT_CODE_OK) {
-        metrics_end(made, false); /* a file of somebody else may be there */
+        metrics_end(made, false); /* a file of another program may be there */
         return code;
     }
     *metrics = made;

@@ -452,8 +452,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
             ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
         }
         if (events->count > EVENTS_SHOWN) {
-            buffer_add_format(html,
-                              "<tr><td colspan=\"3\">%zu more stand in events.csv</td></tr>\n",
+            buffer_add_format(html, "<tr><td colspan=\"3\">%zu more are in events.csv</td></tr>\n",
                               events->count - EVENTS_SHOWN);
         }
         close_table(&table, note);
@@ -617,7 +616,7 @@ void page_add(struct buffer *html, const struct report *report)
     }
     buffer_add_format(html,
                       "<footer>Made by append " APPEND_VERSION
-                      ". Every figure stands in the files of the run as well.</footer>\n"
+                      ". The files of the run have every figure, too.</footer>\n"
                       "</main>\n<script>%s</script>\n</body>\n</html>\n",
                       page_js);
 }

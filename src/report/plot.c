@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/child.h"
 #include "base/mono.h"
@@ -171,10 +170,10 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
     add_looks(&script, chart, columns);
     add_axes(&script, chart, unit_s);
     add_curves(&script, chart, columns > 0, unit_s);
-    const int fd = memfd_create("append", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, script.bytes, script.length) == (ssize_t)script.length &&
-        lseek(fd, 0, SEEK_SET) == 0) {
-        result = child_run(&child, argv, fd, TIMEOUT_S * MONO_NS_PER_S);
+    FILE *file = tmpfile();
+    if (file != NULL && fwrite(script.bytes, 1, script.length, file) == script.length &&
+        fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0) {
+        result = child_run(&child, argv, fileno(file), TIMEOUT_S * MONO_NS_PER_S);
     }
     if (result == CHILD_NOT_FOUND) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
@@ -202,8 +201,8 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
     drawing->has_failed |= script.has_failed;
     child_output_fini(&child);
     buffer_fini(&script);
-    if (fd >= 0) {
-        close(fd);
+    if (file != NULL) {
+        fclose(file);
     }
 }
 
@@ -287,7 +286,7 @@ static void add_run(struct buffer *text, const struct report *report, const stru
                  (double)events->entries[i].at_ns / (double)MONO_NS_PER_S, events->entries[i].text);
     }
     if (events->count > CHART_MARKS_MAX) {
-        add_line(text, columns, "       %zu more stand in events.csv",
+        add_line(text, columns, "       %zu more are in events.csv",
                  events->count - CHART_MARKS_MAX);
     }
     if (note[0] != '\0') {

@@ -2,7 +2,7 @@
  * A report: finished runs and sweeps that were read back, their charts, and what is made of them: a
  * page, text, pictures, JSON. One thread.
  *
- * Runs stand in the order in which their folders were named, those of a sweep in its order. All
+ * Runs are in the order in which their folders were named, those of a sweep in its order. All
  * texts are as they were read: what shows them makes them safe.
  */
 #ifndef REPORT_REPORT_H

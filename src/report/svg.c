@@ -1,7 +1,7 @@
 /*
  * A chart as SVG: colours, fonts and the look of lines are the page's (page.css).
  *
- * The curves stand in a drawing of their own whose coordinates are the values (their logarithms
+ * The curves are a drawing of their own whose coordinates are the values (their logarithms
  * where an axis is logarithmic), so that page.js finds each value in its path, and zooms by
  * changing what part of it is seen.
  */

@@ -319,7 +319,7 @@ class Report(harness.Case):
             events.write("soon,what\n" + "1,node\n" * 41)
         shown = self.append("report", run.folder, "--text").out
         self.assertEqual(shown.count("1.0 s  node"), 40)
-        self.assertRegex(shown, r"(?m)^ +1 more stand in events\.csv$")
+        self.assertRegex(shown, r"(?m)^ +1 more are in events\.csv$")
         self.assertRegex(shown, r"(?m)^Events +events\.csv line 2: 'soon,what' ")
         said = json.loads(self.append("report", run.folder, "--json").out)["runs"][0]
         self.assertEqual((said["events"], said["events_error"]), (41, None))
