@@ -619,7 +619,7 @@ static void write_query(struct buffer *sql, const struct setup *setup, const cha
         if (*text == '0') {
             buffer_add_identifier(sql, table->name, quote);
         }
-        for (size_t c = 0; c < table->column_count; c++) {
+        for (size_t c = 0; *text != '0' && c < table->column_count; c++) {
             if (strcasecmp(table->columns[c].name, name) == 0) {
                 buffer_add_identifier(sql, table->columns[c].name, quote);
             }

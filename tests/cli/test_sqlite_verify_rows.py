@@ -36,6 +36,13 @@ class Rows(VerifyRows, harness.Case):
         self.refused(1, 1, self.url, "--table", "other", "--verify", "rows", code=2,
                      pattern="'other' has no columns n1 smallint, n2 int and n3 bigint")
 
+    def test_table_with_a_column_n0(self):
+        self.sql("create table other (n0 int, n1 smallint, n2 int, n3 bigint)",
+                 "insert into other values (0, 4242, 0, 0)")
+        ended, run = self.run_append(2, 100, self.url, "--table", "other", "--verify", "rows")
+        self.assertEqual(run.verification["lost"], 0, ended.err)
+        self.assertIn("every row was acknowledged", ended.out)
+
 
 if __name__ == "__main__":
     harness.main()
