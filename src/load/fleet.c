@@ -179,8 +179,8 @@ static void sum_up(struct fleet *fleet)
     result->sessions = fleet->total;
     result->sessions.requested += unused;
     result->sessions.not_started += unused;
-    result->sessions.connected =
-        fleet->total.finished + fleet->total.stopped + fleet->total.dropped;
+    /* counted apart from what became of them: so the ledger's balance proves something */
+    result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = gate_reason(&load->gate);
     result->least_sessions = is_run ? plan->min_sessions : 0;
