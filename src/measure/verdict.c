@@ -72,9 +72,11 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
     va_end(arguments);
 }
 
-/* The first problem says what the run itself came to, where that is not said by its kind. */
+/* The first problem says what the run itself came to, where that is not said by its kind. A search
+ * can have rows that were not acknowledged, and still be a good one. */
 void result_conclude(struct result *result)
 {
+    const struct row_ledger *rows = &result->rows;
     char *line = result->exit_reason;
     const size_t bytes = sizeof result->exit_reason;
     size_t used = 0;
@@ -86,9 +88,10 @@ void result_conclude(struct result *result)
             continue;
         }
         const bool is_first = result->exit_code == EXIT_CODE_OK;
-        const char *before = !is_first               ? "; also "
-                             : kind >= PROBLEM_FILES ? "all rows were acknowledged, but "
-                                                     : "";
+        const bool is_rest = kind >= PROBLEM_FILES && rows->acknowledged == rows->planned;
+        const char *before = !is_first ? "; also "
+                             : is_rest ? "all rows were acknowledged, but "
+                                       : "";
         used += (size_t)snprintf(line + used, bytes - used, "%s%s", before, problem->text);
         result->exit_code = is_first ? problem->code : result->exit_code;
     }

@@ -598,6 +598,10 @@ static void test_problems(void **state)
     result_conclude(result);
     assert_int_equal(result->exit_code, EXIT_CODE_CLIENT_LIMIT);
     assert_string_equal(result->exit_reason, "all rows were acknowledged, but no junit");
+    result->rows.acknowledged--; /* as in a search that held all the same */
+    result->rows.rejected++;
+    result_conclude(result);
+    assert_string_equal(result->exit_reason, "no junit");
     result_add_problem(result, PROBLEM_EXPECTATION, EXIT_CODE_EXPECTATION, "too slow");
     result_conclude(result);
     assert_int_equal(result->exit_code, EXIT_CODE_EXPECTATION);
