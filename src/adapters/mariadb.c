@@ -1031,6 +1031,7 @@ static enum status connect_and_settle(void *context, struct error *error)
             error_clear(error);
             error_set(error, refused.kind, refused.native_code, refused.sqlstate,
                       "%.130s: name a database with --database or in the URL", refused.text);
+            error->limit = refused.limit;
             return STATUS_FATAL;
         }
     }
