@@ -56,7 +56,7 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}}, /* no database chosen; the table */
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049, 1054, 1146}},
     /* read-only tables, views, engines, generated columns */
-    {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1036, 1148, 1286, 1347, 1394, 1471, 3105}},
+    {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1036, 1286, 1347, 1394, 1471, 3105}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {1290, 1792, 1836}},
     {{STATUS_FATAL, ERROR_DATA, NULL}, {1153, 2020}}, /* max_allowed_packet */
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
@@ -78,7 +78,8 @@ static const struct {
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
     {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},
-    {"42S", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
+    {"42S02", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* no such table, column */
+    {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
 };
 
 /* What is full, where a driver has a number of its own. The longer name is the first one. */
@@ -180,15 +181,16 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
                                 " where table_schema = database() and table_name = ?";
 
-/* EXTRA also says how a default is made, which is not the same as a column that is computed. */
+/* EXTRA also says how a default is made, which is not the same as a column that is computed. Some
+ * servers compare letter by letter, and capitals are not the same everywhere. */
 #define IS_COMPUTED                                                                                \
-    "extra regexp 'stored generated|virtual|persistent|computed|invisible system|row start|row "   \
-    "end'"
+    "lower(extra) regexp 'stored generated|virtual|persistent|computed|invisible system|row "      \
+    "start|row end'"
 
 static const char columns_sql[] =
     "select column_name, column_type, is_nullable = 'NO',"
     " (column_default is not null and column_default <> 'NULL') or " IS_COMPUTED
-    " or extra regexp 'auto_increment|default_generated', " IS_COMPUTED ", 0, data_type,"
+    " or lower(extra) regexp 'auto_increment|default_generated', " IS_COMPUTED ", 0, data_type,"
     " character_maximum_length, numeric_precision, numeric_scale, datetime_precision,"
     " column_comment from information_schema.columns"
     " where table_schema = database() and table_name = ? order by ordinal_position";

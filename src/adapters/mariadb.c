@@ -440,7 +440,10 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
                        struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
-    int more = mysql_real_query(mysql, sql, (unsigned long)strlen(sql));
+    if (mysql_real_query(mysql, sql, (unsigned long)strlen(sql)) != 0) {
+        return call_error(conn, error); /* also one without a number */
+    }
+    int more = 0;
     for (; more == 0; more = mysql_next_result(mysql)) {
         MYSQL_RES *const result = mysql_use_result(mysql);
         const size_t columns = mysql_field_count(mysql);
@@ -1028,6 +1031,7 @@ static enum status connect_and_settle(void *context, struct error *error)
             error_clear(error);
             error_set(error, refused.kind, refused.native_code, refused.sqlstate,
                       "%.130s: name a database with --database or in the URL", refused.text);
+            error->limit = refused.limit;
             return STATUS_FATAL;
         }
     }

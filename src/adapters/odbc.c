@@ -622,7 +622,9 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
         !SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {
         struct error second = {0};
         if (call_error(conn, NULL, &second) == STATUS_LOST) {
-            error_set(error, second.kind, second.native_code, second.sqlstate, "%s", second.text);
+            if (error != NULL && !error_is_set(error)) {
+                *error = second;
+            }
             return STATUS_LOST;
         }
     }

@@ -220,9 +220,10 @@ const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES])
         snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 " B", bytes);
         return text;
     }
-    return kib < 999.5           ? format_three(kib, "KiB", text)
-           : kib < 9999.5 * 1024 ? format_three(kib / 1024, "MiB", text)
-                                 : format_three(kib / 1024 / 1024, "GiB", text);
+    return kib < 999.5                  ? format_three(kib, "KiB", text)
+           : kib < 9999.5 * 1024        ? format_three(kib / 1024, "MiB", text)
+           : kib < 9999.5 * 1024 * 1024 ? format_three(kib / 1024 / 1024, "GiB", text)
+                                        : format_three(kib / 1024 / 1024 / 1024, "TiB", text);
 }
 
 const char *units_format_seconds(uint64_t seconds, char text[UNITS_TEXT_BYTES])

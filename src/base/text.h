@@ -81,7 +81,7 @@ const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 /* Writes nanoseconds with a fitting unit and three digits: 870 ns, 1.23 ms, 45.6 s. */
 const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES]);
 
-/* Writes bytes as KiB, MiB or GiB with three digits: 12.3 MiB. */
+/* Writes bytes as KiB, MiB, GiB or TiB with three digits: 12.3 MiB. */
 const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
 
 /* Writes whole seconds as 59s, 4m05s or 2h03m. */

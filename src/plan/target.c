@@ -44,6 +44,7 @@ bool target_wait(const struct plan *plan, struct error *error)
     error_clear(error);
     error_set(error, last.kind, last.native_code, last.sqlstate, "not ready within %s: %s",
               UNITS_NS(plan->wait_ns), last.text);
+    error->limit = last.limit;
     return false;
 }
 

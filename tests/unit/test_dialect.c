@@ -232,6 +232,7 @@ static void test_what_may_be_tried_again(void **state)
         {&dialect_mysql, 1205, "HY000", STATUS_REJECTED, ERROR_BUSY},
         {&dialect_mysql, 1062, "23000", STATUS_REJECTED, ERROR_DUPLICATE},
         {&dialect_mysql, 1452, "23000", STATUS_REJECTED, ERROR_DATA},
+        {&dialect_mysql, 1051, "42S02", STATUS_FATAL, ERROR_NOT_FOUND},
         {&dialect_sqlite, 5, "", STATUS_REJECTED, ERROR_BUSY},
         {&dialect_sqlite, 517, "", STATUS_REJECTED, ERROR_SERIALIZATION},
         {&dialect_sqlite, 2067, "", STATUS_REJECTED, ERROR_DUPLICATE},
@@ -246,6 +247,9 @@ static void test_what_may_be_tried_again(void **state)
         assert_int_equal(meaning.status, cases[i].status);
         assert_int_equal(meaning.kind, cases[i].kind);
     }
+    /* a table that is there already is none that is missing */
+    const struct dialect_failure failure = {.number = 1050, .sqlstate = "42S01", .text = "refused"};
+    assert_false(dialect_mysql.explain(&failure, &(struct dialect_meaning){STATUS_OK}));
 }
 
 int main(void)

@@ -86,6 +86,8 @@ static void test_formats(void **state)
     assert_string_equal(units_format_ns(INT64_C(45600000000), text), "45.6 s");
     assert_string_equal(units_format_bytes(1023, text), "1023 B");
     assert_string_equal(units_format_bytes(12902400, text), "12.3 MiB");
+    assert_string_equal(units_format_bytes(UINT64_C(9999) << 30, text), "9999 GiB");
+    assert_string_equal(units_format_bytes(UINT64_C(1) << 50, text), "1024 TiB");
     assert_string_equal(units_format_seconds(59, text), "59s");
     assert_string_equal(units_format_seconds(245, text), "4m05s");
     assert_string_equal(units_format_seconds(7380, text), "2h03m");
