@@ -701,8 +701,8 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     const struct plan *given = &sweep->given;
     const struct sweep_list *sessions = &given->sweep_sessions, *records = &given->sweep_records;
     for (size_t i = 0; i < sessions->count * records->count; i++) {
-        struct plan other, *plan = i == 0 ? &sweep->plan : &other;
-        *plan = *given;
+        struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
+        *plan = other;
         /* who listens on a port is asked once */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];

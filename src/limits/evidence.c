@@ -109,7 +109,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
         const bool is_server = wanted[i].side == LIMIT_SERVER;
         const struct limit *limit = find_limit(&evidence->before, wanted[i].id, wanted[i].side);
         char path[LIMIT_WHERE_BYTES + 32];
-        uint64_t value;
+        uint64_t value = 0;
         if (wanted[i].id != LIMIT_IDS && limit != NULL && limit->where[0] == '/') {
             snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(limit->where, '/') - limit->where),
                      limit->where, wanted[i].file);

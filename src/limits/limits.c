@@ -272,7 +272,6 @@ static bool count_files(const struct reading *reading, struct draft *draft)
 /* Counts tasks by user in one walk through /proc. */
 static void count_tasks(struct reading *reading)
 {
-    struct subject *const subjects[] = {&reading->client, &reading->server};
     DIR *folder = procfs_open_folder(reading->proc, ".");
     if (folder == NULL) {
         return;
@@ -284,9 +283,10 @@ static void count_tasks(struct reading *reading)
         if (pid <= 0 || !PARSE(reading, pid, "status", procfs_parse_status, &status)) {
             continue;
         }
-        for (size_t i = 0; i < COUNT_OF(subjects); i++) {
-            if (subjects[i]->pid != 0 && subjects[i]->status.uid == status.uid) {
-                subjects[i]->user_tasks += status.threads;
+        for (int i = 0; i < 2; i++) {
+            struct subject *subject = i == 0 ? &reading->client : &reading->server;
+            if (subject->pid != 0 && subject->status.uid == status.uid) {
+                subject->user_tasks += status.threads;
             }
         }
         reading->low_tasks += pid < RESERVED_PIDS;
@@ -475,7 +475,7 @@ static bool read_ports(struct reading *reading, struct draft *draft)
     const struct limits_question *question = reading->question;
     const char *host = question->host == NULL ? "" : question->host;
     struct limit *limit = &draft->limit;
-    struct procfs_port_range range;
+    struct procfs_port_range range = {0};
     struct procfs_ports taken = {0};
     if (!question->uses_tcp || question->files_per_session == 0 ||
         !PARSE(reading, 0, "sys/net/ipv4/ip_local_port_range", procfs_parse_port_range, &range) ||
@@ -584,10 +584,10 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         const char *item;   /* of limits.conf, docker and prlimit */
         const char *unit;   /* of systemd */
         const char *option; /* of ulimit */
-        unsigned scale;     /* bytes in what limits.conf and ulimit count */
-    } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 1},
-                          [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 1},
-                          [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 1024}};
+        unsigned shift;     /* from bytes to what limits.conf and ulimit count, in bits */
+    } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 0},
+                          [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 0},
+                          [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 10}};
     const struct subject *subject = draft->subject;
     const bool is_client = subject->side == LIMIT_CLIENT;
     const char *item = names[entry->id].item;
@@ -596,7 +596,7 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     char scaled[24];
     char pid[16] = "$$"; /* of the shell that starts this program */
     snprintf(number, sizeof number, "%" PRIu64, value);
-    snprintf(scaled, sizeof scaled, "%" PRIu64, value / names[entry->id].scale);
+    snprintf(scaled, sizeof scaled, "%" PRIu64, value >> names[entry->id].shift);
     if (!is_client) {
         snprintf(pid, sizeof pid, "%d", (int)subject->pid);
     }

@@ -825,9 +825,10 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     }
     causes_init(&fleet.causes);
     load->causes = is_run ? &result->causes : &fleet.causes;
-    load->read = load->plan->read_mode == READ_QUERY
-                     ? (struct statement){.sql = load->plan->read_sql}
-                     : load->setup->count;
+    load->read = load->setup->count;
+    if (load->plan->read_mode == READ_QUERY) {
+        load->read = (struct statement){.sql = load->plan->read_sql};
+    }
     gate_init(&load->gate);
     pthread_mutex_init(&load->connections_lock, NULL);
     atomic_init(&load->has_finished_one, false);

@@ -285,7 +285,7 @@ static void note_exception(struct session *session, const struct row_exception *
         last->rows += exception->rows;
         return;
     }
-    if ((count & (count - 1)) == 0) {
+    if (sum->exceptions == NULL || (count & (count - 1)) == 0) {
         const size_t capacity = count == 0 ? 1 : 2 * count;
         struct row_exception *list = realloc(sum->exceptions, capacity * sizeof *list);
         if (list == NULL) {

@@ -304,7 +304,7 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
         snprintf(text, sizeof text, "%.0f of other causes: see run.json", others);
         close_table(&table, others > 0 ? text : NULL);
     }
-    const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2];
+    const char *columns[FIGURE_POINTS + 3] = {"* "}, *cells[FIGURE_POINTS + 2] = {NULL};
     char names[FIGURE_POINTS][16], times[FIGURE_POINTS][REPORT_WORDS_BYTES];
     for (size_t i = 0; i < FIGURE_POINTS; i++) {
         snprintf(names[i], sizeof names[i], "#%s", figure_points[i].title);

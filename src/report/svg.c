@@ -139,7 +139,9 @@ static void fit_across(struct axis *axis, const struct chart *chart)
     } else if (chart->across == CHART_OVER_SESSIONS) {
         /* a tick at each number of sessions; labels that have no room are left out */
         double low = 1, high = 1;
-        for (double last = 0, next = 0; axis->count < TICKS_MAX && isfinite(next); last = next) {
+        double next = 0;
+        while (axis->count < TICKS_MAX && isfinite(next)) {
+            const double last = next;
             next = INFINITY;
             for (size_t i = 0; i < chart->series_count; i++) {
                 for (size_t j = 0; j < chart->series[i].count; j++) {
