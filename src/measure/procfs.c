@@ -745,12 +745,12 @@ bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found)
 
 struct procfs_status procfs_read_own(int proc)
 {
-    char text[4096];
-    struct procfs_status status = {0};
-    const ssize_t length = procfs_read(proc, "self/status", text, sizeof text);
-    return length > 0 && procfs_parse_status(text, (size_t)length, &status)
-               ? status
-               : (struct procfs_status){0};
+    struct buffer text = {0}; /* its line of groups can be longer than all others */
+    struct procfs_status status;
+    const bool is_read = procfs_load(proc, "self/status", &text) &&
+                         procfs_parse_status(buffer_text(&text), text.length, &status);
+    buffer_fini(&text);
+    return is_read ? status : (struct procfs_status){0};
 }
 
 int procfs_open_thread(void)

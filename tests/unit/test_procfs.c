@@ -1,3 +1,5 @@
+#include <grp.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -711,6 +713,31 @@ static void truncated_files(void **state)
     }
 }
 
+/* A user can be in hundreds of groups, all of which are in one line of the file. */
+static void this_program_in_many_groups(void **state)
+{
+    enum {
+        GROUPS = 900
+    };
+    (void)state;
+    gid_t groups[GROUPS];
+    static gid_t before[NGROUPS_MAX];
+    const int count = getgroups(NGROUPS_MAX, before);
+    for (unsigned i = 0; i < GROUPS; i++) {
+        groups[i] = 1000000 + i;
+    }
+    if (count < 0 || setgroups(GROUPS, groups) != 0) {
+        skip(); /* only root may */
+    }
+    const int proc = procfs_open();
+    const struct procfs_status own = procfs_read_own(proc);
+    assert_int_equal(setgroups((size_t)count, before), 0);
+    close(proc);
+    assert_int_equal(own.uid, getuid());
+    assert_true(own.threads > 0);
+    assert_in_range(own.resident_bytes, 1, own.peak_bytes);
+}
+
 static void garbage(void **state)
 {
     (void)state;
@@ -758,6 +785,7 @@ int main(void)
         cmocka_unit_test(ports_that_are_taken),
         cmocka_unit_test(named_values),
         cmocka_unit_test(counters_of_the_network),
+        cmocka_unit_test(this_program_in_many_groups),
         cmocka_unit_test(truncated_files),
         cmocka_unit_test(garbage),
     };
