@@ -18,7 +18,7 @@ struct number_meaning {
 static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_LIMIT, "max_connections"}, {1040}},
     {{STATUS_LOST, ERROR_LIMIT, "max_user_connections"}, {1203}},
-    {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* a resource limit of the user: see resources */
+    {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* a resource limit of the user: see full */
     {{STATUS_LOST, ERROR_LIMIT, ERROR_LIMIT_TASKS}, {1135}},
     {{STATUS_LOST, ERROR_LIMIT, NULL}, {1041}}, /* out of memory */
     /* the server cannot resolve this host; the client library not the server's */

@@ -258,8 +258,11 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     static const struct dialect_columns columns = {FIELD_COUNT, read_column};
     char place[PLACE_FIELDS] = "";
     struct answer answer = {.take = take_place, .context = place};
-    enum status status =
-        ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, error);
+    enum status status = table_init(table, table_name, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = ask_rows(asker->adapter, asker->conn, place_sql, table_name, &answer, error);
     status = dialect_postgresql_foreign(status, "what the table is", error);
     if (status != STATUS_OK) {
         return status;
@@ -290,12 +293,9 @@ static enum status describe(const struct dialect_asker *asker, const char *table
                   may_select ? "INSERT" : "SELECT", table_name, asker->user);
         return STATUS_FATAL;
     }
-    status = table_init(table, table_name, error);
-    if (status == STATUS_OK) {
-        status = dialect_postgresql_foreign(
-            dialect_read_columns(asker, columns_sql, &columns, table, error),
-            "for the columns of the table", error);
-    }
+    status =
+        dialect_postgresql_foreign(dialect_read_columns(asker, columns_sql, &columns, table, error),
+                                   "for the columns of the table", error);
     if (status != STATUS_OK) {
         table_fini(table);
     }

@@ -1108,7 +1108,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
         error_clear(error);
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         return STATUS_LOST;
-    } else if (attempt.has_timed_out) {
+    } else if (attempt.has_timed_out ||
+               (error->kind == ERROR_TIMEOUT && error->native_code == 0)) { /* the watch's word */
         error_clear(error);
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from \"%.150s\" within %u s",
                   target->host != NULL ? target->host : "the server", timeout_s);

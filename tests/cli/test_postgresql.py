@@ -259,6 +259,9 @@ class Refused(harness.Postgresql):
     def test_no_such_table(self):
         self.refused("2", "10", self.url, "--table", "nowhere", code=4, pattern=r"nowhere")
 
+    def test_a_name_that_is_too_long(self):
+        self.refused("2", "10", self.url, "--table", "a" * 300, code=2, pattern=r"1 to 259 bytes")
+
     def test_no_such_schema(self):
         self.refused("2", "10", self.url, "--schema", "nowhere", code=4, pattern=r"nowhere")
 
