@@ -10,6 +10,7 @@
  * All that was found is one JSON object, the one of --json; the text for people is made from it.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,8 +117,10 @@ static void add_difference(const struct comparison *comparison, const char *name
     json_t *first = without_folder(&comparison->sides[0].run, a);
     json_t *second = without_folder(&comparison->sides[1].run, b);
     if (!json_equal(first, second)) {
-        tree_append(comparison->differences,
-                    json_pack("{s:s, s:O, s:O}", "name", name, "a", first, "b", second));
+        const struct tree difference = tree_append_object(comparison->differences);
+        tree_text(difference, "name", name); /* may be cut within a character */
+        tree_put(difference, "a", json_incref(first));
+        tree_put(difference, "b", json_incref(second));
     }
     json_decref(first);
     json_decref(second);
@@ -188,10 +191,18 @@ static void add_any(const struct comparison *comparison, const char *name, json_
     }
 }
 
+static void add_caution(struct comparison *comparison, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* What speaks against comparing them. */
-static void add_caution(struct comparison *comparison, json_t *text)
+static void add_caution(struct comparison *comparison, const char *format, ...)
 {
-    tree_append(comparison->cautions, text);
+    char text[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tree_append(comparison->cautions, tree_string(text));
 }
 
 static void describe_runs(struct comparison *comparison)
@@ -218,12 +229,11 @@ static void add_cautions(struct comparison *comparison)
         double code = 0, host, client, server = 0;
         if (strcmp(verdict, "VALID") != 0) {
             comparison->is_clouded |= strcmp(verdict, "INVALID") == 0;
-            add_caution(comparison, json_sprintf("%c is %s: %s", 'A' + side, verdict,
-                                                 figure_text(figures, FIGURE_VERDICT_REASON)));
+            add_caution(comparison, "%c is %s: %s", 'A' + side, verdict,
+                        figure_text(figures, FIGURE_VERDICT_REASON));
         } else if (figure_get(figures, FIGURE_EXIT_CODE, &code) && code != 0) {
-            add_caution(comparison,
-                        json_sprintf("%c ended with exit code %d: %s", 'A' + side, (int)code,
-                                     figure_text(figures, FIGURE_EXIT_REASON)));
+            add_caution(comparison, "%c ended with exit code %d: %s", 'A' + side, (int)code,
+                        figure_text(figures, FIGURE_EXIT_REASON));
         }
         snprintf(shares[side], sizeof shares[side], "an unknown share");
         if (!figure_get(figures, FIGURE_MEAN_HOST_CPU_PERCENT, &host) ||
@@ -241,15 +251,14 @@ static void add_cautions(struct comparison *comparison)
         saved_run_json(&comparison->sides[0].run, "plan.rate_rows_per_s"),
         saved_run_json(&comparison->sides[1].run, "plan.rate_rows_per_s")};
     if ((rates[0] != NULL || rates[1] != NULL) && !json_equal(rates[0], rates[1])) {
-        add_caution(comparison,
-                    json_string("the pace follows --rate, which is not the same in both"));
+        add_caution(comparison, "the pace follows --rate, which is not the same in both");
     }
     if (is_disturbed || (are_known && fabs(others[0] - others[1]) > OTHERS_ALIKE)) {
         comparison->is_clouded = true;
         add_caution(comparison,
-                    json_sprintf("other programs used %s of this machine's CPUs in A and %s in B: "
-                                 "a difference may be theirs",
-                                 shares[0], shares[1]));
+                    "other programs used %s of this machine's CPUs in A and %s in B: a difference "
+                    "may be theirs",
+                    shares[0], shares[1]);
     }
 }
 
@@ -277,18 +286,18 @@ static void describe_sweeps(struct comparison *comparison)
         describe_runs(comparison);
     } else {
         add_caution(comparison,
-                    json_sprintf("whether machine, server and plan are the same is not known: no "
-                                 "run of %c can be read",
-                                 'A' + unread));
+                    "whether machine, server and plan are the same is not known: no run of %c can "
+                    "be read",
+                    'A' + unread);
     }
     for (int side = 0; side < SIDES; side++) {
         const struct saved_sweep *sweep = &comparison->sides[side].sweep;
         const size_t failed = saved_sweep_count(sweep, SAVED_FAILED);
         const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
         if (failed + pending > 0) {
-            add_caution(comparison, json_sprintf("of the %zu runs of %c %zu failed and %zu did "
-                                                 "not run: they do not count",
-                                                 sweep->run_count, 'A' + side, failed, pending));
+            add_caution(comparison,
+                        "of the %zu runs of %c %zu failed and %zu did not run: they do not count",
+                        sweep->run_count, 'A' + side, failed, pending);
         }
     }
 }
@@ -522,7 +531,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
     tree_count(root, "cells_alone", comparison->is_sweep ? a_cells + b_cells - 2 * cells : 0);
     tree_text(root, "other_rows", comparison->other_rows);
     if (!comparison->is_sweep && comparison->other_rows[0] != '\0') {
-        add_caution(comparison, json_string(comparison->other_rows));
+        add_caution(comparison, "%s", comparison->other_rows);
     }
     comparison->crossed = tree_array(root, "bounds_crossed");
     if (!comparison->has_failed && cells == 0) {

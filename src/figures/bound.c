@@ -223,8 +223,11 @@ enum status figure_scale(const struct bound *bound, const char *column, double *
                   forms[unit]);
         return STATUS_REJECTED;
     }
+    char modern[FIGURE_KEY_BYTES];
+    snprintf(modern, sizeof modern, "%s", bound->name);
+    figure_modernise(modern);
     *limit = bound->number;
-    if (bound->unit[0] == '\0' && strcmp(bound->name, column) == 0) {
+    if (bound->unit[0] == '\0' && strcmp(modern, column) == 0) {
         return STATUS_OK; /* the name says the unit */
     }
     for (size_t i = 0; i < SPELLINGS; i++) {

@@ -74,7 +74,7 @@ static void add_option(struct tree tree, const char *key, const struct option_en
     case OPTION_TEXTS:
         list = tree_array(tree, key);
         for (size_t i = 0; i < texts->count; i++) {
-            tree_append(list, json_string(texts->texts[i]));
+            tree_append(list, tree_string(texts->texts[i]));
         }
         break;
     case OPTION_OTHER:

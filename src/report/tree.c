@@ -41,16 +41,18 @@ struct tree tree_append_object(struct tree array)
     return (struct tree){json_array_get(array.json, size), array.has_failed};
 }
 
-void tree_text(struct tree tree, const char *key, const char *text)
+json_t *tree_string(const char *text)
 {
-    if (text == NULL || text[0] == '\0') {
-        tree_put(tree, key, json_null());
-        return;
-    }
     struct buffer buffer = {0};
     text_add_utf8(&buffer, text);
-    tree_put(tree, key, buffer_failed(&buffer) ? NULL : json_string(buffer_text(&buffer)));
+    json_t *string = buffer_failed(&buffer) ? NULL : json_string(buffer_text(&buffer));
     buffer_fini(&buffer);
+    return string;
+}
+
+void tree_text(struct tree tree, const char *key, const char *text)
+{
+    tree_put(tree, key, text == NULL || text[0] == '\0' ? json_null() : tree_string(text));
 }
 
 void tree_bool(struct tree tree, const char *key, bool value)

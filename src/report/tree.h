@@ -37,7 +37,8 @@ void tree_count_if(struct tree tree, const char *key, bool is_known, uint64_t va
 void tree_number(struct tree tree, const char *key, double value);
 void tree_number_if(struct tree tree, const char *key, bool is_known, double value);
 
-/* A count for tree_append. */
+/* A text and a count for tree_append. Bytes that are not UTF-8 become U+FFFD. */
+json_t *tree_string(const char *text);
 json_t *tree_integer(uint64_t value);
 
 /* A figure by its unit. */

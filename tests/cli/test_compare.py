@@ -180,6 +180,20 @@ class Compare(harness.Case):
         self.assertTrue(compared["is_clouded"])
         self.assertIn("85 % of this machine's CPUs in A", compared["cautions"][0])
 
+    def test_reasons_that_are_not_utf_8(self):
+        """A message of a server in another encoding, or one that was cut."""
+        a, b = self.made_up("a", 20000), self.made_up("b", 20000)
+        for folder, column, value in ((a, "verdict", "DEGRADED"), (a, "verdict_reason", "REASON"),
+                                      (b, "exit_code", "5"), (b, "exit_reason", "REASON")):
+            self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(
+                table[0].index(column), value))
+        for folder in (a, b):
+            path = folder / "summary.csv"
+            path.write_bytes(path.read_bytes().replace(b"REASON", b"caf\xe9 ferm\xc3"))
+        self.assertEqual(self.compare(a, b)["cautions"],
+                         ["A is DEGRADED: caf\ufffd ferm\ufffd",
+                          "B ended with exit code 5: caf\ufffd ferm\ufffd"])
+
     def test_differences_come_first(self):
         a = self.made_up("a", 20000)
         b = self.made_up("b", 20000, batch_rows=5000, read_mode="none")

@@ -1,5 +1,6 @@
 """Marks in time: --mark, and lines that are appended to events.csv."""
 
+import json
 import signal
 import subprocess
 
@@ -18,6 +19,14 @@ class Events(harness.Case):
                          ["begin", "added a node, the \"third\"", "late"])
         self.assertEqual(run.json["events"][0]["time_s"], 0.25)
         self.assertIsNone(run.json["events_note"])
+
+    def test_a_mark_that_is_not_utf_8(self):
+        out = self.out()
+        self.append("2", "100", "null:", "--mark", "1=caf\udce9", "--out", out)
+        self.assertIn(b"1.000,caf\xe9\r\n", (out / "events.csv").read_bytes())
+        run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+        self.assertEqual(run["plan"]["mark"], ["1=caf\ufffd"])
+        self.assertEqual([event["text"] for event in run["events"]], ["caf\ufffd"])
 
     def test_no_marks(self):
         _, run = self.run_append("2", "100", "null:")
