@@ -412,7 +412,7 @@ static void *run_sampler(void *argument)
         const bool is_interval_due = is_stopping || now_ns >= next_interval_ns;
         const bool is_sample_due = is_stopping || now_ns >= next_sample_ns;
         take(sampler, is_interval_due, is_sample_due);
-        /* A sample reads all that a poke asks for. */
+        /* A sample reads all that SAMPLER_READ asks for. */
         if ((events & SAMPLER_READ) != 0 && !is_sample_due) {
             read_gauges(sampler, &server);
         }
