@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/text.h"
 
 enum {
     LINE_BYTES = 2048,
@@ -113,6 +114,7 @@ enum status stack_prepare(struct error *error)
 
 int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument)
 {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     const size_t least = (size_t)PTHREAD_STACK_MIN;
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -124,6 +126,10 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
         pthread_attr_setstacksize(&attributes, stack_bytes > least ? stack_bytes : least);
     }
     sigfillset(&all);
+    /* what a thread's own defect raises: blocked, it would end the program without a report */
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        sigdelset(&all, own[i]);
+    }
     pthread_sigmask(SIG_SETMASK, &all, &before);
     code = pthread_create(thread, &attributes, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
