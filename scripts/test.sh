@@ -7,7 +7,7 @@
 # APPEND_TEST_MACHBASE_LIB names its folder.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
-# JOBS (parallel tests, default 2 a CPU: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
+# JOBS (parallel tests, default 5 for 2 CPUs: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
 # arguments of your own, add -LE 'valgrind|postgresql|mariadb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped, those of limits only
@@ -80,7 +80,7 @@ fi
 
 [ $# -gt 0 ] || set -- -LE "$without"
 status=0
-ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 2))}" "$@" \
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "${JOBS:-$(($(nproc) * 5 / 2))}" "$@" \
     </dev/null 2>&1 | tee "$temp/ctest.log" || status=$?
 
 # On a starved machine a test may run out of time that is no defect: a few are tried once more, one at a
