@@ -227,15 +227,10 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-int16_t plan_run_tag(uint64_t seed)
-{
-    return (int16_t)(1 + random_mix(seed) % INT16_MAX);
-}
-
 void plan_set_seed(struct plan *plan, uint64_t seed)
 {
     plan->seed = seed;
-    plan->run_tag = plan_run_tag(seed);
+    plan->run_tag = (int16_t)(1 + random_mix(seed) % INT16_MAX);
 }
 
 enum exit_code plan_make(struct plan *plan, struct error *error)

@@ -221,8 +221,7 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
  * client library's choice. */
 void target_show_connection(struct plan *plan, const struct connection_info *place);
 
-/* The tag that marks the rows of a run with this seed: a hash of it, 1 … 32,767. */
-int16_t plan_run_tag(uint64_t seed);
+/* Sets the seed, and the tag that marks the rows of a run with it: a hash of it, 1 … 32,767. */
 void plan_set_seed(struct plan *plan, uint64_t seed);
 
 /* For people, --plan. */
