@@ -5,7 +5,7 @@ set -eu
 
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
-    libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev'
+    libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev'
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
@@ -50,7 +50,7 @@ if command -v dpkg-query >/dev/null 2>&1; then
 else
     # Not Debian: the programs and libraries themselves may still be there.
     programs='cc cmake make ninja pkg-config python3'
-    libraries='jansson libmicrohttpd libpq sqlite3 libmariadb odbc'
+    libraries='jansson libmicrohttpd lua5.4 libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
         programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy

@@ -101,16 +101,41 @@ struct connection_info {
     char dialect[32];      /* of SQL, by the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *method;    /* in use: one of adapter.methods; static */
-    char note[240];        /* one line that a user should know about how this connection works */
+
+    /* How this database makes a table that a script declares; NULL: it has none of that.
+     * declare_column writes what stands behind a column's name in CREATE TABLE: type, NOT NULL, and
+     * with `is_numbered` that the database numbers the rows of which it is left out; false: it has
+     * no such type. create_tail stands behind the closing bracket. number_from writes the statement
+     * that makes such numbers begin behind those that are in the table; "": none is needed. */
+    bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
+    const char *create_tail;
+    void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
+    char note[240]; /* one line that a user should know about how this connection works */
 };
 
-/* What is run. Const, shared by all threads, outlives every connection that ran it. */
+enum {
+    STATEMENT_SLOTS_MAX = 4096
+};
+
+/* What is run. Const, outlives every connection that ran it. */
 struct statement {
     const char *sql;  /* in this database's dialect; parameters as ? outside quotes and comments */
+    const char *name; /* for messages; NULL: it has none */
     bool is_prepared; /* one statement, run again and again: prepared where that pays; otherwise
                          one or several are sent as text, each time */
     bool reads_numbers; /* one query, whose values are whole numbers and whose rows may be millions:
                            as it costs the least a row */
+    unsigned slot; /* 1 … STATEMENT_SLOTS_MAX: a connection keeps it prepared, beside those of
+                      other slots; 0: it keeps the latest of these alone */
+    const struct table *parameters; /* with a slot: a column for each ?, name "", with type, size,
+                                       precision and scale; NULL: it has none */
+};
+
+/* How a transaction begins. */
+struct transaction {
+    const char *isolation; /* "serializable", "repeatable read", "read committed", "read
+                              uncommitted"; NULL: the server's choice */
+    bool writes; /* some statement of it will: a database that locks as a whole may do so at once */
 };
 
 /* One value of a row. Adapters whose client libraries give text leave it at that. */
@@ -128,7 +153,7 @@ struct answer {
     /* Takes one row, whose cells are borrowed; false = enough. NULL: rows are only counted. */
     bool (*take)(void *context, const struct cell *cells, size_t count);
     void *context;
-    uint64_t rows; /* out: rows returned */
+    uint64_t rows; /* out: rows returned; of a statement that returns none, rows that it matched */
 };
 
 struct adapter_conn; /* one connection; defined by each adapter for itself */
@@ -207,10 +232,23 @@ struct adapter {
     /* Runs a statement and hands its rows to answer->take; the one way to ask a database.
      * `parameters` is a batch of one row, the values of the statement's ?; NULL = it has none. When
      * take returns false the rest is given up, and the result is OK; the connection may then be
-     * LOST. Nothing of a statement that leaves a transaction open is kept: FATAL with ERROR_USAGE.
-     */
+     * LOST. Outside begin … commit each statement is a transaction of its own, and nothing of one
+     * that leaves a transaction open is kept: FATAL with ERROR_USAGE. */
     enum status (*run)(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error);
+
+    /* Optional. Prepares a statement that has a slot, in place of what was prepared there. run does
+     * so by itself; here it is known before the work begins that the server takes it. */
+    enum status (*prepare)(struct adapter_conn *conn, const struct statement *statement,
+                           struct error *error);
+
+    /* Optional, all three or none. After a statement that was REJECTED rollback alone is valid.
+     * REJECTED: of begin, none is open; of commit, the server undid it (error.kind says why), and
+     * none is open; commit LOST: whether it was kept is not known. */
+    enum status (*begin)(struct adapter_conn *conn, const struct transaction *transaction,
+                         struct error *error);
+    enum status (*commit)(struct adapter_conn *conn, struct error *error);
+    enum status (*rollback)(struct adapter_conn *conn, struct error *error);
 
     /* Optional. Asks the server about its version and limits. */
     enum status (*server_limits)(struct adapter_conn *conn, struct server_limits *limits,
