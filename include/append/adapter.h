@@ -53,7 +53,8 @@ struct target {
     unsigned connect_timeout_s;            /* at least 1 */
     unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing; 0 = the
                                    adapter's choice */
-    bool makes_nothing;         /* open does not make a database that is missing */
+    unsigned prepared_statements; /* that a session keeps on the server beside the adapter's own */
+    bool makes_nothing;           /* open does not make a database that is missing */
 
     /* May be NULL. Asked now and then while open waits; true = give up, as LOST with
      * ERROR_CANCELLED. Any thread. */

@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "figures/bound.h"
 #include "figures/figures.h"
+#include "script/script.h"
 
 enum {
     PLAN_SESSIONS_MAX = 1000000,
@@ -119,8 +120,19 @@ struct plan {
     uint64_t seed;
     bool is_seed_given;
     int16_t run_tag;          /* of the seed */
-    uint64_t rate_rows_per_s; /* 0 = as fast as it goes */
+    uint64_t rate_rows_per_s; /* with a script, transactions; 0 = as fast as it goes */
     int64_t duration_ns;      /* at most; 0 = until the rows are in */
+
+    const char *workload;   /* --workload; NULL: append, then read */
+    struct plan_texts sets; /* --set: "name=value,name=value" */
+    struct script *script;  /* owned; NULL: append, then read */
+    uint64_t transactions;  /* of all sessions together; 0: no such bound */
+    int64_t warm_up_ns;     /* from the opened gate: what begins in it is in no figure */
+    uint64_t tries;         /* of a transaction, in place of the script's; UINT64_MAX: not given */
+    int64_t late_ns;        /* with a rate: what is due for longer is skipped; 0: nothing is */
+    uint64_t max_failed;    /* transactions that may fail without an exit code of 1 */
+    unsigned max_failed_percent; /* the same as a share of those begun */
+    bool is_unprepared;          /* --prepared no: statements are sent as text */
 
     const char *table_name;
     bool is_default_table; /* made from the built-in DDL when it is missing */

@@ -32,7 +32,7 @@ enum {
 
 /* What the adapter is to do: at `step` of session `victim`, call number `call` (from 1), answer
  * `status`. Written before the threads start. */
-struct script {
+struct scripted {
     enum step step;
     enum status status;
     enum error_kind kind;
@@ -43,7 +43,7 @@ struct script {
     int64_t count_offset;   /* what a count is wrong by */
 };
 
-static struct script script;
+static struct scripted script;
 static bool is_stuck; /* the calls of the script answer when they are cut */
 static atomic_int opened;
 

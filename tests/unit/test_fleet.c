@@ -8,7 +8,7 @@
 static void test_all_well(void **state)
 {
     (void)state;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     const struct plan plan = make_plan();
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
@@ -27,7 +27,7 @@ static void test_sessions_leave_together(void **state)
     (void)state;
     struct plan plan = make_plan();
     plan.read_mode = READ_NONE;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     atomic_store(&watch.done, 0);
     atomic_store(&watch.left_early, false);
     watch.batches = ROWS_A_SESSION / BATCH;
@@ -43,7 +43,7 @@ static void test_refused_and_timed_out(void **state)
 {
     (void)state;
     const struct plan plan = make_plan();
-    script = (struct script){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
+    script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.refused, 1);
     assert_int_equal(result->sessions.finished, SESSIONS - 1);
@@ -70,7 +70,7 @@ static void test_server_that_answers_no_connect(void **state)
     (void)state;
     struct plan plan = make_plan();
     plan.connect_concurrency = 2;
-    script = (struct script){STEP_OPEN, STATUS_LOST, ERROR_TIMEOUT, -1, 1, 1, 0, 0};
+    script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_TIMEOUT, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_in_range(result->sessions.timed_out, 4, 6);
     assert_int_equal(result->sessions.timed_out + result->sessions.not_started, SESSIONS);
@@ -90,7 +90,7 @@ static void test_lost_connection(void **state)
                  {STEP_CLOSE, 100, 700},
                  {STEP_COUNT, 0, 700}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        script = (struct script){cases[i].step, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+        script = (struct scripted){cases[i].step, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
         struct result *result = run(&plan);
         assert_int_equal(result->sessions.dropped, 1);
         assert_int_equal(result->sessions.finished, SESSIONS - 1);
@@ -105,7 +105,7 @@ static void test_rejected_batch(void **state)
 {
     (void)state;
     const struct plan plan = make_plan();
-    script = (struct script){STEP_CLOSE, STATUS_REJECTED, ERROR_DATA, 5, 3, 1, 30, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_REJECTED, ERROR_DATA, 5, 3, 1, 30, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
     assert_rows(result, 70, 0, 0);
@@ -127,8 +127,8 @@ static void test_exceptions_are_kept_short(void **state)
                  {STATUS_REJECTED, 30, 3, {200, 100, 30, false}},
                  {STATUS_LOST, 30, 1, {200, 100, 30, true}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        script =
-            (struct script){STEP_CLOSE, cases[i].status, ERROR_DATA, 5, 3, 3, cases[i].accepted, 0};
+        script = (struct scripted){STEP_CLOSE, cases[i].status,   ERROR_DATA, 5, 3,
+                                   3,          cases[i].accepted, 0};
         struct result *result = run(&plan);
         size_t count = 0;
         for (size_t s = 0; s < result->session_count; s++) {
@@ -162,7 +162,7 @@ static void test_fatal_error(void **state)
 {
     (void)state;
     const struct plan plan = make_plan();
-    script = (struct script){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
+    script = (struct scripted){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.dropped, 1);
     assert_rows(result, 100, 0, 700);
@@ -173,7 +173,7 @@ static void test_busy_is_tried_again(void **state)
 {
     (void)state;
     const struct plan plan = make_plan();
-    script = (struct script){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, -1, 3, 2, 0, 0};
+    script = (struct scripted){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, -1, 3, 2, 0, 0};
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
     assert_int_equal(result->totals.counters[RECORDER_BUSY_RETRIES], 2 * SESSIONS);
@@ -187,7 +187,7 @@ static void test_stale_counts_are_anomalies(void **state)
     struct plan plan = make_plan();
     plan.sessions = 1;
     plan.records = ROWS_A_SESSION;
-    script = (struct script){.status = STATUS_OK, .count_offset = -150};
+    script = (struct scripted){.status = STATUS_OK, .count_offset = -150};
     struct result *result = run(&plan);
     /* the first count would be below zero and comes as a large number, then it goes backwards */
     assert_int_equal(result->totals.counters[RECORDER_FRESH_BEHIND], 9);
@@ -200,7 +200,7 @@ static void test_failed_count_keeps_the_session(void **state)
 {
     (void)state;
     const struct plan plan = make_plan();
-    script = (struct script){STEP_COUNT, STATUS_REJECTED, ERROR_SERVER, 1, 2, 1, 0, 0};
+    script = (struct scripted){STEP_COUNT, STATUS_REJECTED, ERROR_SERVER, 1, 2, 1, 0, 0};
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
     assert_int_equal(result->sessions.finished, SESSIONS);
@@ -215,7 +215,7 @@ static void test_first_drop_stops_the_run(void **state)
     struct plan plan = make_plan();
     plan.drop_policy = DROP_STOP;
     plan.records = SESSIONS * UINT64_C(10000000);
-    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.dropped, 1);
     assert_int_equal(result->sessions.stopped, SESSIONS - 1);
@@ -229,7 +229,7 @@ static void test_duration_ends_the_run(void **state)
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 200 * MONO_NS_PER_MS;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
     assert_int_equal(result->stop_reason, STOP_DURATION);
@@ -245,7 +245,7 @@ static void test_rows_or_a_duration(void **state)
     struct plan plan = make_plan();
     plan.records = UINT64_C(1000000000000);
     plan.duration_ns = 200 * MONO_NS_PER_MS;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DURATION);
     assert_int_equal(result->sessions.finished, SESSIONS);
@@ -264,7 +264,7 @@ static void test_rate_keeps_response_times(void **state)
     (void)state;
     struct plan plan = make_plan();
     plan.rate_rows_per_s = 100000;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, 80);
@@ -280,7 +280,7 @@ static void test_rate_of_small_shares(void **state)
     struct plan plan = make_plan();
     plan.records = SESSIONS * 10;
     plan.rate_rows_per_s = 1000;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     /* 80 rows: the last batch is due at 70 ms, where a full batch a turn would be due at 700 */
     assert_true(result->append_ns >= 70 * MONO_NS_PER_MS);
@@ -297,7 +297,7 @@ static void test_batches_that_were_not_sent(void **state)
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
     plan.rate_rows_per_s = 100000;
-    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 2, 1, 0, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 2, 1, 0, 0};
     struct result *result = run(&plan);
     const struct histogram *response = &result->totals.histograms[OPERATION_RESPONSE];
     assert_int_equal(result->stop_reason, STOP_DURATION);
@@ -366,7 +366,7 @@ static void test_duration_on_a_busy_database(void **state)
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
-    script = (struct script){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 3, 1, 1000000, 0, 0};
+    script = (struct scripted){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 3, 1, 1000000, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
     assert_int_equal(result->rows.planned, result->rows.acknowledged);
@@ -379,7 +379,7 @@ static void test_batches_of_any_size(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {1, 7, 255, 256, 257, 999, 1000, 5000};
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct plan plan = make_plan();
         plan.batch_rows = sizes[i];
@@ -405,9 +405,9 @@ static struct plan make_reconnecting(void)
     return plan;
 }
 
-static struct script lose(enum step step, int victim, unsigned call)
+static struct scripted lose(enum step step, int victim, unsigned call)
 {
-    return (struct script){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
+    return (struct scripted){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
 }
 
 /* At each step of the third batch. Rows that were handed over stay in doubt; those of a batch that
@@ -496,7 +496,7 @@ static void test_a_fatal_error_is_no_loss(void **state)
 {
     (void)state;
     const struct plan plan = make_reconnecting();
-    script = (struct script){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
+    script = (struct scripted){STEP_ROWS, STATUS_FATAL, ERROR_NOT_FOUND, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.dropped, 1);
     assert_int_equal(result->totals.counters[RECORDER_CONNECTIONS_LOST], 0);
@@ -509,7 +509,7 @@ static void test_a_server_that_is_read_only_for_a_time(void **state)
 {
     (void)state;
     struct plan plan = make_reconnecting();
-    const struct script refuse = {STEP_CLOSE, STATUS_FATAL, ERROR_READ_ONLY, 5, 3, 1, 0, 0};
+    const struct scripted refuse = {STEP_CLOSE, STATUS_FATAL, ERROR_READ_ONLY, 5, 3, 1, 0, 0};
     script = refuse;
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
@@ -636,7 +636,7 @@ static void test_cut_as_it_was_answered(void **state)
     plan.timeout_ns = MONO_NS_PER_S;
     is_stuck = true;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        script = (struct script){cases[i].step, STATUS_OK, ERROR_NONE, 5, cases[i].call, 1, 0, 0};
+        script = (struct scripted){cases[i].step, STATUS_OK, ERROR_NONE, 5, cases[i].call, 1, 0, 0};
         struct result *result = run(&plan);
         assert_int_equal(result->sessions.dropped, cases[i].lost);
         assert_rows(result, 0, 0, cases[i].lost * 700);
@@ -681,7 +681,7 @@ static void test_churn(void **state)
     struct plan plan = make_reconnecting();
     plan.drop_policy = DROP_CONTINUE;
     plan.churn_batches = 3;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
     assert_rows(result, 0, 0, 0);
@@ -704,7 +704,7 @@ static void test_churn_that_fails(void **state)
     (void)state;
     struct plan plan = make_reconnecting();
     plan.churn_batches = 5;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     later.failing = 1;
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);

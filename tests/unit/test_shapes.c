@@ -17,7 +17,7 @@ static void test_idle_sessions_stay(void **state)
     (void)state;
     struct plan plan = make_idle();
     plan.read_mode = READ_NONE;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     atomic_store(&watch.done, 0);
     atomic_store(&watch.left_early, false);
     watch.batches = ROWS_A_SESSION / BATCH;
@@ -45,7 +45,7 @@ static void test_idle_sessions_that_died(void **state)
 {
     (void)state;
     const struct plan plan = make_idle();
-    script = (struct script){STEP_QUERY, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
+    script = (struct scripted){STEP_QUERY, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.dropped, IDLE);
     assert_int_equal(result->sessions.finished, SESSIONS);
@@ -62,7 +62,7 @@ static void test_idle_sessions_that_are_refused_an_answer(void **state)
 {
     (void)state;
     const struct plan plan = make_idle();
-    script = (struct script){STEP_QUERY, STATUS_REJECTED, ERROR_SERVER, -1, 1, 1, 0, 0};
+    script = (struct scripted){STEP_QUERY, STATUS_REJECTED, ERROR_SERVER, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS + IDLE);
     assert_int_equal(result->causes.count, 0);
@@ -75,7 +75,7 @@ static void test_idle_sessions_for_a_time(void **state)
     struct plan plan = make_idle();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS + IDLE);
     assert_int_equal(atomic_load(&queries), IDLE);
@@ -87,7 +87,7 @@ static void test_too_few_connect(void **state)
     (void)state;
     struct plan plan = make_idle();
     plan.min_sessions = SESSIONS + IDLE;
-    script = (struct script){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
+    script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_LIMIT, 2, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_TOO_FEW);
     assert_int_equal(result->sessions_up, SESSIONS + IDLE - 1);
@@ -112,7 +112,7 @@ static void test_too_few_are_left(void **state)
     struct plan plan = make_plan();
     plan.min_sessions = SESSIONS;
     plan.records = SESSIONS * UINT64_C(10000000);
-    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_TOO_FEW);
     assert_int_equal(result->sessions_up, SESSIONS - 1);
@@ -127,7 +127,7 @@ static void test_all_go_at_once(void **state)
     (void)state;
     struct plan plan = make_plan();
     plan.min_sessions = 2;
-    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, -1, 1, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_TOO_FEW);
     assert_int_equal(result->sessions.dropped + result->sessions.stopped, SESSIONS);
@@ -143,7 +143,7 @@ static void test_reconnecting_is_not_gone(void **state)
     plan.drop_policy = DROP_RECONNECT;
     plan.reconnect_tries = 10;
     later.failing = 0;
-    script = (struct script){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
+    script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 3, 1, 0, 0};
     struct result *result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_COMPLETED);
     assert_int_equal(result->sessions.finished, SESSIONS);
@@ -155,7 +155,7 @@ static void test_times_of_a_session(void **state)
     (void)state;
     struct plan plan = make_plan();
     plan.rate_rows_per_s = 20000;
-    script = (struct script){.status = STATUS_OK};
+    script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     int64_t longest_ns = 0;
     for (size_t i = 0; i < SESSIONS; i++) {
@@ -183,7 +183,7 @@ static void test_the_gap_at_the_end(void **state)
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 300 * MONO_NS_PER_MS;
-    script = (struct script){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 3, 1, 1000000, 0, 0};
+    script = (struct scripted){STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 3, 1, 1000000, 0, 0};
     struct result *result = run(&plan);
     assert_true(result->fairness.longest_gap_ns >= 300 * MONO_NS_PER_MS);
     assert_int_equal((int64_t)result->fairness.slowest_rows_per_s, 0);
