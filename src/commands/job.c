@@ -170,10 +170,15 @@ enum exit_code job_begin(struct job *job, struct error *error)
                                     plan_operations(plan).count);
     job->result = calloc(1, sizeof *job->result);
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
+    bool has_datasets = true;
     if (job->result != NULL) {
         causes_init(&job->result->causes);
+        const size_t count = plan->script == NULL ? 0 : plan->script->dataset_count;
+        job->result->datasets = count == 0 ? NULL : calloc(count, sizeof *job->result->datasets);
+        job->result->dataset_count = job->result->datasets == NULL ? 0 : count;
+        has_datasets = job->result->dataset_count == count;
     }
-    if (job->recorder == NULL || job->result == NULL ||
+    if (!has_datasets || job->recorder == NULL || job->result == NULL ||
         (job->search == NULL && job->evidence == NULL) ||
         !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder))) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
@@ -435,6 +440,7 @@ void job_release(struct job *job)
         event_list_fini(&job->result->events);
         recorder_snapshot_fini(&job->result->totals);
         causes_fini(&job->result->causes);
+        free(job->result->datasets);
         free(job->result);
     }
     if (job->junit != NULL) {

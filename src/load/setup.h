@@ -18,8 +18,16 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
+/* A table of the plan's script. */
+struct setup_dataset {
+    struct statement count; /* select count(*) from it */
+    char *count_sql;        /* owned */
+    uint64_t rows_before;
+};
+
 struct setup {
-    struct table table;     /* the columns that are written; owned */
+    struct table table;     /* the columns that are written; owned; with a script that has no table
+                               without columns of its own: empty */
     struct statement count; /* select count(*) from it */
     char *count_sql;        /* owned */
     uint64_t rows_before;
@@ -27,6 +35,8 @@ struct setup {
     struct server_limits server;       /* version "" when the server did not say */
     struct connection_info connection; /* how this connection, and so all of them, work */
     bool is_remote;                    /* the server is on another machine */
+    size_t dataset_count;              /* of the plan's script */
+    struct setup_dataset *datasets;    /* by number; owned */
 };
 
 /* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only

@@ -50,6 +50,18 @@ void verification_settle(struct verification *verification, const struct row_led
     verification->surplus = arrived;
 }
 
+void dataset_verification_settle(struct dataset_verification *verification)
+{
+    const uint64_t added = verification->rows_before + verification->added;
+    const uint64_t taken = verification->taken + verification->taken_in_doubt;
+    const uint64_t least = added > taken ? added - taken : 0;
+    const uint64_t all = added + verification->added_in_doubt;
+    const uint64_t most = all > verification->taken ? all - verification->taken : 0;
+    const uint64_t after = verification->rows_after;
+    verification->lost = after < least ? least - after : 0;
+    verification->surplus = after > most ? after - most : 0;
+}
+
 void causes_init(struct causes *causes)
 {
     memset(causes, 0, sizeof(*causes));

@@ -69,6 +69,21 @@ struct verification {
     char reason[240];          /* VERIFICATION_FAILED: why */
 };
 
+/* With a script: what count(*) before and after the run says about one of its tables that
+ * statements add to or take from, or that is appended to. before + added - taken = after, but for
+ * what is in doubt. */
+struct dataset_verification {
+    enum verification_state
+        state; /* NONE: nothing was to change it, or the adapter keeps no rows */
+    uint64_t rows_before;
+    uint64_t rows_after;
+    uint64_t added, taken;                   /* by what was committed, warm-up included */
+    uint64_t added_in_doubt, taken_in_doubt; /* by what may have been */
+    uint64_t lost;    /* rows that are not there, were all in doubt taken and none of them added */
+    uint64_t surplus; /* rows too many, were none in doubt taken and all of them added */
+    char reason[240]; /* VERIFICATION_FAILED: why */
+};
+
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
 
@@ -78,6 +93,9 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from);
  * ones first, then to those in doubt, then to rejected ones, the rest is surplus; so one that is
  * lost may hide behind one of another kind or of another writer. */
 void verification_settle(struct verification *verification, const struct row_ledger *rows);
+
+/* Fills `lost` and `surplus` from the rest. */
+void dataset_verification_settle(struct dataset_verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */

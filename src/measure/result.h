@@ -111,6 +111,9 @@ struct result {
     struct batch_ledger batches; /* all 0 without a rate */
     struct verification verification;
     struct row_verification row_verification;
+    size_t dataset_count;                  /* of the script; then `verification` says nothing */
+    struct dataset_verification *datasets; /* by number, owned: free. The fleet fills what was added
+                                              and taken, verify_result the rest */
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
     uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */

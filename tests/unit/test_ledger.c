@@ -141,6 +141,33 @@ static struct error make(enum error_kind kind, int code, const char *sqlstate, c
     return error;
 }
 
+static void tables_are_held_against_what_was_committed(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t after, lost, surplus;
+    } cases[] = {{130, 0, 0}, {129, 0, 0}, {126, 0, 0}, {125, 1, 0},
+                 {0, 126, 0}, {135, 0, 0}, {136, 0, 1}, {140, 0, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct dataset_verification verification = {
+            .rows_before = 100,
+            .rows_after = cases[i].after,
+            .added = 50,
+            .taken = 20,
+            .added_in_doubt = 5,
+            .taken_in_doubt = 4,
+        };
+        dataset_verification_settle(&verification);
+        assert_int_equal(verification.lost, cases[i].lost);
+        assert_int_equal(verification.surplus, cases[i].surplus);
+    }
+    /* more was taken than can have been there */
+    struct dataset_verification verification = {.rows_before = 3, .taken = 4, .rows_after = 1};
+    dataset_verification_settle(&verification);
+    assert_int_equal(verification.lost, 0);
+    assert_int_equal(verification.surplus, 1);
+}
+
 static void equal_causes_are_one(void **state)
 {
     (void)state;
@@ -357,6 +384,7 @@ int main(void)
         cmocka_unit_test(row_ledgers_balance_or_not),
         cmocka_unit_test(sums_of_ledgers_balance),
         cmocka_unit_test(counts_are_held_against_the_ledger),
+        cmocka_unit_test(tables_are_held_against_what_was_committed),
         cmocka_unit_test(equal_causes_are_one),
         cmocka_unit_test(different_causes_are_apart),
         cmocka_unit_test(a_full_table_counts_others),
