@@ -56,6 +56,11 @@ struct dialect {
      * user. Needs no rights beyond connecting. */
     enum status (*limits)(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error);
+
+    /* As in struct connection_info. */
+    bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
+    const char *create_tail;
+    void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
 };
 
 extern const struct dialect dialect_postgresql;
@@ -128,6 +133,9 @@ struct session_limit *dialect_add_limit(struct server_limits *limits, const char
 enum status dialect_record(const struct dialect_meaning *meaning,
                            const struct dialect_failure *failure, const char *text,
                            struct error *error);
+
+/* Tells how the dialect makes tables. */
+void dialect_inspect(const struct dialect *dialect, struct connection_info *info);
 
 /* Records that this program has no memory: FATAL. */
 enum status dialect_memory_error(struct error *error);

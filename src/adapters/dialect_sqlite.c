@@ -191,6 +191,46 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
+/* The names that describe reads back. Times and addresses are kept as text: without the word a
+ * column would make numbers of what looks like one. A single key of the type INTEGER is the rowid,
+ * which SQLite numbers; it does so with no other column. */
+static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    static const char *const names[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = "boolean",
+        [COLUMN_INT16] = "smallint",
+        [COLUMN_INT32] = "int",
+        [COLUMN_INT64] = "bigint",
+        [COLUMN_FLOAT32] = "float",
+        [COLUMN_FLOAT64] = "double",
+        [COLUMN_DECIMAL] = "decimal",
+        [COLUMN_TEXT] = "text",
+        [COLUMN_BYTES] = "blob",
+        [COLUMN_JSON] = "json text",
+        [COLUMN_DATE] = "date text",
+        [COLUMN_TIME] = "time text",
+        [COLUMN_TIMESTAMP] = "timestamp text",
+        [COLUMN_UUID] = "uuid text",
+        [COLUMN_IP4] = "ipv4 text",
+        [COLUMN_IP6] = "ipv6 text",
+    };
+    const bool is_integer = column->type == COLUMN_INT16 || column->type == COLUMN_INT32 ||
+                            column->type == COLUMN_INT64;
+    const char *name = is_numbered ? "integer" : names[column->type];
+    char numbers[32] = "";
+    if (name == NULL || (is_numbered && !(is_integer && column->is_unique))) {
+        return false;
+    }
+    if (column->type == COLUMN_DECIMAL && column->precision > 0) {
+        snprintf(numbers, sizeof numbers, "(%u,%u)", column->precision, column->scale);
+    } else if ((column->type == COLUMN_TEXT || column->type == COLUMN_BYTES) && column->size > 0) {
+        name = column->type == COLUMN_TEXT ? "varchar" : name;
+        snprintf(numbers, sizeof numbers, "(%u)", column->size);
+    }
+    snprintf(text, size, "%s%s%s", name, numbers, column->is_nullable ? "" : " not null");
+    return true;
+}
+
 /* What all dialects share. */
 
 void dialect_read_common(struct column *column, const struct cell *cells)
@@ -256,6 +296,13 @@ enum status dialect_record(const struct dialect_meaning *meaning,
     return meaning->status;
 }
 
+void dialect_inspect(const struct dialect *dialect, struct connection_info *info)
+{
+    info->declare_column = dialect->declare_column;
+    info->create_tail = dialect->create_tail;
+    info->number_from = dialect->number_from;
+}
+
 enum status dialect_memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");
@@ -276,4 +323,5 @@ const struct dialect dialect_sqlite = {
     .explain = explain,
     .write_text = write_text,
     .describe = describe,
+    .declare_column = declare_column,
 };

@@ -36,8 +36,10 @@ struct sqlite_prepared {
 struct adapter_conn {
     sqlite3 *database;
     struct sqlite_prepared insert; /* for a struct table */
-    struct sqlite_prepared run;    /* for a struct statement */
-    uint64_t inserted_rows;        /* of the open append */
+    struct sqlite_prepared *slots; /* owned: each for a struct statement; 0 for those without one */
+    unsigned slot_count;
+    bool is_in_transaction; /* between begin and its end */
+    uint64_t inserted_rows; /* of the open append */
 };
 
 /* Records what the last call on `database` came to, if it is not SQLITE_OK; `path` is added to the
@@ -85,7 +87,10 @@ static void close_connection(struct adapter_conn *conn)
         return;
     }
     sqlite3_finalize(conn->insert.statement);
-    sqlite3_finalize(conn->run.statement);
+    for (unsigned i = 0; i < conn->slot_count; i++) {
+        sqlite3_finalize(conn->slots[i].statement);
+    }
+    free(conn->slots);
     sqlite3_close_v2(conn->database); /* rolls an open append back */
     free(conn);
 }
@@ -96,12 +101,12 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return call_result(conn->database, code, NULL, error);
 }
 
-/* Rolls back a transaction that the user's SQL, which came to `status`, left open: no append could
- * begin. Returns what it comes to. */
+/* Rolls back a transaction that the user's SQL, which came to `status`, left open outside begin:
+ * no append could begin. Returns what it comes to. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
-    if (sqlite3_get_autocommit(conn->database)) {
+    if (conn->is_in_transaction || sqlite3_get_autocommit(conn->database)) {
         return status;
     }
     sqlite3_exec(conn->database, "rollback", NULL, NULL, NULL);
@@ -235,16 +240,59 @@ static inline int bind_row(sqlite3_stmt *statement, const struct batch *batch, s
     return code;
 }
 
-/* Prepares `sql` for `key` in place of what was prepared before. */
-static enum status prepare(struct adapter_conn *conn, struct sqlite_prepared *prepared,
-                           const void *key, const char *sql, struct error *error)
+/* Prepares `sql`, one statement, for `key` in place of what was prepared before. */
+static enum status prepare_one(struct adapter_conn *conn, struct sqlite_prepared *prepared,
+                               const void *key, const char *sql, struct error *error)
 {
+    sqlite3_stmt *second = NULL;
+    const char *rest = sql;
     sqlite3_finalize(prepared->statement);
-    prepared->statement = NULL;
-    const int code = sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                        &prepared->statement, NULL);
-    prepared->key = code == SQLITE_OK ? key : NULL;
-    return call_result(conn->database, code, NULL, error);
+    *prepared = (struct sqlite_prepared){NULL, NULL};
+    int code = sqlite3_prepare_v3(conn->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                  &prepared->statement, &rest);
+    if (code == SQLITE_OK && *rest != '\0') {
+        code = sqlite3_prepare_v2(conn->database, rest, -1, &second, NULL);
+        sqlite3_finalize(second);
+    }
+    if (code != SQLITE_OK) {
+        return call_result(conn->database, code, NULL, error);
+    }
+    if (prepared->statement == NULL || second != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%s: \"%.160s\"",
+                  second != NULL ? "only a single statement can be prepared"
+                                 : "there is no statement to prepare",
+                  sql);
+        return STATUS_FATAL;
+    }
+    prepared->key = key;
+    return STATUS_OK;
+}
+
+/* Prepares a statement in its slot. SQLite would take a missing value for NULL. */
+static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
+                           struct error *error)
+{
+    if (statement->slot >= conn->slot_count) {
+        const unsigned count = statement->slot + 1;
+        struct sqlite_prepared *slots = realloc(conn->slots, count * sizeof *slots);
+        if (slots == NULL) {
+            return dialect_memory_error(error);
+        }
+        memset(slots + conn->slot_count, 0, (count - conn->slot_count) * sizeof *slots);
+        conn->slots = slots;
+        conn->slot_count = count;
+    }
+    struct sqlite_prepared *const prepared = &conn->slots[statement->slot];
+    const size_t values = statement->parameters != NULL ? statement->parameters->column_count : 0;
+    const enum status status = prepare_one(conn, prepared, statement, statement->sql, error);
+    const int wanted = status == STATUS_OK ? sqlite3_bind_parameter_count(prepared->statement) : 0;
+    if (status == STATUS_OK && statement->slot > 0 && (size_t)wanted != values) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%d parameters and the types of %zu: \"%.150s\"",
+                  wanted, values, statement->sql);
+        prepared->key = NULL;
+        return STATUS_FATAL;
+    }
+    return status;
 }
 
 /* Undoes the open append, if SQLite has not done so itself. The error is recorded before. */
@@ -266,7 +314,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         ask_write_insert(&sql, table, '"', 1);
         status = buffer_failed(&sql)
                      ? dialect_memory_error(error)
-                     : prepare(conn, &conn->insert, table, buffer_text(&sql), error);
+                     : prepare_one(conn, &conn->insert, table, buffer_text(&sql), error);
         buffer_fini(&sql);
     }
     conn->inserted_rows = 0;
@@ -305,10 +353,13 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Runs a prepared statement as far as its rows are wanted; returns SQLite's code. */
-static int step(sqlite3_stmt *statement, const struct batch *parameters, struct answer *answer)
+/* Runs a prepared statement as far as its rows are wanted, and adds them, or those that it changed,
+ * to answer->rows; returns SQLite's code. */
+static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct batch *parameters,
+                struct answer *answer)
 {
     const int columns = sqlite3_column_count(statement);
+    const int64_t changes_before = sqlite3_total_changes64(conn->database);
     int code = parameters != NULL ? bind_row(statement, parameters, 0) : SQLITE_OK;
     if (code != SQLITE_OK) {
         return code;
@@ -316,8 +367,10 @@ static int step(sqlite3_stmt *statement, const struct batch *parameters, struct 
     struct cell *const cells =
         answer->take != NULL ? calloc((size_t)columns + 1, sizeof *cells) : NULL;
     bool is_wanted = true;
-    code = answer->take != NULL && cells == NULL ? SQLITE_NOMEM : SQLITE_ROW;
-    while (code == SQLITE_ROW && is_wanted && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+    if (answer->take != NULL && cells == NULL) {
+        return SQLITE_NOMEM;
+    }
+    while (is_wanted && sqlite3_step(statement) == SQLITE_ROW) {
         answer->rows++;
         for (int i = 0; i < columns && cells != NULL; i++) {
             const int type = sqlite3_column_type(statement, i);
@@ -333,35 +386,91 @@ static int step(sqlite3_stmt *statement, const struct batch *parameters, struct 
         is_wanted = answer->take == NULL || answer->take(answer->context, cells, (size_t)columns);
     }
     free(cells);
-    return code == SQLITE_NOMEM ? code : sqlite3_reset(statement);
+    code = sqlite3_reset(statement);
+    /* the number stays from the last statement that changed something */
+    if (code == SQLITE_OK && columns == 0 &&
+        sqlite3_total_changes64(conn->database) != changes_before) {
+        answer->rows += (uint64_t)sqlite3_changes64(conn->database);
+    }
+    if (parameters != NULL) {
+        sqlite3_clear_bindings(statement); /* they point into the batch */
+    }
+    return code;
+}
+
+/* Runs all statements of a text. */
+static enum status run_text(struct adapter_conn *conn, const char *sql,
+                            const struct batch *parameters, struct answer *answer,
+                            struct error *error)
+{
+    struct answer changed = *answer;
+    enum status status = STATUS_OK;
+    bool has_rows = false;
+    while (status == STATUS_OK && *sql != '\0') {
+        sqlite3_stmt *made = NULL;
+        int code = sqlite3_prepare_v2(conn->database, sql, -1, &made, &sql);
+        if (code == SQLITE_OK && made != NULL) {
+            const bool returns = sqlite3_column_count(made) > 0;
+            has_rows = has_rows || returns;
+            code = step(conn, made, parameters, returns ? answer : &changed);
+        }
+        status = call_result(conn->database, code, NULL, error);
+        sqlite3_finalize(made);
+    }
+    answer->rows = has_rows ? answer->rows : changed.rows;
+    return status;
 }
 
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    const char *sql = statement->sql;
     enum status status = STATUS_OK;
-
     answer->rows = 0;
-    if (statement->is_prepared && conn->run.key != statement) {
-        status = prepare(conn, &conn->run, statement, sql, error);
+    if (!statement->is_prepared && statement->slot == 0) {
+        status = run_text(conn, statement->sql, parameters, answer, error);
+        return end_transaction(conn, status, error);
     }
-    if (statement->is_prepared) {
-        return status != STATUS_OK
-                   ? status
-                   : call_result(conn->database, step(conn->run.statement, parameters, answer),
-                                 NULL, error);
+    if (statement->slot >= conn->slot_count || conn->slots[statement->slot].key != statement) {
+        status = prepare(conn, statement, error);
     }
-    while (status == STATUS_OK && *sql != '\0') {
-        sqlite3_stmt *made = NULL;
-        int code = sqlite3_prepare_v2(conn->database, sql, -1, &made, &sql);
-        if (code == SQLITE_OK && made != NULL) {
-            code = step(made, parameters, answer);
-        }
+    if (status == STATUS_OK) {
+        const int code = step(conn, conn->slots[statement->slot].statement, parameters, answer);
         status = call_result(conn->database, code, NULL, error);
-        sqlite3_finalize(made);
     }
     return end_transaction(conn, status, error);
+}
+
+/* Every transaction is serializable here, whatever is asked for. */
+static enum status begin(struct adapter_conn *conn, const struct transaction *transaction,
+                         struct error *error)
+{
+    const enum status status =
+        execute(conn, transaction->writes ? "begin immediate" : "begin", error);
+    conn->is_in_transaction = status == STATUS_OK;
+    return status;
+}
+
+/* SQLite ends a transaction by itself after some errors. */
+static enum status rollback(struct adapter_conn *conn, struct error *error)
+{
+    conn->is_in_transaction = false;
+    return sqlite3_get_autocommit(conn->database) ? STATUS_OK : execute(conn, "rollback", error);
+}
+
+static enum status commit(struct adapter_conn *conn, struct error *error)
+{
+    const enum status status = execute(conn, "commit", error);
+    conn->is_in_transaction = false;
+    if (status != STATUS_OK) {
+        rollback(conn, NULL);
+    }
+    return status;
+}
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    (void)conn;
+    dialect_inspect(&dialect_sqlite, info);
 }
 
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
@@ -394,11 +503,16 @@ const struct adapter adapter_sqlite = {
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
+    .inspect = inspect,
     .execute = execute_ddl,
     .describe = describe,
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,
     .run = run,
+    .prepare = prepare,
+    .begin = begin,
+    .commit = commit,
+    .rollback = rollback,
     .server_limits = server_limits,
 };
