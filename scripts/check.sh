@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 build=${BUILD:-build/check}
 [ -f "$build/compile_commands.json" ] || cmake -S . -B "$build" -G Ninja >/dev/null
-cmake --build "$build" --target schemas_source >/dev/null
+cmake --build "$build" --target generated_sources >/dev/null
 
 mapfile -t sources < <(find src tests include -name '*.[ch]' | sort)
 mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '\.c$')

@@ -4,8 +4,10 @@
 #include "unit/unit.h"
 
 #include "base/mono.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "plan/options.h"
+#include "script/script.h"
 
 static struct plan ask(unsigned sessions, uint64_t records)
 {
@@ -294,6 +296,21 @@ static void test_schemas_are_built_in(void **state)
     }
 }
 
+static void test_workloads_are_built_in(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"append-then-count", "batch", "mass-insert", "oltp",
+                                        "select-insert",     "tpcb",  "ycsb"};
+    size_t count = 0;
+    for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {
+        assert_true(count < COUNT_OF(names));
+        assert_string_equal(script->name, names[count++]);
+        assert_memory_equal(script->text, "-- ", strlen("-- "));
+        assert_non_null(strstr(script->text, "transaction("));
+    }
+    assert_int_equal(count, COUNT_OF(names));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_bad_urls),
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_schemas_are_built_in),
+        cmocka_unit_test(test_workloads_are_built_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

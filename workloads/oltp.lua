@@ -1,0 +1,117 @@
+-- sysbench's oltp_*: point and range reads by primary key, updates, delete and insert again.
+-- A transaction has 18 statements (read_write), 14 (read_only), 4 (write_only) or 1 (point_select),
+-- beside BEGIN and COMMIT; with extra_update 19, as in sysbench 0.4.
+--
+--     append prepare 16 5432 --workload oltp --set tables=4,table_size=1M
+--     append 100 5432 --workload oltp --set tables=4,table_size=1M --duration 60s
+--     append 100 5432 --workload oltp --set mode=read_only,skip_trx=true --duration 60s
+
+local mode = param("mode", "read_write", "read_write, read_only, write_only or point_select")
+local is_point = mode == "point_select"
+local reads = mode == "read_write" or mode == "read_only" or is_point
+local writes = mode == "read_write" or mode == "write_only"
+if not (reads or writes) then
+    error("mode '" .. mode .. "' is not read_write, read_only, write_only or point_select")
+end
+
+local tables = param("tables", 1, "sbtest1, sbtest2, ...")
+local size = param("table_size", 10000, "rows of each")
+local range = param("range_size", 100, "rows that a range has")
+local points = param("point_selects", is_point and 1 or 10, "of a kind in a transaction")
+local simple = param("simple_ranges", 1)
+local sums = param("sum_ranges", 1)
+local orders = param("order_ranges", 1)
+local distincts = param("distinct_ranges", 1)
+local indexed = param("index_updates", 1)
+local plain = param("non_index_updates", 1)
+local swaps = param("delete_inserts", 1)
+local extra = param("extra_update", false, "sysbench 0.4: UPDATE before each DELETE + INSERT")
+local skip_trx = param("skip_trx", is_point, "no BEGIN and COMMIT")
+local rand_type = param("rand_type", "uniform", "of ids; sysbench 1.0 and 0.4: special")
+
+local id = keys(rand_type, 1, size)
+local c = pattern(("###########-"):rep(9) .. "###########")
+local pad = pattern(("###########-"):rep(4) .. "###########")
+
+-- A statement that this mode does not run is not prepared.
+local ranges = reads and not is_point
+local used = {
+    point = reads and points > 0,
+    simple = ranges and simple > 0,
+    sum = ranges and sums > 0,
+    order = ranges and orders > 0,
+    distinct = ranges and distincts > 0,
+    index = writes and (indexed > 0 or extra and swaps > 0),
+    nonindex = writes and plain > 0,
+    delete = writes and swaps > 0,
+    insert = writes and swaps > 0,
+}
+
+local on = {}
+for t = 1, tables do
+    local name = "sbtest" .. t
+    local of = {}
+    dataset(name, size, {
+        {"id", "int32", row(), key = "auto"},
+        {"k", "int32", id},
+        {"c", "char(120)", c},
+        {"pad", "char(60)", pad},
+    }, {index = {"k"}})
+    local function declare(what, sql, types)
+        if used[what] then
+            of[what] = statement(what, (sql:gsub("@", name)), types)
+        end
+    end
+    local one, two = {"int32"}, {"int32", "int32"}
+    declare("point", "SELECT c FROM @ WHERE id=?", one)
+    declare("simple", "SELECT c FROM @ WHERE id BETWEEN ? AND ?", two)
+    declare("sum", "SELECT SUM(k) FROM @ WHERE id BETWEEN ? AND ?", two)
+    declare("order", "SELECT c FROM @ WHERE id BETWEEN ? AND ? ORDER BY c", two)
+    declare("distinct", "SELECT DISTINCT c FROM @ WHERE id BETWEEN ? AND ? ORDER BY c", two)
+    declare("index", "UPDATE @ SET k=k+1 WHERE id=?", one)
+    declare("nonindex", "UPDATE @ SET c=? WHERE id=?", {"char(120)", "int32"})
+    declare("delete", "DELETE FROM @ WHERE id=?", one)
+    declare("insert", "INSERT INTO @ (id, k, c, pad) VALUES (?, ?, ?, ?)",
+        {"int32", "int32", "char(120)", "char(60)"})
+    on[t] = of
+end
+
+-- As sysbench does, one table is drawn for each group of statements.
+local any = uniform(1, tables)
+local function times(n, body)
+    local of = on[any()]
+    for _ = 1, n do
+        body(of)
+    end
+end
+
+local function read_ranges(name, n)
+    times(n, function(of)
+        local from = id()
+        of[name]:run(from, from + range - 1)
+    end)
+end
+
+transaction(mode, function()
+    if reads then
+        times(points, function(of) of.point:run(id) end)
+    end
+    if ranges then
+        read_ranges("simple", simple)
+        read_ranges("sum", sums)
+        read_ranges("order", orders)
+        read_ranges("distinct", distincts)
+    end
+    if writes then
+        times(indexed, function(of) of.index:run(id) end)
+        times(plain, function(of) of.nonindex:run(c, id) end)
+        times(swaps, function(of)
+            local same = id()
+            if extra then
+                of.index:run(same)
+            end
+            of.delete:run(same)
+            of.insert:run(same, id, c, pad)
+        end)
+    end
+end, {autocommit = skip_trx, tries = 0}) -- 0: until it is through, as sysbench does

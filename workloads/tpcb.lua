@@ -1,0 +1,90 @@
+-- pgbench's built-in scripts: tpcb-like (5 statements beside BEGIN and COMMIT), simple-update (-N,
+-- 3 of them) and select-only (-S, 1 without a transaction). The sums of the balances of accounts,
+-- tellers and branches, and of delta in the history, stay equal.
+--
+--     append prepare 4 5432 --workload tpcb --set scale=10
+--     append 10 5432 --workload tpcb --set scale=10 --duration 60s
+--     append 10 5432 --workload tpcb --set scale=10,mode=select-only --duration 60s
+
+local mode = param("mode", "tpcb-like", "tpcb-like, simple-update or select-only")
+local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each")
+local is_whole = mode == "tpcb-like"
+local is_reading = mode == "select-only"
+if not (is_whole or is_reading or mode == "simple-update") then
+    error("mode '" .. mode .. "' is not tpcb-like, simple-update or select-only")
+end
+
+local tellers = 10
+local accounts = 100000
+local aid_type = scale < 20000 and "int32" or "int64"
+local zero = uniform(0, 0)
+
+-- The branch of a row, when each has so many rows.
+local function branch(rows)
+    return derive(row(0), function(i) return i // rows + 1 end)
+end
+
+dataset("pgbench_branches", scale, {
+    {"bid", "int32", row(), key = true},
+    {"bbalance", "int32", zero},
+    {"filler", "char(88)"},
+})
+dataset("pgbench_tellers", scale * tellers, {
+    {"tid", "int32", row(), key = true},
+    {"bid", "int32", branch(tellers)},
+    {"tbalance", "int32", zero},
+    {"filler", "char(84)"},
+})
+dataset("pgbench_accounts", scale * accounts, {
+    {"aid", aid_type, row(), key = true},
+    {"bid", "int32", branch(accounts)},
+    {"abalance", "int32", zero},
+    {"filler", "char(84)", pattern(" ")},
+})
+local history = dataset("pgbench_history", 0, {
+    {"tid", "int32"},
+    {"bid", "int32"},
+    {"aid", aid_type},
+    {"delta", "int32"},
+    {"mtime", "timestamp"},
+    {"filler", "char(22)"},
+})
+
+local aid = uniform(1, scale * accounts)
+local bid = uniform(1, scale)
+local tid = uniform(1, scale * tellers)
+local delta = uniform(-5000, 5000)
+
+-- A statement that this mode does not run is not prepared.
+local balance = statement("select",
+    "SELECT abalance FROM pgbench_accounts WHERE aid = ?", {aid_type})
+local account, teller, branch_sum, insert
+if not is_reading then
+    account = statement("account",
+        "UPDATE pgbench_accounts SET abalance = abalance + ? WHERE aid = ?", {"int32", aid_type})
+    insert = statement("history",
+        "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
+            .. " VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP)",
+        {"int32", "int32", aid_type, "int32"}, {adds_to = history})
+end
+if is_whole then
+    teller = statement("teller",
+        "UPDATE pgbench_tellers SET tbalance = tbalance + ? WHERE tid = ?", {"int32", "int32"})
+    branch_sum = statement("branch",
+        "UPDATE pgbench_branches SET bbalance = bbalance + ? WHERE bid = ?", {"int32", "int32"})
+end
+
+transaction(mode, function()
+    if is_reading then
+        balance:run(aid)
+        return
+    end
+    local a, b, t, d = aid(), bid(), tid(), delta()
+    account:run(d, a)
+    balance:run(a)
+    if is_whole then
+        teller:run(d, t)
+        branch_sum:run(d, b)
+    end
+    insert:run(t, b, a, d)
+end, {autocommit = is_reading})

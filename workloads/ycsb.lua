@@ -1,0 +1,134 @@
+-- YCSB's core workloads A to F, and a cache, a messenger and a recommender.
+--
+--     append prepare 16 5432 --workload ycsb --set records=1M
+--     append 64 5432 --workload ycsb --set records=1M,preset=b --duration 60s
+--     append 64 5432 --workload ycsb --set preset=messenger --transactions 200k
+
+-- Shares of the operations, and where they differ from what is usual: keys, bytes of a field.
+local presets = {
+    a = {read = 50, update = 50},
+    b = {read = 95, update = 5},
+    c = {read = 100},
+    d = {read = 95, insert = 5, keys = "latest"},
+    e = {scan = 95, insert = 5},
+    f = {read = 50, rmw = 50},
+    cache = {read = 90, update = 10, keys = "hotspot", size = 10000},
+    messenger = {read = 60, insert = 34, delete = 6, keys = "latest", size = 10},
+    recommend = {read = 95, update = 5, keys = "latest"},
+}
+
+local name = param("preset", "a", "a, b, c, d, e, f, cache, messenger or recommend")
+local preset = presets[name]
+if not preset then
+    error("preset '" .. name .. "' is not a, b, c, d, e, f, cache, messenger or recommend")
+end
+
+local records = param("records", 1000, "rows of usertable")
+local fields = param("fields", 10, "columns beside the key")
+local size = param("field_length", preset.size or 100, "bytes of each")
+local order = param("insert_order", "hashed", "keys: hashed or ordered")
+local max_scan = param("max_scan", 100, "most rows of a scan")
+local distribution = param("keys", preset.keys or "ycsb_zipfian", "distribution of the keys")
+local theta = param("theta", 0.99, "skew of ycsb_zipfian, zipfian, scrambled and latest")
+local hot_set = param("hot_set", 0.2, "hotspot: share of the keys that are hot")
+local hot_share = param("hot_share", 0.8, "hotspot: share of the draws that go there")
+if order ~= "hashed" and order ~= "ordered" then
+    error("insert_order '" .. order .. "' is not hashed or ordered")
+end
+
+local used = counter("records", records) -- a reader knows a number when its insert has ended
+local function key_of(i)
+    return "user" .. (order == "hashed" and fnv(i) or i)
+end
+
+local columns = {{"ycsb_key", "text(255)", derive(row(0), key_of), key = true}}
+local types = {"text(255)"}
+for f = 0, fields - 1 do
+    columns[f + 2] = {"field" .. f, "text", text(size)}
+    types[f + 2] = "text"
+end
+local usertable = dataset("usertable", records, columns)
+
+local number = keys(distribution, 0, used,
+    {theta = theta, hot_set = hot_set, hot_share = hot_share})
+local value = text(size)
+local field = uniform(0, fields - 1)
+local length = uniform(1, max_scan)
+
+-- What an operation without a share would run is not prepared.
+local shares = {}
+local function share(operation)
+    shares[operation] = param(operation, preset[operation] or 0, "share of the operation")
+    return shares[operation] > 0
+end
+
+local reads = share("read")
+local updates = share("update")
+local scans = share("scan")
+local rmws = share("rmw")
+local deletes = share("delete")
+local inserts = share("insert")
+
+local read, scan, insert, delete
+local update = {}
+if reads or rmws then
+    read = statement("READ", "SELECT * FROM usertable WHERE ycsb_key = ?", {"text(255)"})
+end
+if scans then
+    scan = statement("SCAN",
+        "SELECT * FROM usertable WHERE ycsb_key >= ? ORDER BY ycsb_key LIMIT ?",
+        {"text(255)", "int32"})
+end
+if updates or rmws then
+    for f = 0, fields - 1 do
+        update[f] = statement("UPDATE",
+            "UPDATE usertable SET field" .. f .. " = ? WHERE ycsb_key = ?", {"text", "text(255)"})
+    end
+end
+if deletes then
+    delete = statement("DELETE", "DELETE FROM usertable WHERE ycsb_key = ?", {"text(255)"},
+        {takes_from = usertable})
+end
+if inserts then
+    insert = statement("INSERT",
+        "INSERT INTO usertable VALUES (" .. list(fields + 1, "?") .. ")", types,
+        {adds_to = usertable})
+end
+
+local bodies = {} -- a miss is counted, it is no error
+
+function bodies.read()
+    found(read:run(key_of(number())) > 0)
+end
+
+function bodies.update()
+    found(update[field()]:run(value, key_of(number())) > 0)
+end
+
+function bodies.scan()
+    scan:run(key_of(number()), length)
+end
+
+function bodies.rmw()
+    local key = key_of(number())
+    read:run(key)
+    update[field()]:run(value, key)
+end
+
+function bodies.delete()
+    found(delete:run(key_of(number())) > 0)
+end
+
+function bodies.insert()
+    local values = {key_of(used:next())}
+    for f = 2, fields + 1 do
+        values[f] = value
+    end
+    insert:run(values)
+end
+
+for _, operation in ipairs({"read", "update", "scan", "rmw", "delete", "insert"}) do
+    if shares[operation] > 0 then
+        transaction(operation, bodies[operation], {weight = shares[operation], autocommit = true})
+    end
+end
