@@ -1,10 +1,24 @@
-/* The adapter that throws rows away: it measures append itself, and shows the contract at its
- * smallest. */
+/*
+ * The adapter that throws rows away: it measures append itself, and shows the contract at its
+ * smallest.
+ *
+ * Every statement succeeds with one row, returned or matched, and every table can be declared: a
+ * script finds what it looks for and goes on. Of the row each value that a query asks for is a
+ * number. That of a statement without a slot is the rows of this connection: nothing is kept that
+ * those of all connections could be counted from. That of a script's statement is 0.
+ */
+#include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "append/adapter.h"
+
+enum {
+    CELLS_MAX = 64
+};
 
 struct adapter_conn {
     uint64_t rows;    /* accepted over the life of the connection */
@@ -96,22 +110,85 @@ static enum status null_append_close(struct adapter_conn *conn, uint64_t *accept
     return STATUS_OK;
 }
 
-/* Who wants rows gets one number, the rows of this connection: nothing is kept that those of all
- * connections could be counted from. */
+/* Values in a query's list: the commas between its first word and FROM, and one. */
+static size_t count_values(const char *sql)
+{
+    size_t count = 1;
+    unsigned depth = 0;
+    char quote = '\0';
+    for (const char *at = sql; *at != '\0' && count < CELLS_MAX; at++) {
+        if (quote != '\0') {
+            quote = *at == quote ? '\0' : quote;
+        } else if (*at == '\'' || *at == '"' || *at == '`') {
+            quote = *at;
+        } else if (depth == 0 && isspace((unsigned char)*at) &&
+                   strncasecmp(at + 1, "from", 4) == 0) {
+            break;
+        } else {
+            depth += *at == '(';
+            depth -= *at == ')' && depth > 0;
+            count += *at == ',' && depth == 0;
+        }
+    }
+    return count;
+}
+
 static enum status null_run(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct answer *answer,
                             struct error *error)
 {
-    const struct cell cell = {.type = COLUMN_INT64, .as.int64 = (int64_t)conn->rows};
-    (void)statement;
     (void)parameters;
     (void)error;
-    answer->rows = 0;
+    answer->rows = 1;
     if (answer->take != NULL) {
-        answer->rows = 1;
-        answer->take(answer->context, &cell, 1);
+        struct cell cells[CELLS_MAX];
+        const size_t count = count_values(statement->sql);
+        const int64_t number = statement->slot == 0 ? (int64_t)conn->rows : 0;
+        for (size_t i = 0; i < count; i++) {
+            cells[i] = (struct cell){.type = COLUMN_INT64, .as.int64 = number};
+        }
+        answer->take(answer->context, cells, count);
     }
     return STATUS_OK;
+}
+
+static enum status null_prepare(struct adapter_conn *conn, const struct statement *statement,
+                                struct error *error)
+{
+    (void)conn;
+    (void)statement;
+    (void)error;
+    return STATUS_OK;
+}
+
+static enum status null_begin(struct adapter_conn *conn, const struct transaction *transaction,
+                              struct error *error)
+{
+    (void)conn;
+    (void)transaction;
+    (void)error;
+    return STATUS_OK;
+}
+
+static enum status null_end(struct adapter_conn *conn, struct error *error)
+{
+    (void)conn;
+    (void)error;
+    return STATUS_OK;
+}
+
+static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    (void)column;
+    (void)is_numbered;
+    snprintf(text, size, "any");
+    return true;
+}
+
+static void null_inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    (void)conn;
+    info->declare_column = declare_column;
 }
 
 const struct adapter adapter_null = {
@@ -122,10 +199,15 @@ const struct adapter adapter_null = {
     .stack_bytes = 64 * 1024,
     .open = null_open,
     .close = null_close,
+    .inspect = null_inspect,
     .execute = null_execute,
     .describe = null_describe,
     .append_open = null_append_open,
     .append_rows = null_append_rows,
     .append_close = null_append_close,
     .run = null_run,
+    .prepare = null_prepare,
+    .begin = null_begin,
+    .commit = null_end,
+    .rollback = null_end,
 };
