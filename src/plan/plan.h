@@ -43,6 +43,8 @@ enum command {
     COMMAND_COMPARE = 32,
     COMMAND_RUN_ALONE = 64, /* beside COMMAND_RUN: an option that the runs of a sweep do not take */
     COMMAND_HELP = 128,
+    COMMAND_PREPARE = 256,
+    COMMAND_CLEANUP = 512,
 };
 
 /* After an append: select count(*), nothing, or the user's own query. */
