@@ -55,6 +55,7 @@ static const struct {
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
     [FIGURE_UNIT_ROWS_PER_S] = {"_rows_per_s", " rows/s", 1},
+    [FIGURE_UNIT_PER_S] = {"_per_s", " /s", 1},
     [FIGURE_UNIT_MS] = {"_ms", " ms", 6},
     [FIGURE_UNIT_US_PER_ROW] = {"_us_per_row", " us", 3},
     [FIGURE_UNIT_S] = {"_s", " s", 3},
@@ -62,10 +63,45 @@ static const struct {
     [FIGURE_UNIT_PERCENT] = {"_percent", " %", 2},
 };
 
+const char *const operation_count_names[OPERATION_COUNTS] = {
+    [COUNT_SENT] = "sent",
+    [COUNT_ANSWERED] = "answered",
+    [COUNT_REFUSED] = "refused",
+    [COUNT_UNANSWERED] = "unanswered",
+    [COUNT_ROWS] = "rows",
+    [COUNT_BEGUN] = "begun",
+    [COUNT_COMMITTED] = "committed",
+    [COUNT_ROLLED_BACK] = "rolled_back",
+    [COUNT_FAILED] = "failed",
+    [COUNT_IN_DOUBT] = "in_doubt",
+    [COUNT_PARTIAL] = "partial",
+    [COUNT_TRIES] = "tries",
+    [COUNT_RETRIES_DEADLOCK] = "retries_deadlock",
+    [COUNT_RETRIES_SERIALIZATION] = "retries_serialization",
+    [COUNT_RETRIES_BUSY] = "retries_busy",
+};
+
+const char *const operation_kind_names[] = {
+    [OPERATION_IS_CALL] = "call",   [OPERATION_IS_TRANSACTION] = "transaction",
+    [OPERATION_IS_READ] = "read",   [OPERATION_IS_WRITE] = "write",
+    [OPERATION_IS_OTHER] = "other",
+};
+
 struct operation_list operation_list_all(void)
 {
-    return (struct operation_list){
-        .count = OPERATIONS, .entries = operations, .when = OPERATION_ALWAYS};
+    struct operation_list list = {.count = OPERATIONS, .when = OPERATION_ALWAYS};
+    memcpy(list.entries, operations, sizeof operations);
+    return list;
+}
+
+bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind)
+{
+    if (list->count == OPERATIONS_MAX) {
+        return false;
+    }
+    list->entries[list->count++] =
+        (struct operation){.name = name, .kind = kind, .when = OPERATION_WITH_SCRIPT};
+    return true;
 }
 
 bool operation_is_used(const struct operation_list *list, size_t operation)
@@ -76,7 +112,7 @@ bool operation_is_used(const struct operation_list *list, size_t operation)
 size_t operation_at(const struct operation_list *list, size_t place)
 {
     size_t operation = place;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < OPERATIONS; i++) {
         operation = list->entries[i].place == place ? i : operation;
     }
     return operation;
@@ -97,7 +133,7 @@ const char *figure_text(const struct figure_set *set, enum figure_id id)
 
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell)
 {
-    const size_t latencies = set->operations.count * FIGURE_POINTS;
+    const size_t latencies = (size_t)OPERATIONS * FIGURE_POINTS;
     for (size_t i = (*at)++; i < FIGURES + latencies; i = (*at)++) {
         const size_t id = i < FIGURE_IDLE_SESSIONS ? i : i - latencies;
         if (i >= FIGURE_IDLE_SESSIONS && i < FIGURE_IDLE_SESSIONS + latencies) {

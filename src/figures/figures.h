@@ -7,7 +7,8 @@
  * summary.csv's columns. A new figure is a row here and the line that fills it (report/figures.c).
  *
  * A row of OPERATION_TABLE is an operation that sessions time: it gets a histogram, the columns
- * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm.
+ * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A script adds
+ * operations of its own, which are counted, too.
  *
  * Read-only after it was filled; values borrow their texts.
  */
@@ -35,6 +36,7 @@ enum figure_unit {
     FIGURE_UNIT_FLAG,
     FIGURE_UNIT_MOMENT, /* seconds to the microsecond */
     FIGURE_UNIT_ROWS_PER_S,
+    FIGURE_UNIT_PER_S, /* behind ROWS_PER_S, whose keys end alike */
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,
@@ -50,7 +52,8 @@ enum figure_group {
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
-    FIGURE_GROUP_VERIFIED, /* whether the rows are there, and were there for a read at once */
+    FIGURE_GROUP_TRANSACTIONS, /* of a script */
+    FIGURE_GROUP_VERIFIED,     /* whether the rows are there, and were there for a read at once */
 };
 
 /* Which way is better. */
@@ -218,6 +221,79 @@ enum figure_better {
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
+    /* Without a script these are not known. Transactions are counted by how they ended; of those */ \
+    /* that failed, partial ones had an acknowledged write without a transaction around it. */ \
+    F(WORKLOAD, "workload", "transactions", TEXT, NEITHER) \
+    F(WORKLOAD_HASH, "workload_hash", "transactions", TEXT, NEITHER) \
+    F(PARAMS, "params", "transactions", TEXT, NEITHER) \
+    L(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun", "begun", TRANSACTIONS, TOTAL) \
+    C(TRANSACTIONS_BEGUN, MEMBER, "transactions_begun", "append_transactions_begun_total", \
+      "Transactions that were begun, each once however often it was tried.") \
+    L(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed", "committed", \
+      TRANSACTIONS, HIGH) \
+    C(TRANSACTIONS_COMMITTED, MEMBER, "transactions_committed", "append_transactions_total", \
+      "Transactions by how they ended.", "outcome=\"committed\"") \
+    L(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back", \
+      "rolled back", TRANSACTIONS, NEITHER) \
+    C(TRANSACTIONS_ROLLED_BACK, MEMBER, "transactions_rolled_back", "append_transactions_total", \
+      NULL, "outcome=\"rolled_back\"") \
+    L(TRANSACTIONS_FAILED, "transactions_failed", "transactions.failed", "failed", TRANSACTIONS, \
+      LOW) \
+    C(TRANSACTIONS_FAILED, MEMBER, "transactions_failed", "append_transactions_total", NULL, \
+      "outcome=\"failed\"") \
+    L(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt", "in doubt", \
+      TRANSACTIONS, LOW) \
+    C(TRANSACTIONS_IN_DOUBT, MEMBER, "transactions_in_doubt", "append_transactions_total", NULL, \
+      "outcome=\"in_doubt\"") \
+    F(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial", COUNT, LOW) \
+    C(TRANSACTIONS_PARTIAL, MEMBER, "transactions_partial", NULL) \
+    F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
+    /* tries = begun + retries, which are counted by why the try before ended */ \
+    F(TRIES, "tries", "transactions", COUNT, NEITHER) \
+    C(TRIES, MEMBER, "tries", "append_transaction_tries_total", "Tries of transactions.") \
+    F(RETRIES, NULL, "transactions.retries", COUNT, LOW) \
+    F(RETRIES_DEADLOCK, "retries_deadlock", "transactions", COUNT, LOW) \
+    C(RETRIES_DEADLOCK, MEMBER, "retries_deadlock", "append_transaction_retries_total", \
+      "Tries after the first by why the one before ended.", "cause=\"deadlock\"") \
+    F(RETRIES_SERIALIZATION, "retries_serialization", "transactions", COUNT, LOW) \
+    C(RETRIES_SERIALIZATION, MEMBER, "retries_serialization", "append_transaction_retries_total", \
+      NULL, "cause=\"serialization\"") \
+    F(RETRIES_BUSY, "retries_busy", "transactions", COUNT, LOW) \
+    C(RETRIES_BUSY, MEMBER, "retries_busy", "append_transaction_retries_total", NULL, \
+      "cause=\"busy\"") \
+    /* with --rate: due = begun + skipped + not begun; skipped by --late; late: begun over 100 ms */ \
+    /* after its time */ \
+    F(TRANSACTIONS_DUE, NULL, "transactions.due", COUNT, NEITHER) \
+    F(SKIPPED, "skipped", "transactions", COUNT, LOW) \
+    C(SKIPPED, MEMBER, "transactions_skipped", "append_transactions_skipped_total", \
+      "Transactions that were due for longer than --late.") \
+    F(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", COUNT, LOW) \
+    F(LATE, "late", "transactions", COUNT, LOW) \
+    C(LATE, MEMBER, "transactions_late", NULL) \
+    F(TRANSACTIONS_PER_S, "transactions_per_s", "figures", PER_S, HIGH) \
+    F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
+    /* statements that were answered, beside the reads: by their first word; others has BEGIN, */ \
+    /* COMMIT and ROLLBACK, too */ \
+    F(WRITES, "writes", "transactions", COUNT, NEITHER) \
+    C(WRITES, MEMBER, "writes", "append_writes_total", "Writes of a script that succeeded.") \
+    F(OTHERS, "others", "transactions", COUNT, NEITHER) \
+    C(OTHERS, MEMBER, "others", "append_other_statements_total", \
+      "Statements of a script that neither read nor write, with BEGIN and COMMIT.") \
+    F(CHECKS, NULL, "transactions.checks", COUNT, NEITHER) \
+    C(CHECKS, MEMBER, "checks", "append_checks_total", "Checks that a script made.") \
+    F(CHECKS_FAILED, "checks_failed", "transactions", COUNT, LOW) \
+    C(CHECKS_FAILED, MEMBER, "checks_failed", "append_checks_failed_total", \
+      "Checks of a script that failed.") \
+    C(FOUND, MEMBER, "found", NULL) \
+    C(NOT_FOUND, MEMBER, "not_found", NULL) \
+    F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
+    /* committed ones, those of the warm-up included */ \
+    F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
+    F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
+    /* time of tries, and of these not in calls of the adapter or thinking */ \
+    C(TRY_NS, MEMBER, "try_ns", NULL) \
+    C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
+    F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
     /* here the columns of the operations */ \
     F(IDLE_SESSIONS, "idle_sessions", "", COUNT, NEITHER) \
     F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", COUNT, NEITHER) \
@@ -266,7 +342,15 @@ enum figure_better {
     /* loss of a connection noticed -> the session can append again: pauses and failed tries */ \
     /* included */ \
     X(RECOVER, "recover", NULL, 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
-      "Time from the loss of a connection until the session could append again.")
+      "Time from the loss of a connection until the session could append again.") \
+    /* first begin called -> commit answered, committed ones: tries and back-off included, without */ \
+    /* think time */ \
+    X(TRANSACTION, "transaction", NULL, 6, WITH_SCRIPT, INTERVALS, \
+      "append_transaction_duration_seconds", \
+      "Time from a transaction's first begin to its commit.") \
+    /* the same from the begin of the latest try */ \
+    X(TRY, "try", NULL, 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
+      "Time from the begin of a transaction's latest try to its commit.")
 /* clang-format on */
 
 #define FIGURE_AS_ID(id, ...) FIGURE_##id,
@@ -307,10 +391,20 @@ enum operation_when {
     OPERATION_WITH_RATE = 2,
     OPERATION_RECONNECTING = 4, /* after a loss, or with --churn */
     OPERATION_RECOVERING = 8,
+    OPERATION_WITH_SCRIPT = 16,
+};
+
+enum operation_kind {
+    OPERATION_IS_CALL, /* of the table */
+    OPERATION_IS_TRANSACTION,
+    OPERATION_IS_READ, /* statements of a script by their first word */
+    OPERATION_IS_WRITE,
+    OPERATION_IS_OTHER,
 };
 
 struct operation {
     const char *name;
+    enum operation_kind kind;
     const char *alias;
     unsigned place;
     enum operation_when when;
@@ -319,17 +413,46 @@ struct operation {
     const char *metric_help;
 };
 
-/* The operations of a plan: those of OPERATION_TABLE first, by enum operation_id. */
+/* What is counted of an operation that a script names. */
+enum operation_count {
+    /* of a statement: sent = answered + refused + unanswered; rows returned or matched */
+    COUNT_SENT,
+    COUNT_ANSWERED,
+    COUNT_REFUSED,
+    COUNT_UNANSWERED,
+    COUNT_ROWS,
+    /* of a transaction: begun = committed + rolled back + failed + in doubt; tries = begun +
+     * retries; partial ones are among the failed */
+    COUNT_BEGUN,
+    COUNT_COMMITTED,
+    COUNT_ROLLED_BACK,
+    COUNT_FAILED,
+    COUNT_IN_DOUBT,
+    COUNT_PARTIAL,
+    COUNT_TRIES,
+    COUNT_RETRIES_DEADLOCK,
+    COUNT_RETRIES_SERIALIZATION,
+    COUNT_RETRIES_BUSY,
+    OPERATION_COUNTS,
+};
+extern const char *const operation_count_names[OPERATION_COUNTS]; /* "sent", … */
+extern const char *const operation_kind_names[];                  /* "transaction", "read", … */
+
+/* The operations of a plan: those of OPERATION_TABLE first, by enum operation_id, then those of its
+ * script. */
 struct operation_list {
     size_t count;
-    const struct operation *entries;
+    struct operation entries[OPERATIONS_MAX];
     unsigned when; /* enum operation_when that hold */
 };
 
 /* Those of the table, of which none but the usual are there. */
 struct operation_list operation_list_all(void);
 
-/* The operation whose columns are number `place` of all. */
+/* Adds one of a script; `name` is borrowed. False: there is no room. */
+bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
+
+/* The operation whose columns are number `place` of those of the table. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
 /* False: a run of this plan makes no call of it. */
@@ -363,6 +486,7 @@ struct figure_set {
     struct figure_latency latencies[OPERATIONS_MAX];
     char started_utc[40];
     char note[160];
+    char params[2048]; /* of the script */
 };
 
 /* The number of a figure, or that its word stands for. False: it is not known, or is none. */

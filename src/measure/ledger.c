@@ -28,6 +28,46 @@ void row_ledger_add(struct row_ledger *into, const struct row_ledger *from)
     into->not_sent += from->not_sent;
 }
 
+uint64_t transaction_ledger_retries(const struct transaction_ledger *ledger)
+{
+    uint64_t retries = 0;
+    for (size_t i = 0; i < RETRY_CAUSES; i++) {
+        retries += ledger->retries[i];
+    }
+    return retries;
+}
+
+bool transaction_ledger_balances(const struct transaction_ledger *ledger)
+{
+    return ledger->begun ==
+               ledger->committed + ledger->rolled_back + ledger->failed + ledger->in_doubt &&
+           ledger->tries == ledger->begun + transaction_ledger_retries(ledger) &&
+           ledger->failed == ledger->exhausted + ledger->refused + ledger->lost + ledger->cut &&
+           ledger->partial <= ledger->failed &&
+           (ledger->due == 0 || ledger->due == ledger->begun + ledger->skipped + ledger->not_begun);
+}
+
+void transaction_ledger_add(struct transaction_ledger *into, const struct transaction_ledger *from)
+{
+    into->due += from->due;
+    into->skipped += from->skipped;
+    into->not_begun += from->not_begun;
+    into->begun += from->begun;
+    into->committed += from->committed;
+    into->rolled_back += from->rolled_back;
+    into->failed += from->failed;
+    into->in_doubt += from->in_doubt;
+    into->exhausted += from->exhausted;
+    into->refused += from->refused;
+    into->lost += from->lost;
+    into->cut += from->cut;
+    into->partial += from->partial;
+    into->tries += from->tries;
+    for (size_t i = 0; i < RETRY_CAUSES; i++) {
+        into->retries[i] += from->retries[i];
+    }
+}
+
 /* Moves as many as possible of *available to an account that can take `wanted`. */
 static uint64_t credit(uint64_t *available, uint64_t wanted)
 {
@@ -79,6 +119,12 @@ void causes_fini(struct causes *causes)
 void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
                 const struct error *error, int64_t now_ns)
 {
+    causes_add_named(causes, phase, NULL, status, error, now_ns);
+}
+
+void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
+                      enum status status, const struct error *error, int64_t now_ns)
+{
     static const struct error none = {.kind = ERROR_NONE};
     const struct error *reason = error != NULL ? error : &none;
     pthread_mutex_lock(&causes->lock);
@@ -86,8 +132,10 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
         struct cause *cause = &causes->entries[i];
         /* The status belongs to the key: whether sessions went on or ended is told apart, even when
          * the database gave both the same code. */
-        if (cause->phase == phase && cause->status == status && cause->error.kind == reason->kind &&
-            cause->error.native_code == reason->native_code &&
+        const bool is_same_name = cause->name == name || (cause->name != NULL && name != NULL &&
+                                                          strcmp(cause->name, name) == 0);
+        if (is_same_name && cause->phase == phase && cause->status == status &&
+            cause->error.kind == reason->kind && cause->error.native_code == reason->native_code &&
             strncmp(cause->error.sqlstate, reason->sqlstate, sizeof reason->sqlstate) == 0) {
             cause->count++;
             /* Threads read the clock before they get the lock, so times may come out of order. */
@@ -98,7 +146,7 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
     }
     if (causes->count < CAUSES_MAX) {
         causes->entries[causes->count++] =
-            (struct cause){phase, status, *reason, 1, now_ns, now_ns};
+            (struct cause){phase, status, name, *reason, 1, now_ns, now_ns};
     } else {
         causes->others++;
     }
@@ -107,8 +155,9 @@ out:
 }
 
 const char *const cause_phase_names[] = {
-    [CAUSE_THREAD] = "thread", [CAUSE_CONNECT] = "connect",     [CAUSE_APPEND] = "append",
-    [CAUSE_READ] = "read",     [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle"};
+    [CAUSE_THREAD] = "thread",       [CAUSE_CONNECT] = "connect",     [CAUSE_APPEND] = "append",
+    [CAUSE_READ] = "read",           [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle",
+    [CAUSE_STATEMENT] = "statement", [CAUSE_SCRIPT] = "script"};
 
 const char *const session_outcome_names[] = {
     [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",

@@ -2,7 +2,7 @@
  * The accounts of a run: the ledgers, what each session came to, why something failed, and what the
  * table says afterwards.
  *
- * The ledgers of sessions and rows must balance:
+ * The ledgers of sessions, rows and transactions must balance:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
@@ -17,6 +17,7 @@
 #define MEASURE_LEDGER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,46 @@ struct batch_ledger {
     uint64_t sent;
     uint64_t not_sent;
 };
+
+/*
+ * The transactions of a script, each counted once however often it was tried:
+ *
+ *   begun  = committed + rolled_back + failed + in_doubt
+ *   tries  = begun + retries
+ *   failed = exhausted + refused + lost + cut
+ *   due    = begun + skipped + not_begun, with --rate
+ *
+ * In doubt = the connection died between sending COMMIT, or a write that is a transaction of its
+ * own, and the answer; one that was lost before that has failed.
+ */
+enum retry_cause {
+    RETRY_DEADLOCK,
+    RETRY_SERIALIZATION,
+    RETRY_BUSY,
+    RETRY_CAUSES,
+};
+
+struct transaction_ledger {
+    uint64_t due; /* 0 without a rate */
+    uint64_t skipped;
+    uint64_t not_begun;
+    uint64_t begun;
+    uint64_t committed;
+    uint64_t rolled_back; /* on purpose */
+    uint64_t failed;
+    uint64_t in_doubt;
+    uint64_t exhausted; /* no try was left */
+    uint64_t refused;   /* for a reason that trying again does not mend */
+    uint64_t lost;      /* with the connection, before it can have been committed */
+    uint64_t cut;       /* by the end of the run */
+    uint64_t partial;   /* of the failed: a write of it was acknowledged, which nothing undoes */
+    uint64_t tries;
+    uint64_t retries[RETRY_CAUSES]; /* by why the try before ended */
+};
+
+bool transaction_ledger_balances(const struct transaction_ledger *ledger);
+void transaction_ledger_add(struct transaction_ledger *into, const struct transaction_ledger *from);
+uint64_t transaction_ledger_retries(const struct transaction_ledger *ledger);
 
 /* What count(*) before and after the run says about the acknowledged rows. */
 enum verification_state {
@@ -104,11 +145,14 @@ enum cause_phase {
     CAUSE_READ,      /* count or query */
     CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the proof that an idle session is still connected */
+    CAUSE_STATEMENT, /* of a script, with its name; begin, commit and rollback, too */
+    CAUSE_SCRIPT,    /* a mistake in the script, which ends the run; and checks that failed */
 };
 
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; else it ended, or had to reconnect */
+    const char *name;   /* of the statement or transaction, borrowed; NULL: none */
     struct error error; /* of the first one */
     uint64_t count;
     int64_t first_ns; /* monotonic */
@@ -119,9 +163,10 @@ enum {
     CAUSES_MAX = 64
 };
 
-/* Why sessions and batches failed, grouped: an entry for each (where it happened, status, kind,
- * native code, SQLSTATE) with a count, the first and the last time and the first text. Any thread
- * may add; a mutex guards the table. When it is full, further causes are counted in `others`. */
+/* Why sessions and batches failed, grouped: an entry for each (where it happened, name, status,
+ * kind, native code, SQLSTATE) with a count, the first and the last time and the first text. Any
+ * thread may add; a mutex guards the table. When it is full, further causes are counted in
+ * `others`. */
 struct causes {
     pthread_mutex_t lock;
     size_t count;
@@ -133,6 +178,8 @@ void causes_init(struct causes *causes);
 void causes_fini(struct causes *causes);
 void causes_add(struct causes *causes, enum cause_phase phase, enum status status,
                 const struct error *error, int64_t now_ns);
+void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
+                      enum status status, const struct error *error, int64_t now_ns);
 
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
@@ -168,7 +215,9 @@ struct session_summary {
     uint64_t churns;      /* times that it reconnected for --churn */
     int64_t first_ack_ns; /* since the gate opened; negative = none */
     int64_t last_ack_ns;
-    int64_t worked_ns;      /* gate opened -> its last answer; 0 = it did not work */
+    int64_t worked_ns; /* gate opened -> its last answer; 0 = it did not work */
+    struct transaction_ledger transactions; /* of a script; those of the warm-up are apart */
+    struct transaction_ledger warm_up;
     int64_t longest_gap_ns; /* between two acknowledged appends, the gate and the first, or the last
                                and the end of a session that ended before its share was done */
     size_t exception_count;

@@ -109,9 +109,14 @@ struct live_histogram {
     _Atomic int64_t max_ns;
 };
 
+struct live_operation {
+    _Atomic uint64_t counts[OPERATION_COUNTS];
+    struct live_histogram histogram;
+};
+
 struct shard {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t counters[RECORDER_COUNTERS];
-    struct live_histogram histograms[]; /* by number of the operation */
+    struct live_operation operations[]; /* by their numbers */
 };
 
 /* Of one session; written by it alone. */
@@ -159,7 +164,7 @@ struct recorder *recorder_create(unsigned shards, size_t operations)
     if (recorder == NULL) {
         return NULL;
     }
-    const size_t bytes = sizeof(struct shard) + operations * sizeof(struct live_histogram);
+    const size_t bytes = sizeof(struct shard) + operations * sizeof(struct live_operation);
     recorder->operations = operations;
     recorder->shard_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
     recorder->shards = allocate_lines(count, recorder->shard_bytes, &recorder->allocation);
@@ -238,6 +243,13 @@ void recorder_add(struct recorder *recorder, unsigned session, enum recorder_cou
     atomic_fetch_add_explicit(&shard->counters[counter], n, memory_order_relaxed);
 }
 
+void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
+                    enum operation_count count, uint64_t n)
+{
+    struct shard *shard = shard_at(recorder, session & recorder->mask);
+    atomic_fetch_add_explicit(&shard->operations[operation].counts[count], n, memory_order_relaxed);
+}
+
 static void raise_max(_Atomic int64_t *max, int64_t value)
 {
     int64_t seen = atomic_load_explicit(max, memory_order_relaxed);
@@ -265,7 +277,7 @@ void recorder_record_times(struct recorder *recorder, unsigned session, size_t o
                            int64_t ns, uint64_t times)
 {
     struct live_histogram *live =
-        &shard_at(recorder, session & recorder->mask)->histograms[operation];
+        &shard_at(recorder, session & recorder->mask)->operations[operation].histogram;
     const int64_t value = ns < 0 ? 0 : ns;
     raise_max(&live->max_ns, value);
     _Atomic uint64_t *count =
@@ -302,12 +314,18 @@ bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operation
 {
     *snapshot = (struct recorder_snapshot){.operations = operations};
     snapshot->histograms = calloc(operations, sizeof *snapshot->histograms);
-    return snapshot->histograms != NULL;
+    snapshot->counts = calloc(operations, sizeof *snapshot->counts);
+    if (snapshot->histograms == NULL || snapshot->counts == NULL) {
+        recorder_snapshot_fini(snapshot);
+        return false;
+    }
+    return true;
 }
 
 void recorder_snapshot_fini(struct recorder_snapshot *snapshot)
 {
     free(snapshot->histograms);
+    free(snapshot->counts);
     *snapshot = (struct recorder_snapshot){0};
 }
 
@@ -316,6 +334,12 @@ const struct histogram *recorder_histogram(const struct recorder_snapshot *snaps
 {
     static const struct histogram nothing;
     return operation < snapshot->operations ? &snapshot->histograms[operation] : &nothing;
+}
+
+uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t operation,
+                           enum operation_count count)
+{
+    return operation < snapshot->operations ? snapshot->counts[operation][count] : 0;
 }
 
 struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
@@ -337,6 +361,7 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
 {
     memset(snapshot->counters, 0, sizeof snapshot->counters);
     memset(snapshot->histograms, 0, snapshot->operations * sizeof *snapshot->histograms);
+    memset(snapshot->counts, 0, snapshot->operations * sizeof *snapshot->counts);
     snapshot->taken_ns = mono_now_ns();
     for (size_t i = 0; i <= recorder->mask; i++) {
         struct shard *shard = shard_at(recorder, i);
@@ -344,7 +369,11 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
             snapshot->counters[c] += GET(shard->counters[c]);
         }
         for (size_t h = 0; h < snapshot->operations; h++) {
-            add_live(&snapshot->histograms[h], &shard->histograms[h]);
+            struct live_operation *live = &shard->operations[h];
+            add_live(&snapshot->histograms[h], &live->histogram);
+            for (size_t c = 0; c < OPERATION_COUNTS; c++) {
+                snapshot->counts[h][c] += GET(live->counts[c]);
+            }
         }
     }
 }

@@ -65,8 +65,9 @@ double histogram_mean_ns(const struct histogram *histogram);
 struct recorder_snapshot {
     int64_t taken_ns; /* monotonic */
     uint64_t counters[RECORDER_COUNTERS];
-    size_t operations;            /* that have a histogram; 0: none has */
-    struct histogram *histograms; /* owned, by number of the operation; 19 KiB each */
+    size_t operations;                    /* that have a histogram; 0: none has */
+    struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
+    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, the same; all 0 where no script names them */
 };
 
 /* An empty state. False: out of memory. fini takes a zeroed one, too. */
@@ -76,6 +77,10 @@ void recorder_snapshot_fini(struct recorder_snapshot *snapshot);
 /* The histogram of an operation; of one that the snapshot does not have, an empty one. */
 const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
                                            size_t operation);
+
+/* The same of a count. */
+uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t operation,
+                           enum operation_count count);
 
 /* What an operation took between two snapshots; `count` 0: there was none, and the rest is 0. */
 struct recorder_latency {
@@ -98,6 +103,8 @@ size_t recorder_operations(const struct recorder *recorder);
 /* Called by sessions; `session` picks the shard. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
+void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
+                    enum operation_count count, uint64_t n);
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns);
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);

@@ -68,6 +68,7 @@ enum stop_reason {
     STOP_DROP,        /* a session was dropped and --on-drop stop was given */
     STOP_NO_SESSION,  /* no session could connect */
     STOP_TOO_FEW,     /* fewer sessions were up than --min-sessions asks for */
+    STOP_SCRIPT,      /* a mistake in the script: CAUSE_SCRIPT says which */
 };
 
 enum verdict {
@@ -108,7 +109,11 @@ struct result {
 
     struct session_ledger sessions;
     struct row_ledger rows;
-    struct batch_ledger batches; /* all 0 without a rate */
+    struct batch_ledger batches;            /* all 0 without a rate */
+    struct transaction_ledger transactions; /* of a script; those of the warm-up are apart */
+    struct transaction_ledger warm_up;
+    struct operation_list operations; /* of the plan; with their counts in `totals` */
+    int64_t measured_ns; /* end of the warm-up -> last answer; without a warm-up append_ns */
     struct verification verification;
     struct row_verification row_verification;
     size_t dataset_count;                  /* of the script; then `verification` says nothing */
@@ -157,8 +162,11 @@ uint64_t result_surplus(const struct result *result);
 struct judge_context {
     bool is_embedded;         /* the database's share of the CPUs is this program's */
     bool is_local;            /* the server shares this machine's CPUs */
-    uint64_t rate_rows_per_s; /* asked for; 0 = none */
-    bool was_interrupted;     /* a signal came, be it after the sessions had ended */
+    uint64_t rate_rows_per_s; /* asked for; with a script, transactions; 0 = none */
+    bool has_script;
+    uint64_t max_failed; /* transactions that may fail */
+    unsigned max_failed_percent;
+    bool was_interrupted; /* a signal came, be it after the sessions had ended */
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules are in

@@ -335,6 +335,16 @@ struct operation_list plan_operations(const struct plan *plan)
     list.when |= plan->rate_rows_per_s > 0 ? OPERATION_WITH_RATE : 0U;
     list.when |= is_reconnecting || plan->churn_batches > 0 ? OPERATION_RECONNECTING : 0U;
     list.when |= is_reconnecting ? OPERATION_RECOVERING : 0U;
+    list.when |= plan->script != NULL ? OPERATION_WITH_SCRIPT : 0U;
+    for (size_t i = 0; plan->script != NULL && i < plan->script->operation_count; i++) {
+        static const enum operation_kind kinds[] = {[SCRIPT_READ] = OPERATION_IS_READ,
+                                                    [SCRIPT_WRITE] = OPERATION_IS_WRITE,
+                                                    [SCRIPT_OTHER] = OPERATION_IS_OTHER};
+        const struct script_operation *operation = &plan->script->operations[i];
+        operation_list_add(&list, operation->name,
+                           operation->is_transaction ? OPERATION_IS_TRANSACTION
+                                                     : kinds[operation->kind]);
+    }
     return list;
 }
 

@@ -251,7 +251,7 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
  * the remainder each. UINT64_MAX where no number of records is asked for. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
-/* The operations that its sessions time. */
+/* The operations that its sessions time; number OPERATIONS + i is number i of the script. */
 struct operation_list plan_operations(const struct plan *plan);
 
 /* What the user says of single columns, --skip-columns a,b and --values 'a=1..9, b=ok|failed':

@@ -111,6 +111,7 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
     const uint64_t *counters = interval->counters;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
     const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     PUT(csv, SECONDS("start_s", interval->start_ns), SECONDS("end_s", interval->end_ns),
         COUNT("sessions_alive", interval->sessions_alive),
         COUNT("rows", counters[RECORDER_ROWS_ACKNOWLEDGED]),
@@ -122,7 +123,7 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
         COUNT("sessions_connected", counters[RECORDER_SESSIONS_CONNECTED]),
         COUNT("sessions_dropped", counters[RECORDER_SESSIONS_DROPPED]),
         COUNT("busy_retries", counters[RECORDER_BUSY_RETRIES]));
-    for (size_t place = 0; place < operations->count; place++) {
+    for (size_t place = 0; place < OPERATIONS; place++) {
         const size_t i = operation_at(operations, place);
         if (operations->entries[i].is_series) {
             put_latency(csv, operations->entries[i].name, &interval->latencies[i]);
@@ -133,7 +134,17 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
         COUNT("reconnects_failed", counters[RECORDER_RECONNECTS_FAILED]),
         COUNT("churns", counters[RECORDER_CHURNS]), COUNT("refusals", counters[RECORDER_REFUSALS]),
         COUNT("sessions_without_progress", interval->sessions_without_progress),
-        COUNT("sessions_reading", interval->sessions_reading));
+        COUNT("sessions_reading", interval->sessions_reading),
+        COUNT_IF("transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]),
+        NUMBER("transactions_per_s", PER_S, has_script && seconds > 0,
+               (double)counters[RECORDER_TRANSACTIONS_COMMITTED] / (seconds > 0 ? seconds : 1)),
+        COUNT_IF("transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]),
+        COUNT_IF("transactions_in_doubt", has_script, counters[RECORDER_TRANSACTIONS_IN_DOUBT]),
+        COUNT_IF("retries", has_script,
+                 counters[RECORDER_RETRIES_DEADLOCK] + counters[RECORDER_RETRIES_SERIALIZATION] +
+                     counters[RECORDER_RETRIES_BUSY]),
+        COUNT_IF("writes", has_script, counters[RECORDER_WRITES]),
+        COUNT_IF("others", has_script, counters[RECORDER_OTHERS]));
 }
 
 static void put_sample(struct csv *csv, const struct sample *sample)

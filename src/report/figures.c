@@ -63,6 +63,70 @@ static void fill(struct figure_set *set, const struct filled *list)
 #define FILL(set, ...)                                                                             \
     fill((set), (const struct filled[]){__VA_ARGS__, {FIGURES, {.is_known = false}}})
 
+/* Counters that are of a script alone: without one they are not known. */
+static bool is_of_script(size_t id)
+{
+    return id > FIGURE_PARAMS && id < FIGURE_SCRIPT_PERCENT;
+}
+
+/* "table_size=1000000,mode=read_write" */
+static const char *describe_params(const struct script *script, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < script->param_count && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i > 0 ? "," : "",
+                                 script->params[i].name, script->params[i].value);
+    }
+    return text;
+}
+
+static void fill_transactions(struct figure_set *set, const struct plan *plan,
+                              const struct result *result)
+{
+    const struct script *script = plan->script;
+    if (script == NULL) {
+        return;
+    }
+    const struct transaction_ledger *ledger = &result->transactions;
+    const uint64_t *counters = result->totals.counters;
+    const double seconds = figures_seconds(result->measured_ns);
+    const uint64_t writes = counters[RECORDER_WRITES], others = counters[RECORDER_OTHERS];
+    const uint64_t statements = counters[RECORDER_READS] + writes + others;
+    const double found = (double)counters[RECORDER_FOUND];
+    const double looked = found + (double)counters[RECORDER_NOT_FOUND];
+    const double tried_ns = (double)counters[RECORDER_TRY_NS];
+    const bool has_rate = plan->rate_rows_per_s > 0;
+    uint64_t added = 0, taken = 0;
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        added += result->datasets[i].added;
+        taken += result->datasets[i].taken;
+    }
+    FILL(set, TEXT(WORKLOAD, script->name), TEXT(WORKLOAD_HASH, script->hash),
+         TEXT(PARAMS, describe_params(script, set->params, sizeof set->params)),
+         COUNT(TRANSACTIONS_BEGUN, ledger->begun), COUNT(TRANSACTIONS_COMMITTED, ledger->committed),
+         COUNT(TRANSACTIONS_ROLLED_BACK, ledger->rolled_back),
+         COUNT(TRANSACTIONS_FAILED, ledger->failed), COUNT(TRANSACTIONS_IN_DOUBT, ledger->in_doubt),
+         COUNT(TRANSACTIONS_PARTIAL, ledger->partial),
+         COUNT(TRANSACTIONS_BALANCE, transaction_ledger_balances(ledger)),
+         COUNT(TRIES, ledger->tries), COUNT(RETRIES, transaction_ledger_retries(ledger)),
+         COUNT(RETRIES_DEADLOCK, ledger->retries[RETRY_DEADLOCK]),
+         COUNT(RETRIES_SERIALIZATION, ledger->retries[RETRY_SERIALIZATION]),
+         COUNT(RETRIES_BUSY, ledger->retries[RETRY_BUSY]),
+         COUNT_IF(TRANSACTIONS_DUE, has_rate, ledger->due),
+         COUNT_IF(SKIPPED, has_rate, ledger->skipped),
+         COUNT_IF(TRANSACTIONS_NOT_BEGUN, has_rate, ledger->not_begun),
+         COUNT_IF(LATE, has_rate, counters[RECORDER_LATE]),
+         NUMBER_IF(TRANSACTIONS_PER_S, seconds > 0, (double)ledger->committed / seconds),
+         NUMBER_IF(STATEMENTS_PER_S, seconds > 0, (double)statements / seconds),
+         COUNT(WRITES, writes), COUNT(OTHERS, others), COUNT(CHECKS, counters[RECORDER_CHECKS]),
+         COUNT(CHECKS_FAILED, counters[RECORDER_CHECKS_FAILED]),
+         NUMBER_IF(FOUND_PERCENT, looked > 0, 100 * found / looked), COUNT(ROWS_ADDED, added),
+         COUNT(ROWS_TAKEN, taken),
+         NUMBER_IF(SCRIPT_PERCENT, tried_ns > 0,
+                   100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns));
+}
+
 void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
     static const char *const states[] = {[VERIFICATION_NONE] = "none",
@@ -73,12 +137,15 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     for (size_t id = 0; id < FIGURES; id++) {
         const int counter = figure_table[id].counter;
         if (counter >= 0) {
-            set->values[id] = (struct figure_value){.is_known = true, .count = counters[counter]};
+            set->values[id] = (struct figure_value){
+                .is_known = plan->script != NULL || !is_of_script(id), .count = counters[counter]};
         }
     }
     const bool has_rate = plan->rate_rows_per_s > 0;
     set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
     set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
+
+    fill_transactions(set, plan, result);
 
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
@@ -160,7 +227,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const struct row_verification *r = &result->row_verification;
     const bool is_counted = v->state == VERIFICATION_DONE, is_read = r->state == VERIFICATION_DONE;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    if (is_counted && v->rows_before > 0 && !v->is_shrunk && counters[RECORDER_READS] > 0) {
+    if (is_counted && plan->script == NULL && v->rows_before > 0 && !v->is_shrunk &&
+        counters[RECORDER_READS] > 0) {
         snprintf(set->note, sizeof set->note,
                  "%s rows were there before, and reads cost more the more there are: --recreate "
                  "starts from an empty table",

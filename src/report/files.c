@@ -51,7 +51,12 @@ static const char *name_of(const struct run_files *files, int file, char text[NA
     if (file < FILE_HGRM) {
         return file_names[file];
     }
-    snprintf(text, NAME_MAX, "%s.hgrm", files->operations.entries[file - FILE_HGRM].name);
+    const int operation = file - FILE_HGRM;
+    snprintf(text, NAME_MAX, "%s%s.hgrm", operation < OPERATIONS ? "" : "operation.",
+             files->operations.entries[operation].name);
+    for (char *slash = strchr(text, '/'); slash != NULL; slash = strchr(slash, '/')) {
+        *slash = '_'; /* a script's names are free */
+    }
     return text;
 }
 

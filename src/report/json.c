@@ -220,23 +220,49 @@ static void add_server(struct tree root, const struct result *result)
     tree_text(tree, "note", connection->note);
 }
 
+static void add_latency(struct tree entry, const struct figure_latency *latency)
+{
+    const bool is_known = latency->count > 0;
+    tree_count(entry, "count", latency->count);
+    tree_number_if(entry, "mean_ms", is_known, latency->mean_ms);
+    for (size_t point = 0; point < FIGURE_POINTS; point++) {
+        char key[16];
+        snprintf(key, sizeof key, "%s_ms", figure_points[point].key);
+        tree_number_if(entry, key, is_known, latency->points_ms[point]);
+    }
+}
+
 static void add_latencies(struct tree root, const struct figure_set *set)
 {
     struct tree tree = tree_object(root, "latencies");
-    for (size_t i = 0; i < set->operations.count; i++) {
-        if (!operation_is_used(&set->operations, i)) {
-            continue;
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        if (operation_is_used(&set->operations, i)) {
+            add_latency(tree_object(tree, set->operations.entries[i].name), &set->latencies[i]);
         }
-        const struct figure_latency *latency = &set->latencies[i];
-        const bool is_known = latency->count > 0;
-        struct tree entry = tree_object(tree, set->operations.entries[i].name);
-        tree_count(entry, "count", latency->count);
-        tree_number_if(entry, "mean_ms", is_known, latency->mean_ms);
-        for (size_t point = 0; point < FIGURE_POINTS; point++) {
-            char key[16];
-            snprintf(key, sizeof key, "%s_ms", figure_points[point].key);
-            tree_number_if(entry, key, is_known, latency->points_ms[point]);
+    }
+}
+
+/* What a script names, with its counts. */
+static void add_operations(struct tree root, const struct figure_set *set,
+                           const struct result *result)
+{
+    if (!operation_is_used(&set->operations, OPERATION_TRANSACTION)) {
+        return;
+    }
+    const struct tree list = tree_array(root, "operations");
+    for (size_t i = OPERATIONS; i < set->operations.count; i++) {
+        const struct operation *operation = &set->operations.entries[i];
+        const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
+        struct tree entry = tree_append_object(list);
+        tree_text(entry, "name", operation->name);
+        tree_text(entry, "kind", operation_kind_names[operation->kind]);
+        for (int count = 0; count < OPERATION_COUNTS; count++) {
+            if ((count >= COUNT_BEGUN) == is_transaction) {
+                tree_count(entry, operation_count_names[count],
+                           recorder_count_of(&result->totals, i, (enum operation_count)count));
+            }
         }
+        add_latency(entry, &set->latencies[i]);
     }
 }
 
@@ -245,6 +271,9 @@ static void add_cause(struct tree list, const struct cause *cause, const struct 
 {
     struct tree entry = tree_append_object(list);
     tree_text(entry, "phase", cause_phase_names[cause->phase]);
+    if (cause->name != NULL) {
+        tree_text(entry, "name", cause->name);
+    }
     if (result != NULL) {
         tree_text(entry, "status", status_names[cause->status]);
     }
@@ -326,7 +355,10 @@ static void add_histograms(struct tree root, const struct operation_list *operat
             continue;
         }
         const struct histogram *histogram = recorder_histogram(totals, i);
-        struct tree entry = tree_object(tree, operations->entries[i].name);
+        char name[96];
+        snprintf(name, sizeof name, "%s%s", i < OPERATIONS ? "" : "operation.",
+                 operations->entries[i].name);
+        struct tree entry = tree_object(tree, name);
         tree_count(entry, "total", histogram->total);
         tree_count(entry, "overflow", histogram->overflow);
         tree_count(entry, "sum_ns", histogram->sum_ns);
@@ -459,12 +491,14 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_environment(root, plan);
     add_server(root, result);
     add_table(root, table);
-    static const char *const sections[] = {
-        "sessions", "rows", "batches", "verification", "row_verification", "freshness"};
+    static const char *const sections[] = {"sessions",     "rows",         "batches",
+                                           "transactions", "verification", "row_verification",
+                                           "freshness"};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         tree_figures(root, sections[i], &set);
     }
     add_latencies(root, &set);
+    add_operations(root, &set, result);
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
     tree_figures(root, "counters", &set);

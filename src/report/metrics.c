@@ -124,7 +124,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
         }
     }
     const struct operation_list operations = plan_operations(plan);
-    for (size_t i = 0; i < operations.count; i++) {
+    for (size_t i = 0; i < OPERATIONS; i++) {
         if (operation_is_used(&operations, i)) {
             add_histogram(buffer, operations.entries[i].metric, operations.entries[i].metric_help,
                           recorder_histogram(total, i));

@@ -425,6 +425,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
                                           [FIGURE_GROUP_ROWS] = "Rows",
                                           [FIGURE_GROUP_BATCHES] = "Batches",
+                                          [FIGURE_GROUP_TRANSACTIONS] = "Transactions",
                                           [FIGURE_GROUP_VERIFIED] = "Verified"};
     const struct report_run *run = &report->runs[index];
     if (!is_only) {

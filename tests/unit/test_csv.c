@@ -100,7 +100,7 @@ static void test_large_decimal(void **state)
 }
 
 enum {
-    CELLS_MAX = 128
+    CELLS_MAX = 256
 };
 
 static const struct adapter adapter = {.name = "postgresql"};
@@ -197,14 +197,32 @@ static void test_interval_row(void **state)
     memory_open(&memory);
     csv_write(memory.stream, CSV_INTERVALS, &operations, NULL);
     csv_write(memory.stream, CSV_INTERVALS, &operations, &interval);
-    memory_expect(
-        &memory, "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
-                 "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
-                 "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
-                 "read_max_ms,connections_lost,reconnects,reconnects_failed,churns,"
-                 "refusals,sessions_without_progress,sessions_reading\r\n"
-                 "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,5,3,10,8,"
-                 "0,21,22\r\n");
+    memory_expect(&memory,
+                  "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
+                  "rows_rejected,rows_in_doubt,sessions_connected,sessions_dropped,busy_retries,"
+                  "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
+                  "read_max_ms,transaction_p50_ms,transaction_p99_ms,transaction_max_ms,"
+                  "connections_lost,reconnects,reconnects_failed,churns,"
+                  "refusals,sessions_without_progress,sessions_reading,transactions,"
+                  "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
+                  "others\r\n"
+                  "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,,,,5,3,"
+                  "10,8,0,21,22,,,,,,,\r\n");
+    interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
+    interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;
+    interval.counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 33;
+    interval.counters[RECORDER_RETRIES_DEADLOCK] = 1;
+    interval.counters[RECORDER_RETRIES_SERIALIZATION] = 10;
+    interval.counters[RECORDER_RETRIES_BUSY] = 100;
+    interval.counters[RECORDER_WRITES] = 34;
+    interval.counters[RECORDER_OTHERS] = 35;
+    struct operation_list with_script = operation_list_all();
+    with_script.when |= OPERATION_WITH_SCRIPT;
+    operation_list_add(&with_script, "insert", OPERATION_IS_WRITE);
+    memory_open(&memory);
+    csv_write(memory.stream, CSV_INTERVALS, &with_script, &interval);
+    memory_expect(&memory, "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,"
+                           ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35\r\n");
 }
 
 /* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */

@@ -108,9 +108,9 @@ static void test_cells(void **state)
             assert_string_equal(value, "a note");
         } else if (strcmp(cell.key, "append_p50_ms") == 0) {
             assert_string_equal(value, "0.500000");
-            assert_string_equal(before, "rate_achieved_percent");
+            assert_string_equal(before, "script_percent");
         } else if (strcmp(cell.key, "idle_sessions") == 0) {
-            assert_string_equal(before, "recover_max_ms");
+            assert_string_equal(before, "try_max_ms");
         } else {
             assert_false(strcmp(cell.key, "rows_lost") == 0 && value[0] != '\0');
         }
@@ -135,7 +135,38 @@ static void test_units(void **state)
     assert_string_equal(figure_unit("server_cpu_percent_at_max"), " %");
     assert_string_equal(figure_suffix("server_cpu_percent_at_max"), "");
     assert_string_equal(figure_unit("rows_lost"), "");
-    assert_int_equal(operation_list_all().count, OPERATIONS);
+    assert_int_equal(figure_unit_of("transactions_per_s"), FIGURE_UNIT_PER_S);
+    assert_string_equal(figure_unit("transactions_per_s"), " /s");
+}
+
+/* Those of a script follow those of the table, have no columns of their own, and end somewhere. */
+static void test_operations(void **state)
+{
+    (void)state;
+    static struct figure_set set;
+    set = (struct figure_set){.operations = operation_list_all()};
+    struct figure_cell cell;
+    size_t columns = 0, all = 0;
+    assert_int_equal(set.operations.count, OPERATIONS);
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+        columns++;
+    }
+    while (operation_list_add(&set.operations, "find", OPERATION_IS_READ)) {
+        const struct operation *added = &set.operations.entries[set.operations.count - 1];
+        assert_string_equal(added->name, "find");
+        assert_int_equal(added->kind, OPERATION_IS_READ);
+        assert_false(operation_is_used(&set.operations, set.operations.count - 1));
+    }
+    assert_int_equal(set.operations.count, OPERATIONS_MAX);
+    set.operations.when |= OPERATION_WITH_SCRIPT;
+    assert_true(operation_is_used(&set.operations, OPERATIONS_MAX - 1));
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+        all++;
+    }
+    assert_int_equal(all, columns);
+    for (size_t i = 0; i < OPERATION_COUNTS; i++) {
+        assert_non_null(operation_count_names[i]);
+    }
 }
 
 int main(void)
@@ -143,7 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),    cmocka_unit_test(test_old_names),
         cmocka_unit_test(test_members), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_units),   cmocka_unit_test(test_operations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,61 @@ static void counts_are_held_against_the_ledger(void **state)
     }
 }
 
+/* Each of the identities, broken by one. */
+static void transactions_balance(void **state)
+{
+    (void)state;
+    const struct transaction_ledger good = {.due = 120,
+                                            .skipped = 15,
+                                            .not_begun = 5,
+                                            .begun = 100,
+                                            .committed = 80,
+                                            .rolled_back = 7,
+                                            .failed = 10,
+                                            .in_doubt = 3,
+                                            .exhausted = 4,
+                                            .refused = 3,
+                                            .lost = 2,
+                                            .cut = 1,
+                                            .partial = 2,
+                                            .tries = 111,
+                                            .retries = {5, 4, 2}};
+    struct transaction_ledger sum = good;
+    assert_true(transaction_ledger_balances(&good));
+    assert_int_equal(transaction_ledger_retries(&good), 11);
+    transaction_ledger_add(&sum, &good);
+    assert_true(transaction_ledger_balances(&sum));
+    assert_int_equal(sum.due, 240);
+    assert_int_equal(sum.retries[RETRY_BUSY], 4);
+    assert_int_equal(sum.partial, 4);
+    uint64_t *const members[] = {&sum.due,
+                                 &sum.skipped,
+                                 &sum.not_begun,
+                                 &sum.begun,
+                                 &sum.committed,
+                                 &sum.rolled_back,
+                                 &sum.failed,
+                                 &sum.in_doubt,
+                                 &sum.exhausted,
+                                 &sum.refused,
+                                 &sum.lost,
+                                 &sum.cut,
+                                 &sum.tries,
+                                 &sum.retries[RETRY_DEADLOCK],
+                                 &sum.retries[RETRY_SERIALIZATION],
+                                 &sum.retries[RETRY_BUSY]};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        sum = good;
+        ++*members[i];
+        assert_false(transaction_ledger_balances(&sum));
+    }
+    sum = good;
+    sum.due = sum.skipped = sum.not_begun = 0; /* without a rate */
+    assert_true(transaction_ledger_balances(&sum));
+    sum.partial = sum.failed + 1;
+    assert_false(transaction_ledger_balances(&sum));
+}
+
 enum {
     THREADS = 8,
     ROUNDS = 2000
@@ -202,9 +257,12 @@ static void different_causes_are_apart(void **state)
     causes_add(&causes, CAUSE_READ, STATUS_REJECTED, &base, 5);
     causes_add(&causes, CAUSE_APPEND, STATUS_LOST, &base, 6);
     causes_add(&causes, CAUSE_APPEND, STATUS_LOST, NULL, 7);
-    assert_int_equal(causes.count, 7);
+    causes_add_named(&causes, CAUSE_STATEMENT, "find", STATUS_REJECTED, &base, 8);
+    causes_add_named(&causes, CAUSE_STATEMENT, "log", STATUS_REJECTED, &base, 9);
+    causes_add_named(&causes, CAUSE_STATEMENT, "find", STATUS_REJECTED, &base, 8);
+    assert_int_equal(causes.count, 9);
     for (size_t i = 0; i < causes.count; i++) {
-        assert_int_equal(causes.entries[i].count, 1);
+        assert_int_equal(causes.entries[i].count, i == 7 ? 2 : 1);
         assert_int_equal(causes.entries[i].first_ns, i + 1);
     }
     causes_fini(&causes);
@@ -383,6 +441,7 @@ int main(void)
         cmocka_unit_test(session_ledgers_balance_or_not),
         cmocka_unit_test(row_ledgers_balance_or_not),
         cmocka_unit_test(sums_of_ledgers_balance),
+        cmocka_unit_test(transactions_balance),
         cmocka_unit_test(counts_are_held_against_the_ledger),
         cmocka_unit_test(tables_are_held_against_what_was_committed),
         cmocka_unit_test(equal_causes_are_one),

@@ -130,6 +130,39 @@ static void counters_do_not_mix(void **state)
     recorder_destroy(recorder);
 }
 
+/* Counts of an operation are its own, whatever the shard. */
+static void operations_are_counted(void **state)
+{
+    (void)state;
+    enum {
+        COUNTED = OPERATIONS + 2
+    };
+    struct recorder *recorder = recorder_create(2, COUNTED);
+    struct recorder_snapshot snapshot;
+    assert_non_null(recorder);
+    assert_true(recorder_snapshot_init(&snapshot, COUNTED));
+    for (unsigned i = 0; i < OPERATION_COUNTS; i++) {
+        recorder_count(recorder, 0, OPERATIONS, (enum operation_count)i, i + 1);
+        recorder_count(recorder, 1, OPERATIONS, (enum operation_count)i, 100);
+        recorder_count(recorder, 1, OPERATIONS + 1, (enum operation_count)i, 1000 * (i + 1));
+    }
+    recorder_record(recorder, 0, OPERATIONS, 5);
+    for (unsigned again = 0; again < 2; again++) {
+        recorder_take_snapshot(recorder, &snapshot);
+        for (unsigned i = 0; i < OPERATION_COUNTS; i++) {
+            const enum operation_count count = (enum operation_count)i;
+            assert_int_equal(recorder_count_of(&snapshot, OPERATION_APPEND, count), 0);
+            assert_int_equal(recorder_count_of(&snapshot, OPERATIONS, count), i + 101);
+            assert_int_equal(recorder_count_of(&snapshot, OPERATIONS + 1, count), 1000 * (i + 1));
+            assert_int_equal(recorder_count_of(&snapshot, COUNTED, count), 0);
+        }
+        assert_int_equal(recorder_histogram(&snapshot, OPERATIONS)->total, 1);
+        assert_int_equal(recorder_histogram(&snapshot, OPERATIONS + 1)->total, 0);
+    }
+    recorder_snapshot_fini(&snapshot);
+    recorder_destroy(recorder);
+}
+
 static void snapshots_carry_their_time(void **state)
 {
     (void)state;
@@ -274,6 +307,7 @@ int main(void)
         cmocka_unit_test(sums_are_exact_after_the_join),
         cmocka_unit_test(a_snapshot_is_what_one_histogram_would_hold),
         cmocka_unit_test(counters_do_not_mix),
+        cmocka_unit_test(operations_are_counted),
         cmocka_unit_test(snapshots_carry_their_time),
         cmocka_unit_test(any_number_of_shards_will_do),
         cmocka_unit_test(who_stands_still_is_counted),
