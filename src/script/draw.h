@@ -51,18 +51,38 @@ bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
 
-/* How keys between a and b (both included) are chosen; n = b - a + 1, u is uniform in 0 … 1. */
+/*
+ * How keys between a and b (both included) are chosen; n = b - a + 1, u is uniform in 0 … 1, and
+ * whole parts are taken. Whatever u and the rounding of doubles, a key is in the range.
+ *
+ * Zipfian and scrambled: the shares are exact but for rounding, by rejection-inversion
+ * (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+ * distributions", ACM TOMACS 6, 1996) with the integral (x^(1-theta) - 1) / (1-theta), which has a
+ * limit at theta = 1: ln x.
+ *
+ * Latest and ycsb_zipfian: the approximation of YCSB's ZipfianGenerator (J. Gray et al., "Quickly
+ * generating billion-record synthetic databases", SIGMOD 1994), theta below 1: with
+ * zeta = draw_zeta and eta = (1 - (2/n)^(1-theta)) / (1 - zeta(2) / zeta(n)), 0 if
+ * u zeta(n) < 1; else 1 if u zeta(n) < zeta(2); else n (eta u - eta + 1)^(1 / (1-theta)).
+ * YCSB's scrambled one hashes such a number below 10^10: a + draw_fnv(number) mod n.
+ *
+ * Where a counter ends the range and it is empty, a is drawn. The keys that are hot stay so while
+ * it grows: scrambled moves most keys only where n passes a power of two, and ycsb_zipfian, mod the
+ * number of keys at the counter's start, doubled as often as needed, draws again above b.
+ */
 enum keys_kind {
     KEYS_UNIFORM,
-    KEYS_SEQUENTIAL,   /* a + stream.row, b followed by a */
-    KEYS_GAUSSIAN,     /* a + n × mean of 12 u (sysbench 1.0.20) */
-    KEYS_PARETO,       /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
-    KEYS_EXPONENTIAL,  /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.857 n) (YCSB) */
-    KEYS_SPECIAL,      /* 3/4 of draws in 1 % in the middle (sysbench 1.0.20) */
-    KEYS_ZIPFIAN,      /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
-    KEYS_SCRAMBLED,    /* the same, the keys in an order by a bijection */
-    KEYS_HOTSPOT,      /* hot_share of draws are uniform in the first hot_set of n */
-    KEYS_LATEST,       /* b - (zipfian over 0 … n-1); theta = 0.99 */
+    KEYS_SEQUENTIAL,  /* a + stream.row, b followed by a */
+    KEYS_GAUSSIAN,    /* a + n × mean of 12 u (sysbench 1.0.20) */
+    KEYS_PARETO,      /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
+    KEYS_EXPONENTIAL, /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); again below
+                         a */
+    KEYS_SPECIAL,     /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
+                         a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
+    KEYS_ZIPFIAN,     /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
+    KEYS_SCRAMBLED,   /* the same, the keys in an order by a bijection */
+    KEYS_HOTSPOT,     /* hot_share of draws are uniform in the first hot_set of n */
+    KEYS_LATEST,      /* b - (zipfian over 0 … n-1); theta = 0.99 */
     KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */
     KEYS_KINDS,
 };
@@ -126,6 +146,10 @@ size_t draw_room(const struct draw *draw);
 /* Draws; not for DRAW_DERIVE, which the caller makes of draw_inner. `room` has draw_room bytes. */
 void draw_value(const struct draw *draw, struct draw_stream *stream, char *room,
                 struct draw_value *value);
+
+/* The sum of k^-theta over k = 1 … n, 0 < theta < 2: by terms up to n = 16, then by the formula of
+ * Euler and Maclaurin, 1e-13 of it off at most. */
+double draw_zeta(uint64_t n, double theta);
 
 /* YCSB's hash of a number: FNV-1a of its 8 bytes, the lowest first, as a number that is not
  * negative (site.ycsb.Utils.fnvhash64 and Math.abs). */
