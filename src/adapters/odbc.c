@@ -2,9 +2,11 @@
  * Any database through ODBC: one prepared INSERT, executed with arrays of parameters.
  *
  * Every connection has an environment of its own: one for all would be a writable static, and
- * unixODBC loads a driver once whatever their number. Autocommit is always off: what begins with
- * the first statement is ended by end_work, so nothing of an append is kept unless all of it is.
- * append_open costs nothing; the transaction begins with the first rows.
+ * unixODBC loads a driver once whatever their number. Appends and transactions are made without
+ * autocommit: what begins with the first statement is ended by end_work, so nothing of it is kept
+ * unless all of it is. append_open costs nothing; the transaction begins with the first rows.
+ * Autocommit is on for statements of a slot outside a transaction, which the server would otherwise
+ * be asked to commit one by one. It is changed when it has to be: drivers tell the server.
  */
 #include "adapters/odbc.h"
 
@@ -66,6 +68,12 @@ enum {
     AS_BYTES = 32, /* addresses and UUIDs are sent as their bytes, and not as text */
 };
 
+/* A statement that is kept prepared. */
+struct slot {
+    SQLHSTMT handle; /* NULL: none is */
+    const struct statement *statement;
+};
+
 struct insert {
     SQLHSTMT statement;        /* NULL: not prepared */
     const struct table *table; /* for which it was prepared */
@@ -76,6 +84,10 @@ struct adapter_conn {
     SQLHENV environment;
     SQLHDBC connection;
     bool is_append_open;
+    bool is_in_transaction; /* between begin and its end */
+    bool is_autocommit;
+    SQLULEN isolation;       /* in use, once it was changed; 0 = it was not */
+    SQLULEN first_isolation; /* before that */
     atomic_bool is_interrupted;
     struct client_socket socket;
     enum method method;
@@ -94,6 +106,8 @@ struct adapter_conn {
     uint64_t inserted_rows;        /* in the open append */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert; /* the one to be replaced */
+    struct slot *slots;   /* owned */
+    unsigned slot_count;
 };
 
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
@@ -245,6 +259,23 @@ static const struct {
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {"HY001"}},
 };
 
+/* What numbers of databases without a dialect mean beyond their SQLSTATEs. */
+static const struct {
+    const char *database;
+    SQLINTEGER number;
+    enum error_kind kind;
+} number_meanings[] = {
+    {"microsoft sql server", 1205, ERROR_DEADLOCK},
+    {"microsoft sql server", 1222, ERROR_BUSY},
+    {"microsoft sql server", 2601, ERROR_DUPLICATE},
+    {"microsoft sql server", 2627, ERROR_DUPLICATE},
+    {"microsoft sql server", 3960, ERROR_SERIALIZATION},
+    {"oracle", 1, ERROR_DUPLICATE},
+    {"oracle", 54, ERROR_BUSY},
+    {"oracle", 60, ERROR_DEADLOCK},
+    {"oracle", 8177, ERROR_SERIALIZATION},
+};
+
 /* What the records of one failed call say together. */
 struct diagnosis {
     char sqlstate[ERROR_SQLSTATE_BYTES];
@@ -310,10 +341,19 @@ static const char *strip(char *text)
     return length > 0 ? text : "the driver gives no reason";
 }
 
-/* What is left when neither a database's number nor its words say more. */
-static struct dialect_meaning explain_state(const struct dialect_failure *failure)
+/* What is left when a dialect does not say more. `database` is the name of one without a dialect,
+ * in lower case. */
+static struct dialect_meaning explain_state(const struct dialect_failure *failure,
+                                            const char *database)
 {
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
+    for (size_t i = 0; i < COUNT_OF(number_meanings); i++) {
+        if (number_meanings[i].number == failure->number &&
+            strcmp(number_meanings[i].database, database) == 0) {
+            meaning.kind = number_meanings[i].kind;
+            return meaning;
+        }
+    }
     for (size_t i = 0; i < COUNT_OF(state_meanings); i++) {
         for (const char *const *state = state_meanings[i].states; *state != NULL; state++) {
             if (strncmp(*state, failure->sqlstate, strlen(*state)) == 0) {
@@ -369,7 +409,7 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     if (!is_explained || meaning.kind != ERROR_LIMIT) {
         meaning = words < end ? (struct dialect_meaning){words->status, words->kind, NULL}
                   : is_mysql && is_explained ? meaning
-                                             : explain_state(&failure);
+                                             : explain_state(&failure, "");
     }
     const char *const text =
         strstr(failure.text, SQLITE_FAILURE) != NULL
@@ -395,7 +435,7 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
     struct dialect_meaning meaning = is_lost;
     if (!atomic_load(&conn->is_interrupted)) {
         if (conn->dialect == NULL || !conn->dialect->explain(&failure, &meaning)) {
-            meaning = explain_state(&failure);
+            meaning = explain_state(&failure, conn->database_name);
         }
         /* drivers report a broken connection under any SQLSTATE; this they answer by themselves */
         if (meaning.status != STATUS_LOST &&
@@ -432,6 +472,7 @@ struct parameter {
         size_t width; /* from one value to the next */
     } as;
     SQLSMALLINT digits;
+    uint32_t native_type; /* as of a column that was described */
     bool is_copied;
     bool has_lengths; /* else no row is NULL, and the type says the length */
     char *values;     /* of row 0 */
@@ -458,25 +499,32 @@ static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
                           sizeof(SQL_TIMESTAMP_STRUCT)},
 };
 
+static int64_t clamp(int64_t value, int64_t most)
+{
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
 static bool is_text(const struct column *column)
 {
     return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
            column->type == COLUMN_JSON;
 }
 
+/* `native_type` is that of the column, or what describe would have made of it. A column that was
+ * declared has the size of its type, and no other from value to value: some drivers prepare again
+ * for it. */
 static struct parameter make_parameter(const struct column *column, const struct column_data *data,
-                                       size_t rows)
+                                       size_t rows, uint32_t native_type, bool is_declared)
 {
-    struct parameter made = {.column = column, .data = data};
+    struct parameter made = {.column = column, .data = data, .native_type = native_type};
     const bool is_time = column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP;
-    if (fixed_types[column->type].width > 0 &&
-        !(is_time && (column->native_type & TIMES_AS_TEXT) != 0)) {
+    if (fixed_types[column->type].width > 0 && !(is_time && (native_type & TIMES_AS_TEXT) != 0)) {
         made.as = fixed_types[column->type];
         made.is_copied = is_time;
         made.digits =
-            (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? column->native_type & DIGITS_MASK : 0);
+            (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? native_type & DIGITS_MASK : 0);
         made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0; /* the point, and they */
-    } else if ((column->native_type & AS_BYTES) != 0) {
+    } else if ((native_type & AS_BYTES) != 0) {
         const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
         made.as = (struct form){SQL_C_BINARY, SQL_BINARY, width, width};
     } else {
@@ -485,18 +533,22 @@ static struct parameter make_parameter(const struct column *column, const struct
             const size_t length = data->values.text[row].length;
             width = length > width ? length : width;
         }
-        const bool is_long = width > LONG_CHARACTERS;
+        const size_t least = !is_declared || !is_text(column) ? 0
+                             : column->size > 0               ? column->size
+                                                              : LONG_CHARACTERS;
+        const SQLULEN characters = width > least ? width : least;
+        const bool is_long = characters > LONG_CHARACTERS;
         made.is_copied = true;
         if (column->type == COLUMN_BYTES) {
             made.as = (struct form){SQL_C_BINARY, is_long ? SQL_LONGVARBINARY : SQL_VARBINARY,
-                                    width, width};
+                                    characters, width};
         } else if (column->type == COLUMN_DECIMAL) {
             made.as = (struct form){SQL_C_CHAR, SQL_DECIMAL,
                                     column->precision > 0 ? column->precision : 38, width};
             made.digits = column->scale;
         } else {
-            made.as =
-                (struct form){SQL_C_CHAR, is_long ? SQL_LONGVARCHAR : SQL_VARCHAR, width, width};
+            made.as = (struct form){SQL_C_CHAR, is_long ? SQL_LONGVARCHAR : SQL_VARCHAR, characters,
+                                    width};
         }
     }
     made.has_lengths =
@@ -508,7 +560,7 @@ static void copy_value(struct parameter *parameter, size_t row)
 {
     static const uint32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
                                      10000,      1000,      100,      10,      1};
-    const unsigned digits = parameter->column->native_type & DIGITS_MASK;
+    const unsigned digits = parameter->native_type & DIGITS_MASK;
     const union column_values values = parameter->data->values;
     char *to = parameter->values + row * parameter->as.width;
     if (parameter->as.c_type == SQL_C_TYPE_DATE || parameter->as.c_type == SQL_C_TYPE_TIMESTAMP) {
@@ -551,9 +603,19 @@ static void parameters_fini(struct parameters *parameters)
     free(parameters->memory);
 }
 
-/* Lays out the columns of a batch, which they borrow. Whatever the result: parameters_fini. */
-static enum status parameters_init(struct parameters *parameters, const struct batch *batch,
-                                   struct error *error)
+/* What describe makes of a column's type in this database. */
+static uint32_t declared_type(const struct adapter_conn *conn, const struct column *column)
+{
+    const bool is_time = column->type == COLUMN_TIME || column->type == COLUMN_TIMESTAMP;
+    const uint32_t digits = is_time ? (uint32_t)clamp(column->scale, FRACTION_DIGITS) : 0;
+    const bool has_texts = conn->dialect != NULL && conn->dialect != &dialect_postgresql;
+    return digits | (has_texts ? TIMES_AS_TEXT : 0);
+}
+
+/* Lays out the columns of a batch, which they borrow; `is_declared`: they were not described, but
+ * declared for a statement. Whatever the result: parameters_fini. */
+static enum status parameters_init(struct parameters *parameters, const struct adapter_conn *conn,
+                                   const struct batch *batch, bool is_declared, struct error *error)
 {
     const struct table *table = batch->table;
     const size_t rows = batch->row_count;
@@ -562,8 +624,10 @@ static enum status parameters_init(struct parameters *parameters, const struct b
         (struct parameters){.list = calloc(table->column_count + 1, sizeof *parameters->list)};
     for (size_t i = 0; parameters->list != NULL && i < table->column_count; i++) {
         if (!table->columns[i].is_generated) {
-            const struct parameter made =
-                make_parameter(&table->columns[i], &batch->columns[i], rows);
+            const struct column *const column = &table->columns[i];
+            const struct parameter made = make_parameter(
+                column, &batch->columns[i], rows,
+                is_declared ? declared_type(conn, column) : column->native_type, is_declared);
             bytes += made.has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
             bytes += made.is_copied ? aligned(made.as.width * rows) : 0;
             parameters->list[parameters->count++] = made;
@@ -609,9 +673,27 @@ static bool parameters_bind(const struct parameters *parameters, SQLHSTMT statem
     return SQL_SUCCEEDED(result);
 }
 
-/* Ends what was begun: `status` OK commits, anything else rolls back. Returns what it comes to. */
+static enum status set_autocommit(struct adapter_conn *conn, bool is_on, struct error *error)
+{
+    if (conn->is_autocommit == is_on) {
+        return STATUS_OK;
+    }
+    const uintptr_t number = is_on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
+    if (!SQL_SUCCEEDED(
+            SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT, number_argument(number), 0))) {
+        return call_error(conn, NULL, error);
+    }
+    conn->is_autocommit = is_on;
+    return STATUS_OK;
+}
+
+/* Ends what was begun: `status` OK commits, anything else rolls back. Returns what it comes to. A
+ * transaction of the caller's is left to him. */
 static enum status end_work(struct adapter_conn *conn, enum status status, struct error *error)
 {
+    if (conn->is_in_transaction || conn->is_autocommit) {
+        return status;
+    }
     if (status == STATUS_OK) {
         if (SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_COMMIT))) {
             return STATUS_OK;
@@ -654,21 +736,44 @@ static int64_t get_number(SQLHSTMT statement, unsigned column)
 /* One row of a result; `statement` stands on it. False ends the reading. */
 typedef bool (*take_row)(SQLHSTMT statement, void *context);
 
+/* What the results of a statement were. */
+struct results {
+    bool has_rows; /* one of them could have had some */
+    uint64_t changed;
+};
+
+/* What a statement is executed with, and where its rows go. */
+struct call {
+    const char *sql;                /* NULL: it is prepared */
+    const struct batch *parameters; /* of one row, or NULL */
+    take_row take;                  /* may be NULL */
+    void *context;
+    struct results *results; /* may be NULL */
+};
+
 /* Takes every row of every result of a statement that was executed and came to `result`. No data:
  * no row was changed. */
 static enum status take_rows(struct adapter_conn *conn, SQLHSTMT statement, SQLRETURN result,
-                             take_row take, void *context, struct error *error)
+                             const struct call *call, struct error *error)
 {
+    struct results *const results = call->results;
     while (SQL_SUCCEEDED(result)) {
         SQLSMALLINT columns = 0;
-        bool is_wanted = take != NULL;
+        SQLLEN changed = 0;
+        bool is_wanted = call->take != NULL;
         SQLNumResultCols(statement, &columns);
+        if (results != NULL && columns > 0) {
+            results->has_rows = true;
+        } else if (results != NULL && SQL_SUCCEEDED(SQLRowCount(statement, &changed)) &&
+                   changed > 0) {
+            results->changed += (uint64_t)changed;
+        }
         while (columns > 0) {
             result = SQLFetch(statement);
             if (!SQL_SUCCEEDED(result)) {
                 break;
             }
-            is_wanted = is_wanted && take(statement, context);
+            is_wanted = is_wanted && call->take(statement, call->context);
         }
         if (result == SQL_ERROR) {
             break;
@@ -688,39 +793,50 @@ static enum status open_statement(struct adapter_conn *conn, SQLHSTMT *statement
     return call_error(conn, NULL, error);
 }
 
-/* Runs one statement, with a row for its parameters (or NULL), and takes its rows one by one;
- * `take` may be NULL. Nothing is ended. */
-static enum status run_one(struct adapter_conn *conn, const char *sql,
-                           const struct batch *parameters, take_row take, void *context,
-                           struct error *error)
+static enum status call_statement(struct adapter_conn *conn, SQLHSTMT statement,
+                                  const struct call *call, struct error *error)
 {
     struct parameters bound = {0};
-    SQLHSTMT statement;
-    enum status status = open_statement(conn, &statement, error);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    if (parameters != NULL) {
-        status = parameters_init(&bound, parameters, error);
+    enum status status = STATUS_OK;
+    if (call->parameters != NULL) {
+        status = parameters_init(&bound, conn, call->parameters, true, error);
     }
     if (status == STATUS_OK && !parameters_bind(&bound, statement, 1, 0)) {
         status = call_error(conn, statement, error);
     }
     if (status == STATUS_OK) {
-        status = take_rows(conn, statement, SQLExecDirect(statement, borrow(sql), SQL_NTS), take,
-                           context, error);
+        const SQLRETURN result = call->sql != NULL
+                                     ? SQLExecDirect(statement, borrow(call->sql), SQL_NTS)
+                                     : SQLExecute(statement);
+        status = take_rows(conn, statement, result, call, error);
     }
-    SQLFreeHandle(SQL_HANDLE_STMT, statement);
     parameters_fini(&bound);
     return status;
+}
+
+/* Runs a statement that is not prepared. Nothing is ended. */
+static enum status run_call(struct adapter_conn *conn, const struct call *call, struct error *error)
+{
+    SQLHSTMT statement;
+    enum status status = open_statement(conn, &statement, error);
+    if (status == STATUS_OK) {
+        status = call_statement(conn, statement, call, error);
+        SQLFreeHandle(SQL_HANDLE_STMT, statement);
+    }
+    return status;
+}
+
+/* Runs one statement without parameters. Nothing is ended. */
+static enum status run_one(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    return run_call(conn, &(struct call){.sql = sql}, error);
 }
 
 /* Runs the statement that was written, and ends the buffer. */
 static enum status run_written(struct adapter_conn *conn, struct buffer *sql, struct error *error)
 {
-    const enum status status = buffer_failed(sql)
-                                   ? dialect_memory_error(error)
-                                   : run_one(conn, buffer_text(sql), NULL, NULL, NULL, error);
+    const enum status status =
+        buffer_failed(sql) ? dialect_memory_error(error) : run_one(conn, buffer_text(sql), error);
     buffer_fini(sql);
     return status;
 }
@@ -736,17 +852,51 @@ static enum status run_ask(struct adapter_conn *conn, const char *sql, char text
                            struct error *error)
 {
     text[0] = '\0';
-    return run_one(conn, sql, NULL, take_value, text, error);
+    return run_call(conn, &(struct call){.sql = sql, .take = take_value, .context = text}, error);
 }
 
 /* Where the rows of a statement go. */
 struct reading {
     struct answer *answer;
-    struct cell *cells; /* of one row, VALUE_BYTES of text for each behind them; owned */
+    struct results results;
+    struct cell *cells; /* of one row; owned */
+    struct buffer text; /* of its values */
     size_t columns;
     bool is_over; /* nothing more is wanted */
     bool has_no_memory;
 };
+
+static void reading_fini(struct reading *reading)
+{
+    free(reading->cells);
+    buffer_fini(&reading->text);
+}
+
+/* Adds a column of the current row as text, in as many parts as it takes; false: it is NULL. */
+static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
+{
+    char part[VALUE_BYTES];
+    SQLLEN before = 0;
+    bool has_part = false;
+    for (;;) {
+        SQLLEN length = SQL_NULL_DATA;
+        const SQLRETURN result = SQLGetData(statement, (SQLUSMALLINT)column, SQL_C_CHAR, part,
+                                            (SQLLEN)sizeof part, &length);
+        if (!SQL_SUCCEEDED(result) || length == SQL_NULL_DATA) {
+            return has_part;
+        }
+        buffer_add(text, part, strnlen(part, sizeof part - 1));
+        /* what is left becomes less with every part, in a driver that gives parts */
+        const bool is_cut = result == SQL_SUCCESS_WITH_INFO &&
+                            (length == SQL_NO_TOTAL ||
+                             (length >= (SQLLEN)sizeof part && (!has_part || length < before)));
+        if (!is_cut || buffer_failed(text)) {
+            return true;
+        }
+        has_part = true;
+        before = length;
+    }
+}
 
 /* As text, because drivers make a number of anything. */
 static bool take_cells(SQLHSTMT statement, void *context)
@@ -762,35 +912,67 @@ static bool take_cells(SQLHSTMT statement, void *context)
     if ((size_t)columns != reading->columns) {
         free(reading->cells);
         reading->columns = (size_t)columns;
-        reading->cells = calloc(reading->columns, sizeof *reading->cells + VALUE_BYTES);
+        reading->cells = calloc(reading->columns, sizeof *reading->cells);
     }
-    reading->has_no_memory = reading->cells == NULL;
-    for (unsigned i = 0; !reading->has_no_memory && i < reading->columns; i++) {
-        char *text = (char *)(reading->cells + columns) + (size_t)i * VALUE_BYTES;
+    buffer_clear(&reading->text);
+    for (unsigned i = 0; reading->cells != NULL && i < reading->columns; i++) {
         struct cell *cell = &reading->cells[i];
+        const size_t before = reading->text.length;
         cell->type = COLUMN_TEXT;
-        cell->is_null = !get_text(statement, i + 1, text, VALUE_BYTES);
-        cell->as.text = (struct text_value){text, (uint32_t)strnlen(text, VALUE_BYTES)};
+        cell->is_null = !add_value(statement, i + 1, &reading->text);
+        cell->as.text.length = (uint32_t)(reading->text.length - before);
+    }
+    const char *at = buffer_text(&reading->text);
+    reading->has_no_memory = reading->cells == NULL || buffer_failed(&reading->text);
+    for (unsigned i = 0; !reading->has_no_memory && i < reading->columns; i++) {
+        reading->cells[i].as.text.bytes = at;
+        at += reading->cells[i].as.text.length;
     }
     reading->is_over =
         reading->has_no_memory || !answer->take(answer->context, reading->cells, reading->columns);
     return !reading->is_over;
 }
 
+/* Runs a statement that is not prepared, with a row for its parameters (or NULL). */
+static enum status run_reading(struct adapter_conn *conn, const char *sql,
+                               const struct batch *parameters, struct reading *reading,
+                               struct error *error)
+{
+    const struct call call = {sql, parameters, take_cells, reading, &reading->results};
+    return run_call(conn, &call, error);
+}
+
+/* Whether this is one statement, which a server can commit by itself. */
+static bool is_single(const char *sql)
+{
+    struct sql_script script = {.rest = sql};
+    bool is_single = sql_script_next(&script) && script.kind == SQL_SCRIPT_OTHER;
+    is_single = is_single && !sql_script_next(&script);
+    buffer_fini(&script.statement);
+    return is_single;
+}
+
 /* Runs a script of the user's. Statements that begin or end a transaction are not sent: without
- * autocommit one begins by itself, and ODBC has a call that ends it. */
+ * autocommit one begins by itself, and ODBC has a call that ends it; inside a transaction of the
+ * caller's there are none. */
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
     struct sql_script script = {.rest = sql};
     enum status status = STATUS_OK;
     bool is_begun = false;
+    if (conn->is_autocommit && !conn->is_in_transaction && !is_single(sql)) {
+        status = set_autocommit(conn, false, error);
+    }
     while (status == STATUS_OK && sql_script_next(&script)) {
         if (buffer_failed(&script.statement)) {
             status = dialect_memory_error(error);
         } else if (script.kind == SQL_SCRIPT_OTHER) {
-            status =
-                run_one(conn, buffer_text(&script.statement), NULL, take_cells, reading, error);
+            status = run_reading(conn, buffer_text(&script.statement), NULL, reading, error);
+        } else if (conn->is_in_transaction) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "a statement cannot begin or end a transaction inside of one");
+            status = STATUS_FATAL;
         } else {
             is_begun = script.kind == SQL_SCRIPT_BEGIN;
         }
@@ -811,40 +993,247 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
 static enum status odbc_execute(struct adapter_conn *conn, const char *sql, struct error *error)
 {
     struct answer answer = {.take = NULL};
-    return run_script(conn, sql, &(struct reading){.answer = &answer}, error);
+    struct reading reading = {.answer = &answer};
+    return run_script(conn, sql, &reading, error);
 }
 
-/* Unprepared: drivers prepare in a round trip of its own, and count(*) costs nothing to parse. */
+static void forget_slot(struct slot *slot)
+{
+    if (slot->handle != NULL) {
+        SQLFreeHandle(SQL_HANDLE_STMT, slot->handle);
+    }
+    *slot = (struct slot){NULL, NULL};
+}
+
+/* Binds values of the statement's types, for drivers that prepare by them. */
+static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const struct table *types,
+                              struct error *error)
+{
+    static const union {
+        char bytes[VALUE_TEXT_BYTES];
+        struct text_value text;
+        double alignment;
+    } zero;
+    struct parameters bound = {0};
+    struct column_data *data = calloc(types->column_count + 1, sizeof *data);
+    for (size_t i = 0; data != NULL && i < types->column_count; i++) {
+        data[i].values.any = &zero;
+    }
+    const struct batch batch = {.table = types, .row_count = 1, .columns = data};
+    enum status status = data == NULL ? dialect_memory_error(error)
+                                      : parameters_init(&bound, conn, &batch, true, error);
+    if (status == STATUS_OK && !parameters_bind(&bound, handle, 1, 0)) {
+        status = call_error(conn, handle, error);
+    }
+    parameters_fini(&bound);
+    free(data);
+    return status;
+}
+
+static enum status prepare_slot(struct adapter_conn *conn, struct slot *slot,
+                                const struct statement *statement, struct error *error)
+{
+    const struct table none = {.column_count = 0};
+    const struct table *types = statement->parameters != NULL ? statement->parameters : &none;
+    SQLSMALLINT count = 0;
+    forget_slot(slot);
+    enum status status = open_statement(conn, &slot->handle, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (!SQL_SUCCEEDED(SQLPrepare(slot->handle, borrow(statement->sql), SQL_NTS)) ||
+        !SQL_SUCCEEDED(SQLNumParams(slot->handle, &count))) {
+        return call_error(conn, slot->handle, error);
+    }
+    if ((size_t)count != types->column_count) {
+        error_set(error, ERROR_USAGE, 0, NULL, "%d parameters and the types of %zu: \"%.150s\"",
+                  (int)count, types->column_count, statement->sql);
+        return STATUS_FATAL;
+    }
+    status = bind_types(conn, slot->handle, types, error);
+    /* some drivers ask the server only when they must */
+    if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(slot->handle, &count))) {
+        status = call_error(conn, slot->handle, error);
+    }
+    return status;
+}
+
+static enum status odbc_prepare(struct adapter_conn *conn, const struct statement *statement,
+                                struct error *error)
+{
+    if (statement->slot >= conn->slot_count) {
+        const unsigned count = statement->slot + 1;
+        struct slot *slots = realloc(conn->slots, count * sizeof *slots);
+        if (slots == NULL) {
+            return dialect_memory_error(error);
+        }
+        memset(slots + conn->slot_count, 0, (count - conn->slot_count) * sizeof *slots);
+        conn->slots = slots;
+        conn->slot_count = count;
+    }
+    struct slot *const slot = &conn->slots[statement->slot];
+    enum status status = conn->is_in_transaction ? STATUS_OK : set_autocommit(conn, true, error);
+    if (status == STATUS_OK) {
+        status = prepare_slot(conn, slot, statement, error);
+    }
+    if (status == STATUS_OK) {
+        slot->statement = statement;
+    } else {
+        forget_slot(slot);
+    }
+    return status;
+}
+
+static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
+                            const struct batch *parameters, struct reading *reading,
+                            struct error *error)
+{
+    const struct call call = {NULL, parameters, take_cells, reading, &reading->results};
+    enum status status = STATUS_OK;
+    if (statement->slot >= conn->slot_count ||
+        conn->slots[statement->slot].statement != statement) {
+        status = odbc_prepare(conn, statement, error);
+    } else if (!conn->is_in_transaction) {
+        status = set_autocommit(conn, true, error);
+    }
+    if (status == STATUS_OK) {
+        SQLHSTMT const handle = conn->slots[statement->slot].handle;
+        status = call_statement(conn, handle, &call, error);
+        SQLFreeStmt(handle, SQL_CLOSE);
+    }
+    return status;
+}
+
+/* Without a slot nothing is prepared: drivers prepare in a round trip of its own, and count(*)
+ * costs nothing to parse. */
 static enum status odbc_run(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct answer *answer,
                             struct error *error)
 {
     struct reading reading = {.answer = answer};
-    enum status status;
+    enum status status = STATUS_OK;
     answer->rows = 0;
     if (statement->reads_numbers && conn->dialect == &dialect_postgresql) {
         /* most drivers hold a whole result on this side: PostgreSQL's is asked for a cursor's rows
          * instead, some thousand at a time; a cursor ends with its transaction */
         struct buffer sql = {0};
         uint64_t before;
+        if (!conn->is_in_transaction) {
+            status = set_autocommit(conn, false, error);
+        }
         buffer_add_format(&sql, "declare append_numbers no scroll cursor for %s", statement->sql);
-        status = run_written(conn, &sql, error);
+        if (status == STATUS_OK) {
+            status = run_one(conn, buffer_text(&sql), error);
+        }
+        buffer_fini(&sql);
         do {
             before = answer->rows;
             if (status == STATUS_OK) {
-                status = run_one(conn, "fetch 10000 from append_numbers", NULL, take_cells,
-                                 &reading, error);
+                status =
+                    run_reading(conn, "fetch 10000 from append_numbers", NULL, &reading, error);
             }
         } while (status == STATUS_OK && !reading.is_over && answer->rows > before);
         status = end_work(conn, status, error);
+    } else if (statement->slot > 0) {
+        status = run_slot(conn, statement, parameters, &reading, error);
     } else if (statement->reads_numbers || statement->is_prepared || parameters != NULL) {
-        status = run_one(conn, statement->sql, parameters, take_cells, &reading, error);
+        status = run_reading(conn, statement->sql, parameters, &reading, error);
         status = end_work(conn, status, error);
     } else {
         status = run_script(conn, statement->sql, &reading, error);
     }
-    free(reading.cells);
-    return status == STATUS_OK && reading.has_no_memory ? dialect_memory_error(error) : status;
+    answer->rows = reading.results.has_rows ? answer->rows : reading.results.changed;
+    const bool has_no_memory = reading.has_no_memory;
+    reading_fini(&reading);
+    return status == STATUS_OK && has_no_memory ? dialect_memory_error(error) : status;
+}
+
+/* Sets the isolation that a transaction asks for, or the one that was before any did. */
+static enum status set_isolation(struct adapter_conn *conn, const char *name, struct error *error)
+{
+    static const struct {
+        const char *name;
+        SQLULEN number;
+    } levels[] = {
+        {"serializable", SQL_TXN_SERIALIZABLE},
+        {"repeatable read", SQL_TXN_REPEATABLE_READ},
+        {"read committed", SQL_TXN_READ_COMMITTED},
+        {"read uncommitted", SQL_TXN_READ_UNCOMMITTED},
+    };
+    SQLULEN wanted = conn->first_isolation;
+    for (size_t i = 0; name != NULL && i < COUNT_OF(levels); i++) {
+        wanted = strcmp(levels[i].name, name) == 0 ? levels[i].number : wanted;
+    }
+    if (name != NULL && conn->isolation == 0) {
+        SQLUINTEGER first = 0;
+        SQLGetConnectAttr(conn->connection, SQL_ATTR_TXN_ISOLATION, &first, 0, NULL);
+        conn->first_isolation = first;
+    }
+    if (wanted == conn->isolation) {
+        return STATUS_OK;
+    }
+    if (!SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_TXN_ISOLATION,
+                                         number_argument(wanted), 0))) {
+        return call_error(conn, NULL, error);
+    }
+    conn->isolation = wanted;
+    return STATUS_OK;
+}
+
+/* SQLite's driver has no way to say that a transaction will write, and each is serializable there.
+ */
+static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
+                              struct error *error)
+{
+    const bool is_sqlite = conn->dialect == &dialect_sqlite;
+    enum status status = is_sqlite ? STATUS_OK : set_isolation(conn, transaction->isolation, error);
+    if (status == STATUS_OK) {
+        status = set_autocommit(conn, is_sqlite, error);
+    }
+    if (status == STATUS_OK && is_sqlite) {
+        status = run_one(conn, transaction->writes ? "begin immediate" : "begin", error);
+    }
+    conn->is_in_transaction = status == STATUS_OK;
+    return status;
+}
+
+/* SQLite ends a transaction by itself after some errors. */
+static enum status roll_back_sqlite(struct adapter_conn *conn, struct error *error)
+{
+    struct error failure = {0};
+    const enum status status = run_one(conn, "rollback", &failure);
+    if (status == STATUS_OK || strstr(failure.text, "no transaction is active") != NULL) {
+        return STATUS_OK;
+    }
+    if (error != NULL && !error_is_set(error)) {
+        *error = failure;
+    }
+    return status;
+}
+
+static enum status odbc_rollback(struct adapter_conn *conn, struct error *error)
+{
+    conn->is_in_transaction = false;
+    if (conn->dialect == &dialect_sqlite) {
+        return roll_back_sqlite(conn, error);
+    }
+    if (!SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {
+        return call_error(conn, NULL, error);
+    }
+    return STATUS_OK;
+}
+
+static enum status odbc_commit(struct adapter_conn *conn, struct error *error)
+{
+    conn->is_in_transaction = false;
+    if (conn->dialect != &dialect_sqlite) {
+        return end_work(conn, STATUS_OK, error);
+    }
+    const enum status status = run_one(conn, "commit", error);
+    if (status != STATUS_OK && status != STATUS_LOST) {
+        roll_back_sqlite(conn, NULL);
+    }
+    return status;
 }
 
 /* Of a type whose name says nothing. */
@@ -877,11 +1266,6 @@ struct description {
     size_t index_columns;        /* of it, so far */
     struct column *index_first;
 };
-
-static int64_t clamp(int64_t value, int64_t most)
-{
-    return value < 0 ? 0 : value > most ? most : value;
-}
 
 /* Columns of SQLColumns: ODBC's numbers. Some drivers give the values of a row in this order only.
  */
@@ -999,7 +1383,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
         *to = '\0';
         status = take_rows(conn, statement,
                            SQLColumns(statement, NULL, 0, NULL, 0, pattern, SQL_NTS, NULL, 0),
-                           take_column, &description, error);
+                           &(struct call){.take = take_column, .context = &description}, error);
         if (status == STATUS_OK && table->column_count > 0) {
             SQLCHAR *schema = description.schema[0] != '\0' ? (SQLCHAR *)description.schema : NULL;
             SQLFreeStmt(statement, SQL_CLOSE);
@@ -1007,7 +1391,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
                 take_rows(conn, statement,
                           SQLStatistics(statement, NULL, 0, schema, SQL_NTS, (SQLCHAR *)table->name,
                                         SQL_NTS, SQL_INDEX_UNIQUE, SQL_QUICK),
-                          take_index, &description, error);
+                          &(struct call){.take = take_index, .context = &description}, error);
             end_index(&description);
         }
         SQLFreeHandle(SQL_HANDLE_STMT, statement);
@@ -1166,7 +1550,10 @@ static enum status give_up(struct adapter_conn *conn, enum status status, struct
 static enum status odbc_append_open(struct adapter_conn *conn, const struct table *table,
                                     struct error *error)
 {
-    (void)error;
+    const enum status status = set_autocommit(conn, false, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
     conn->append_to = table;
     conn->inserted_rows = 0;
     conn->has_rows = false;
@@ -1183,7 +1570,7 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
     if (error_is_set(&conn->put_off)) {
         return STATUS_OK;
     }
-    enum status status = parameters_init(&parameters, batch, error);
+    enum status status = parameters_init(&parameters, conn, batch, false, error);
     const size_t columns = parameters.count;
     if (status == STATUS_OK && columns == 0) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "no column of %.200s can be written",
@@ -1211,8 +1598,8 @@ static enum status odbc_append_rows(struct adapter_conn *conn, const struct batc
          * those stay before the failing one, whose number MariaDB tells since version 10.7. */
         char failed[ANSWER_BYTES] = "";
         if (conn->dialect == &dialect_mysql &&
-            run_one(conn, "get diagnostics condition 1 @append_row = row_number", NULL, NULL, NULL,
-                    NULL) == STATUS_OK) {
+            run_one(conn, "get diagnostics condition 1 @append_row = row_number", NULL) ==
+                STATUS_OK) {
             run_ask(conn, "select @append_row", failed, NULL);
         }
         const uint64_t row = strtoull(failed, NULL, 10);
@@ -1390,7 +1777,7 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
         const bool is_journal_given = says(text, "JournalMode");
         char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
         if (!says(text, "SyncPragma")) {
-            status = run_one(conn, "pragma synchronous = full", NULL, NULL, NULL, error);
+            status = run_one(conn, "pragma synchronous = full", error);
         }
         if (status == STATUS_OK) {
             status = run_ask(conn, "pragma synchronous", synchronous, error);
@@ -1481,14 +1868,17 @@ static void odbc_close(struct adapter_conn *conn)
     if (conn == NULL) {
         return;
     }
-    if (conn->is_append_open) {
-        /* The roll-back would wait for a server that may not answer. Nothing but an append leaves
-         * something to be rolled back. */
+    if (conn->is_append_open || conn->is_in_transaction) {
+        /* The roll-back would wait for a server that may not answer. */
         client_socket_shut(&conn->socket, SHUT_RDWR);
         SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK);
     }
     client_socket_shut(&conn->socket, SHUT_RD); /* whatever the driver does now, it does not wait */
     forget_inserts(conn);
+    for (unsigned i = 0; i < conn->slot_count; i++) {
+        forget_slot(&conn->slots[i]);
+    }
+    free(conn->slots);
     if (conn->connection != NULL) {
         SQLDisconnect(conn->connection);
         SQLFreeHandle(SQL_HANDLE_DBC, conn->connection);
@@ -1572,6 +1962,9 @@ static void odbc_inspect(struct adapter_conn *conn, struct connection_info *info
              conn->dialect != NULL ? conn->dialect->name : conn->database_name);
     info->identifier_quote = conn->quote;
     info->method = methods[conn->method];
+    if (conn->dialect != NULL) {
+        dialect_inspect(conn->dialect, info);
+    }
     snprintf(info->note, sizeof info->note, "%s", buffer_text(&conn->note));
 }
 
@@ -1637,5 +2030,9 @@ const struct adapter adapter_odbc = {
     .append_rows = odbc_append_rows,
     .append_close = odbc_append_close,
     .run = odbc_run,
+    .prepare = odbc_prepare,
+    .begin = odbc_begin,
+    .commit = odbc_commit,
+    .rollback = odbc_rollback,
     .server_limits = odbc_server_limits,
 };
