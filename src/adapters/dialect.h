@@ -140,6 +140,10 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
 /* Records that this program has no memory: FATAL. */
 enum status dialect_memory_error(struct error *error);
 
+/* Whether a statement that is to be prepared has as many ? as types for them; no: FATAL. */
+enum status dialect_check_parameters(const struct statement *statement, size_t marks,
+                                     struct error *error);
+
 /* What the user's SQL, which came to `status`, comes to because it leaves a transaction open. */
 enum status dialect_refuse_transaction(enum status status, struct error *error);
 

@@ -309,6 +309,18 @@ enum status dialect_memory_error(struct error *error)
     return STATUS_FATAL;
 }
 
+enum status dialect_check_parameters(const struct statement *statement, size_t marks,
+                                     struct error *error)
+{
+    const size_t types = statement->parameters != NULL ? statement->parameters->column_count : 0;
+    if (marks == types) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "%zu parameters and the types of %zu: \"%.150s\"", marks,
+              types, statement->sql);
+    return STATUS_FATAL;
+}
+
 enum status dialect_refuse_transaction(enum status status, struct error *error)
 {
     if (status != STATUS_OK) {

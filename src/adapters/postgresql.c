@@ -50,6 +50,14 @@ struct postgresql_inserts {
     uint16_t rows[PREPARED_MAX]; /* rows of each, in the order of preparing */
 };
 
+/* What the server keeps as s1, s2, ... */
+struct slot {
+    const struct statement *statement; /* NULL: none so far */
+    bool is_kept;                      /* the server has a statement of this name, */
+    bool is_ready;                     /* and it can be run */
+    bool needs_types;                  /* of all parameters: see type_of */
+};
+
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
  * rows are held in it, and statements are built once. */
 struct adapter_conn {
@@ -60,9 +68,13 @@ struct adapter_conn {
     bool has_no_copy;                         /* as far as was asked: see probe_copy */
     bool is_pooled;                           /* as far as was asked: see begin_asking */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* why the server said it would hang up */
-    const struct statement *run_last;         /* of those that are to be prepared */
+    bool has_begun;                           /* a transaction: see begin */
+    bool has_stale_plan;                      /* why the latest statement failed: see is_stale */
+    const struct statement *run_last;         /* of those without a slot that are to be prepared */
     bool is_run_prepared;                     /* it is, under a name that run_generation makes */
     unsigned run_generation;
+    unsigned slot_count;
+    struct slot *slots;             /* owned */
     const struct table *copy_table; /* for which copy_sql was built */
     char *copy_sql;                 /* owned */
     struct postgresql_inserts inserts;
@@ -163,6 +175,19 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     return dialect_record(&meaning, &failure, text, error);
 }
 
+/* True when the server has to prepare a statement again: its tables have changed, or it has
+ * forgotten it. Nothing was done. */
+static bool is_stale(const PGresult *result, const char *sqlstate)
+{
+    const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+    const char *words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (sqlstate == NULL || strcmp(sqlstate, "0A000") != 0) {
+        return sqlstate != NULL && strcmp(sqlstate, "26000") == 0;
+    }
+    return (function != NULL && strcmp(function, "RevalidateCachedQuery") == 0) ||
+           (words != NULL && strncmp(words, "cached plan", 11) == 0);
+}
+
 /* Records a failed result, or (result NULL) the connection's own message. */
 static enum status result_error(struct adapter_conn *conn, const PGresult *result,
                                 struct error *error)
@@ -177,6 +202,7 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
     char line[ERROR_TEXT_BYTES + 48];
     struct dialect_failure failure = {.sqlstate = sqlstate, .text = primary};
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
+    conn->has_stale_plan = conn->has_stale_plan || is_stale(result, sqlstate);
     if (sqlstate != NULL && primary != NULL) {
         is_lost = is_lost || (level != NULL && strcmp(level, "ERROR") != 0);
         dialect_postgresql.write_text(&failure, PQuser(conn->connection), words, sizeof words);
@@ -197,23 +223,49 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
     return dialect_record(&meaning, &failure, line, error);
 }
 
+enum {
+    FEW_CELLS = 16
+};
+
 /* Where the results of a statement go. */
 struct reading {
     struct answer *answer;
-    struct cell *cells; /* of one row; owned */
+    struct cell *cells; /* of one row: few, or owned */
     size_t columns;
-    bool is_over;      /* nothing more is wanted */
-    uint64_t affected; /* rows that the server took */
+    bool is_over;  /* nothing more is wanted */
+    bool has_rows; /* some statement returns them */
+    uint64_t affected;
+    struct cell few[FEW_CELLS];
 };
+
+/* Leaves the cells as they are, for they are many bytes. */
+static void reading_init(struct reading *reading, struct answer *answer)
+{
+    reading->answer = answer;
+    reading->cells = NULL;
+    reading->columns = 0;
+    reading->is_over = false;
+    reading->has_rows = false;
+    reading->affected = 0;
+}
+
+static void free_cells(struct reading *reading)
+{
+    if (reading->cells != reading->few) {
+        free(reading->cells);
+    }
+}
 
 static enum status make_cells(struct reading *reading, int columns, struct error *error)
 {
     if (reading->answer->take == NULL || (size_t)columns == reading->columns) {
         return STATUS_OK;
     }
-    free(reading->cells);
+    free_cells(reading);
     reading->columns = (size_t)columns;
-    reading->cells = calloc(reading->columns, sizeof *reading->cells);
+    reading->cells = reading->columns <= FEW_CELLS
+                         ? reading->few
+                         : calloc(reading->columns, sizeof *reading->cells);
     return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
@@ -223,6 +275,7 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
     const int rows = PQntuples(result);
     const enum status status = make_cells(reading, PQnfields(result), error);
     answer->rows += (uint64_t)rows;
+    reading->has_rows = true;
     reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
     for (int row = 0; row < rows && !reading->is_over; row++) {
         for (int i = 0; i < (int)reading->columns; i++) {
@@ -245,6 +298,7 @@ static enum status take_lines(struct adapter_conn *conn, struct reading *reading
     const enum status status = make_cells(reading, PQnfields(result), error);
     char *line = NULL;
     int length;
+    reading->has_rows = true;
     reading->is_over = reading->is_over || status != STATUS_OK || answer->take == NULL;
     while ((length = PQgetCopyData(conn->connection, &line, 0)) > 0) {
         const char *const end = line + length - (line[length - 1] == '\n');
@@ -272,7 +326,10 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
                           struct error *error)
 {
     struct answer none = {.take = NULL};
-    struct reading unread = {.answer = &none};
+    struct reading unread;
+    if (reading == NULL) {
+        reading_init(&unread, &none);
+    }
     struct reading *const to = reading != NULL ? reading : &unread;
     enum status status = STATUS_OK;
     PGresult *result;
@@ -298,13 +355,13 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
             one = result_error(conn, result, error);
             break;
         default:
-            to->affected = strtoull(PQcmdTuples(result), NULL, 10);
+            to->affected += strtoull(PQcmdTuples(result), NULL, 10);
         }
         status = status == STATUS_OK ? one : status;
         to->is_over = to->is_over || status != STATUS_OK;
         PQclear(result);
     }
-    free(to->cells);
+    free_cells(to);
     const bool is_lost = PQstatus(conn->connection) == CONNECTION_BAD;
     if (status == STATUS_OK && (is_lost || !was_sent)) {
         status = result_error(conn, NULL, error);
@@ -312,13 +369,14 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     return is_lost ? STATUS_LOST : status;
 }
 
-/* Rolls back a transaction that the user's SQL, which came to `status`, left open: later appends
- * would be acknowledged within it and lost with the connection. Returns what it comes to. */
+/* Rolls back a transaction that the user's SQL, which came to `status`, left open where none was
+ * begun: later appends would be acknowledged within it and lost with the connection. Returns what
+ * it comes to. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
     const PGTransactionStatusType state = PQtransactionStatus(conn->connection);
-    if (state != PQTRANS_INTRANS && state != PQTRANS_INERROR) {
+    if (conn->has_begun || (state != PQTRANS_INTRANS && state != PQTRANS_INERROR)) {
         return status;
     }
     status = dialect_refuse_transaction(status, error);
@@ -461,6 +519,7 @@ static void close_connection(struct adapter_conn *conn)
     }
     PQfinish(conn->connection);
     free(conn->copy_sql);
+    free(conn->slots);
     free(conn);
 }
 
@@ -637,6 +696,17 @@ static size_t encode(const struct column *column, union column_values values, si
     }
 }
 
+static bool is_text(const struct column *column)
+{
+    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+           column->type == COLUMN_JSON;
+}
+
+static bool is_null(const struct column_data *data, size_t row)
+{
+    return data->is_null != NULL && data->is_null[row];
+}
+
 struct piece {
     PGconn *connection;
     bool has_failed; /* libpq refused a piece: the rest is not sent */
@@ -666,13 +736,12 @@ static unsigned char *piece_room(struct piece *piece)
 static void add_copied_value(struct piece *piece, const struct column *column,
                              const struct column_data *data, size_t row)
 {
-    if (data->is_null != NULL && data->is_null[row]) {
+    if (is_null(data, row)) {
         piece->used += put(piece_room(piece), UINT32_MAX, 4);
         return;
     }
     unsigned char *out = piece_room(piece);
-    if (column->type != COLUMN_TEXT && column->type != COLUMN_BYTES &&
-        column->type != COLUMN_JSON) {
+    if (!is_text(column)) {
         const size_t length = encode(column, data->values, row, out + 4);
         piece->used += put(out, length, 4) + length;
         return;
@@ -743,8 +812,9 @@ static enum status copy_close(struct adapter_conn *conn, uint64_t *accepted, str
     static const char trailer[] = "\377\377";
     const bool was_written = PQputCopyData(conn->connection, trailer, 2) == 1;
     struct answer none = {.take = NULL};
-    struct reading reading = {.answer = &none};
+    struct reading reading;
 
+    reading_init(&reading, &none);
     PQputCopyEnd(conn->connection, was_written ? NULL : "rows could not be sent");
     const enum status status = finish(conn, 1, &reading, error);
     *accepted = status == STATUS_OK ? reading.affected : 0;
@@ -846,11 +916,10 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->formats[at] = 1;
     parameters->lengths[at] = 0;
     parameters->values[at] = NULL;
-    if (data->is_null != NULL && data->is_null[row]) {
+    if (is_null(data, row)) {
         return;
     }
-    if (column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
-        column->type == COLUMN_JSON) {
+    if (is_text(column)) {
         const struct text_value *text = &data->values.text[row];
         parameters->values[at] = text->length > 0 ? text->bytes : "";
         parameters->lengths[at] = (int)text->length;
@@ -861,16 +930,18 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->values[at] = (const char *)out;
 }
 
-/* PostgreSQL calls its parameters $1, $2, ... */
-static void number_parameters(struct buffer *sql, const char *text)
+/* PostgreSQL calls its parameters $1, $2, ...; returns how many there are. */
+static size_t number_parameters(struct buffer *sql, const char *text)
 {
     const char *mark = sql_script_find_parameter(text);
-    for (unsigned number = 1; *mark != '\0'; number++) {
-        buffer_add_format(sql, "%.*s$%u", (int)(mark - text), text, number);
+    size_t count = 0;
+    while (*mark != '\0') {
+        buffer_add_format(sql, "%.*s$%zu", (int)(mark - text), text, ++count);
         text = mark + 1;
         mark = sql_script_find_parameter(text);
     }
     buffer_add_text(sql, text);
+    return count;
 }
 
 /* Sends one INSERT of rows of a batch: by the statement that is prepared for so many; one that is
@@ -1015,42 +1086,291 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     return dialect_memory_error(error);
 }
 
-/* Statements that are not appends. The first run of a prepared one may be its only one in this
- * connection, so it is sent in one round trip, unprepared; the second one prepares it for all
- * further ones. */
+/*
+ * Statements that are not appends, and their parameters.
+ *
+ * Text and JSON go as text, of no type: the server reads them as what stands beside the parameter,
+ * be it char(20), uuid or a date, and an index of that can be used. So do timestamps, whose bytes
+ * are the same with a time zone and without one. All else has the type that was declared. Where a
+ * place tells no type (42P18), the declared one is given, too.
+ */
+enum {
+    FEW_PARAMETERS = 32,
+    TEXT_BYTES = 2048, /* of all texts, with their ends */
+};
+
+/* On the stack of a call. Not cleared, for it is large. */
+struct arguments {
+    struct parameters with;
+    char *text; /* TEXT_BYTES: few_texts, or owned by with.values */
+    size_t text_used;
+    const char *few_values[FEW_PARAMETERS];
+    int few_numbers[2 * FEW_PARAMETERS];
+    unsigned char few_fixed[FEW_PARAMETERS * FIXED_BYTES];
+    char few_texts[TEXT_BYTES];
+};
+
+static Oid type_of(const struct column *column, bool is_bare)
+{
+    static const Oid types[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = 16,        [COLUMN_INT16] = 21,
+        [COLUMN_INT32] = 23,       [COLUMN_INT64] = 20,
+        [COLUMN_FLOAT32] = 700,    [COLUMN_FLOAT64] = 701,
+        [COLUMN_DECIMAL] = 1700,   [COLUMN_TEXT] = 25,
+        [COLUMN_BYTES] = 17,       [COLUMN_JSON] = POSTGRESQL_JSON,
+        [COLUMN_DATE] = 1082,      [COLUMN_TIME] = 1083,
+        [COLUMN_TIMESTAMP] = 1114, [COLUMN_UUID] = 2950,
+        [COLUMN_IP4] = 869,        [COLUMN_IP6] = 869,
+    };
+    const bool is_open = column->type == COLUMN_TEXT || column->type == COLUMN_JSON ||
+                         column->type == COLUMN_TIMESTAMP;
+    if (is_open && !is_bare) {
+        return 0;
+    }
+    return column->native_type == POSTGRESQL_TIMETZ || column->native_type == POSTGRESQL_CIDR
+               ? column->native_type
+               : types[column->type];
+}
+
+static bool arguments_init(struct arguments *arguments, const struct batch *batch)
+{
+    const size_t count = batch != NULL ? batch->table->column_count : 0;
+    size_t texts = 0;
+    arguments->with.count = 0;
+    arguments->text_used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_text(&batch->table->columns[i]) && !is_null(&batch->columns[i], 0)) {
+            texts += (size_t)batch->columns[i].values.text[0].length + 1;
+        }
+    }
+    if (count <= FEW_PARAMETERS && texts <= TEXT_BYTES) {
+        arguments->with.values = arguments->few_values;
+        arguments->with.lengths = arguments->few_numbers;
+        arguments->with.formats = arguments->few_numbers + FEW_PARAMETERS;
+        arguments->with.fixed = arguments->few_fixed;
+        arguments->text = arguments->few_texts;
+    } else if (parameters_init(&arguments->with, count)) {
+        arguments->text = malloc(texts + 1);
+        if (arguments->text == NULL) {
+            free(arguments->with.values);
+            return false;
+        }
+    } else {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct column *column = &batch->table->columns[i];
+        add_parameter(&arguments->with, column, &batch->columns[i], 0);
+        const size_t length = (size_t)arguments->with.lengths[i];
+        const char **const value = &arguments->with.values[i];
+        if (*value == NULL || !is_text(column) || column->type == COLUMN_BYTES ||
+            memchr(*value, '\0', length) != NULL) {
+            continue; /* a text with a NUL is for the server to refuse */
+        }
+        char *const copy = arguments->text + arguments->text_used;
+        memcpy(copy, *value, length);
+        copy[length] = '\0';
+        arguments->text_used += length + 1;
+        arguments->with.formats[i] = 0;
+        *value = copy;
+    }
+    return true;
+}
+
+static void arguments_fini(struct arguments *arguments)
+{
+    if (arguments->with.values != arguments->few_values) {
+        free(arguments->with.values);
+        free(arguments->text);
+    }
+}
+
+/* s1 ... s4096 */
+static void write_slot_name(unsigned slot, char name[NAME_BYTES])
+{
+    char digits[16];
+    size_t count = 0;
+    for (; slot > 0; slot /= 10) {
+        digits[count++] = (char)('0' + slot % 10);
+    }
+    *name++ = 's';
+    while (count > 0) {
+        *name++ = digits[--count];
+    }
+    *name = '\0';
+}
+
+/* Prepares `statement` under a name that is free, in *slot. */
+static enum status prepare_as(struct adapter_conn *conn, const char *name,
+                              const struct statement *statement, struct slot *slot,
+                              struct error *error)
+{
+    const struct table *const parameters = statement->parameters;
+    const size_t count = parameters != NULL ? parameters->column_count : 0;
+    Oid *const types = count > 0 ? malloc(count * sizeof *types) : NULL;
+    struct buffer sql = {0};
+    enum status status =
+        dialect_check_parameters(statement, number_parameters(&sql, statement->sql), error);
+    if (buffer_failed(&sql) || (count > 0 && types == NULL)) {
+        status = dialect_memory_error(error);
+    }
+    if (status != STATUS_OK) {
+        goto out;
+    }
+    for (;;) {
+        for (size_t i = 0; i < count; i++) {
+            types[i] = type_of(&parameters->columns[i], slot->needs_types);
+        }
+        const int was_sent =
+            PQsendPrepare(conn->connection, name, buffer_text(&sql), (int)count, types);
+        status = finish(conn, was_sent, NULL, error);
+        if (status == STATUS_OK || slot->needs_types || strcmp(error->sqlstate, "42P18") != 0) {
+            break;
+        }
+        slot->needs_types = true;
+        if (conn->has_begun) {
+            break; /* it is undone by now */
+        }
+        error_clear(error);
+    }
+    slot->is_kept = slot->is_ready = status == STATUS_OK;
+out:
+    free(types);
+    buffer_fini(&sql);
+    return status;
+}
+
+static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
+                           struct error *error)
+{
+    const unsigned number = statement->slot;
+    char name[NAME_BYTES];
+    char sql[NAME_BYTES + 16];
+    write_slot_name(number, name);
+    if (number > conn->slot_count) {
+        const unsigned wanted = number + number / 2 + 6;
+        struct slot *const more = realloc(conn->slots, wanted * sizeof *more);
+        if (more == NULL) {
+            return dialect_memory_error(error);
+        }
+        memset(more + conn->slot_count, 0, (wanted - conn->slot_count) * sizeof *more);
+        conn->slots = more;
+        conn->slot_count = wanted;
+    }
+    struct slot *const slot = &conn->slots[number - 1];
+    if (slot->statement != statement) {
+        slot->needs_types = false;
+        slot->statement = statement;
+    }
+    slot->is_ready = false;
+    if (slot->is_kept) {
+        snprintf(sql, sizeof sql, "deallocate %s", name);
+        const enum status status = finish(conn, PQsendQuery(conn->connection, sql), NULL, error);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        slot->is_kept = false;
+    }
+    return prepare_as(conn, name, statement, slot, error);
+}
+
+/* The plan of a statement is of no use any more, and the transaction it failed in is undone. */
+static enum status refuse_stale(struct error *error)
+{
+    struct error said = *error;
+    error_clear(error);
+    error_set(error, ERROR_SERIALIZATION, 0, said.sqlstate,
+              "a table has changed since the statement was prepared: %.160s", said.text);
+    return STATUS_REJECTED;
+}
+
+/* A statement with a slot: the path of scripts, on which nothing is allocated here. */
+static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
+                            const struct batch *parameters, struct answer *answer,
+                            struct error *error)
+{
+    struct arguments arguments;
+    struct reading reading;
+    char name[NAME_BYTES];
+    enum status status = STATUS_OK;
+    if (!arguments_init(&arguments, parameters)) {
+        return dialect_memory_error(error);
+    }
+    const struct parameters *const with = &arguments.with;
+    const unsigned slot = statement->slot;
+    write_slot_name(slot, name);
+    for (bool is_again = false;; is_again = true) {
+        if (slot > conn->slot_count || conn->slots[slot - 1].statement != statement ||
+            !conn->slots[slot - 1].is_ready) {
+            status = prepare(conn, statement, error);
+            if (status != STATUS_OK) {
+                break;
+            }
+        }
+        reading_init(&reading, answer);
+        conn->has_stale_plan = false;
+        const int was_sent = PQsendQueryPrepared(conn->connection, name, with->count, with->values,
+                                                 with->lengths, with->formats, 0);
+        status = finish(conn, was_sent, &reading, error);
+        answer->rows += reading.has_rows ? 0 : reading.affected;
+        if (status == STATUS_OK || status == STATUS_LOST || !conn->has_stale_plan || is_again) {
+            break;
+        }
+        conn->slots[slot - 1].is_ready = false;
+        conn->slots[slot - 1].is_kept = strcmp(error->sqlstate, "26000") != 0;
+        if (conn->has_begun) {
+            status = refuse_stale(error);
+            break;
+        }
+        error_clear(error);
+    }
+    arguments_fini(&arguments);
+    return end_transaction(conn, status, error);
+}
+
+/* A statement as text, or, without a slot, one that is run again and again. The first run of such a
+ * one may be its only one in this connection, so it is sent in one round trip, unprepared; the
+ * second one prepares it for all further ones. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    const bool is_text = !statement->is_prepared && parameters == NULL;
+    const bool is_plain = !statement->is_prepared && parameters == NULL;
     const bool is_again = statement->is_prepared && conn->run_last == statement;
-    struct reading reading = {.answer = answer};
-    struct parameters with = {0};
+    struct reading reading;
+    struct arguments arguments;
     struct buffer sql = {0};
+    Oid *types = NULL;
     enum status status = STATUS_OK;
     char name[NAME_BYTES];
     int was_sent = 0;
 
     answer->rows = 0;
-    if (is_text && statement->reads_numbers) {
+    if (statement->is_prepared && statement->slot > 0) {
+        return run_slot(conn, statement, parameters, answer, error);
+    }
+    reading_init(&reading, answer);
+    if (is_plain && statement->reads_numbers) {
         /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single row mode
          * does, which makes a result of each row. How long it takes is up to the server, either
          * way. */
         buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
-    } else if (is_text) {
-        buffer_add_text(&sql, statement->sql);
-    } else if (!is_again || !conn->is_run_prepared) {
+    } else if (!is_plain && (!is_again || !conn->is_run_prepared)) {
         number_parameters(&sql, statement->sql);
     }
-    if (buffer_failed(&sql) ||
-        (parameters != NULL && !parameters_init(&with, parameters->table->column_count))) {
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    types = count > 0 ? malloc(count * sizeof *types) : NULL;
+    if (buffer_failed(&sql) || (count > 0 && types == NULL) ||
+        !arguments_init(&arguments, parameters)) {
         status = dialect_memory_error(error);
         goto out;
     }
-    for (size_t i = 0; parameters != NULL && i < parameters->table->column_count; i++) {
-        add_parameter(&with, &parameters->table->columns[i], &parameters->columns[i], 0);
+    const struct parameters *const with = &arguments.with;
+    for (size_t i = 0; i < count; i++) {
+        types[i] = type_of(&parameters->table->columns[i], false);
     }
-    if (is_text) {
-        was_sent = PQsendQuery(conn->connection, buffer_text(&sql));
+    if (is_plain) {
+        was_sent = PQsendQuery(conn->connection,
+                               statement->reads_numbers ? buffer_text(&sql) : statement->sql);
         if (was_sent && !statement->reads_numbers) {
             /* row by row: a large result must not be held in thousands of sessions at once */
             PQsetSingleRowMode(conn->connection);
@@ -1060,27 +1380,74 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
             conn->run_last = statement;
             conn->is_run_prepared = false;
         }
-        was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with.count, NULL,
-                                     with.values, with.lengths, with.formats, 0);
+        was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with->count, types,
+                                     with->values, with->lengths, with->formats, 0);
     } else {
         conn->run_generation += !conn->is_run_prepared;
         snprintf(name, sizeof name, "run_%u", conn->run_generation);
         if (!conn->is_run_prepared) {
-            const int prepare = PQsendPrepare(conn->connection, name, buffer_text(&sql), 0, NULL);
+            const int prepare =
+                PQsendPrepare(conn->connection, name, buffer_text(&sql), with->count, types);
             status = finish(conn, prepare, NULL, error);
             conn->is_run_prepared = status == STATUS_OK;
         }
-        if (!conn->is_run_prepared) {
-            goto out;
-        }
-        was_sent = PQsendQueryPrepared(conn->connection, name, with.count, with.values,
-                                       with.lengths, with.formats, 0);
+        was_sent = conn->is_run_prepared &&
+                   PQsendQueryPrepared(conn->connection, name, with->count, with->values,
+                                       with->lengths, with->formats, 0);
     }
-    status = end_transaction(conn, finish(conn, was_sent, &reading, error), error);
+    if (status == STATUS_OK) {
+        status = end_transaction(conn, finish(conn, was_sent, &reading, error), error);
+        answer->rows += reading.has_rows ? 0 : reading.affected;
+    }
+    arguments_fini(&arguments);
 out:
-    free(with.values);
+    free(types);
     buffer_fini(&sql);
     return status;
+}
+
+/* One command that returns nothing. `tag` is what the server says when it did it. */
+static enum status command(struct adapter_conn *conn, const char *sql, const char *tag,
+                           struct error *error)
+{
+    const int was_sent = PQsendQuery(conn->connection, sql);
+    PGresult *const result = was_sent ? PQgetResult(conn->connection) : NULL;
+    enum status status = STATUS_OK;
+    if (result != NULL && PQresultStatus(result) != PGRES_COMMAND_OK) {
+        status = result_error(conn, result, error);
+    } else if (result != NULL && strcmp(PQcmdStatus(result), tag) != 0) {
+        error_set(error, ERROR_SERVER, 0, NULL, "asked to %s, the server did %.40s", sql,
+                  PQcmdStatus(result));
+        status = STATUS_REJECTED;
+    }
+    PQclear(result);
+    const enum status rest = finish(conn, was_sent, NULL, error);
+    return rest == STATUS_OK || (status != STATUS_OK && rest != STATUS_LOST) ? status : rest;
+}
+
+static enum status begin(struct adapter_conn *conn, const struct transaction *transaction,
+                         struct error *error)
+{
+    char sql[64] = "begin";
+    if (transaction->isolation != NULL) {
+        snprintf(sql, sizeof sql, "begin isolation level %.40s", transaction->isolation);
+    }
+    const enum status status = command(conn, sql, "BEGIN", error);
+    conn->has_begun = status == STATUS_OK;
+    return status;
+}
+
+/* The server rolls back in place of a commit that it refuses, or after a statement that failed. */
+static enum status commit(struct adapter_conn *conn, struct error *error)
+{
+    conn->has_begun = false;
+    return command(conn, "commit", "COMMIT", error);
+}
+
+static enum status rollback(struct adapter_conn *conn, struct error *error)
+{
+    conn->has_begun = false;
+    return command(conn, "rollback", "ROLLBACK", error);
 }
 
 static void client_version(char *text, size_t size)
@@ -1185,6 +1552,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->database, sizeof info->database, "%s", text_of(PQdb(conn->connection)));
     info->port = (uint16_t)strtoul(text_of(PQport(conn->connection)), NULL, 10);
     info->method = methods[conn->uses_insert || conn->has_no_copy ? 1 : 0];
+    dialect_inspect(&dialect_postgresql, info);
     snprintf(
         info->note, sizeof info->note, "%s%s%s",
         conn->is_pooled ? "a pooler is in front of the server: statements are not prepared" : "",
@@ -1212,5 +1580,9 @@ const struct adapter adapter_postgresql = {
     .append_rows = append_rows,
     .append_close = append_close,
     .run = run,
+    .prepare = prepare,
+    .begin = begin,
+    .commit = commit,
+    .rollback = rollback,
     .server_limits = server_limits,
 };

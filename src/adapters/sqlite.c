@@ -283,14 +283,11 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
         conn->slot_count = count;
     }
     struct sqlite_prepared *const prepared = &conn->slots[statement->slot];
-    const size_t values = statement->parameters != NULL ? statement->parameters->column_count : 0;
-    const enum status status = prepare_one(conn, prepared, statement, statement->sql, error);
-    const int wanted = status == STATUS_OK ? sqlite3_bind_parameter_count(prepared->statement) : 0;
-    if (status == STATUS_OK && statement->slot > 0 && (size_t)wanted != values) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%d parameters and the types of %zu: \"%.150s\"",
-                  wanted, values, statement->sql);
-        prepared->key = NULL;
-        return STATUS_FATAL;
+    enum status status = prepare_one(conn, prepared, statement, statement->sql, error);
+    if (status == STATUS_OK && statement->slot > 0) {
+        const int marks = sqlite3_bind_parameter_count(prepared->statement);
+        status = dialect_check_parameters(statement, (size_t)marks, error);
+        prepared->key = status == STATUS_OK ? statement : NULL;
     }
     return status;
 }
