@@ -19,15 +19,20 @@
 enum {
     CONTAINER_NAME_MAX = 100,
     RECONNECT_TRIES_MAX = 1000000,
+    TRIES_MAX = 1000000,
     PASSWORD_OPTION = 256, /* --password: there is none */
     FIRST_LONG,            /* and on: places in the table */
     SHOWN_BYTES = 60
 };
 
+#define FORM_OF_DURATION "append SESSIONS [RECORDS] [TARGET] --duration T"
+#define FORM_OF_SCRIPT "append SESSIONS [RECORDS] [TARGET] --workload NAME"
+
 static const char *const read_words[] = {"count", "none", "query", NULL};
 static const char *const data_words[] = {"varied", "constant", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
 static const char *const verify_words[] = {"count", "rows", NULL};
+static const char *const prepared_words[] = {"yes", "no", NULL};
 
 /* "--option 'value' is not <right>" */
 static enum exit_code refuse(const struct option_entry *entry, const char *value, const char *right,
@@ -242,24 +247,55 @@ static enum exit_code store_seed(const struct option_entry *entry, struct plan *
                : refuse(entry, value, "a whole number from 0 to 9223372036854775807", error);
 }
 
+/* "99%" is taken: *percent is 1 to 100, or 0 where it is none of these. */
+static bool parse_percent(const char *value, unsigned *percent)
+{
+    const size_t length = strlen(value);
+    char share[8];
+    uint64_t number;
+    *percent = 0;
+    if (length == 0 || value[length - 1] != '%') {
+        return false;
+    }
+    snprintf(share, sizeof share, "%.*s", (int)(length - 1 < 7 ? length - 1 : 7), value);
+    if (length <= sizeof share && units_parse_count(share, 100, &number)) {
+        *percent = (unsigned)number;
+    }
+    return true;
+}
+
 /* A number, or with % a share of the sessions. */
 static enum exit_code store_min_sessions(const struct option_entry *entry, struct plan *plan,
                                          const char *value, struct error *error)
 {
-    const size_t length = strlen(value);
-    char share[8];
-    uint64_t percent;
     plan->min_sessions = 0;
-    plan->min_percent = 0;
-    if (length == 0 || value[length - 1] != '%') {
+    if (!parse_percent(value, &plan->min_percent)) {
         return store_usual(entry, plan, value, error);
     }
-    snprintf(share, sizeof share, "%.*s", (int)(length - 1 < 7 ? length - 1 : 7), value);
-    if (length > sizeof share || !units_parse_count(share, 100, &percent) || percent == 0) {
-        return refuse(entry, value, "a number of sessions or a share of 1% to 100%", error);
-    }
-    plan->min_percent = (unsigned)percent;
-    return EXIT_CODE_OK;
+    return plan->min_percent > 0
+               ? EXIT_CODE_OK
+               : refuse(entry, value, "a number of sessions or a share of 1% to 100%", error);
+}
+
+/* A number, 0 included, or with % a share of the transactions. */
+static enum exit_code store_max_failed(const struct option_entry *entry, struct plan *plan,
+                                       const char *value, struct error *error)
+{
+    plan->max_failed = 0;
+    const bool is_share = parse_percent(value, &plan->max_failed_percent);
+    return (is_share ? plan->max_failed_percent > 0
+                     : units_parse_count(value, entry->max, &plan->max_failed))
+               ? EXIT_CODE_OK
+               : refuse(entry, value, "a number of transactions or a share of 1% to 100%", error);
+}
+
+static enum exit_code store_tries(const struct option_entry *entry, struct plan *plan,
+                                  const char *value, struct error *error)
+{
+    return units_parse_count(value, entry->max, &plan->tries)
+               ? EXIT_CODE_OK
+               : refuse(entry, value, "a whole number from 0 (until it is through) to 1,000,000",
+                        error);
 }
 
 static enum exit_code store_on_drop(const struct option_entry *entry, struct plan *plan,
@@ -387,6 +423,9 @@ static enum exit_code store_mark(const struct option_entry *entry, struct plan *
 #define SHOWN(in_json, in_page) .key = (in_json), .label = (in_page)
 #define OF(what) .scope = OPTION_OF_##what
 #define OF_SERVER .is_of_server = true
+#define WITHOUT_SCRIPT .work = OPTION_WITHOUT_SCRIPT
+#define WITH_OWN_ROWS .work = OPTION_WITH_OWN_ROWS
+#define WITH_SCRIPT .work = OPTION_WITH_SCRIPT
 
 enum {
     RUN = COMMAND_RUN,
@@ -396,9 +435,12 @@ enum {
     SWEEP = COMMAND_SWEEP,
     REPORT = COMMAND_REPORT,
     COMPARE = COMMAND_COMPARE,
+    PREPARE = COMMAND_PREPARE,
+    CLEANUP = COMMAND_CLEANUP,
     LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
+    TABLES = LOAD | PREPARE | CLEANUP,
+    MEASURE = LOAD | CHECK,
     ALL = COMMANDS_ALL,
-    ANY = COMMANDS_ALL | COMMAND_REPORT | COMMAND_COMPARE
 };
 
 const struct option_entry option_table[] = {
@@ -426,49 +468,72 @@ const struct option_entry option_table[] = {
      .store = store_password, OF(PLACE)},
     {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
      .key = "target.database", OF_SERVER, .letter = 'd'},
-    {LOAD, "schema", "NAME", "schema in which the table lives", TEXT(target.schema),
+    {TABLES, "schema", "NAME", "schema in which the table lives", TEXT(target.schema),
      SHOWN("target.schema", "Schema"), OF_SERVER},
     {ALL, "client-lib", "FILE|DIR", "machbase: client library ($MACHBASE_HOME/lib)",
      TEXT(target.client_lib), .key = "client_lib"},
-    {ALL, "connect-concurrency", "N", "sessions that connect at a time (64)",
+    {MEASURE | PREPARE, "connect-concurrency", "N", "sessions that connect at a time (64)",
      SESSIONS(connect_concurrency), .usual = 64,
      SHOWN("connect_concurrency", "Connecting at a time")},
     {ALL, "connect-timeout", "T", "time for one connect, whole seconds (30)",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .usual = 30 * SECOND},
-    {LOAD, "wait", "T", "wait until the server accepts the first session", TIME(wait_ns, 0, DAY_NS),
-     .key = "target.wait_s", .shows_zero = true},
+    {TABLES, "wait", "T", "wait until the server accepts the first session",
+     TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true},
 
-    {RUN_ALONE | CHECK, "sessions", "N", "sessions, in place of the operand", SESSIONS(sessions),
-     SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
-    {LOAD, "table", "NAME", "table to append to (syslog_table)", TEXT(table_name), .key = "table"},
+    {RUN_ALONE | CHECK | PREPARE, "sessions", "N", "sessions, in place of the operand",
+     SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c', .group = "Work"},
+    {LOAD, "table", "NAME", "table to append to (syslog_table)", TEXT(table_name), .key = "table",
+     WITHOUT_SCRIPT},
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
-     TEXT(schema_file), .key = "schema_file"},
+     TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS},
     {LOAD, "engine", "NAME", "mariadb: storage engine of a table made here", TEXT(engine),
-     .key = "engine"},
+     .key = "engine", WITH_OWN_ROWS},
     {LOAD, "recreate", NULL, "drop the table and create it again", FLAG(is_recreate), OF(SWEEP),
-     .key = "is_recreate"},
-    {LOAD, "method", "NAME", "how to append: see above (the first one)", TEXT(target.method),
-     .key = "target.method"},
-    {LOAD, "batch", "N", "rows in one append (100)", COUNT(batch_rows, PLAN_BATCH_ROWS_MAX),
-     .usual = 100, SHOWN("batch_rows", "Rows in a batch")},
+     .key = "is_recreate", WITH_OWN_ROWS},
+    {LOAD | PREPARE, "method", "NAME", "how to append: see above (the first one)",
+     TEXT(target.method), .key = "target.method"},
+    {LOAD | PREPARE, "batch", "N", "rows in one append (100)",
+     COUNT(batch_rows, PLAN_BATCH_ROWS_MAX), .usual = 100, SHOWN("batch_rows", "Rows in a batch"),
+     WITHOUT_SCRIPT},
     {LOAD, "read", "count|none|SQL", "after an append: count(*), nothing or a query",
-     CHOICE(read_mode, read_words), .store = store_read, SHOWN("read_mode", "Read after it")},
+     CHOICE(read_mode, read_words), .store = store_read, SHOWN("read_mode", "Read after it"),
+     WITHOUT_SCRIPT},
     {LOAD, "read-every", "N", "read after every N batches (1)", COUNT(read_every, UINT32_MAX),
-     .usual = 1, SHOWN("read_every", "Read every, batches")},
+     .usual = 1, SHOWN("read_every", "Read every, batches"), WITHOUT_SCRIPT},
     {LOAD, "data", "varied|constant", "rows that differ (default), or all alike",
-     CHOICE(data_mode, data_words), SHOWN("data_mode", "Data")},
+     CHOICE(data_mode, data_words), SHOWN("data_mode", "Data"), WITH_OWN_ROWS},
     {LOAD, "values", "COLUMN=VALUES", "'id=1..1000, status=ok|failed': what columns get",
-     TEXT(values), .store = store_columns, SHOWN("values", "Values")},
+     TEXT(values), .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS},
     {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
-     .store = store_columns, SHOWN("skip_columns", "Columns left out")},
-    {LOAD, "seed", "N", "repeat the rows of an earlier run", OTHER(seed), .store = store_seed,
-     SHOWN("seed", "Seed")},
-    {RUN, "rate", "N", "rows/s in all, open loop (no limit)", COUNT(rate_rows_per_s, 1000000000),
-     SHOWN("rate_rows_per_s", "Rate, rows/s")},
+     .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
+    {LOAD | PREPARE, "seed", "N", "repeat the rows of an earlier run", OTHER(seed),
+     .store = store_seed, SHOWN("seed", "Seed")},
+    {RUN, "rate", "N", "rows/s, of a script transactions/s, open loop",
+     COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s")},
     {RUN, "duration", "T", "append no longer than T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T'},
-    {ALL, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
+    {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread (by adapter)",
      BYTES(stack_bytes, 1 << 30), .key = "stack_bytes"},
+
+    {ALL, "workload", "NAME|FILE", "a script: oltp, tpcb, ... (see append help)", TEXT(workload),
+     SHOWN("workload", "Workload"), .group = "Scripted workloads"},
+    {ALL, "set", "NAME=VALUE,...", "parameters of the script (append help NAME)", TEXTS(sets),
+     SHOWN("set", "Parameters set"), WITH_SCRIPT},
+    {RUN, "transactions", "N", "end after N transactions of all sessions",
+     COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
+     WITH_SCRIPT},
+    {RUN, "warm-up", "T", "what begins in the first T is in no figure (0)",
+     TIME(warm_up_ns, 0, DAY_NS), SHOWN("warm_up_s", "Warm-up, s"), WITH_SCRIPT},
+    {LOAD, "tries", "N", "tries of a transaction; 0: until it is through", OTHER(tries),
+     .max = TRIES_MAX, .store = store_tries, SHOWN("tries", "Tries of a transaction, at most"),
+     WITH_SCRIPT},
+    {RUN, "late", "T", "with --rate: skip what is late by more (never)", TIME(late_ns, 0, DAY_NS),
+     SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT},
+    {RUN, "max-failed", "N|P%", "transactions that may fail, else exit 1 (0)", OTHER(max_failed),
+     .max = PLAN_RECORDS_MAX, .store = store_max_failed,
+     SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT},
+    {MEASURE, "prepared", "yes|no", "prepare the statements (yes), or send text",
+     CHOICE(is_unprepared, prepared_words), SHOWN("prepared", "Statements prepared"), WITH_SCRIPT},
 
     {RUN, "no-check", NULL, "run although a limit is certain to be hit", FLAG(is_unchecked),
      SHOWN("no_check", "No check of limits"), .group = "Limits and faults"},
@@ -484,7 +549,7 @@ const struct option_entry option_table[] = {
     {RUN | CHECK, "idle", "N", "extra sessions that only stay connected (0)",
      SESSIONS(idle_sessions), .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
     {RUN, "churn", "N", "reconnect after every N batches (off)", COUNT(churn_batches, UINT32_MAX),
-     SHOWN("churn_batches", "Churn, batches")},
+     SHOWN("churn_batches", "Churn, batches"), WITHOUT_SCRIPT},
 
     {SEARCH, "first", "N", "sessions of the first level (10)", SESSIONS(first_sessions),
      SHOWN("first", "First level, sessions"), .group = "The search"},
@@ -517,22 +582,22 @@ const struct option_entry option_table[] = {
      SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
     {SEARCH, "sample-interval", "T", "CPU and memory (1, at most half of --hold)",
      TIME(sample_interval_ns, 100 * MS, DAY_NS)},
-    {ALL, "server-pid", "PID", "server's process (found by its port)", COUNT(server_pid, INT32_MAX),
-     OF(PLACE), .key = "server_pid", OF_SERVER},
-    {ALL, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
+    {MEASURE, "server-pid", "PID", "server's process (found by its port)",
+     COUNT(server_pid, INT32_MAX), OF(PLACE), .key = "server_pid", OF_SERVER},
+    {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
      OF(PLACE), .key = "server_cgroup", OF_SERVER},
     {LOAD, "out", "DIR", "folder of the files (append-runs/...)", TEXT(out), OF(CALL)},
     {REPORT, "out", "FILE", "the page (report.html)", TEXT(out)},
-    {RUN_ALONE, "progress", "T", "a line of progress every T", TIME(progress_ns, SECOND, DAY_NS),
-     .key = "progress_s", .letter = 'P'},
+    {RUN_ALONE | PREPARE, "progress", "T", "a line of progress every T",
+     TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P'},
     {ALL, "quiet", NULL, "no progress", FLAG(is_quiet), OF(CALL), .key = "quiet", .letter = 'q'},
-    {ANY, "json", NULL, "report as JSON on standard output", FLAG(is_json), OF(CALL),
-     .key = "json"},
+    {MEASURE | REPORT | COMPARE, "json", NULL, "report as JSON on standard output", FLAG(is_json),
+     OF(CALL), .key = "json"},
     {RUN_ALONE, "plan", NULL, "print the plan and end", FLAG(is_plan_only)},
     {RUN_ALONE, "version", NULL, "print versions and end", FLAG(is_version), .letter = 'V'},
-    {ANY, "help", NULL, "print this text (also -h alone)", FLAG(is_help)},
+    {ALL | REPORT | COMPARE, "help", NULL, "print this text (also -h alone)", FLAG(is_help)},
 
-    {ALL, "container", "NAME", "server's container, of docker or podman", TEXT(container),
+    {MEASURE, "container", "NAME", "server's container, of docker or podman", TEXT(container),
      .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run"},
     {LOAD, "metrics", "[HOST:]PORT", "serve /metrics for Prometheus during the run", TEXT(metrics),
      .store = store_metrics, OF(PLACE), .key = "metrics"},
@@ -582,6 +647,7 @@ void options_init(struct plan *plan, enum command command)
     *plan = (struct plan){.command = command,
                           .table_name = PLAN_DEFAULT_TABLE,
                           .reconnect_tries = 20,
+                          .tries = UINT64_MAX,
                           .threshold = 0.05};
     for (const struct option_entry *entry = option_table; entry->name != NULL; entry++) {
         if (entry->usual != 0) {
@@ -659,8 +725,33 @@ static enum exit_code parse_count(const char *name, const char *text, uint64_t m
                         name, shown, UNITS_COUNT(max));
 }
 
-/* RECORDS can be left out where a duration stands for it. A number is never a port here: that comes
- * behind. */
+/* Where a port is most likely meant, a run of so many rows elsewhere would surprise. With a script,
+ * whose runs seldom have RECORDS, any port is. */
+static enum exit_code refuse_port(const struct plan *plan, const char *word, struct error *error)
+{
+    uint16_t port = 0;
+    if (!url_parse_port(word, &port) || port == 0) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->workload != NULL) {
+        return usage_refuse(error,
+                            "%s is a port or RECORDS: give --duration T or --transactions N for "
+                            "the server on that port, or RECORDS and then a target",
+                            word);
+    }
+    for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
+        if ((*a)->default_port == port) {
+            return usage_refuse(error,
+                                "%s stands where RECORDS does and is the port of %s: write "
+                                "localhost:%s for the server, or RECORDS and then a target",
+                                word, (*a)->name, word);
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+/* RECORDS can be left out where something else ends the run. A number alone is RECORDS, and a port
+ * comes behind; for a script that something else ends it is the target. */
 static enum exit_code parse_operands(struct plan *plan, const struct command_form *form, int count,
                                      char *const *operands, struct error *error)
 {
@@ -685,38 +776,34 @@ static enum exit_code parse_operands(struct plan *plan, const struct command_for
         return EXIT_CODE_OK;
     }
     const bool is_run = form->command == COMMAND_RUN;
-    const bool has_sessions = (is_run || form->command == COMMAND_CHECK) && plan->sessions == 0;
+    const bool has_sessions =
+        (is_run || form->command == COMMAND_CHECK || form->command == COMMAND_PREPARE) &&
+        plan->sessions == 0;
     const int first = has_sessions ? 1 : 0;
-    const bool can_lack_records = !is_run || plan->duration_ns != 0;
+    const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
+    const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL;
     uint64_t number;
-    const bool has_records =
-        is_run && (!can_lack_records || count > first + 1 ||
-                   (count == first + 1 && units_parse_count(operands[first], UINT64_MAX, &number)));
+    /* what a script appends is bounded in other ways: then one operand is its target */
+    const bool may_be_records = count == first + 1 &&
+                                units_parse_count(operands[first], UINT64_MAX, &number) &&
+                                (plan->workload == NULL || !is_bounded);
+    const bool has_records = is_run && (!can_lack_records || count > first + 1 || may_be_records);
     const int least = first + (can_lack_records ? 0 : 1);
     const int most = first + (has_records ? 1 : 0) + 1;
     if (count < least || count > most) {
-        return usage_refuse(
-            error, "%s operands: use %s, see append --help", count < least ? "too few" : "too many",
-            plan->duration_ns != 0 && is_run ? "append SESSIONS [RECORDS] [TARGET] --duration T"
-                                             : form->usage);
+        return usage_refuse(error, "%s operands: use %s, see append --help",
+                            count < least ? "too few" : "too many",
+                            !is_run || !can_lack_records ? form->usage
+                            : plan->workload != NULL     ? FORM_OF_SCRIPT
+                                                         : FORM_OF_DURATION);
     }
     enum exit_code code = EXIT_CODE_OK;
     if (has_sessions) {
         code = parse_count("SESSIONS", operands[0], PLAN_SESSIONS_MAX, &number, error);
         plan->sessions = code == EXIT_CODE_OK ? (unsigned)number : 0;
     }
-    /* where a port is most likely meant, a run of so many rows elsewhere would surprise */
-    uint16_t port = 0;
-    if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0 &&
-        url_parse_port(operands[first], &port) && port != 0) {
-        for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
-            if ((*a)->default_port == port) {
-                return usage_refuse(error,
-                                    "%s stands where RECORDS does and is the port of %s: write "
-                                    "localhost:%s for the server, or RECORDS and then a target",
-                                    operands[first], (*a)->name, operands[first]);
-            }
-        }
+    if (code == EXIT_CODE_OK && has_records && count < most && plan->target.port == 0) {
+        code = refuse_port(plan, operands[first], error);
     }
     if (code == EXIT_CODE_OK && has_records) {
         code = parse_count("RECORDS", operands[first], PLAN_RECORDS_MAX, &plan->records, error);

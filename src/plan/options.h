@@ -9,7 +9,8 @@
 #include "plan/plan.h"
 
 enum {
-    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX, /* that connect */
+    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX | COMMAND_PREPARE |
+                   COMMAND_CLEANUP, /* that connect */
 };
 
 enum option_type {
@@ -31,6 +32,14 @@ enum option_scope {
     OPTION_OF_CALL,  /* how this call reports: neither passed on nor kept */
 };
 
+/* Whether an option goes with --workload. */
+enum option_work {
+    OPTION_WITH_ANY,
+    OPTION_WITHOUT_SCRIPT,
+    OPTION_WITH_OWN_ROWS, /* without a script, or with one that leaves its rows to append */
+    OPTION_WITH_SCRIPT,
+};
+
 struct option_entry {
     unsigned commands; /* that take it: enum command, or-ed */
     const char *name;
@@ -47,6 +56,7 @@ struct option_entry {
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
                             struct error *error);
     enum option_scope scope;
+    enum option_work work;
     char letter;       /* pgbench's, with its meaning; '\0': none */
     const char *key;   /* in the plan of run.json, "target.host" in an object; NULL: not there */
     const char *label; /* in the page; NULL: not there */

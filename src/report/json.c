@@ -100,8 +100,14 @@ static void add_plan(struct tree root, const struct plan *plan)
         if (entry->key != NULL &&
             (entry->commands & ((unsigned)plan->command | COMMAND_RUN)) != 0) {
             const bool is_inner = strncmp(entry->key, inner, strlen(inner)) == 0;
-            add_option(is_inner ? target : tree, entry->key + (is_inner ? strlen(inner) : 0), entry,
-                       plan);
+            const struct tree place = is_inner ? target : tree;
+            const char *key = entry->key + (is_inner ? strlen(inner) : 0);
+            if (entry->work ==
+                (plan->workload == NULL ? OPTION_WITH_SCRIPT : OPTION_WITHOUT_SCRIPT)) {
+                tree_text(place, key, NULL);
+            } else {
+                add_option(place, key, entry, plan);
+            }
         }
     }
     tree_text(tree, "read_sql", plan->read_sql);
@@ -110,6 +116,11 @@ static void add_plan(struct tree root, const struct plan *plan)
     snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
     tree_text(tree, "seed", seed);
     tree_put(tree, "run_tag", json_integer(plan->run_tag));
+    tree_count_if(tree, "tries", plan->tries != UINT64_MAX, plan->tries);
+    tree_count_if(tree, "max_failed", plan->workload != NULL && plan->max_failed_percent == 0,
+                  plan->max_failed);
+    tree_count_if(tree, "max_failed_percent", plan->max_failed_percent > 0,
+                  plan->max_failed_percent);
     tree_text(tree, "ddl", plan->ddl);
     tree_count_if(tree, "reconnect_tries", plan->drop_policy == DROP_RECONNECT,
                   plan->reconnect_tries);

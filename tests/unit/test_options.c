@@ -6,8 +6,9 @@
 #include "base/mono.h"
 #include "plan/options.h"
 
-static const enum command commands[] = {COMMAND_RUN,    COMMAND_CHECK,   COMMAND_FIND_MAX,
-                                        COMMAND_REPORT, COMMAND_COMPARE, COMMAND_SWEEP};
+static const enum command commands[] = {COMMAND_RUN,     COMMAND_CHECK,   COMMAND_FIND_MAX,
+                                        COMMAND_REPORT,  COMMAND_COMPARE, COMMAND_SWEEP,
+                                        COMMAND_PREPARE, COMMAND_CLEANUP};
 
 static const struct option_entry *entry_of(const char *name, enum command command)
 {
@@ -105,6 +106,13 @@ static void test_values(void **state)
         {"engine", "x", "--engine '' is not allowed to be empty"},
         {"min-sessions", "99%", "--min-sessions '101%' is not a number of sessions or a share"},
         {"mark", "1.5=here", "--mark 'x=y' is not TIME=TEXT"},
+        {"tries", "0", "--tries '-1' is not a whole number from 0 (until it is through) to 1,000"},
+        {"max-failed", "5%", "--max-failed '0%' is not a number of transactions or a share"},
+        {"max-failed", "7", "--max-failed '1.5' is not a number of transactions or a share"},
+        {"prepared", "no", "--prepared 'true' is not yes or no"},
+        {"transactions", "200k", "--transactions '0' is not a whole number from 1 to"},
+        {"warm-up", "5s", "--warm-up '0' is not a time above 0"},
+        {"workload", "oltp", "--workload '' is not allowed to be empty"},
         {"metrics", "[::1]:9464", "--metrics 'x' is not PORT or HOST:PORT"},
     };
     struct plan plan;
@@ -130,6 +138,12 @@ static void test_values(void **state)
     assert_string_equal(plan.engine, "x");
     assert_int_equal(plan.min_percent, 99);
     assert_int_equal(plan.mark_count, 1);
+    assert_int_equal(plan.tries, 0);
+    assert_int_equal(plan.max_failed, 7);
+    assert_int_equal(plan.max_failed_percent, 0);
+    assert_true(plan.is_unprepared);
+    assert_int_equal(plan.transactions, 200000);
+    assert_int_equal(plan.warm_up_ns, 5 * MONO_NS_PER_S);
     assert_string_equal(plan.metrics_host, "::1");
 }
 
