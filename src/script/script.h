@@ -146,6 +146,9 @@ struct script_host {
     void *context;
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
+    /* Optional. True: the failure of the latest run was a unique key that was there already, and
+     * what came before in the transaction still stands; the host forgets the failure. */
+    bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
     enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run ends */
@@ -212,11 +215,11 @@ void script_rows_destroy(struct script_rows *rows);
  * as the script. */
 const struct table *script_load_table(const struct script *script, size_t dataset);
 
-/* Fills rows first, first + step, … of a dataset: `count` of them, at most most_rows. *batch is
- * valid until the next call. REJECTED: a function of the script failed, or a value does not fit its
- * column; *error says which. */
-enum status script_rows_fill(struct script_rows *rows, struct script_state *state, uint64_t first,
-                             uint64_t step, size_t count, const struct batch **batch,
-                             struct error *error);
+/* Fills rows first, first + step, … of a dataset: `count` of them, at most most_rows. What is
+ * returned is valid until the next call. NULL: a function of the script failed, or a value does not
+ * fit its column; *error says which. */
+const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
+                                     uint64_t first, uint64_t step, size_t count,
+                                     struct error *error);
 
 #endif

@@ -1,0 +1,2567 @@
+#include "script/script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/text.h"
+
+enum {
+    SOURCE_BYTES_MAX = 1 << 20,
+    STATE_BYTES_MAX = 8 << 20,   /* that one state may allocate */
+    ANSWER_BYTES_MAX = 4 << 20,  /* that :all may read */
+    HOOK_INSTRUCTIONS = 1000000, /* between two looks at whether the run has ended */
+    ALONE_HOOKS = 2000, /* 2 × 10^9 instructions, some ten seconds: where there is no run to end */
+    GC_PAUSE = 110,     /* percent: a state that is collected early is a third smaller */
+    OPERATION_NAMES_MAX = 40,
+    COLUMN_NAME_BYTES = 64,
+    DISTINCT_MAX = 10000,
+    DISTINCT_TRIES = 1000, /* draws for each value */
+    NUMBER_BYTES = 40,
+};
+
+/* What a function of the script is ended with, beside messages: their addresses. */
+static char signal_failed, signal_stopped, signal_rollback, null_value, table_sort;
+
+/* Full userdata: only made here, so that its first member tells what it is. */
+enum object_kind {
+    OBJECT_DRAW,
+    OBJECT_DATASET,
+    OBJECT_COUNTER,
+    OBJECT_STATEMENT,
+    OBJECT_KINDS,
+};
+struct object {
+    enum object_kind kind;
+    int number;        /* of all but a draw */
+    struct draw *draw; /* owned */
+};
+static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter",
+                                                       "statement"};
+
+struct script_source {
+    char *text; /* owned, as are all below */
+    size_t length;
+    char *chunk_name;          /* "@oltp.lua" */
+    struct buffer code;        /* the chunk as sessions load it */
+    struct script_state *main; /* it declared: draws and functions live in it */
+    struct buffer *strings;    /* names and texts, a block each */
+    size_t string_count;
+    struct table *load_tables; /* of datasets: the columns that the load writes */
+    const char *const *sets;   /* borrowed while the script is loaded */
+    size_t set_count;
+    bool *has_used;       /* each set's name was a parameter: by place of its comma */
+    pthread_mutex_t lock; /* of the two below */
+    char *dialect;
+    struct statement *statements; /* for that dialect */
+};
+
+struct taken {
+    struct counter *counter;
+    uint64_t number;
+};
+
+/* Place of a value of a parameter: what union column_values points at. */
+union scalar {
+    uint8_t boolean;
+    int16_t int16;
+    int32_t int32;
+    int64_t int64;
+    float float32;
+    double float64;
+    struct text_value text;
+};
+
+struct script_state {
+    lua_State *lua;
+    const struct script *script; /* borrowed */
+    struct script *made;         /* the same while it is being declared, else NULL */
+    struct script_place place;
+    size_t used_bytes;   /* by Lua */
+    unsigned hooks;      /* since the top level or a batch of rows was begun */
+    bool is_declaring;   /* the top level runs */
+    bool is_poisoned;    /* a call of the host failed in this try */
+    enum script_end end; /* with signal_…: what it came to */
+    char why[ERROR_TEXT_BYTES];
+
+    /* What was declared so far; in a session it must be the same again. */
+    size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
+    int *function_refs;    /* of derive */
+    int *transaction_refs; /* of bodies */
+    int *session_refs;     /* of on_session */
+
+    const struct statement *statements; /* shared */
+    struct statement *own_statements;   /* those with ${session}; owned, as their sql */
+    size_t own_count;
+    size_t *own_numbers;
+
+    struct draw_stream stream;
+    struct taken *taken; /* numbers of counters, in the order in which this turn took them */
+    size_t taken_count, taken_capacity, taken_at;
+
+    size_t most_values;
+    union scalar *scalars; /* of the parameters of a call: one block with the two below */
+    struct column_data *columns;
+    uint8_t *nulls;
+    char *room; /* for texts that are drawn */
+    size_t room_bytes, room_used;
+    struct buffer cells; /* of an answer: struct cell, then their texts */
+    size_t cell_count, cell_rows;
+    bool is_answer_full;
+};
+
+static struct script_state *state_of(lua_State *lua)
+{
+    return *(struct script_state **)lua_getextraspace(lua);
+}
+
+/* Ends the script's function, if `is_good` does not hold. */
+#define DEMAND(lua, is_good, ...) (void)((is_good) || luaL_error((lua), __VA_ARGS__))
+
+static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
+{
+    struct script_state *state = context;
+    const size_t had = old == NULL ? 0 : old_bytes;
+    if (bytes == 0) {
+        free(old);
+        state->used_bytes -= had;
+        return NULL;
+    }
+    if (bytes > had && state->used_bytes + (bytes - had) > STATE_BYTES_MAX) {
+        return NULL;
+    }
+    void *made = realloc(old, bytes);
+    state->used_bytes += made == NULL ? 0 : bytes - had;
+    return made;
+}
+
+/* One more element at the end of an array of the builder's; never NULL. */
+static void *grow(lua_State *lua, void *array, size_t count, size_t size)
+{
+    void *grown =
+        (count & (count + 1)) == 0 || count == 0 ? realloc(array, (2 * count + 1) * size) : array;
+    DEMAND(lua, grown != NULL, "not enough memory");
+    return grown;
+}
+#define GROW(lua, array, count)                                                                    \
+    do {                                                                                           \
+        (array) = grow((lua), (array), (count), sizeof *(array));                                  \
+        memset(&(array)[(count)], 0, sizeof *(array));                                             \
+    } while (0)
+
+/* A copy that lives as long as the script. */
+static const char *keep(lua_State *lua, struct script *script, const char *text)
+{
+    struct script_source *source = script->source;
+    GROW(lua, source->strings, source->string_count);
+    struct buffer *copy = &source->strings[source->string_count++];
+    buffer_add_text(copy, text);
+    DEMAND(lua, !buffer_failed(copy), "not enough memory");
+    return buffer_text(copy);
+}
+
+static const char *check_name(lua_State *lua, int index, const char *what)
+{
+    const char *name = luaL_checkstring(lua, index);
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    DEMAND(lua,
+           name[0] != '\0' && strlen(name) < SCRIPT_NAME_BYTES &&
+               strspn(name, allowed) == strlen(name),
+           "'%s' is no name of a %s: letters, digits, _ and -, at most %d", name, what,
+           SCRIPT_NAME_BYTES - 1);
+    return name;
+}
+
+static void check_top_level(lua_State *lua, const char *what)
+{
+    DEMAND(lua, state_of(lua)->is_declaring,
+           "%s belongs to the top level of the script, not into a function that runs later", what);
+}
+
+/* In a session's state what is declared must be there already, under the same name. */
+static void check_again(lua_State *lua, bool is_same, const char *what, const char *name)
+{
+    DEMAND(lua, is_same,
+           "%s '%s' is declared otherwise in a session than before the run: the top level must "
+           "not depend on the session",
+           what, name);
+}
+
+static struct object *push_object(lua_State *lua, enum object_kind kind, int number)
+{
+    struct object *object = lua_newuserdatauv(lua, sizeof *object, 1);
+    *object = (struct object){.kind = kind, .number = number};
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &object_names[kind]);
+    lua_setmetatable(lua, -2);
+    return object;
+}
+
+static struct object *to_object(lua_State *lua, int index, enum object_kind kind)
+{
+    struct object *object =
+        lua_type(lua, index) == LUA_TUSERDATA ? lua_touserdata(lua, index) : NULL;
+    return object != NULL && object->kind == kind ? object : NULL;
+}
+
+static struct object *check_object(lua_State *lua, int index, enum object_kind kind)
+{
+    struct object *object = to_object(lua, index, kind);
+    DEMAND(lua, object != NULL, "a %s is needed here, not a %s", object_names[kind],
+           luaL_typename(lua, index));
+    return object;
+}
+
+static bool is_null(lua_State *lua, int index)
+{
+    return lua_type(lua, index) == LUA_TLIGHTUSERDATA && lua_touserdata(lua, index) == &null_value;
+}
+
+/* A whole number, be it a float. */
+static int64_t check_integer(lua_State *lua, int index, const char *what)
+{
+    int is_whole;
+    const lua_Integer value = lua_tointegerx(lua, index, &is_whole);
+    DEMAND(lua, is_whole, "%s is a whole number, not %s", what, luaL_tolstring(lua, index, NULL));
+    return value;
+}
+
+/* Signals. */
+
+static int end_by(lua_State *lua, char *signal)
+{
+    lua_pushlightuserdata(lua, signal);
+    return lua_error(lua);
+}
+
+/* A call of the host came to `status`. */
+static void demand_call(lua_State *lua, enum status status)
+{
+    if (status != STATUS_OK) {
+        state_of(lua)->is_poisoned = true;
+        end_by(lua, &signal_failed);
+    }
+}
+
+static const struct script_host *check_running(lua_State *lua, const char *what)
+{
+    struct script_state *state = state_of(lua);
+    DEMAND(lua, !state->is_declaring && state->place.host != NULL,
+           "%s works in a transaction's function, not at the top level", what);
+    if (state->is_poisoned) {
+        end_by(lua, &signal_failed);
+    }
+    return state->place.host;
+}
+
+/* Every HOOK_INSTRUCTIONS. Once the run has ended after each instruction: a pcall in a loop cannot
+ * hold it up. */
+static void on_hook(lua_State *lua, lua_Debug *debug)
+{
+    (void)debug;
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = state->place.host;
+    if (state->is_declaring || host == NULL) {
+        DEMAND(lua, ++state->hooks < ALONE_HOOKS, "this does not come to an end");
+    } else if (host->is_stopped(host->context)) {
+        lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
+        end_by(lua, &signal_stopped);
+    }
+}
+
+/* Draws. */
+
+static void draw_any(lua_State *lua, const struct draw *draw, struct draw_stream *stream,
+                     char *room, struct draw_value *value);
+
+static void value_of_lua(lua_State *lua, int index, struct draw_value *value)
+{
+    *value = (struct draw_value){.type = DRAW_IS_TEXT};
+    if (lua_isinteger(lua, index)) {
+        value->type = DRAW_IS_INTEGER;
+        value->integer = lua_tointeger(lua, index);
+    } else if (lua_type(lua, index) == LUA_TNUMBER) {
+        value->type = DRAW_IS_REAL;
+        value->real = lua_tonumber(lua, index);
+    } else if (lua_type(lua, index) == LUA_TSTRING) {
+        value->text = lua_tolstring(lua, index, &value->length);
+    } else if (lua_type(lua, index) == LUA_TBOOLEAN) {
+        value->type = DRAW_IS_INTEGER;
+        value->integer = lua_toboolean(lua, index);
+    } else {
+        luaL_error(lua, "a %s cannot be a value%s", luaL_typename(lua, index),
+                   lua_isnil(lua, index) ? ": write null for NULL" : "");
+    }
+}
+
+static void push_value(lua_State *lua, const struct draw_value *value)
+{
+    switch (value->type) {
+    case DRAW_IS_INTEGER:
+        lua_pushinteger(lua, value->integer);
+        break;
+    case DRAW_IS_REAL:
+        lua_pushnumber(lua, value->real);
+        break;
+    case DRAW_IS_TEXT:
+        lua_pushlstring(lua, value->text, value->length);
+        break;
+    }
+}
+
+/* A text that a function made stays on the stack: one value more. */
+static void draw_any(lua_State *lua, const struct draw *draw, struct draw_stream *stream,
+                     char *room, struct draw_value *value)
+{
+    if (draw_kind(draw) != DRAW_DERIVE) {
+        draw_value(draw, stream, room, value);
+        return;
+    }
+    struct script_state *state = state_of(lua);
+    struct draw_value inner;
+    luaL_checkstack(lua, 4, "too many values");
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
+    draw_any(lua, draw_inner(draw), stream, room, &inner);
+    if (draw_kind(draw_inner(draw)) == DRAW_DERIVE && inner.type == DRAW_IS_TEXT) {
+        lua_remove(lua, -1); /* it is copied below, and nothing is collected before */
+    }
+    push_value(lua, &inner);
+    lua_call(lua, 1, 1);
+    value_of_lua(lua, -1, value);
+    if (value->type != DRAW_IS_TEXT) {
+        lua_pop(lua, 1);
+    }
+}
+
+static size_t room_of(const struct draw *draw)
+{
+    while (draw_kind(draw) == DRAW_DERIVE) {
+        draw = draw_inner(draw);
+    }
+    return draw_room(draw);
+}
+
+static void reserve_room(lua_State *lua, struct script_state *state, size_t bytes)
+{
+    if (bytes > state->room_bytes) {
+        char *grown = realloc(state->room, bytes);
+        DEMAND(lua, grown != NULL, "not enough memory");
+        state->room = grown;
+        state->room_bytes = bytes;
+    }
+}
+
+static int draw_call(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const struct object *object = check_object(lua, 1, OBJECT_DRAW);
+    struct draw_value value;
+    (void)check_running(lua, "drawing");
+    reserve_room(lua, state, room_of(object->draw));
+    draw_any(lua, object->draw, &state->stream, state->room, &value);
+    push_value(lua, &value);
+    return 1;
+}
+
+static int draw_collect(lua_State *lua)
+{
+    struct object *object = lua_touserdata(lua, 1);
+    draw_destroy(object->draw);
+    object->draw = NULL;
+    return 0;
+}
+
+/* Makes a draw the object on top of the stack; NULL: why is in *error. */
+static int push_draw(lua_State *lua, struct draw *draw, const struct error *error)
+{
+    if (draw == NULL) {
+        return luaL_error(lua, "%s", error->text);
+    }
+    /* it could be lost when there is no memory for the object: then so is the state */
+    push_object(lua, OBJECT_DRAW, 0)->draw = draw;
+    return 1;
+}
+
+static int make_row(lua_State *lua)
+{
+    struct error error = {.kind = ERROR_NONE};
+    check_top_level(lua, "row()");
+    return push_draw(
+        lua, draw_row(lua_isnoneornil(lua, 1) ? 1 : check_integer(lua, 1, "row: base"), &error),
+        &error);
+}
+
+static int make_text(lua_State *lua)
+{
+    struct error error = {.kind = ERROR_NONE};
+    check_top_level(lua, "text()");
+    const int64_t min = check_integer(lua, 1, "text: length");
+    const int64_t max = lua_isnoneornil(lua, 2) ? min : check_integer(lua, 2, "text: length");
+    DEMAND(lua, min >= 0 && max >= min, "text: lengths are MIN, MAX, from 0");
+    return push_draw(lua, draw_text((uint64_t)min, (uint64_t)max, &error), &error);
+}
+
+static int make_pattern(lua_State *lua)
+{
+    struct error error = {.kind = ERROR_NONE};
+    check_top_level(lua, "pattern()");
+    return push_draw(lua, draw_pattern(luaL_checkstring(lua, 1), &error), &error);
+}
+
+static int make_format(lua_State *lua)
+{
+    enum {
+        INNER_MAX = 8
+    };
+    struct error error = {.kind = ERROR_NONE};
+    struct draw *inner[INNER_MAX];
+    const int count = lua_gettop(lua) - 1;
+    check_top_level(lua, "format()");
+    DEMAND(lua, count <= INNER_MAX, "format takes at most %d generators", INNER_MAX);
+    for (int i = 0; i < count; i++) {
+        inner[i] = check_object(lua, i + 2, OBJECT_DRAW)->draw;
+        DEMAND(lua, draw_kind(inner[i]) != DRAW_DERIVE, "format takes no derived generator");
+    }
+    push_draw(lua,
+              draw_format(luaL_checkstring(lua, 1), inner, count < 0 ? 0 : (size_t)count, &error),
+              &error);
+    /* inner ones live as long */
+    lua_createtable(lua, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_pushvalue(lua, i + 2);
+        lua_rawseti(lua, -2, i + 1);
+    }
+    lua_setiuservalue(lua, -2, 1);
+    return 1;
+}
+
+static int make_derive(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    struct error error = {.kind = ERROR_NONE};
+    check_top_level(lua, "derive()");
+    struct draw *inner = check_object(lua, 1, OBJECT_DRAW)->draw;
+    luaL_checktype(lua, 2, LUA_TFUNCTION);
+    GROW(lua, state->function_refs, state->functions);
+    lua_pushvalue(lua, 2);
+    state->function_refs[state->functions] = luaL_ref(lua, LUA_REGISTRYINDEX);
+    push_draw(lua, draw_derive(inner, (int)state->functions++, &error), &error);
+    lua_pushvalue(lua, 1);
+    lua_setiuservalue(lua, -2, 1);
+    return 1;
+}
+
+static double option_number(lua_State *lua, int index, const char *name)
+{
+    double value = 0;
+    if (lua_istable(lua, index)) {
+        lua_getfield(lua, index, name);
+        DEMAND(lua, lua_isnil(lua, -1) || lua_type(lua, -1) == LUA_TNUMBER,
+               "keys: option '%s' is a number", name);
+        value = lua_tonumber(lua, -1);
+        lua_pop(lua, 1);
+    }
+    return value;
+}
+
+static int make_keys(lua_State *lua)
+{
+    const char *name = luaL_checkstring(lua, 1);
+    struct error error = {.kind = ERROR_NONE};
+    int kind = 0;
+    check_top_level(lua, "keys()");
+    while (keys_kind_names[kind] != NULL && strcmp(keys_kind_names[kind], name) != 0) {
+        kind++;
+    }
+    if (keys_kind_names[kind] == NULL) {
+        luaL_Buffer text;
+        luaL_buffinit(lua, &text);
+        for (int i = 0; keys_kind_names[i] != NULL; i++) {
+            luaL_addstring(&text, i == 0 ? "" : ", ");
+            luaL_addstring(&text, keys_kind_names[i]);
+        }
+        luaL_pushresult(&text);
+        return luaL_error(lua, "keys: '%s' is none of %s", name, lua_tostring(lua, -1));
+    }
+    const struct keys_options options = {.theta = option_number(lua, 4, "theta"),
+                                         .h = option_number(lua, 4, "h"),
+                                         .hot_set = option_number(lua, 4, "hot_set"),
+                                         .hot_share = option_number(lua, 4, "hot_share")};
+    const struct object *counter = to_object(lua, 3, OBJECT_COUNTER);
+    const int64_t from = check_integer(lua, 2, "keys: the first key");
+    const int64_t to = counter != NULL ? 0 : check_integer(lua, 3, "keys: the last key");
+    return push_draw(
+        lua,
+        draw_keys((enum keys_kind)kind, from, to,
+                  counter != NULL ? state_of(lua)->script->counters[counter->number] : NULL,
+                  &options, &error),
+        &error);
+}
+
+static int make_uniform(lua_State *lua)
+{
+    struct error error = {.kind = ERROR_NONE};
+    const double a = luaL_checknumber(lua, 1), b = luaL_checknumber(lua, 2);
+    check_top_level(lua, "uniform()");
+    int is_whole_a, is_whole_b;
+    const lua_Integer from = lua_tointegerx(lua, 1, &is_whole_a);
+    const lua_Integer to = lua_tointegerx(lua, 2, &is_whole_b);
+    return push_draw(lua,
+                     is_whole_a && is_whole_b ? draw_keys(KEYS_UNIFORM, from, to, NULL,
+                                                          &(struct keys_options){0}, &error)
+                                              : draw_real(a, b, &error),
+                     &error);
+}
+
+static int call_distinct(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const int64_t count = check_integer(lua, 1, "distinct: how many");
+    const struct draw *draw = check_object(lua, 2, OBJECT_DRAW)->draw;
+    (void)check_running(lua, "distinct");
+    DEMAND(lua, count >= 0 && count <= DISTINCT_MAX, "distinct: at most %d values", DISTINCT_MAX);
+    reserve_room(lua, state, room_of(draw));
+    lua_createtable(lua, (int)count, 0); /* 3: the values */
+    lua_createtable(lua, 0, (int)count); /* 4: which there are */
+    int64_t left = count * DISTINCT_TRIES;
+    for (int64_t i = 1; i <= count;) {
+        struct draw_value value;
+        DEMAND(lua, left-- > 0, "distinct: the generator does not give %I different values",
+               (LUAI_UACINT)count);
+        draw_any(lua, draw, &state->stream, state->room, &value);
+        lua_settop(lua, 4);
+        push_value(lua, &value);
+        lua_pushvalue(lua, 5);
+        if (lua_rawget(lua, 4) == LUA_TNIL) {
+            lua_pushvalue(lua, 5);
+            lua_rawseti(lua, 3, i++);
+            lua_pushvalue(lua, 5);
+            lua_pushboolean(lua, 1);
+            lua_rawset(lua, 4);
+        }
+        lua_settop(lua, 4);
+    }
+    lua_settop(lua, 3);
+    return 1;
+}
+
+/* Counters. */
+
+static int make_counter(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "counter");
+    const int64_t start = check_integer(lua, 2, "counter: the first number");
+    check_top_level(lua, "counter()");
+    DEMAND(lua, start >= 0, "counter '%s' begins below 0", name);
+    const size_t number = state->counters++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        GROW(lua, made->counters, made->counter_count);
+        made->counters[made->counter_count] = counter_create((uint64_t)start);
+        DEMAND(lua, made->counters[made->counter_count] != NULL, "not enough memory");
+        made->counter_count++;
+    }
+    check_again(lua, number < state->script->counter_count, "counter", name);
+    push_object(lua, OBJECT_COUNTER, (int)number);
+    return 1;
+}
+
+/* The same transaction takes the same numbers when it is tried again. */
+static int counter_call_next(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    struct counter *counter = state->script->counters[check_object(lua, 1, OBJECT_COUNTER)->number];
+    (void)check_running(lua, "a counter");
+    struct taken *taken = state->taken;
+    if (state->taken_at < state->taken_count && taken[state->taken_at].counter == counter) {
+        lua_pushinteger(lua, (lua_Integer)taken[state->taken_at++].number);
+        return 1;
+    }
+    if (state->taken_count == state->taken_capacity) {
+        const size_t capacity = 2 * state->taken_capacity + 4;
+        taken = realloc(taken, capacity * sizeof *taken);
+        DEMAND(lua, taken != NULL, "not enough memory");
+        state->taken = taken;
+        state->taken_capacity = capacity;
+    }
+    uint64_t value;
+    DEMAND(lua, counter_next(counter, &value),
+           "a counter waits for a transaction that took a number long ago and has not ended");
+    taken[state->taken_count++] = (struct taken){counter, value};
+    state->taken_at = state->taken_count;
+    lua_pushinteger(lua, (lua_Integer)value);
+    return 1;
+}
+
+/* Types. */
+
+/* "decimal(10,2)": a portable type into a zeroed column. */
+static void parse_type(lua_State *lua, const char *text, struct column *column)
+{
+    enum takes {
+        NOTHING,
+        SIZE,   /* may have one */
+        LENGTH, /* must */
+        DIGITS,
+        FRACTION,
+    };
+    static const struct {
+        const char *name;
+        enum column_type type;
+        enum takes takes;
+    } types[] = {
+        {"bool", COLUMN_BOOL, NOTHING},       {"int16", COLUMN_INT16, NOTHING},
+        {"int32", COLUMN_INT32, NOTHING},     {"int64", COLUMN_INT64, NOTHING},
+        {"float32", COLUMN_FLOAT32, NOTHING}, {"float64", COLUMN_FLOAT64, NOTHING},
+        {"decimal", COLUMN_DECIMAL, DIGITS},  {"text", COLUMN_TEXT, SIZE},
+        {"char", COLUMN_TEXT, LENGTH},        {"bytes", COLUMN_BYTES, SIZE},
+        {"json", COLUMN_JSON, NOTHING},       {"date", COLUMN_DATE, NOTHING},
+        {"time", COLUMN_TIME, FRACTION},      {"timestamp", COLUMN_TIMESTAMP, FRACTION},
+    };
+    char name[16] = "", end = '\0';
+    unsigned first = 0, second = 0;
+    const int fields = sscanf(text, "%15[a-z0-9](%5u,%3u%c", name, &first, &second, &end);
+    const int numbers = strchr(text, '(') == NULL ? 0 : strchr(text, ',') == NULL ? 1 : 2;
+    char again[SCRIPT_NAME_BYTES];
+    snprintf(again, sizeof again,
+             numbers == 0   ? "%s"
+             : numbers == 1 ? "%s(%u)"
+                            : "%s(%u,%u)",
+             name, first, second);
+    for (size_t i = 0; i < COUNT_OF(types) && fields > 0 && strcmp(again, text) == 0; i++) {
+        const enum takes takes = types[i].takes;
+        if (strcmp(types[i].name, name) != 0 ||
+            (numbers == 0 ? takes == LENGTH || takes == DIGITS
+             : numbers == 1
+                 ? takes == NOTHING || takes == DIGITS || (takes != FRACTION && first == 0)
+                 : takes != DIGITS) ||
+            (takes == DIGITS && (first < 1 || first > 18 || second > first)) ||
+            (takes == FRACTION && first > 9)) {
+            continue;
+        }
+        column->type = types[i].type;
+        column->is_nullable = true;
+        snprintf(column->type_name, sizeof column->type_name, "%s", text);
+        column->size = takes == SIZE || takes == LENGTH ? first : 0;
+        column->precision = takes == DIGITS ? (uint8_t)first : 0;
+        column->scale = takes == DIGITS                    ? (uint8_t)second
+                        : takes == FRACTION && numbers > 0 ? (uint8_t)first
+                        : takes == FRACTION                ? 6
+                                                           : 0;
+        return;
+    }
+    luaL_error(lua,
+               "'%s' is no type: bool, int16, int32, int64, float32, float64, decimal(P,S) up to "
+               "18 digits, text, text(N), char(N), bytes, bytes(N), json, date, time, timestamp, "
+               "timestamp(0 to 9)",
+               text);
+}
+
+static const int64_t powers_of_10[] = {INT64_C(1),
+                                       INT64_C(10),
+                                       INT64_C(100),
+                                       INT64_C(1000),
+                                       INT64_C(10000),
+                                       INT64_C(100000),
+                                       INT64_C(1000000),
+                                       INT64_C(10000000),
+                                       INT64_C(100000000),
+                                       INT64_C(1000000000),
+                                       INT64_C(10000000000),
+                                       INT64_C(100000000000),
+                                       INT64_C(1000000000000),
+                                       INT64_C(10000000000000),
+                                       INT64_C(100000000000000),
+                                       INT64_C(1000000000000000),
+                                       INT64_C(10000000000000000),
+                                       INT64_C(100000000000000000),
+                                       INT64_C(1000000000000000000)};
+
+/* A whole number in low … high. Client libraries give numbers as text. */
+static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
+{
+    if (value->type == DRAW_IS_INTEGER) {
+        *whole = value->integer;
+    } else if (value->type == DRAW_IS_REAL) {
+        if (!(value->real >= -0x1p63 && value->real < 0x1p63) ||
+            value->real != floor(value->real)) {
+            return false;
+        }
+        *whole = (int64_t)value->real;
+    } else if (!text_parse_integer(value->text, value->length, whole)) {
+        return false;
+    }
+    return *whole >= low && *whole <= high;
+}
+
+static bool to_real(const struct draw_value *value, double *real)
+{
+    char text[NUMBER_BYTES], *end;
+    if (value->type != DRAW_IS_TEXT) {
+        *real = value->type == DRAW_IS_REAL ? value->real : (double)value->integer;
+        return true;
+    }
+    if (value->length == 0 || value->length >= sizeof text) {
+        return false;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)value->length, value->text);
+    *real = strtod(text, &end);
+    return *end == '\0';
+}
+
+/* Characters of UTF-8. */
+static size_t count_characters(const char *text, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += ((unsigned char)text[i] & 0xC0) != 0x80 ? 1 : 0;
+    }
+    return count;
+}
+
+/* Stores a value as the column's type; numbers for a text are written into `number`. False: it does
+ * not fit. */
+static bool store(const struct column *column, const struct draw_value *value, union scalar *at,
+                  char number[NUMBER_BYTES])
+{
+    int64_t whole = 0;
+    double real = 0;
+    switch (column->type) {
+    case COLUMN_BOOL:
+        if (!to_whole(value, 0, 1, &whole)) {
+            return false;
+        }
+        at->boolean = (uint8_t)whole;
+        return true;
+    case COLUMN_INT16:
+        if (!to_whole(value, INT16_MIN, INT16_MAX, &whole)) {
+            return false;
+        }
+        at->int16 = (int16_t)whole;
+        return true;
+    case COLUMN_INT32:
+    case COLUMN_DATE:
+        if (!to_whole(value, INT32_MIN, INT32_MAX, &whole)) {
+            return false;
+        }
+        at->int32 = (int32_t)whole;
+        return true;
+    case COLUMN_FLOAT32:
+    case COLUMN_FLOAT64:
+        if (!to_real(value, &real)) {
+            return false;
+        }
+        if (column->type == COLUMN_FLOAT32) {
+            at->float32 = (float)real;
+        } else {
+            at->float64 = real;
+        }
+        return true;
+    case COLUMN_DECIMAL: {
+        const int64_t unit = powers_of_10[column->scale];
+        const int64_t most = powers_of_10[column->precision] - 1;
+        if (value->type == DRAW_IS_INTEGER) {
+            at->int64 = value->integer * unit;
+            return value->integer >= -(most / unit) && value->integer <= most / unit;
+        }
+        if (!to_real(value, &real) || !(fabs(real) * (double)unit <= (double)most)) {
+            return false;
+        }
+        at->int64 = llround(real * (double)unit);
+        return true;
+    }
+    case COLUMN_TEXT:
+    case COLUMN_JSON:
+    case COLUMN_BYTES: {
+        struct text_value *text = &at->text;
+        if (value->type == DRAW_IS_TEXT) {
+            *text = (struct text_value){value->text, (uint32_t)value->length};
+        } else {
+            const int length = value->type == DRAW_IS_INTEGER
+                                   ? snprintf(number, NUMBER_BYTES, "%" PRId64, value->integer)
+                                   : snprintf(number, NUMBER_BYTES, "%.17g", value->real);
+            *text = (struct text_value){number, (uint32_t)length};
+        }
+        return value->length <= UINT32_MAX &&
+               (column->size == 0 || text->length <= column->size ||
+                (column->type == COLUMN_TEXT &&
+                 count_characters(text->bytes, text->length) <= column->size));
+    }
+    default: /* TIME, TIMESTAMP: nanoseconds */
+        return to_whole(value, INT64_MIN, INT64_MAX, &at->int64);
+    }
+}
+
+/* Declarations. */
+
+/* The value of --set NAME=…; NULL: it was not set. The last one counts. */
+static const char *find_set(lua_State *lua, struct script *script, const char *name)
+{
+    struct script_source *source = script->source;
+    const char *found = NULL;
+    size_t place = 0;
+    for (size_t i = 0; i < source->set_count; i++) {
+        for (const char *at = source->sets[i]; at != NULL; place++) {
+            const char *comma = strchr(at, ',');
+            const size_t length = comma == NULL ? strlen(at) : (size_t)(comma - at);
+            const size_t known = strlen(name);
+            if (length > known && strncmp(at, name, known) == 0 && at[known] == '=') {
+                lua_pushlstring(lua, at + known + 1, length - known - 1);
+                found = keep(lua, script, lua_tostring(lua, -1));
+                lua_pop(lua, 1);
+                source->has_used[place] = true;
+            }
+            at = comma == NULL ? NULL : comma + 1;
+        }
+    }
+    return found;
+}
+
+/* What was set must be of the default's type: pushes it. */
+static void push_param(lua_State *lua, const char *name, const char *text)
+{
+    char *end;
+    uint64_t count;
+    const bool is_negative = text[0] == '-';
+    switch (lua_type(lua, 2)) {
+    case LUA_TBOOLEAN:
+        DEMAND(lua, strcmp(text, "true") == 0 || strcmp(text, "false") == 0,
+               "parameter '%s' is true or false, not '%s'", name, text);
+        lua_pushboolean(lua, text[0] == 't');
+        return;
+    case LUA_TNUMBER:
+        if (lua_isinteger(lua, 2)) {
+            DEMAND(lua, units_parse_count(text + (is_negative ? 1 : 0), INT64_MAX, &count),
+                   "parameter '%s' is a whole number (10000, 10k, 1M), not '%s'", name, text);
+            lua_pushinteger(lua, is_negative ? -(lua_Integer)count : (lua_Integer)count);
+            return;
+        }
+        lua_pushnumber(lua, strtod(text, &end));
+        DEMAND(lua, text[0] != '\0' && *end == '\0' && isfinite(lua_tonumber(lua, -1)),
+               "parameter '%s' is a number, not '%s'", name, text);
+        return;
+    default:
+        lua_pushstring(lua, text);
+    }
+}
+
+/* The fourth argument: a list of what is allowed, or {min =, max =}. The value is on top. */
+static void check_allowed(lua_State *lua, const char *name)
+{
+    const int value = lua_gettop(lua);
+    if (!lua_istable(lua, 4)) {
+        return;
+    }
+    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 4);
+    bool is_allowed = count == 0;
+    luaL_Buffer text;
+    for (lua_Integer i = 1; i <= count && !is_allowed; i++) {
+        lua_rawgeti(lua, 4, i);
+        is_allowed = lua_compare(lua, -1, value, LUA_OPEQ);
+        lua_pop(lua, 1);
+    }
+    if (!is_allowed) {
+        luaL_buffinit(lua, &text);
+        for (lua_Integer i = 1; i <= count; i++) {
+            luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
+            lua_rawgeti(lua, 4, i);
+            luaL_addvalue(&text);
+        }
+        luaL_pushresult(&text);
+        const char *allowed = lua_tostring(lua, -1);
+        luaL_error(lua, "parameter '%s' is %s, not '%s'", name, allowed,
+                   luaL_tolstring(lua, value, NULL));
+    }
+    static const char *const ends[] = {"min", "max"};
+    for (int i = 0; i < 2; i++) {
+        if (lua_getfield(lua, 4, ends[i]) == LUA_TNUMBER) {
+            const bool is_good = i == 0 ? lua_compare(lua, -1, value, LUA_OPLE)
+                                        : lua_compare(lua, value, -1, LUA_OPLE);
+            const char *bound = luaL_tolstring(lua, -1, NULL);
+            DEMAND(lua, is_good, "parameter '%s' is at %s %s, not %s", name,
+                   i == 0 ? "least" : "most", bound, luaL_tolstring(lua, value, NULL));
+        }
+        lua_settop(lua, value);
+    }
+}
+
+static int declare_param(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "parameter");
+    const int type = lua_type(lua, 2);
+    check_top_level(lua, "param()");
+    DEMAND(lua, type == LUA_TBOOLEAN || type == LUA_TNUMBER || type == LUA_TSTRING,
+           "parameter '%s' needs a default: a number, a text, true or false", name);
+    const size_t number = state->params++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        for (size_t i = 0; i < made->param_count; i++) {
+            DEMAND(lua, strcmp(made->params[i].name, name) != 0, "parameter '%s' is declared twice",
+                   name);
+        }
+        GROW(lua, made->params, made->param_count);
+        struct script_param *param = &made->params[made->param_count++];
+        param->name = keep(lua, made, name);
+        param->help = keep(lua, made, luaL_optstring(lua, 3, ""));
+        param->usual = keep(lua, made, luaL_tolstring(lua, 2, NULL));
+        lua_pop(lua, 1);
+        const char *value = find_set(lua, made, name);
+        param->is_set = value != NULL;
+        param->value = value == NULL ? param->usual : value;
+    }
+    const struct script_param *param = &state->script->params[number];
+    check_again(lua, number < state->script->param_count && strcmp(param->name, name) == 0,
+                "parameter", name);
+    if (param->is_set) {
+        push_param(lua, name, param->value);
+    } else {
+        lua_pushvalue(lua, 2);
+    }
+    check_allowed(lua, name);
+    return 1;
+}
+
+/* Writes `text` with the parameters of the script, and what stands for ${session}; NULL: that is
+ * left as it is. False: there is no such parameter, whose name is in *unknown. */
+static bool fill_in(const struct script *script, const char *text, const char *session,
+                    struct buffer *out, char unknown[SCRIPT_NAME_BYTES])
+{
+    for (const char *at; (at = strstr(text, "${")) != NULL;) {
+        const size_t length = strcspn(at + 2, "}");
+        const char *value = NULL;
+        snprintf(unknown, SCRIPT_NAME_BYTES, "%.*s", length < 40 ? (int)length : 40, at + 2);
+        for (size_t i = 0; i < script->param_count; i++) {
+            value = strcmp(script->params[i].name, unknown) == 0 ? script->params[i].value : value;
+        }
+        const bool is_session = strcmp(unknown, "session") == 0;
+        if (at[2 + length] == '\0' || (value == NULL && !is_session)) {
+            return false;
+        }
+        buffer_add(out, text, (size_t)(at - text));
+        if (is_session && session == NULL) {
+            buffer_add_text(out, "${session}");
+        } else {
+            buffer_add_text(out, is_session ? session : value);
+        }
+        text = at + 2 + length + 1;
+    }
+    buffer_add_text(out, text);
+    return true;
+}
+
+static const char *keep_filled(lua_State *lua, struct script *script, const char *text)
+{
+    struct script_source *source = script->source;
+    char unknown[SCRIPT_NAME_BYTES] = "";
+    GROW(lua, source->strings, source->string_count);
+    struct buffer *out = &source->strings[source->string_count++];
+    DEMAND(lua, fill_in(script, text, NULL, out, unknown),
+           "${%s} is no parameter of this script that is declared before", unknown);
+    DEMAND(lua, !buffer_failed(out), "not enough memory");
+    return buffer_text(out);
+}
+
+/* A text, or a table of one for each dialect, at `index`; nil: none. */
+static void take_texts(lua_State *lua, struct script *script, int index, struct script_texts *texts)
+{
+    if (lua_isnoneornil(lua, index)) {
+        return;
+    }
+    if (lua_type(lua, index) == LUA_TSTRING) {
+        GROW(lua, texts->entries, texts->count);
+        texts->entries[texts->count].text = keep_filled(lua, script, lua_tostring(lua, index));
+        texts->count++;
+        return;
+    }
+    index = lua_absindex(lua, index);
+    luaL_checktype(lua, index, LUA_TTABLE);
+    for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
+        DEMAND(lua, lua_type(lua, -2) == LUA_TSTRING && lua_type(lua, -1) == LUA_TSTRING,
+               "texts by dialect are {default = \"…\", mariadb = \"…\"}");
+        const char *dialect = lua_tostring(lua, -2);
+        GROW(lua, texts->entries, texts->count);
+        struct script_text *entry = &texts->entries[texts->count++];
+        entry->dialect = strcmp(dialect, "default") == 0 ? NULL : keep(lua, script, dialect);
+        entry->text = keep_filled(lua, script, lua_tostring(lua, -1));
+    }
+}
+
+const char *script_text_for(const struct script_texts *texts, const char *dialect)
+{
+    const bool is_kin = strcmp(dialect, "mysql") == 0 || strcmp(dialect, "singlestore") == 0;
+    const char *wanted[] = {dialect, is_kin ? "mariadb" : NULL, NULL};
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        for (size_t j = 0; j < texts->count; j++) {
+            const char *has = texts->entries[j].dialect;
+            if (wanted[i] == NULL ? has == NULL && i == 2
+                                  : has != NULL && strcmp(has, wanted[i]) == 0) {
+                return texts->entries[j].text;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int line_of(lua_State *lua)
+{
+    lua_Debug debug;
+    return lua_getstack(lua, 1, &debug) && lua_getinfo(lua, "l", &debug) ? debug.currentline : 0;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        hash = random_mix(hash ^ (unsigned char)*text);
+    }
+    return random_mix(hash);
+}
+
+/* One column, the table on top of the stack. */
+static void declare_column(lua_State *lua, struct table *load, struct script_dataset *dataset)
+{
+    const int at = lua_gettop(lua);
+    struct column column = {.name = ""};
+    struct error error = {.kind = ERROR_NONE};
+    struct script_column *own = &dataset->columns[dataset->column_count];
+    DEMAND(lua, lua_istable(lua, at), "a column is {\"name\", \"type\", generator, key = …}");
+    lua_rawgeti(lua, at, 1);
+    const char *name = lua_tostring(lua, -1);
+    DEMAND(lua, name != NULL && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
+           "a column of '%s' has no name, or a long one", dataset->name);
+    snprintf(column.name, sizeof column.name, "%s", name);
+    lua_rawgeti(lua, at, 2);
+    DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING, "column '%s' of '%s' has no type", name,
+           dataset->name);
+    parse_type(lua, lua_tostring(lua, -1), &column);
+    lua_rawgeti(lua, at, 3);
+    if (lua_type(lua, -1) == LUA_TNUMBER) {
+        int is_whole;
+        const lua_Integer value = lua_tointegerx(lua, -1, &is_whole);
+        push_draw(lua,
+                  is_whole ? draw_keys(KEYS_UNIFORM, value, value, NULL, &(struct keys_options){0},
+                                       &error)
+                           : draw_real(lua_tonumber(lua, -1), lua_tonumber(lua, -1), &error),
+                  &error);
+    }
+    if (!lua_isnil(lua, -1)) {
+        own->value = check_object(lua, -1, OBJECT_DRAW)->draw;
+        luaL_ref(lua, LUA_REGISTRYINDEX); /* it lives as long as the script */
+    }
+    lua_settop(lua, at);
+    switch (lua_getfield(lua, at, "key")) {
+    case LUA_TNIL:
+        break;
+    case LUA_TBOOLEAN:
+        own->key = lua_toboolean(lua, -1) ? 1 : 0;
+        break;
+    case LUA_TNUMBER:
+        own->key = (unsigned)lua_tointeger(lua, -1);
+        break;
+    default:
+        own->is_numbered =
+            lua_tostring(lua, -1) != NULL && strcmp(lua_tostring(lua, -1), "auto") == 0;
+        own->key = 1;
+        DEMAND(lua, own->is_numbered, "column '%s': key is true, a place from 1, or \"auto\"",
+               name);
+    }
+    DEMAND(lua, own->key <= 16, "column '%s': key is a place from 1 to 16", name);
+    lua_getfield(lua, at, "required");
+    column.is_nullable = own->key == 0 && !lua_toboolean(lua, -1);
+    column.has_default = own->is_numbered;
+    DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
+    dataset->column_count++;
+    if (own->value != NULL) {
+        DEMAND(lua, table_add_column(load, &column, &error) == STATUS_OK, "%s", error.text);
+    }
+    lua_settop(lua, at - 1);
+}
+
+static void declare_columns(lua_State *lua, struct table *load, struct script_dataset *dataset)
+{
+    const lua_Integer count = (lua_Integer)lua_rawlen(lua, 3);
+    unsigned keys = 0;
+    DEMAND(lua, count > 0 && count <= ROW_COLUMNS_MAX, "dataset '%s' has no columns",
+           dataset->name);
+    dataset->is_declared = true;
+    dataset->columns = calloc((size_t)count, sizeof *dataset->columns);
+    DEMAND(lua, dataset->columns != NULL, "not enough memory");
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_rawgeti(lua, 3, i);
+        declare_column(lua, load, dataset);
+    }
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        keys += dataset->columns[i].key > 0 ? 1 : 0;
+        for (size_t j = 0; j < i; j++) {
+            DEMAND(lua, strcmp(dataset->table.columns[i].name, dataset->table.columns[j].name) != 0,
+                   "dataset '%s' has column '%s' twice", dataset->name,
+                   dataset->table.columns[i].name);
+            DEMAND(lua,
+                   dataset->columns[i].key == 0 ||
+                       dataset->columns[i].key != dataset->columns[j].key,
+                   "dataset '%s' has two columns in place %d of its key", dataset->name,
+                   (int)dataset->columns[i].key);
+        }
+    }
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        DEMAND(lua, dataset->columns[i].key <= keys, "dataset '%s': the key has no place %d",
+               dataset->name, (int)keys);
+        dataset->table.columns[i].is_unique = keys == 1 && dataset->columns[i].key == 1;
+    }
+    for (size_t i = 0, j = 0; i < dataset->column_count; i++) {
+        if (dataset->columns[i].value != NULL) {
+            load->columns[j++].is_unique = dataset->table.columns[i].is_unique;
+        } else {
+            DEMAND(lua,
+                   dataset->rows == 0 || dataset->columns[i].is_numbered ||
+                       dataset->table.columns[i].is_nullable,
+                   "dataset '%s' is to be loaded, and column '%s' has no generator", dataset->name,
+                   dataset->table.columns[i].name);
+        }
+    }
+    DEMAND(lua, dataset->rows == 0 || load->column_count > 0,
+           "dataset '%s' is to be loaded, and has no generator", dataset->name);
+}
+
+static int declare_dataset(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = luaL_checkstring(lua, 1);
+    check_top_level(lua, "dataset()");
+    const size_t number = state->datasets++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        struct error error = {.kind = ERROR_NONE};
+        for (size_t i = 0; i < made->dataset_count; i++) {
+            DEMAND(lua, strcmp(made->datasets[i].name, name) != 0, "dataset '%s' is declared twice",
+                   name);
+        }
+        GROW(lua, made->datasets, made->dataset_count);
+        GROW(lua, made->source->load_tables, made->dataset_count);
+        struct script_dataset *dataset = &made->datasets[made->dataset_count];
+        struct table *load = &made->source->load_tables[made->dataset_count++];
+        dataset->name = keep(lua, made, name);
+        dataset->number = hash_text(0, name);
+        DEMAND(lua,
+               table_init(&dataset->table, name, &error) == STATUS_OK &&
+                   table_init(load, name, &error) == STATUS_OK,
+               "%s", error.text);
+        const int64_t rows = lua_isnoneornil(lua, 2) ? 0 : check_integer(lua, 2, "dataset: rows");
+        DEMAND(lua, rows >= 0, "dataset '%s' has fewer than 0 rows", name);
+        dataset->rows = (uint64_t)rows;
+        if (!lua_isnoneornil(lua, 3)) {
+            luaL_checktype(lua, 3, LUA_TTABLE);
+            declare_columns(lua, load, dataset);
+        }
+        DEMAND(lua, dataset->is_declared || rows == 0,
+               "dataset '%s' has rows to load and no columns", name);
+        if (!lua_isnoneornil(lua, 4)) {
+            luaL_checktype(lua, 4, LUA_TTABLE);
+            lua_getfield(lua, 4, "create");
+            take_texts(lua, made, -1, &dataset->create);
+            lua_getfield(lua, 4, "options");
+            take_texts(lua, made, -1, &dataset->options);
+            lua_getfield(lua, 4, "index");
+            const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
+            for (lua_Integer i = 1; i <= count; i++) {
+                lua_rawgeti(lua, -1, i);
+                DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
+                       "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
+                GROW(lua, dataset->indexes, dataset->index_count);
+                dataset->indexes[dataset->index_count] = keep(lua, made, lua_tostring(lua, -1));
+                dataset->index_count++;
+                lua_pop(lua, 1);
+            }
+        }
+    }
+    check_again(lua,
+                number < state->script->dataset_count &&
+                    strcmp(state->script->datasets[number].name, name) == 0,
+                "dataset", name);
+    push_object(lua, OBJECT_DATASET, (int)number);
+    return 1;
+}
+
+static enum script_statement_kind kind_of(const char *sql)
+{
+    static const struct {
+        const char *word;
+        enum script_statement_kind kind;
+    } words[] = {
+        {"select", SCRIPT_READ},  {"with", SCRIPT_READ},    {"values", SCRIPT_READ},
+        {"show", SCRIPT_READ},    {"table", SCRIPT_READ},   {"insert", SCRIPT_WRITE},
+        {"update", SCRIPT_WRITE}, {"delete", SCRIPT_WRITE}, {"replace", SCRIPT_WRITE},
+        {"merge", SCRIPT_WRITE},  {"upsert", SCRIPT_WRITE},
+    };
+    sql += strspn(sql, " \t\r\n(");
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        const size_t length = strlen(words[i].word);
+        if (strncasecmp(sql, words[i].word, length) == 0 &&
+            strchr(" \t\r\n(*", sql[length]) != NULL) {
+            return words[i].kind;
+        }
+    }
+    return SCRIPT_OTHER;
+}
+
+static size_t find_operation(lua_State *lua, struct script *made, const char *name,
+                             bool is_transaction, enum script_statement_kind kind)
+{
+    for (size_t i = 0; i < made->operation_count; i++) {
+        if (made->operations[i].is_transaction == is_transaction &&
+            strcmp(made->operations[i].name, name) == 0) {
+            DEMAND(lua, !is_transaction, "transaction '%s' is declared twice", name);
+            return i;
+        }
+    }
+    DEMAND(lua, made->operation_count < OPERATION_NAMES_MAX,
+           "transactions and names of statements are at most %d: statements can share a name",
+           OPERATION_NAMES_MAX);
+    GROW(lua, made->operations, made->operation_count);
+    made->operations[made->operation_count] =
+        (struct script_operation){keep(lua, made, name), is_transaction, kind};
+    return made->operation_count++;
+}
+
+static int option_dataset(lua_State *lua, int index, const char *name)
+{
+    int number = SCRIPT_NO_DATASET;
+    if (lua_getfield(lua, index, name) != LUA_TNIL) {
+        number = check_object(lua, -1, OBJECT_DATASET)->number;
+    }
+    lua_pop(lua, 1);
+    return number;
+}
+
+static int declare_statement(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "statement");
+    check_top_level(lua, "statement()");
+    const size_t number = state->statement_count++;
+    struct script *made = state->made;
+    if (made != NULL) {
+        struct error error = {.kind = ERROR_NONE};
+        DEMAND(lua, made->statement_count < STATEMENT_SLOTS_MAX,
+               "a script has at most %d statements", STATEMENT_SLOTS_MAX);
+        GROW(lua, made->statements, made->statement_count);
+        struct script_statement *new = &made->statements[made->statement_count];
+        new->adds_to = new->takes_from = SCRIPT_NO_DATASET;
+        new->is_prepared = true;
+        new->line = line_of(lua);
+        DEMAND(lua, table_init(&new->parameters, name, &error) == STATUS_OK, "%s", error.text);
+        made->statement_count++;
+        new->name = keep(lua, made, name);
+        take_texts(lua, made, 2, &new->sql);
+        DEMAND(lua, new->sql.count > 0, "statement '%s' has no SQL", name);
+        const lua_Integer count = lua_istable(lua, 3) ? (lua_Integer)lua_rawlen(lua, 3) : 0;
+        for (lua_Integer i = 1; i <= count; i++) {
+            struct column column = {.name = ""};
+            lua_rawgeti(lua, 3, i);
+            parse_type(lua, luaL_checkstring(lua, -1), &column);
+            lua_pop(lua, 1);
+            DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
+                   error.text);
+        }
+        for (size_t i = 0; i < new->sql.count; i++) {
+            const char *at = new->sql.entries[i].text;
+            lua_Integer marks = 0;
+            while (*(at = sql_script_find_parameter(at)) != '\0') {
+                marks++;
+                at++;
+            }
+            DEMAND(lua, marks == count, "statement '%s' has %I ? and %I types", name,
+                   (LUAI_UACINT)marks, (LUAI_UACINT)count);
+            new->has_session =
+                new->has_session || strstr(new->sql.entries[i].text, "${session}") != NULL;
+        }
+        new->kind = kind_of(new->sql.entries[0].text);
+        if (lua_istable(lua, 4)) {
+            new->adds_to = option_dataset(lua, 4, "adds_to");
+            new->takes_from = option_dataset(lua, 4, "takes_from");
+            lua_getfield(lua, 4, "prepared");
+            new->is_prepared = lua_isnil(lua, -1) || lua_toboolean(lua, -1);
+        }
+        new->operation = find_operation(lua, made, name, false, new->kind);
+        const size_t values = new->parameters.column_count;
+        state->most_values = values > state->most_values ? values : state->most_values;
+    }
+    check_again(lua,
+                number < state->script->statement_count &&
+                    strcmp(state->script->statements[number].name, name) == 0,
+                "statement", name);
+    push_object(lua, OBJECT_STATEMENT, (int)number);
+    return 1;
+}
+
+static int declare_transaction(lua_State *lua)
+{
+    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
+                                         "read uncommitted"};
+    struct script_state *state = state_of(lua);
+    const char *name = check_name(lua, 1, "transaction");
+    check_top_level(lua, "transaction()");
+    luaL_checktype(lua, 2, LUA_TFUNCTION);
+    const size_t number = state->transactions;
+    struct script *made = state->made;
+    if (made != NULL) {
+        GROW(lua, made->transactions, made->transaction_count);
+        struct script_transaction *new = &made->transactions[made->transaction_count];
+        *new = (struct script_transaction){.weight = 1, .tries = 10, .line = line_of(lua)};
+        new->operation = find_operation(lua, made, name, true, SCRIPT_OTHER);
+        new->name = made->operations[new->operation].name;
+        if (lua_istable(lua, 3)) {
+            lua_getfield(lua, 3, "weight");
+            new->weight = luaL_optnumber(lua, -1, 1);
+            DEMAND(lua, new->weight >= 0 && isfinite(new->weight),
+                   "transaction '%s': weight is a number from 0", name);
+            lua_getfield(lua, 3, "autocommit");
+            new->is_autocommit = lua_toboolean(lua, -1);
+            lua_getfield(lua, 3, "tries");
+            const int64_t tries = lua_isnil(lua, -1) ? 10 : check_integer(lua, -1, "tries");
+            DEMAND(lua, tries >= 0, "transaction '%s': tries is a number from 0", name);
+            new->tries = (uint64_t)tries;
+            lua_getfield(lua, 3, "isolation");
+            if (!lua_isnil(lua, -1)) {
+                const char *level = luaL_checkstring(lua, -1);
+                for (size_t i = 0; i < COUNT_OF(levels); i++) {
+                    new->isolation = strcmp(levels[i], level) == 0 ? levels[i] : new->isolation;
+                }
+                DEMAND(lua, new->isolation != NULL,
+                       "transaction '%s': isolation is serializable, repeatable read, read "
+                       "committed or read uncommitted",
+                       name);
+            }
+        }
+        made->transaction_count++;
+    }
+    check_again(lua,
+                number < state->script->transaction_count &&
+                    strcmp(state->script->transactions[number].name, name) == 0,
+                "transaction", name);
+    GROW(lua, state->transaction_refs, state->transactions);
+    lua_pushvalue(lua, 2);
+    state->transaction_refs[state->transactions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int declare_on_session(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    check_top_level(lua, "on_session()");
+    luaL_checktype(lua, 1, LUA_TFUNCTION);
+    GROW(lua, state->session_refs, state->hooks_of_session);
+    lua_pushvalue(lua, 1);
+    state->session_refs[state->hooks_of_session++] = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+/* Statements. */
+
+/* The arguments from 2 on, or the entries of the only one, a table, as a batch of one row. What was
+ * drawn by functions stays on the stack. */
+static void take_values(lua_State *lua, struct script_state *state, size_t number,
+                        struct batch *batch)
+{
+    const struct script_statement *statement = &state->script->statements[number];
+    const struct table *types = &statement->parameters;
+    if (lua_gettop(lua) == 2 && lua_istable(lua, 2)) {
+        const lua_Integer count = (lua_Integer)lua_rawlen(lua, 2);
+        luaL_checkstack(lua, (int)count + 8, "too many values");
+        for (lua_Integer i = 1; i <= count; i++) {
+            lua_rawgeti(lua, 2, i);
+        }
+        lua_remove(lua, 2);
+    }
+    const size_t given = (size_t)lua_gettop(lua) - 1, count = types->column_count;
+    DEMAND(lua, given == count, "statement '%s' takes %d value%s, got %d", statement->name,
+           (int)count, count == 1 ? "" : "s", (int)given);
+    luaL_checkstack(lua, (int)count + 8, "too many values");
+    size_t room = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct object *object = to_object(lua, (int)i + 2, OBJECT_DRAW);
+        room += object != NULL ? room_of(object->draw) : 0;
+        room += NUMBER_BYTES;
+    }
+    reserve_room(lua, state, room);
+    room = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int at = (int)i + 2;
+        struct draw_value value;
+        state->columns[i].values.any = &state->scalars[i];
+        state->columns[i].is_null = &state->nulls[i];
+        state->nulls[i] = is_null(lua, at);
+        if (state->nulls[i]) {
+            continue;
+        }
+        const struct object *object = to_object(lua, at, OBJECT_DRAW);
+        if (object != NULL) {
+            draw_any(lua, object->draw, &state->stream, state->room + room, &value);
+            room += room_of(object->draw);
+        } else {
+            value_of_lua(lua, at, &value);
+        }
+        DEMAND(lua, store(&types->columns[i], &value, &state->scalars[i], state->room + room),
+               "statement '%s': value %d does not fit %s", statement->name, (int)i + 1,
+               types->columns[i].type_name);
+        room += NUMBER_BYTES;
+    }
+    *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
+}
+
+/* Keeps a copy of the cells. Nothing of Lua may be called here: its errors would jump over the
+ * adapter. */
+static bool take_cells(void *context, const struct cell *cells, size_t count)
+{
+    struct script_state *state = context;
+    struct buffer *kept = &state->cells;
+    if (kept->length > ANSWER_BYTES_MAX || (state->cell_rows > 0 && count != state->cell_count)) {
+        state->is_answer_full = true;
+        return true; /* drained: to break off would cost the connection */
+    }
+    state->cell_count = count;
+    state->cell_rows++;
+    for (size_t i = 0; i < count; i++) {
+        buffer_add(kept, &cells[i], sizeof cells[i]);
+        if (!cells[i].is_null && cells[i].type != COLUMN_INT64) {
+            buffer_add(kept, cells[i].as.text.bytes, cells[i].as.text.length);
+        }
+    }
+    return true;
+}
+
+static bool take_first(void *context, const struct cell *cells, size_t count)
+{
+    struct script_state *state = context;
+    return state->cell_rows > 0 || take_cells(context, cells, count);
+}
+
+/* Runs the statement; rows go to `take`. Returns the number of rows. */
+static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
+                              bool *is_duplicate)
+{
+    struct script_state *state = state_of(lua);
+    const size_t number = (size_t)check_object(lua, 1, OBJECT_STATEMENT)->number;
+    const struct script_host *host = check_running(lua, "a statement");
+    struct batch batch;
+    struct answer answer = {.take = take, .context = state};
+    take_values(lua, state, number, &batch);
+    buffer_clear(&state->cells);
+    state->cell_rows = state->cell_count = 0;
+    state->is_answer_full = false;
+    const bool has_values = batch.table->column_count > 0;
+    const enum status status =
+        host->run(host->context, number, has_values ? &batch : NULL, &answer);
+    if (is_duplicate != NULL && status == STATUS_REJECTED && host->forgive != NULL &&
+        host->forgive(host->context)) {
+        *is_duplicate = true;
+        return 0;
+    }
+    demand_call(lua, status);
+    DEMAND(lua, !state->is_answer_full && !buffer_failed(&state->cells),
+           "statement '%s' returns more than %d MiB: read less, or use :run, which keeps nothing",
+           state->script->statements[number].name, ANSWER_BYTES_MAX >> 20);
+    return answer.rows;
+}
+
+/* Pushes the cells of a row, and goes behind them. */
+static void push_cells(lua_State *lua, const struct script_state *state, size_t *at)
+{
+    luaL_checkstack(lua, (int)state->cell_count + 4, "too many columns");
+    for (size_t i = 0; i < state->cell_count; i++) {
+        struct cell cell;
+        memcpy(&cell, state->cells.bytes + *at, sizeof cell);
+        *at += sizeof cell;
+        if (cell.is_null) {
+            lua_pushlightuserdata(lua, &null_value);
+        } else if (cell.type == COLUMN_INT64) {
+            lua_pushinteger(lua, cell.as.int64);
+        } else {
+            lua_pushlstring(lua, state->cells.bytes + *at, cell.as.text.length);
+            *at += cell.as.text.length;
+        }
+    }
+}
+
+static int statement_run(lua_State *lua)
+{
+    lua_pushinteger(lua, (lua_Integer)run_statement(lua, NULL, NULL));
+    return 1;
+}
+
+static int statement_one(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    size_t at = 0;
+    run_statement(lua, take_first, NULL);
+    if (state->cell_rows == 0) {
+        return 0;
+    }
+    push_cells(lua, state, &at);
+    return (int)state->cell_count;
+}
+
+static int statement_all(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    size_t at = 0;
+    run_statement(lua, take_cells, NULL);
+    lua_createtable(lua, (int)state->cell_rows, 0);
+    for (size_t row = 1; row <= state->cell_rows; row++) {
+        lua_createtable(lua, (int)state->cell_count, 0);
+        push_cells(lua, state, &at);
+        for (size_t i = state->cell_count; i > 0; i--) {
+            lua_rawseti(lua, -1 - (int)i, (lua_Integer)i);
+        }
+        lua_rawseti(lua, -2, (lua_Integer)row);
+    }
+    return 1;
+}
+
+static int statement_try(lua_State *lua)
+{
+    bool is_duplicate = false;
+    const uint64_t rows = run_statement(lua, NULL, &is_duplicate);
+    if (is_duplicate) {
+        lua_pushnil(lua);
+        lua_pushliteral(lua, "duplicate");
+        return 2;
+    }
+    lua_pushinteger(lua, (lua_Integer)rows);
+    return 1;
+}
+
+static int dataset_append(lua_State *lua)
+{
+    const struct object *dataset = check_object(lua, 1, OBJECT_DATASET);
+    const struct script_host *host = check_running(lua, "append");
+    const int64_t rows = check_integer(lua, 2, "append: rows");
+    DEMAND(lua, rows > 0, "append: at least one row");
+    demand_call(lua, host->append(host->context, (size_t)dataset->number, (uint64_t)rows));
+    return 0;
+}
+
+static int dataset_count(lua_State *lua)
+{
+    const struct object *dataset = check_object(lua, 1, OBJECT_DATASET);
+    const struct script_host *host = check_running(lua, "count");
+    uint64_t rows = 0;
+    demand_call(lua, host->count(host->context, (size_t)dataset->number, &rows));
+    lua_pushinteger(lua, (lua_Integer)rows);
+    return 1;
+}
+
+/* Functions. */
+
+static int call_check(lua_State *lua)
+{
+    const struct script_host *host = check_running(lua, "check");
+    const char *text = luaL_optstring(lua, 2, "");
+    host->check(host->context, lua_toboolean(lua, 1), text);
+    lua_settop(lua, 1);
+    return 1;
+}
+
+static int call_found(lua_State *lua)
+{
+    const struct script_host *host = check_running(lua, "found");
+    host->found(host->context, lua_toboolean(lua, 1));
+    lua_settop(lua, 1);
+    return 1;
+}
+
+static int call_think(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const struct script_host *host = check_running(lua, "think");
+    const struct object *object = to_object(lua, 1, OBJECT_DRAW);
+    double seconds = 0;
+    struct draw_value value;
+    if (object != NULL) {
+        reserve_room(lua, state, room_of(object->draw));
+        draw_any(lua, object->draw, &state->stream, state->room, &value);
+    } else {
+        value_of_lua(lua, 1, &value);
+    }
+    DEMAND(lua, to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
+           "think takes seconds, from 0 to 86400");
+    if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
+        return end_by(lua, &signal_stopped);
+    }
+    return 0;
+}
+
+static int call_rollback(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    (void)check_running(lua, "rollback");
+    snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
+    return end_by(lua, &signal_rollback);
+}
+
+static int call_list(lua_State *lua)
+{
+    const int64_t count = check_integer(lua, 1, "list: how many");
+    const char *text = luaL_checkstring(lua, 2);
+    luaL_Buffer buffer;
+    DEMAND(lua, count >= 1 && count <= 65535, "list: 1 to 65535 items");
+    luaL_buffinit(lua, &buffer);
+    for (int64_t i = 0; i < count; i++) {
+        luaL_addstring(&buffer, i == 0 ? "" : ", ");
+        luaL_addstring(&buffer, text);
+    }
+    luaL_pushresult(&buffer);
+    return 1;
+}
+
+static int call_fnv(lua_State *lua)
+{
+    lua_pushinteger(lua, (lua_Integer)draw_fnv(check_integer(lua, 1, "fnv: the number")));
+    return 1;
+}
+
+/* Numbers before texts, each in its order; other kinds of keys have none. */
+static int compare_keys(lua_State *lua)
+{
+    const int a = lua_type(lua, 1), b = lua_type(lua, 2);
+    lua_pushboolean(lua, a == b && (a == LUA_TNUMBER || a == LUA_TSTRING)
+                             ? lua_compare(lua, 1, 2, LUA_OPLT)
+                             : a < b);
+    return 1;
+}
+
+static int next_pair(lua_State *lua)
+{
+    const lua_Integer at = lua_tointeger(lua, lua_upvalueindex(2)) + 1;
+    lua_pushinteger(lua, at);
+    lua_replace(lua, lua_upvalueindex(2));
+    if (lua_rawgeti(lua, lua_upvalueindex(1), at) == LUA_TNIL) {
+        return 1;
+    }
+    lua_pushvalue(lua, -1);
+    lua_rawget(lua, 1);
+    return 2;
+}
+
+/* Lua's own order of keys is another one in each state, and a run would not repeat. */
+static int call_pairs(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &table_sort); /* table.sort */
+    lua_newtable(lua);
+    lua_Integer count = 0;
+    for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_rawseti(lua, -4, ++count);
+    }
+    lua_pushvalue(lua, -2);
+    lua_pushvalue(lua, -2);
+    lua_pushcfunction(lua, compare_keys);
+    lua_call(lua, 2, 0);
+    lua_pushinteger(lua, 0);
+    lua_pushcclosure(lua, next_pair, 2);
+    lua_pushvalue(lua, 1);
+    lua_pushnil(lua);
+    return 3;
+}
+
+static int refuse_global(lua_State *lua)
+{
+    return luaL_error(lua,
+                      "'%s' is not local: what is global is fixed when the top level has ended",
+                      luaL_tolstring(lua, 2, NULL));
+}
+
+/* States. */
+
+static void make_class(lua_State *lua, enum object_kind kind, const luaL_Reg *methods)
+{
+    lua_newtable(lua);
+    lua_newtable(lua);
+    luaL_setfuncs(lua, methods, 0);
+    lua_setfield(lua, -2, "__index");
+    lua_pushstring(lua, object_names[kind]);
+    lua_setfield(lua, -2, "__name");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    if (kind == OBJECT_DRAW) {
+        lua_pushcfunction(lua, draw_call);
+        lua_setfield(lua, -2, "__call");
+        lua_pushcfunction(lua, draw_collect);
+        lua_setfield(lua, -2, "__gc");
+    }
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &object_names[kind]);
+}
+
+/* Everything that a script sees. Protected: memory may run out. */
+static int open_state(lua_State *lua)
+{
+    static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
+                                         {LUA_TABLIBNAME, luaopen_table},
+                                         {LUA_STRLIBNAME, luaopen_string},
+                                         {LUA_MATHLIBNAME, luaopen_math},
+                                         {LUA_UTF8LIBNAME, luaopen_utf8}};
+    /* what loads code, knows the time or the order of memory, or gets around what is fixed */
+    static const char *const removed[] = {
+        "load", "loadfile", "dofile", "collectgarbage", "print", "next", "rawset", "warn", "_G"};
+    static const luaL_Reg functions[] = {
+        {"param", declare_param},
+        {"dataset", declare_dataset},
+        {"statement", declare_statement},
+        {"transaction", declare_transaction},
+        {"on_session", declare_on_session},
+        {"counter", make_counter},
+        {"row", make_row},
+        {"text", make_text},
+        {"pattern", make_pattern},
+        {"format", make_format},
+        {"derive", make_derive},
+        {"uniform", make_uniform},
+        {"keys", make_keys},
+        {"distinct", call_distinct},
+        {"check", call_check},
+        {"found", call_found},
+        {"think", call_think},
+        {"rollback", call_rollback},
+        {"list", call_list},
+        {"fnv", call_fnv},
+        {"pairs", call_pairs},
+        {NULL, NULL},
+    };
+    static const luaL_Reg of_draw[] = {{NULL, NULL}};
+    static const luaL_Reg of_dataset[] = {
+        {"append", dataset_append}, {"count", dataset_count}, {NULL, NULL}};
+    static const luaL_Reg of_counter[] = {{"next", counter_call_next}, {NULL, NULL}};
+    static const luaL_Reg of_statement[] = {{"run", statement_run},
+                                            {"one", statement_one},
+                                            {"all", statement_all},
+                                            {"try", statement_try},
+                                            {NULL, NULL}};
+    static const luaL_Reg *const methods[] = {of_draw, of_dataset, of_counter, of_statement};
+    const struct script_state *state = state_of(lua);
+    for (size_t i = 0; i < COUNT_OF(libraries); i++) {
+        luaL_requiref(lua, libraries[i].name, libraries[i].func, 1);
+        lua_pop(lua, 1);
+    }
+    lua_getglobal(lua, LUA_TABLIBNAME);
+    lua_getfield(lua, -1, "sort");
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, &table_sort);
+    lua_getglobal(lua, LUA_STRLIBNAME);
+    lua_pushnil(lua);
+    lua_setfield(lua, -2, "dump");
+    lua_getglobal(lua, LUA_MATHLIBNAME);
+    lua_pushnil(lua);
+    lua_setfield(lua, -2, "random");
+    lua_pushnil(lua);
+    lua_setfield(lua, -2, "randomseed");
+    lua_settop(lua, 0);
+    lua_pushglobaltable(lua);
+    for (size_t i = 0; i < COUNT_OF(removed); i++) {
+        lua_pushnil(lua);
+        lua_setfield(lua, -2, removed[i]);
+    }
+    luaL_setfuncs(lua, functions, 0);
+    for (int kind = 0; kind < OBJECT_KINDS; kind++) {
+        make_class(lua, (enum object_kind)kind, methods[kind]);
+    }
+    lua_pushlightuserdata(lua, &null_value);
+    lua_setfield(lua, -2, "null");
+    lua_createtable(lua, 0, 3);
+    lua_pushinteger(lua, state->place.session);
+    lua_setfield(lua, -2, "id");
+    lua_pushinteger(lua, state->place.sessions);
+    lua_setfield(lua, -2, "sessions");
+    lua_pushstring(lua, state->place.dialect == NULL ? "" : state->place.dialect);
+    lua_setfield(lua, -2, "dialect");
+    lua_setfield(lua, -2, "session");
+    return 0;
+}
+
+/* Globals move to where no assignment reaches them. */
+static int freeze(lua_State *lua)
+{
+    lua_pushglobaltable(lua); /* 1 */
+    lua_newtable(lua);        /* 2: what was there */
+    for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_pushvalue(lua, -2);
+        lua_rawset(lua, 2);
+    }
+    for (lua_pushnil(lua); lua_next(lua, 2) != 0; lua_pop(lua, 1)) {
+        lua_pushvalue(lua, -2);
+        lua_pushnil(lua);
+        lua_rawset(lua, 1);
+    }
+    lua_createtable(lua, 0, 3);
+    lua_pushvalue(lua, 2);
+    lua_setfield(lua, -2, "__index");
+    lua_pushcfunction(lua, refuse_global);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, 1);
+    lua_gc(lua, LUA_GCCOLLECT);
+    return 0;
+}
+
+/* What lua_pcall came to; the error is on top of the stack and popped. */
+static enum script_end conclude(struct script_state *state, int result, struct error *error)
+{
+    lua_State *lua = state->lua;
+    if (result == LUA_OK) {
+        return state->is_poisoned ? SCRIPT_FAILED : SCRIPT_DONE;
+    }
+    const void *signal = lua_type(lua, -1) == LUA_TLIGHTUSERDATA ? lua_touserdata(lua, -1) : NULL;
+    enum script_end end = SCRIPT_WRONG;
+    if (signal == &signal_stopped) {
+        end = SCRIPT_STOPPED;
+    } else if (signal == &signal_failed || state->is_poisoned) {
+        end = SCRIPT_FAILED;
+    } else if (signal == &signal_rollback) {
+        end = SCRIPT_ROLLBACK;
+        snprintf(error->text, sizeof error->text, "%s", state->why);
+    } else if (result == LUA_ERRMEM) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s: a session's script may use %d MiB, and needs more",
+                  state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
+    } else {
+        const char *text = lua_tostring(lua, -1);
+        error_set(error, ERROR_USAGE, 0, NULL, "%s",
+                  text == NULL ? "the script raised an error that is no text" : text);
+    }
+    lua_settop(lua, 0);
+    return end;
+}
+
+/* A state with everything in it but the script. NULL: out of memory. */
+static struct script_state *create_state(const struct script *script, struct script *made,
+                                         const struct script_place *place)
+{
+    struct script_state *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->script = script;
+    state->made = made;
+    state->place = *place;
+    state->lua = lua_newstate(allocate, state);
+    if (state->lua != NULL) {
+        *(struct script_state **)lua_getextraspace(state->lua) = state;
+        lua_gc(state->lua, LUA_GCINC, GC_PAUSE, 0, 0);
+        lua_pushcfunction(state->lua, open_state);
+    }
+    if (state->lua == NULL || lua_pcall(state->lua, 0, 0, 0) != LUA_OK) {
+        script_state_destroy(state);
+        return NULL;
+    }
+    return state;
+}
+
+/* Runs what is on top of the stack as the top level of the script. */
+static enum status run_top_level(struct script_state *state, struct error *error)
+{
+    state->is_declaring = true;
+    lua_sethook(state->lua, on_hook, LUA_MASKCOUNT, HOOK_INSTRUCTIONS);
+    enum script_end end = conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+    state->is_declaring = false;
+    if (end == SCRIPT_DONE) {
+        lua_pushcfunction(state->lua, freeze);
+        end = conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+    }
+    return end == SCRIPT_DONE ? STATUS_OK : STATUS_FATAL;
+}
+
+static bool make_room_for_values(struct script_state *state, size_t count)
+{
+    const size_t each = sizeof *state->scalars + sizeof *state->columns + sizeof *state->nulls;
+    char *block = calloc(count + 1, each);
+    state->scalars = (union scalar *)(void *)block;
+    state->columns = (struct column_data *)(void *)(block + (count + 1) * sizeof *state->scalars);
+    state->nulls = (uint8_t *)(state->columns + count + 1);
+    return block != NULL;
+}
+
+void script_state_destroy(struct script_state *state)
+{
+    if (state == NULL) {
+        return;
+    }
+    if (state->script != NULL) {
+        script_settle(state);
+    }
+    if (state->lua != NULL) {
+        lua_close(state->lua);
+    }
+    for (size_t i = 0; i < state->own_count; i++) {
+        free((char *)(uintptr_t)state->own_statements[i].sql);
+    }
+    free(state->own_statements);
+    free(state->own_numbers);
+    free(state->function_refs);
+    free(state->transaction_refs);
+    free(state->session_refs);
+    free(state->taken);
+    free(state->scalars);
+    free(state->room);
+    buffer_fini(&state->cells);
+    free(state);
+}
+
+/* Loading. */
+
+static int write_code(lua_State *lua, const void *bytes, size_t length, void *context)
+{
+    (void)lua;
+    buffer_add(context, bytes, length);
+    return buffer_failed(context) ? 1 : 0;
+}
+
+/* Reads a file whole, owned by the caller; NULL: *error says why. */
+static char *read_source(const char *path, size_t *length, struct error *error)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool is_file = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    char *text = NULL;
+    if (fd < 0) {
+        error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
+    } else if (!is_file) {
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is no file", path);
+    } else if (about.st_size > SOURCE_BYTES_MAX) {
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is larger than %s", path,
+                  UNITS_BYTES(SOURCE_BYTES_MAX));
+    } else {
+        text = calloc(1, (size_t)about.st_size + 1);
+        ssize_t got = 1;
+        for (*length = 0;
+             text != NULL && got > 0 && *length<(size_t)about.st_size; *length += got> 0
+                 ? (size_t)got
+                 : 0) {
+            got = read(fd, text + *length, (size_t)about.st_size - *length);
+        }
+        if (text == NULL || got < 0) {
+            error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
+            free(text);
+            text = NULL;
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return text;
+}
+
+/* Fills the source's text and chunk_name. */
+static enum status find_source(struct script_source *source, const char *name, struct error *error)
+{
+    const size_t length = strlen(name);
+    const char *suffix = length > 4 ? name + length - 4 : "";
+    struct buffer chunk = {0};
+    struct nearest nearest = {.word = name};
+    if (strchr(name, '/') != NULL || strcmp(suffix, ".lua") == 0) {
+        buffer_add_format(&chunk, "@%s", name);
+        source->text = read_source(name, &source->length, error);
+    } else {
+        char names[ERROR_TEXT_BYTES / 2] = "";
+        buffer_add_format(&chunk, "@%s.lua", name);
+        for (const struct script_built_in *entry = script_built_ins; entry->name != NULL; entry++) {
+            const size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%s%s", used == 0 ? "" : ", ", entry->name);
+            nearest_offer(&nearest, entry->name);
+            if (strcmp(entry->name, name) == 0) {
+                source->text = strdup(entry->text);
+                source->length = strlen(entry->text);
+            }
+        }
+        if (source->text == NULL) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "no workload is named '%.40s'%s%s%s: there are %s, or the path of a script "
+                      "(./mine.lua)",
+                      name, nearest.name == NULL ? "" : " (did you mean ",
+                      nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "?)",
+                      names);
+        }
+    }
+    source->chunk_name = chunk.bytes;
+    if (source->text == NULL || source->chunk_name == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        return STATUS_REJECTED;
+    }
+    if (source->text[0] == LUA_SIGNATURE[0]) {
+        error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is compiled: append takes its text",
+                  name);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+/* Every name=value of --set has been taken by a parameter. */
+static enum status check_sets(const struct script *script, struct error *error)
+{
+    const struct script_source *source = script->source;
+    size_t place = 0;
+    for (size_t i = 0; i < source->set_count; i++) {
+        for (const char *at = source->sets[i]; at != NULL; place++) {
+            const size_t length = strcspn(at, ",");
+            const size_t name_length = strcspn(at, "=,");
+            if (!source->has_used[place]) {
+                char name[SCRIPT_NAME_BYTES];
+                snprintf(name, sizeof name, "%.*s", name_length < 40 ? (int)name_length : 40, at);
+                struct nearest nearest = {.word = name};
+                for (size_t p = 0; p < script->param_count; p++) {
+                    nearest_offer(&nearest, script->params[p].name);
+                }
+                if (name_length == length) {
+                    error_set(error, ERROR_USAGE, 0, NULL,
+                              "--set '%s' is not NAME=VALUE (see append help %s)", name,
+                              script->name);
+                } else {
+                    error_set(error, ERROR_USAGE, 0, NULL,
+                              "%s has no parameter '%s'%s%s%s: see append help %s", script->name,
+                              name, nearest.name == NULL ? "" : " (did you mean ",
+                              nearest.name == NULL ? "" : nearest.name,
+                              nearest.name == NULL ? "" : "?)", script->name);
+                }
+                return STATUS_REJECTED;
+            }
+            at = at[length] == ',' ? at + length + 1 : NULL;
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status declare(struct script *script, struct error *error)
+{
+    struct script_source *source = script->source;
+    const struct script_place place = {.sessions = 1, .dialect = ""};
+    size_t places = 1;
+    for (size_t i = 0; i < source->set_count; i++) {
+        places++;
+        for (const char *at = source->sets[i]; (at = strchr(at, ',')) != NULL; at++) {
+            places++;
+        }
+    }
+    source->has_used = calloc(places, sizeof *source->has_used);
+    source->main = create_state(script, script, &place);
+    if (source->has_used == NULL || source->main == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        return STATUS_FATAL;
+    }
+    struct script_state *state = source->main;
+    lua_State *lua = state->lua;
+    const int result = luaL_loadbufferx(lua, source->text, source->length, source->chunk_name, "t");
+    if (result != LUA_OK) {
+        conclude(state, result, error);
+        return STATUS_REJECTED;
+    }
+    if (lua_dump(lua, write_code, &source->code, 0) != 0) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        return STATUS_FATAL;
+    }
+    if (run_top_level(state, error) != STATUS_OK || check_sets(script, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    double weight = 0;
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        weight += script->transactions[i].weight;
+    }
+    if (!(weight > 0)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  script->transaction_count == 0 ? "%s: the script declares no transaction"
+                                                 : "%s: no transaction has a weight above 0",
+                  source->chunk_name + 1);
+        return STATUS_REJECTED;
+    }
+    if (!make_room_for_values(state, state->most_values)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        return STATUS_FATAL;
+    }
+    uint64_t hash = hash_text(0, source->text);
+    for (size_t i = 0; i < script->param_count; i++) {
+        hash = hash_text(hash_text(hash, script->params[i].name), script->params[i].value);
+    }
+    snprintf(script->hash, sizeof script->hash, "%016" PRIx64, hash);
+    state->made = NULL;
+    return STATUS_OK;
+}
+
+struct script *script_load(const char *name, const char *const *sets, size_t set_count,
+                           struct error *error)
+{
+    struct script *script = calloc(1, sizeof *script);
+    struct script_source *source = calloc(1, sizeof *source);
+    if (script == NULL || source == NULL) {
+        free(script);
+        free(source);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        return NULL;
+    }
+    pthread_mutex_init(&source->lock, NULL);
+    script->name = name;
+    script->source = source;
+    source->sets = sets;
+    source->set_count = set_count;
+    enum status status = find_source(source, name, error);
+    if (status == STATUS_OK) {
+        status = declare(script, error);
+    }
+    if (status != STATUS_OK) {
+        script_destroy(script);
+        return NULL;
+    }
+    return script;
+}
+
+void script_destroy(struct script *script)
+{
+    if (script == NULL) {
+        return;
+    }
+    struct script_source *source = script->source;
+    script_state_destroy(source->main);
+    for (size_t i = 0; i < script->dataset_count; i++) {
+        table_fini(&script->datasets[i].table);
+        table_fini(&source->load_tables[i]);
+        free(script->datasets[i].columns);
+        free(script->datasets[i].create.entries);
+        free(script->datasets[i].options.entries);
+        free(script->datasets[i].indexes);
+    }
+    for (size_t i = 0; i < script->statement_count; i++) {
+        table_fini(&script->statements[i].parameters);
+        free(script->statements[i].sql.entries);
+    }
+    for (size_t i = 0; i < script->counter_count; i++) {
+        counter_destroy(script->counters[i]);
+    }
+    for (size_t i = 0; i < source->string_count; i++) {
+        buffer_fini(&source->strings[i]);
+    }
+    free(script->params);
+    free(script->datasets);
+    free(script->statements);
+    free(script->transactions);
+    free(script->operations);
+    free(script->counters);
+    free(source->text);
+    free(source->chunk_name);
+    buffer_fini(&source->code);
+    free(source->strings);
+    free(source->load_tables);
+    free(source->has_used);
+    free(source->dialect);
+    free(source->statements);
+    pthread_mutex_destroy(&source->lock);
+    free(source);
+    free(script);
+}
+
+/* What a statement is for a dialect; its sql is borrowed from the script, with ${session} in it.
+ * REJECTED: the script has no text for this dialect. */
+static enum status resolve(const struct script *script, size_t number, const char *dialect,
+                           struct statement *statement, struct error *error)
+{
+    const struct script_statement *of = &script->statements[number];
+    *statement = (struct statement){
+        .sql = script_text_for(&of->sql, dialect),
+        .name = of->name,
+        .is_prepared = of->is_prepared,
+        .slot = of->is_prepared ? (unsigned)number + 1 : 0,
+        .parameters = of->parameters.column_count > 0 ? &of->parameters : NULL,
+    };
+    if (statement->sql == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s:%d: statement '%s' has no SQL for %s, and no default",
+                  script->source->chunk_name + 1, of->line, of->name, dialect);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+/* Puts the session's number into the text: a copy, owned by the caller. NULL: out of memory. */
+static char *put_session(const struct script *script, const char *sql, unsigned session)
+{
+    struct buffer out = {0};
+    char number[16], unknown[SCRIPT_NAME_BYTES];
+    snprintf(number, sizeof number, "%u", session);
+    fill_in(script, sql, number, &out, unknown);
+    buffer_add(&out, "", 0);
+    if (buffer_failed(&out)) {
+        buffer_fini(&out);
+    }
+    return out.bytes;
+}
+
+enum status script_resolve(const struct script *script, size_t number,
+                           const struct script_place *place, struct statement *statement,
+                           char **sql, struct error *error)
+{
+    *sql = NULL;
+    const enum status status = resolve(script, number, place->dialect, statement, error);
+    if (status == STATUS_OK) {
+        *sql = put_session(script, statement->sql, place->session);
+        statement->sql = *sql;
+        if (*sql == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+            return STATUS_FATAL;
+        }
+    }
+    return status;
+}
+
+/* The statements of all sessions, made by the first of them. */
+static enum status share_statements(struct script_state *state, struct error *error)
+{
+    const struct script *script = state->script;
+    struct script_source *source = script->source;
+    const char *dialect = state->place.dialect;
+    enum status status = STATUS_OK;
+    pthread_mutex_lock(&source->lock);
+    if (source->statements == NULL || strcmp(source->dialect, dialect) != 0) {
+        free(source->dialect);
+        free(source->statements);
+        source->dialect = strdup(dialect);
+        source->statements = calloc(script->statement_count + 1, sizeof *source->statements);
+        if (source->dialect == NULL || source->statements == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+            status = STATUS_FATAL;
+        }
+        for (size_t i = 0; i < script->statement_count && status == STATUS_OK; i++) {
+            status = resolve(script, i, dialect, &source->statements[i], error);
+        }
+        if (status != STATUS_OK) {
+            free(source->statements);
+            source->statements = NULL;
+        }
+    }
+    state->statements = source->statements;
+    pthread_mutex_unlock(&source->lock);
+    return status;
+}
+
+static enum status make_own_statements(struct script_state *state, struct error *error)
+{
+    const struct script *script = state->script;
+    size_t count = 0;
+    for (size_t i = 0; i < script->statement_count; i++) {
+        count += script->statements[i].has_session ? 1 : 0;
+    }
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    state->own_statements = calloc(count, sizeof *state->own_statements);
+    state->own_numbers = calloc(count, sizeof *state->own_numbers);
+    for (size_t i = 0;
+         i < script->statement_count && state->own_numbers != NULL && state->own_statements != NULL;
+         i++) {
+        if (script->statements[i].has_session) {
+            struct statement *own = &state->own_statements[state->own_count];
+            *own = state->statements[i];
+            own->sql = put_session(script, own->sql, state->place.session);
+            state->own_numbers[state->own_count] = i;
+            state->own_count += own->sql != NULL ? 1 : 0;
+        }
+    }
+    if (state->own_count < count) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+enum status script_state_create(struct script_state **state, const struct script *script,
+                                const struct script_place *place, struct error *error)
+{
+    const struct script_source *source = script->source;
+    *state = NULL;
+    struct script_state *made = create_state(script, NULL, place);
+    if (made == NULL || !make_room_for_values(made, source->main->most_values)) {
+        script_state_destroy(made);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
+        return STATUS_FATAL;
+    }
+    const int result = luaL_loadbufferx(made->lua, source->code.bytes, source->code.length,
+                                        source->chunk_name, "b");
+    enum status status = result == LUA_OK ? run_top_level(made, error) : STATUS_FATAL;
+    if (result != LUA_OK) {
+        conclude(made, result, error);
+    }
+    if (status == STATUS_OK &&
+        (made->params != script->param_count || made->datasets != script->dataset_count ||
+         made->statement_count != script->statement_count ||
+         made->transactions != script->transaction_count ||
+         made->functions != source->main->functions)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s: the script declares less in a session than before the run: the top level "
+                  "must not depend on the session",
+                  source->chunk_name + 1);
+        status = STATUS_FATAL;
+    }
+    if (status == STATUS_OK && place->host != NULL) {
+        status = share_statements(made, error);
+        if (status == STATUS_OK) {
+            status = make_own_statements(made, error);
+        }
+    }
+    if (status != STATUS_OK) {
+        script_state_destroy(made);
+        return STATUS_FATAL;
+    }
+    *state = made;
+    return STATUS_OK;
+}
+
+const struct statement *script_state_statement(const struct script_state *state, size_t number)
+{
+    if (state->own_count > 0 && state->script->statements[number].has_session) {
+        for (size_t i = 0; i < state->own_count; i++) {
+            if (state->own_numbers[i] == number) {
+                return &state->own_statements[i];
+            }
+        }
+    }
+    return &state->statements[number];
+}
+
+/* Running. */
+
+static uint64_t base_of(const struct script_state *state, uint64_t turn)
+{
+    return random_mix(random_mix(state->place.seed + RANDOM_STEP * (state->place.session + 1)) +
+                      turn);
+}
+
+size_t script_choose(const struct script_state *state, uint64_t turn)
+{
+    const struct script *script = state->script;
+    /* a stream of its own, apart from the draws of the function */
+    struct draw_stream stream = {.base = ~base_of(state, turn)};
+    double sum = 0;
+    size_t chosen = 0;
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        sum += script->transactions[i].weight;
+    }
+    double at = script->transaction_count > 1 ? draw_unit(&stream) * sum : 0;
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        if (script->transactions[i].weight > 0) {
+            chosen = i;
+            if (at < script->transactions[i].weight) {
+                break;
+            }
+            at -= script->transactions[i].weight;
+        }
+    }
+    return chosen;
+}
+
+static enum script_end call(struct script_state *state, int reference, struct error *error)
+{
+    state->is_poisoned = false;
+    lua_settop(state->lua, 0);
+    lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
+    return conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
+}
+
+enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
+                           struct error *error)
+{
+    state->taken_at = 0;
+    state->stream = (struct draw_stream){
+        .base = base_of(state, turn), .row = turn * state->place.sessions + state->place.session};
+    return call(state, state->transaction_refs[transaction], error);
+}
+
+void script_settle(struct script_state *state)
+{
+    for (size_t i = 0; i < state->taken_count; i++) {
+        counter_end(state->taken[i].counter, state->taken[i].number);
+    }
+    state->taken_count = state->taken_at = 0;
+}
+
+enum script_end script_connected(struct script_state *state, struct error *error)
+{
+    enum script_end end = SCRIPT_DONE;
+    state->stream = (struct draw_stream){.base = ~base_of(state, UINT64_MAX)};
+    for (size_t i = 0; i < state->hooks_of_session && end == SCRIPT_DONE; i++) {
+        end = call(state, state->session_refs[i], error);
+    }
+    return end;
+}
+
+/* Rows. */
+
+struct script_rows {
+    const struct script *script;
+    size_t dataset;
+    size_t most_rows;
+    struct batch batch;
+    struct column_data *columns;
+    char **values; /* of a column each: most_rows of them */
+    struct buffer texts;
+    char *room;
+};
+
+static const size_t scalar_bytes[COLUMN_TYPE_COUNT] = {
+    [COLUMN_BOOL] = sizeof(uint8_t),
+    [COLUMN_INT16] = sizeof(int16_t),
+    [COLUMN_INT32] = sizeof(int32_t),
+    [COLUMN_DATE] = sizeof(int32_t),
+    [COLUMN_FLOAT32] = sizeof(float),
+    [COLUMN_FLOAT64] = sizeof(double),
+    [COLUMN_TEXT] = sizeof(struct text_value),
+    [COLUMN_JSON] = sizeof(struct text_value),
+    [COLUMN_BYTES] = sizeof(struct text_value),
+    [COLUMN_INT64] = sizeof(int64_t),
+    [COLUMN_DECIMAL] = sizeof(int64_t),
+    [COLUMN_TIME] = sizeof(int64_t),
+    [COLUMN_TIMESTAMP] = sizeof(int64_t),
+};
+
+const struct table *script_load_table(const struct script *script, size_t dataset)
+{
+    return &script->source->load_tables[dataset];
+}
+
+struct script_rows *script_rows_create(const struct script *script, size_t dataset,
+                                       size_t most_rows)
+{
+    const struct table *table = script_load_table(script, dataset);
+    const struct script_dataset *of = &script->datasets[dataset];
+    struct script_rows *rows = calloc(1, sizeof *rows);
+    if (rows == NULL) {
+        return NULL;
+    }
+    size_t room = 1;
+    for (size_t i = 0; i < of->column_count; i++) {
+        const size_t needed = of->columns[i].value == NULL ? 0 : room_of(of->columns[i].value);
+        room = needed > room ? needed : room;
+    }
+    rows->script = script;
+    rows->dataset = dataset;
+    rows->most_rows = most_rows;
+    rows->columns = calloc(table->column_count + 1, sizeof *rows->columns);
+    rows->values = calloc(table->column_count + 1, sizeof *rows->values);
+    rows->room = malloc(room);
+    bool is_good = rows->columns != NULL && rows->values != NULL && rows->room != NULL;
+    for (size_t i = 0; i < table->column_count && is_good; i++) {
+        rows->values[i] = calloc(most_rows, scalar_bytes[table->columns[i].type]);
+        rows->columns[i].values.any = rows->values[i];
+        is_good = rows->values[i] != NULL;
+    }
+    rows->batch = (struct batch){.table = table, .columns = rows->columns};
+    if (!is_good) {
+        script_rows_destroy(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+void script_rows_destroy(struct script_rows *rows)
+{
+    if (rows == NULL) {
+        return;
+    }
+    for (size_t i = 0; rows->values != NULL && i < rows->batch.table->column_count; i++) {
+        free(rows->values[i]);
+    }
+    free(rows->columns);
+    free(rows->values);
+    free(rows->room);
+    buffer_fini(&rows->texts);
+    free(rows);
+}
+
+static bool is_text(enum column_type type)
+{
+    return type == COLUMN_TEXT || type == COLUMN_JSON || type == COLUMN_BYTES;
+}
+
+/* What fill_rows works on, by Lua: a function of the script may fail. */
+struct filling {
+    struct script_rows *rows;
+    struct script_state *state;
+    uint64_t first, step;
+    size_t count;
+};
+
+static int fill_rows(lua_State *lua)
+{
+    const struct filling *filling = lua_touserdata(lua, 1);
+    struct script_rows *rows = filling->rows;
+    const struct script_dataset *dataset = &rows->script->datasets[rows->dataset];
+    const struct table *table = rows->batch.table;
+    const uint64_t seed = random_mix(filling->state->place.seed ^ dataset->number);
+    buffer_clear(&rows->texts);
+    for (size_t r = 0; r < filling->count; r++) {
+        const uint64_t row = filling->first + r * filling->step;
+        const uint64_t base = random_mix(seed + row);
+        for (size_t i = 0, c = 0; i < dataset->column_count; i++) {
+            const struct draw *draw = dataset->columns[i].value;
+            if (draw == NULL) {
+                continue;
+            }
+            struct draw_stream stream = {.base = random_mix(base + i), .row = row};
+            struct draw_value value;
+            union scalar scalar;
+            char number[NUMBER_BYTES];
+            draw_any(lua, draw, &stream, rows->room, &value);
+            DEMAND(lua, store(&table->columns[c], &value, &scalar, number),
+                   "dataset '%s', row %I: a value does not fit column '%s' (%s)", dataset->name,
+                   (LUAI_UACINT)row, table->columns[c].name, table->columns[c].type_name);
+            const size_t bytes = scalar_bytes[table->columns[c].type];
+            if (is_text(table->columns[c].type)) {
+                /* the place in texts, until these do not move any more */
+                const size_t offset = rows->texts.length;
+                buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
+                scalar.text.bytes = (const char *)(uintptr_t)offset;
+            }
+            memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
+            lua_settop(lua, 1);
+        }
+    }
+    DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
+    for (size_t c = 0; c < table->column_count; c++) {
+        struct text_value *texts = (struct text_value *)(void *)rows->values[c];
+        for (size_t r = 0; r < filling->count && is_text(table->columns[c].type); r++) {
+            texts[r].bytes = buffer_text(&rows->texts) + (uintptr_t)texts[r].bytes;
+        }
+    }
+    return 0;
+}
+
+const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
+                                     uint64_t first, uint64_t step, size_t count,
+                                     struct error *error)
+{
+    lua_State *lua = state->lua;
+    struct filling filling = {rows, state, first, step, count};
+    state->hooks = 0;
+    const int top = lua_gettop(lua); /* it may be called from within a function of the script */
+    lua_pushcfunction(lua, fill_rows);
+    lua_pushlightuserdata(lua, &filling);
+    const int result = lua_pcall(lua, 1, 0, 0);
+    if (result != LUA_OK) {
+        const char *text = lua_tostring(lua, -1);
+        error_set(error, ERROR_USAGE, 0, NULL, "%s", text == NULL ? "the script failed" : text);
+        lua_settop(lua, top);
+        return NULL;
+    }
+    rows->batch.row_count = count;
+    return &rows->batch;
+}

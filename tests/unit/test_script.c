@@ -1,0 +1,530 @@
+/* Scripts: what they declare, their mistakes, and their functions on a host that writes down what
+ * it is asked for. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unit/unit.h"
+
+#include "base/text.h"
+#include "script/script.h"
+
+static char path[] = "/tmp/append_script_XXXXXX.lua";
+
+static void write_script(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct script *try_load(const char *text, const char *set, struct error *error)
+{
+    error_clear(error);
+    write_script(text);
+    return script_load(path, &set, set == NULL ? 0 : 1, error);
+}
+
+static struct script *load(const char *text, const char *set)
+{
+    struct error error;
+    struct script *script = try_load(text, set, &error);
+    if (script == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return script;
+}
+
+static void expect_refused(const char *text, const char *set, const char *words)
+{
+    struct error error;
+    struct script *script = try_load(text, set, &error);
+    assert_null(script);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, error.text);
+    }
+}
+
+#define BODY "transaction('t', function() end)\n"
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *set, *words;
+    } cases[] = {
+        {"x = = 1", NULL, ".lua:1:"},
+        {"\x1bLua", NULL, "is compiled"},
+        {"", NULL, "declares no transaction"},
+        {"\n\nnosuch()" BODY, NULL, ".lua:3:"},
+        {"os.execute('true')" BODY, NULL, "global 'os'"},
+        {"load('return 1')()" BODY, NULL, "global 'load'"},
+        {"string.dump(function() end)" BODY, NULL, "'dump'"},
+        {"io.open('/etc/passwd')" BODY, NULL, "global 'io'"},
+        {"require('os')" BODY, NULL, "global 'require'"},
+        {"local s = ('x'):rep(1 << 30)" BODY, NULL, "8 MiB"},
+        {"local t = {} for i = 1, 1e9 do t[i] = i end\n" BODY, NULL, "8 MiB"},
+        {"param('a', 1)" BODY, "b=2", "no parameter 'b'"},
+        {"param('table_size', 1)" BODY, "tabel_size=2", "did you mean table_size?"},
+        {"param('a', 1)" BODY, "a", "not NAME=VALUE"},
+        {"param('a', 1)" BODY, "a=x", "parameter 'a' is a whole number"},
+        {"param('a', true)" BODY, "a=1", "true or false"},
+        {"param('a', 0.5)" BODY, "a=x", "is a number"},
+        {"param('a', 'x', '', {'x', 'y'})" BODY, "a=z", "'a' is x or y, not 'z'"},
+        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=11", "at most 10, not 11"},
+        {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=0", "at least 1, not 0"},
+        {"param('a', {})" BODY, NULL, "needs a default"},
+        {"param('a', 1) param('a', 1)" BODY, NULL, "declared twice"},
+        {"dataset('t', 5)" BODY, NULL, "no columns"},
+        {"dataset('t', 0, {{'a', 'integer'}})" BODY, NULL, "'integer' is no type"},
+        {"dataset('t', 0, {{'a', 'text(0)'}})" BODY, NULL, "is no type"},
+        {"dataset('t', 0, {{'a', 'decimal(3,5)'}})" BODY, NULL, "is no type"},
+        {"dataset('t', 0, {{'a', 'int32'}, {'a', 'int32'}})" BODY, NULL, "'a' twice"},
+        {"dataset('t', 5, {{'a', 'int32', key = true}})" BODY, NULL, "no generator"},
+        {"dataset('t', -5, {{'a', 'int32', row()}})" BODY, NULL, "fewer than 0"},
+        {"dataset('t', 0, {{'a', 'int32', key = 2}})" BODY, NULL, "no place"},
+        {"statement('s', 'select ?', {})" BODY, NULL, "has 1 ? and 0 types"},
+        {"statement('s', \"select '?' /* ? */\", {'int32'})" BODY, NULL, "has 0 ? and 1 types"},
+        {"statement('s', 'select ${nothing}')" BODY, NULL, "${nothing} is no parameter"},
+        {"statement('a b', 'select 1')" BODY, NULL, "is no name"},
+        {"keys('zipf', 1, 5)" BODY, NULL, "none of uniform"},
+        {"uniform(5, 1)" BODY, NULL, ".lua:1:"},
+        {"format('%s', row())" BODY, NULL, ".lua:1:"},
+        {"transaction('t', function() end, {weight = 0})", NULL, "weight above 0"},
+        {"transaction('t', function() end, {isolation = 'none'})", NULL, "isolation is"},
+        {BODY BODY, NULL, "declared twice"},
+        {"check(true)" BODY, NULL, "not at the top level"},
+        {"error({})" BODY, NULL, "no text"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        expect_refused(cases[i].text, cases[i].set, cases[i].words);
+    }
+    struct error error = {.kind = ERROR_NONE};
+    assert_null(script_load("/tmp/", NULL, 0, &error));
+    assert_non_null(strstr(error.text, "is no file"));
+    error_clear(&error);
+    assert_null(script_load("otlp", NULL, 0, &error));
+    assert_non_null(strstr(error.text, "did you mean oltp?"));
+}
+
+static void test_declarations(void **state)
+{
+    (void)state;
+    struct script *script = load(
+        "local n = param('rows', 10, 'how many')\n"
+        "local t = dataset('t', n, {{'a', 'int64', row(), key = 'auto'},\n"
+        "  {'b', 'decimal(10,2)', uniform(1, 5)}, {'c', 'timestamp(3)'}}, {index = {'b', 'b, c'},\n"
+        "  create = {mariadb = 'create table t${rows}'}, options = 'x'})\n"
+        "statement('s', {default = 'select ?', sqlite = 'SELECT ? -- ${rows}'}, {'int32'})\n"
+        "statement('s', 'insert into t values (?, ?)', {'text(5)', 'float64'}, {adds_to = t})\n"
+        "statement('late', ' begin', {}, {prepared = false})\n"
+        "transaction('one', function() end, {weight = 2, autocommit = true, tries = 0})\n"
+        "transaction('two', function() end, {isolation = 'serializable'})",
+        "rows=2k");
+    assert_int_equal(script->param_count, 1);
+    assert_string_equal(script->params[0].value, "2k");
+    assert_string_equal(script->params[0].usual, "10");
+    const struct script_dataset *dataset = &script->datasets[0];
+    assert_int_equal(dataset->rows, 2000);
+    assert_int_equal(dataset->column_count, 3);
+    assert_true(dataset->columns[0].is_numbered && dataset->table.columns[0].is_unique);
+    assert_false(dataset->table.columns[0].is_nullable);
+    assert_int_equal(dataset->table.columns[1].precision, 10);
+    assert_int_equal(dataset->table.columns[1].scale, 2);
+    assert_int_equal(dataset->table.columns[2].scale, 3);
+    assert_string_equal(script_text_for(&dataset->create, "mysql"), "create table t2k");
+    assert_null(script_text_for(&dataset->create, "postgresql"));
+    assert_string_equal(script_text_for(&dataset->options, "postgresql"), "x");
+    assert_int_equal(dataset->index_count, 2);
+    assert_int_equal(script_load_table(script, 0)->column_count, 2);
+    assert_int_equal(script->statement_count, 3);
+    assert_int_equal(script->statements[0].operation, script->statements[1].operation);
+    assert_int_equal(script->statements[0].kind, SCRIPT_READ);
+    assert_int_equal(script->statements[1].adds_to, 0);
+    assert_int_equal(script->statements[1].parameters.column_count, 2);
+    assert_int_equal(script->statements[1].line, 6);
+    assert_false(script->statements[2].is_prepared);
+    assert_string_equal(script_text_for(&script->statements[0].sql, "sqlite"), "SELECT ? -- 2k");
+    assert_int_equal(script->operation_count, 4);
+    assert_true(script->transactions[0].weight == 2 && script->transactions[0].is_autocommit);
+    assert_int_equal(script->transactions[0].tries, 0);
+    assert_string_equal(script->transactions[1].isolation, "serializable");
+    script_destroy(script);
+}
+
+/* What the host was asked for, in one line. */
+struct log {
+    char text[4000];
+    enum status next; /* of the next run */
+    uint64_t rows;    /* that it answers */
+    bool is_stopped;
+    unsigned asked; /* whether it is stopped */
+};
+
+static void add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct log *log, const char *format, ...)
+{
+    const size_t used = strlen(log->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(log->text + used, sizeof log->text - used, format, arguments);
+    va_end(arguments);
+}
+
+static enum status host_run(void *context, size_t statement, const struct batch *parameters,
+                            struct answer *answer)
+{
+    struct log *log = context;
+    add(log, "run %zu(", statement);
+    for (size_t i = 0; parameters != NULL && i < parameters->table->column_count; i++) {
+        const union column_values values = parameters->columns[i].values;
+        if (parameters->columns[i].is_null[0]) {
+            add(log, " null");
+            continue;
+        }
+        switch (parameters->table->columns[i].type) {
+        case COLUMN_INT16:
+            add(log, " %d", values.int16[0]);
+            break;
+        case COLUMN_INT32:
+            add(log, " %d", values.int32[0]);
+            break;
+        case COLUMN_FLOAT64:
+            add(log, " %g", values.float64[0]);
+            break;
+        case COLUMN_TEXT:
+            add(log, " '%.*s'", (int)values.text[0].length, values.text[0].bytes);
+            break;
+        default:
+            add(log, " %" PRId64, values.int64[0]);
+        }
+    }
+    add(log, ") ");
+    const struct cell cells[] = {{.type = COLUMN_INT64, .as.int64 = 7},
+                                 {.type = COLUMN_TEXT, .as.text = {"seven", 5}},
+                                 {.type = COLUMN_TEXT, .is_null = true}};
+    for (uint64_t i = 0; i < log->rows && answer->take != NULL; i++) {
+        answer->take(answer->context, cells, COUNT_OF(cells));
+    }
+    answer->rows = log->rows;
+    return log->next;
+}
+
+static bool host_forgive(void *context)
+{
+    add(context, "forgive ");
+    return true;
+}
+
+static enum status host_append(void *context, size_t dataset, uint64_t rows)
+{
+    add(context, "append %zu %" PRIu64 " ", dataset, rows);
+    return STATUS_OK;
+}
+
+static enum status host_count(void *context, size_t dataset, uint64_t *rows)
+{
+    add(context, "count %zu ", dataset);
+    *rows = 42;
+    return STATUS_OK;
+}
+
+static enum status host_think(void *context, int64_t ns)
+{
+    add(context, "think %" PRId64 " ", ns);
+    return STATUS_OK;
+}
+
+static void host_check(void *context, bool is_good, const char *text)
+{
+    add(context, "check %d %s ", is_good, text);
+}
+
+static void host_found(void *context, bool is_found)
+{
+    add(context, "found %d ", is_found);
+}
+
+static bool host_is_stopped(void *context)
+{
+    struct log *log = context;
+    log->asked++;
+    return log->is_stopped;
+}
+
+static struct script_state *begin(const struct script *script, struct log *log,
+                                  struct script_host *host, unsigned session)
+{
+    *host = (struct script_host){log,        host_run,   host_forgive, host_append,    host_count,
+                                 host_think, host_check, host_found,   host_is_stopped};
+    const struct script_place place = {
+        .session = session, .sessions = 4, .seed = 5, .dialect = "sqlite", .host = host};
+    struct script_state *state;
+    struct error error = {.kind = ERROR_NONE};
+    if (script_state_create(&state, script, &place, &error) != STATUS_OK) {
+        fail_msg("%s", error.text);
+    }
+    return state;
+}
+
+/* Runs the only transaction of a script once; returns how it ended. */
+static enum script_end run_once(const char *text, struct log *log, struct error *error)
+{
+    struct script *script = load(text, NULL);
+    struct script_host host;
+    struct script_state *state = begin(script, log, &host, 3);
+    error_clear(error);
+    const enum script_end end = script_try(state, 0, 0, error);
+    script_state_destroy(state);
+    script_destroy(script);
+    return end;
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    struct error error;
+    struct log log = {.rows = 2};
+    assert_int_equal(
+        run_once(
+            "local s = statement('s', 'select ?, ?, ?', {'int32', 'text(9)', 'decimal(5,2)'})\n"
+            "local log = dataset('syslog_table')\n"
+            "transaction('t', function()\n"
+            "  local a, b, c = s:one(1, 'x', 2.5)\n"
+            "  check(a == 7 and b == 'seven' and c == null, 'cells')\n"
+            "  found(s:run({'12', 5, null}) == 2)\n"
+            "  local all = s:all(1e6, 'y', 3)\n"
+            "  check(#all == 2 and all[2][2] == 'seven')\n"
+            "  log:append(10) check(log:count() == 42) think(0.5)\n"
+            "end)",
+            &log, &error),
+        SCRIPT_DONE);
+    assert_string_equal(log.text, "run 0( 1 'x' 250) check 1 cells run 0( 12 '5' null) found 1 "
+                                  "run 0( 1000000 'y' 300) check 1  append 0 10 count 0 check 1  "
+                                  "think 500000000 ");
+}
+
+static void test_ends(void **state)
+{
+    (void)state;
+    static const char s[] = "local s = statement('s', 'select ?', {'int16'})\n";
+    static const struct {
+        const char *body;
+        enum status next;
+        enum script_end end;
+        const char *words; /* of the error */
+    } cases[] = {
+        {"s:run(1)", STATUS_OK, SCRIPT_DONE, ""},
+        {"s:run(1)", STATUS_REJECTED, SCRIPT_FAILED, ""},
+        {"pcall(s.run, s, 1)", STATUS_REJECTED, SCRIPT_FAILED, ""},
+        {"local n, why = s:try(1) check(n == nil and why == 'duplicate')", STATUS_REJECTED,
+         SCRIPT_DONE, ""},
+        {"s:run(1, 2)", STATUS_OK, SCRIPT_WRONG, ".lua:2: statement 's' takes 1 value, got 2"},
+        {"s:run(40000)", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
+        {"s:run(1.5)", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
+        {"s:run('x')", STATUS_OK, SCRIPT_WRONG, "value 1 does not fit int16"},
+        {"s:run(nil)", STATUS_OK, SCRIPT_WRONG, "write null"},
+        {"s.run(1)", STATUS_OK, SCRIPT_WRONG, "a statement is needed here, not a number"},
+        {"rollback('enough')", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
+        {"x = 1", STATUS_OK, SCRIPT_WRONG, "'x' is not local"},
+        {"check = 1", STATUS_OK, SCRIPT_WRONG, "'check' is not local"},
+        {"statement('z', 'select 1')", STATUS_OK, SCRIPT_WRONG, "belongs to the top level"},
+        {"uniform(1, 2)", STATUS_OK, SCRIPT_WRONG, "belongs to the top level"},
+        {"think(-1)", STATUS_OK, SCRIPT_WRONG, "seconds"},
+        {"local t = {} for i = 1, 1e9 do t[i] = i end", STATUS_OK, SCRIPT_WRONG, "8 MiB"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[400];
+        struct error error;
+        struct log log = {.next = cases[i].next};
+        snprintf(text, sizeof text, "%stransaction('t', function() %s end)", s, cases[i].body);
+        const enum script_end end = run_once(text, &log, &error);
+        if (end != cases[i].end || strstr(error.text, cases[i].words) == NULL) {
+            fail_msg("%s: %d, %s", cases[i].body, end, error.text);
+        }
+    }
+}
+
+/* Also one that catches what ends it. */
+static void test_endless(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "local function f() return f() end f()",
+    };
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        char text[200];
+        struct error error;
+        struct log log = {.is_stopped = true};
+        snprintf(text, sizeof text, "transaction('t', function() %s end)", bodies[i]);
+        assert_int_equal(run_once(text, &log, &error), SCRIPT_STOPPED);
+        assert_true(log.asked > 0);
+    }
+}
+
+/* The same turn draws the same, another turn, session or seed something else. */
+static void test_draws_repeat(void **state)
+{
+    (void)state;
+    struct script *script = load("local c, k = counter('c', 100), keys('zipfian', 1, 1000000)\n"
+                                 "local s = statement('s', 'select ?, ?, ?, ?',\n"
+                                 "  {'int32', 'text', 'int32', 'text'})\n"
+                                 "local t = text(5, 9)\n"
+                                 "transaction('t', function() s:run(k, t, c:next(), '${session}')\n"
+                                 "  local d = distinct(3, k) check(d[1] ~= d[2] and #d == 3) end)",
+                                 NULL);
+    struct log logs[4] = {{.rows = 0}};
+    struct script_host hosts[4];
+    struct error error = {.kind = ERROR_NONE};
+    struct script_state *first = begin(script, &logs[0], &hosts[0], 0);
+    assert_int_equal(script_try(first, 0, 9, &error), SCRIPT_DONE);
+    char once[sizeof logs[0].text];
+    memcpy(once, logs[0].text, sizeof once);
+    assert_non_null(strstr(once, " 100 "));
+    logs[0].text[0] = '\0';
+    assert_int_equal(script_try(first, 0, 9, &error), SCRIPT_DONE);
+    assert_string_equal(logs[0].text, once);
+    assert_int_equal(counter_known(script->counters[0]), 100);
+    script_settle(first);
+    assert_int_equal(counter_known(script->counters[0]), 101);
+    logs[0].text[0] = '\0';
+    assert_int_equal(script_try(first, 0, 10, &error), SCRIPT_DONE);
+    assert_string_not_equal(logs[0].text, once);
+    struct script_state *second = begin(script, &logs[1], &hosts[1], 1);
+    assert_int_equal(script_try(second, 0, 9, &error), SCRIPT_DONE);
+    assert_string_not_equal(logs[1].text, once);
+    script_state_destroy(first);
+    script_state_destroy(second);
+    script_destroy(script);
+}
+
+static void test_weights(void **state)
+{
+    (void)state;
+    struct script *script = load("transaction('a', function() end, {weight = 60})\n"
+                                 "transaction('b', function() end, {weight = 0})\n"
+                                 "transaction('c', function() end, {weight = 34})\n"
+                                 "transaction('d', function() end, {weight = 6})",
+                                 NULL);
+    struct log log = {.rows = 0};
+    struct script_host host;
+    struct script_state *made = begin(script, &log, &host, 0);
+    unsigned counts[4] = {0};
+    for (uint64_t turn = 0; turn < 10000; turn++) {
+        counts[script_choose(made, turn)]++;
+    }
+    assert_in_range(counts[0], 5800, 6200);
+    assert_int_equal(counts[1], 0);
+    assert_in_range(counts[2], 3200, 3600);
+    assert_in_range(counts[3], 500, 700);
+    script_state_destroy(made);
+    script_destroy(script);
+}
+
+/* A statement with ${session} is another one in each; pairs has one order in all. */
+static void test_sessions(void **state)
+{
+    (void)state;
+    struct script *script = load("local t = {}\n"
+                                 "for i = 1, 30 do t['k' .. i] = i end\n"
+                                 "for k, v in pairs(t) do statement(k, 'select ' .. v) end\n"
+                                 "local s = statement('tmp', 'drop table tmp_${session}')\n"
+                                 "on_session(function() s:run() end)\n" BODY,
+                                 NULL);
+    assert_int_equal(script->statement_count, 31);
+    assert_string_equal(script->statements[0].name, "k1");
+    assert_string_equal(script->statements[1].name, "k10");
+    struct log log = {.rows = 0};
+    struct script_host host;
+    struct error error = {.kind = ERROR_NONE};
+    struct script_state *made = begin(script, &log, &host, 3);
+    assert_string_equal(script_state_statement(made, 30)->sql, "drop table tmp_3");
+    assert_int_equal(script_state_statement(made, 30)->slot, 31);
+    assert_int_equal(script_connected(made, &error), SCRIPT_DONE);
+    assert_string_equal(log.text, "run 30() ");
+    script_state_destroy(made);
+    script_destroy(script);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    struct script *script = load(
+        "local t = dataset('t', 100, {{'a', 'int32', row(), key = true}, {'auto', 'int64'},\n"
+        "  {'b', 'text(30)', derive(row(0), function(i) return 'user' .. fnv(i) end)},\n"
+        "  {'c', 'text(20)', format('%03d', row(5))}, {'d', 'int16', uniform(1, 9)},\n"
+        "  {'e', 'text(3)', derive(row(), function(i) return i == 50 and 'long' or 'x' end)}})\n"
+        "transaction('t', function() t:append(1) end)",
+        NULL);
+    const struct script_place place = {.sessions = 1, .seed = 5, .dialect = "sqlite"};
+    struct script_state *made;
+    struct error error = {.kind = ERROR_NONE};
+    const struct batch *batch;
+    assert_int_equal(script_state_create(&made, script, &place, &error), STATUS_OK);
+    struct script_rows *rows = script_rows_create(script, 0, 10);
+    assert_non_null(rows);
+    batch = script_rows_fill(rows, made, 10, 1, 10, &error);
+    assert_non_null(batch);
+    assert_int_equal(batch->row_count, 10);
+    assert_int_equal(batch->columns[0].values.int32[9], 20);
+    char user[40];
+    const struct text_value *text = &batch->columns[1].values.text[2];
+    snprintf(user, sizeof user, "user%" PRIu64, draw_fnv(12));
+    assert_int_equal(text->length, strlen(user));
+    assert_memory_equal(text->bytes, user, text->length);
+    text = &batch->columns[2].values.text[0];
+    assert_int_equal(text->length, 3);
+    assert_memory_equal(text->bytes, "015", 3);
+    const int16_t drawn = batch->columns[3].values.int16[5];
+    batch = script_rows_fill(rows, made, 15, 4, 1, &error);
+    assert_non_null(batch);
+    assert_int_equal(batch->columns[3].values.int16[0], drawn);
+    assert_null(script_rows_fill(rows, made, 45, 1, 10, &error));
+    assert_non_null(strstr(error.text, "does not fit column 'e' (text(3))"));
+    script_rows_destroy(rows);
+    script_state_destroy(made);
+    script_destroy(script);
+}
+
+/* Those that are built in load with their defaults, and have what tells a user about them. */
+static void test_built_in(void **state)
+{
+    (void)state;
+    for (const struct script_built_in *entry = script_built_ins; entry->name != NULL; entry++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct script *script = script_load(entry->name, NULL, 0, &error);
+        if (script == NULL) {
+            fail_msg("%s", error.text);
+        }
+        struct log log = {.rows = 1};
+        struct script_host host;
+        struct script_state *made = begin(script, &log, &host, 1);
+        script_state_destroy(made);
+        script_destroy(script);
+    }
+}
+
+int main(void)
+{
+    const int fd = mkstemps(path, 4);
+    if (fd < 0) {
+        return 1;
+    }
+    close(fd);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_calls),    cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_endless),  cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_weights),  cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_built_in),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
