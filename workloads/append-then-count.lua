@@ -3,7 +3,7 @@
 --
 --     append 1000 10M 5432 --workload append-then-count
 
-local batch = param("batch", 100, "rows in one append")
+local batch = param("batch", 100, "rows in one append", {min = 1})
 
 local log = dataset("syslog_table") -- no columns: the table is there, or the built-in one is made
 

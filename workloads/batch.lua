@@ -4,9 +4,10 @@
 --     append prepare 16 3306 --workload batch
 --     append sweep --sessions 5,10,50,100,200 3306 --workload batch --set how=temp_update -T 60s
 
-local how = param("how", "in_select", "temp_select, in_select, temp_update or row_update")
-local rows = param("rows", 10000000, "rows of dbatest")
-local n = param("n", 20, "rows read or changed by a transaction")
+local how = param("how", "in_select", "what reads or changes them",
+    {"temp_select", "in_select", "temp_update", "row_update"})
+local rows = param("rows", 10000000, "rows of dbatest", {min = 1})
+local n = param("n", 20, "rows read or changed by a transaction", {min = 1, max = 10000})
 
 dataset("dbatest", rows, {
     {"i", "int32", row(), key = "auto"},
@@ -39,7 +40,7 @@ elseif how == "row_update" then
             update:run(ids[k])
         end
     end
-elseif how == "temp_select" or how == "temp_update" then
+else
     local drop = statement("drop", "DROP TABLE IF EXISTS " .. tmp, {}, unprepared)
     local create = statement("create", {
         default = "CREATE TEMPORARY TABLE " .. tmp .. " (i INT NOT NULL, PRIMARY KEY (i))",
@@ -67,8 +68,6 @@ elseif how == "temp_select" or how == "temp_update" then
         fill:run(ids)
         check(join:run() == n, "n rows")
     end
-else
-    error("how '" .. how .. "' is not temp_select, in_select, temp_update or row_update")
 end
 
 transaction(how, function()

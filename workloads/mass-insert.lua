@@ -4,9 +4,10 @@
 --     append 30 200M mariadb://h/db --workload mass-insert
 --     append 30 200M mariadb://h/db --workload mass-insert --set partitions=0,compressed=true
 
-local partitions = param("partitions", 3, "mariadb: of the table; 0: it has none")
+local partitions = param("partitions", 3, "mariadb: of the table; 0: it has none",
+    {min = 0, max = 1024})
 local compressed = param("compressed", false, "mariadb: ROW_FORMAT=COMPRESSED")
-local batch = param("batch", 1, "rows in one append")
+local batch = param("batch", 1, "rows in one append", {min = 1})
 
 local tail = ""
 if compressed then

@@ -6,25 +6,24 @@
 --     append 100 5432 --workload oltp --set tables=4,table_size=1M --duration 60s
 --     append 100 5432 --workload oltp --set mode=read_only,skip_trx=true --duration 60s
 
-local mode = param("mode", "read_write", "read_write, read_only, write_only or point_select")
+local mode = param("mode", "read_write", "which statements a transaction has",
+    {"read_write", "read_only", "write_only", "point_select"})
 local is_point = mode == "point_select"
-local reads = mode == "read_write" or mode == "read_only" or is_point
+local reads = mode ~= "write_only"
 local writes = mode == "read_write" or mode == "write_only"
-if not (reads or writes) then
-    error("mode '" .. mode .. "' is not read_write, read_only, write_only or point_select")
-end
 
-local tables = param("tables", 1, "sbtest1, sbtest2, ...")
-local size = param("table_size", 10000, "rows of each")
-local range = param("range_size", 100, "rows that a range has")
-local points = param("point_selects", is_point and 1 or 10, "of a kind in a transaction")
-local simple = param("simple_ranges", 1)
-local sums = param("sum_ranges", 1)
-local orders = param("order_ranges", 1)
-local distincts = param("distinct_ranges", 1)
-local indexed = param("index_updates", 1)
-local plain = param("non_index_updates", 1)
-local swaps = param("delete_inserts", 1)
+local some, any = {min = 1}, {min = 0}
+local tables = param("tables", 1, "sbtest1, sbtest2, ...", some)
+local size = param("table_size", 10000, "rows of each", some)
+local range = param("range_size", 100, "rows that a range has", some)
+local points = param("point_selects", is_point and 1 or 10, "how many in a transaction", any)
+local simple = param("simple_ranges", 1, "SELECT of a range", any)
+local sums = param("sum_ranges", 1, "the same with SUM", any)
+local orders = param("order_ranges", 1, "the same with ORDER BY", any)
+local distincts = param("distinct_ranges", 1, "the same with DISTINCT and ORDER BY", any)
+local indexed = param("index_updates", 1, "UPDATE of the column with the index", any)
+local plain = param("non_index_updates", 1, "UPDATE of another", any)
+local swaps = param("delete_inserts", 1, "DELETE and INSERT of the same row", any)
 local extra = param("extra_update", false, "sysbench 0.4: UPDATE before each DELETE + INSERT")
 local skip_trx = param("skip_trx", is_point, "no BEGIN and COMMIT")
 local rand_type = param("rand_type", "uniform", "of ids; sysbench 1.0 and 0.4: special")
@@ -77,9 +76,9 @@ for t = 1, tables do
 end
 
 -- As sysbench does, one table is drawn for each group of statements.
-local any = uniform(1, tables)
+local any_table = uniform(1, tables)
 local function times(n, body)
-    local of = on[any()]
+    local of = on[any_table()]
     for _ = 1, n do
         body(of)
     end

@@ -6,13 +6,12 @@
 --     append 10 5432 --workload tpcb --set scale=10 --duration 60s
 --     append 10 5432 --workload tpcb --set scale=10,mode=select-only --duration 60s
 
-local mode = param("mode", "tpcb-like", "tpcb-like, simple-update or select-only")
-local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each")
+local mode = param("mode", "tpcb-like", "which of the scripts",
+    {"tpcb-like", "simple-update", "select-only"})
+local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each",
+    {min = 1, max = 200000000})
 local is_whole = mode == "tpcb-like"
 local is_reading = mode == "select-only"
-if not (is_whole or is_reading or mode == "simple-update") then
-    error("mode '" .. mode .. "' is not tpcb-like, simple-update or select-only")
-end
 
 local tellers = 10
 local accounts = 100000

@@ -17,24 +17,19 @@ local presets = {
     recommend = {read = 95, update = 5, keys = "latest"},
 }
 
-local name = param("preset", "a", "a, b, c, d, e, f, cache, messenger or recommend")
-local preset = presets[name]
-if not preset then
-    error("preset '" .. name .. "' is not a, b, c, d, e, f, cache, messenger or recommend")
-end
-
-local records = param("records", 1000, "rows of usertable")
-local fields = param("fields", 10, "columns beside the key")
-local size = param("field_length", preset.size or 100, "bytes of each")
-local order = param("insert_order", "hashed", "keys: hashed or ordered")
-local max_scan = param("max_scan", 100, "most rows of a scan")
+local preset = presets[param("preset", "a", "shares, keys and size of fields",
+    {"a", "b", "c", "d", "e", "f", "cache", "messenger", "recommend"})]
+local some = {min = 1}
+local share_of_one = {min = 0.0, max = 1.0}
+local records = param("records", 1000, "rows of usertable", some)
+local fields = param("fields", 10, "columns beside the key", some)
+local size = param("field_length", preset.size or 100, "bytes of each", some)
+local order = param("insert_order", "hashed", "of the keys", {"hashed", "ordered"})
+local max_scan = param("max_scan", 100, "most rows of a scan", some)
 local distribution = param("keys", preset.keys or "ycsb_zipfian", "distribution of the keys")
 local theta = param("theta", 0.99, "skew of ycsb_zipfian, zipfian, scrambled and latest")
-local hot_set = param("hot_set", 0.2, "hotspot: share of the keys that are hot")
-local hot_share = param("hot_share", 0.8, "hotspot: share of the draws that go there")
-if order ~= "hashed" and order ~= "ordered" then
-    error("insert_order '" .. order .. "' is not hashed or ordered")
-end
+local hot_set = param("hot_set", 0.2, "hotspot: share of the keys that are hot", share_of_one)
+local hot_share = param("hot_share", 0.8, "hotspot: share of the draws of these", share_of_one)
 
 local used = counter("records", records) -- a reader knows a number when its insert has ended
 local function key_of(i)
@@ -58,7 +53,7 @@ local length = uniform(1, max_scan)
 -- What an operation without a share would run is not prepared.
 local shares = {}
 local function share(operation)
-    shares[operation] = param(operation, preset[operation] or 0, "share of the operation")
+    shares[operation] = param(operation, preset[operation] or 0, "share of these", {min = 0})
     return shares[operation] > 0
 end
 

@@ -21,9 +21,85 @@ enum {
     QUOTAS_SHOWN_MAX = 20,
 };
 
+#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
 /* Every hold has a sample of its own when there are two in its time. */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
+
+bool plan_has_own_rows(const struct plan *plan)
+{
+    const struct script *script = plan->script;
+    for (size_t i = 0; script != NULL && i < script->dataset_count; i++) {
+        if (script->datasets[i].is_declared) {
+            return false;
+        }
+    }
+    return script == NULL || script->dataset_count > 0;
+}
+
+static bool has_param(const struct script *script, const char *name)
+{
+    size_t i = 0;
+    while (i < script->param_count && strcmp(script->params[i].name, name) != 0) {
+        i++;
+    }
+    return i < script->param_count;
+}
+
+/* An option that means nothing to the script, or to a run without one, is refused: silence would
+ * let the user think that it did something. */
+static enum exit_code check_given(const struct plan *plan, struct error *error)
+{
+    const struct script *script = plan->script;
+    for (size_t i = 0; i < plan->given_count; i++) {
+        const struct option_entry *entry = plan->given[i].entry;
+        /* what --verify does with its usual value is done for scripts, too */
+        const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
+        if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
+            return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
+        }
+        if (script != NULL && entry->work == OPTION_WITHOUT_SCRIPT &&
+            plan->command != COMMAND_PREPARE) {
+            const bool is_param = has_param(script, entry->name);
+            return usage_refuse(error, "--%s does not apply to --workload %.60s, %s%s%s",
+                                entry->name, script->name,
+                                is_param ? "which has a parameter for it: --set "
+                                         : "which says what its sessions do",
+                                is_param ? entry->name : "", is_param ? "=VALUE" : "");
+        }
+        if (!plan_has_own_rows(plan) && (entry->work == OPTION_WITH_OWN_ROWS || is_rows)) {
+            return usage_refuse(error,
+                                "--%s%s does not apply to --workload %.60s, whose tables and rows "
+                                "are those of the script",
+                                entry->name, is_rows ? " rows" : "", script->name);
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+enum exit_code plan_load_script(struct plan *plan, struct error *error)
+{
+    const bool is_of_tables = plan->command == COMMAND_PREPARE || plan->command == COMMAND_CLEANUP;
+    if (plan->workload == NULL && is_of_tables) {
+        return usage_refuse(error, "--workload NAME says which tables: see append help %s",
+                            plan->command == COMMAND_PREPARE ? "prepare" : "cleanup");
+    }
+    if (plan->workload != NULL) {
+        plan->script = script_load(plan->workload, plan->sets.texts, plan->sets.count, error);
+        if (plan->script == NULL) {
+            return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+        }
+    }
+    for (size_t i = 0; plan->script != NULL && i < plan->script->statement_count; i++) {
+        const bool is_prepared = plan->script->statements[i].is_prepared && !plan->is_unprepared;
+        plan->target.prepared_statements += is_prepared ? 1 : 0;
+    }
+    if (plan->script != NULL && plan_has_own_rows(plan)) {
+        plan->table_name = plan->script->datasets[0].name;
+    }
+    return check_given(plan, error);
+}
 
 static enum exit_code settle_counts(struct plan *plan, struct error *error)
 {
@@ -56,7 +132,21 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
     plan->has_min_sessions = plan->min_sessions > 0 || plan->min_percent > 0;
     plan->min_sessions = share > plan->min_sessions ? (unsigned)share : plan->min_sessions;
     plan->min_sessions = plan->min_sessions > 0 ? plan->min_sessions : 1;
-    const bool needs_rows = plan->duration_ns == 0 && plan->command != COMMAND_CHECK;
+    const bool is_run = (plan->command & (COMMAND_RUN | COMMAND_SWEEP)) != 0;
+    const bool needs_rows = is_run && plan->duration_ns == 0 && plan->transactions == 0;
+    if (needs_rows && plan->script != NULL && plan->records == 0) {
+        return usage_refuse(error,
+                            "nothing ends --workload %.60s: give --duration T, --transactions N, "
+                            "or RECORDS, the rows to append, and then a target",
+                            plan->script->name);
+    }
+    if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
+        return usage_refuse(error, "--late is for transactions that are due: it needs --rate");
+    }
+    if (plan->warm_up_ns > 0 && plan->duration_ns > 0 && plan->warm_up_ns >= plan->duration_ns) {
+        return usage_refuse(error, "--warm-up (%s) leaves nothing of --duration (%s)",
+                            UNITS_NS(plan->warm_up_ns), UNITS_NS(plan->duration_ns));
+    }
     if ((needs_rows || plan->records > 0) && plan->records < plan->sessions) {
         return usage_refuse(error,
                             "%" PRIu64 " records are fewer than %u sessions: every session appends "
@@ -87,6 +177,15 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
                             of_server->name, adapter->name,
                             plan->target_given == NULL ? ": name a server with TARGET or --port"
                                                        : "");
+    }
+    for (size_t i = 0; plan->script != NULL && i < plan->script->transaction_count; i++) {
+        const struct script_transaction *transaction = &plan->script->transactions[i];
+        if (adapter->begin == NULL && !transaction->is_autocommit && transaction->weight > 0) {
+            return usage_refuse(error,
+                                "%s has no transactions: '%s' of %.60s can only run there with "
+                                "autocommit = true",
+                                adapter->name, transaction->name, plan->script->name);
+        }
     }
     if (plan->verify_mode == VERIFY_ROWS && (adapter->flags & ADAPTER_DISCARDS) != 0) {
         return usage_refuse(error, "%s has no rows to read back: --verify rows does not apply",
@@ -143,7 +242,7 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
 static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
     /* the name of an engine goes into a statement as it is */
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    static const char allowed[] = NAME_BYTES;
     const struct adapter *adapter = plan->adapter;
     if (plan->engine != NULL && adapter->engine_clause == NULL) {
         return usage_refuse(error, "--engine does not apply to %s", adapter->name);
@@ -204,8 +303,8 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
         snprintf(plan->out_folder, sizeof plan->out_folder, "%s", plan->out);
         return EXIT_CODE_OK;
     }
-    /* 20260131T235959123Z-postgresql-100x1000000: without what file systems dislike */
-    char utc[40], extent[48];
+    /* 20260131T235959123Z-postgresql-oltp-100x60s: without what file systems dislike */
+    char utc[40], extent[48], workload[48] = "";
     char *to = utc;
     mono_format_utc(mono_wall_ns(), utc, sizeof utc);
     for (const char *from = utc; *from != '\0'; from++) {
@@ -214,16 +313,25 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
         }
     }
     *to = '\0';
+    if (plan->script != NULL) {
+        /* of a file its name alone */
+        const char *slash = strrchr(plan->workload, '/');
+        const char *name = slash == NULL ? plan->workload : slash + 1;
+        const size_t length = strspn(name, NAME_BYTES "-");
+        snprintf(workload, sizeof workload, "-%.*s", length < 40 ? (int)length : 40, name);
+    }
     if (plan->is_search) {
         snprintf(extent, sizeof extent, "find-max");
+    } else if (plan->records == 0 && plan->duration_ns == 0) {
+        snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->transactions);
     } else if (plan->records == 0) {
         snprintf(extent, sizeof extent, "%ux%.0fs", plan->sessions,
                  (double)plan->duration_ns / (double)MONO_NS_PER_S);
     } else {
         snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->records);
     }
-    snprintf(plan->out_folder, sizeof plan->out_folder, "append-runs/%s-%s-%s", utc,
-             plan->adapter->name, extent);
+    snprintf(plan->out_folder, sizeof plan->out_folder, "append-runs/%s-%s%s-%s", utc,
+             plan->adapter->name, workload, extent);
     return EXIT_CODE_OK;
 }
 
@@ -236,8 +344,8 @@ void plan_set_seed(struct plan *plan, uint64_t seed)
 enum exit_code plan_make(struct plan *plan, struct error *error)
 {
     static enum exit_code (*const steps[])(struct plan *, struct error *) = {
-        settle_counts, target_resolve, check_options,     choose_method,
-        choose_schema, choose_folder,  target_settle_path};
+        plan_load_script, settle_counts, target_resolve, check_options,
+        choose_method,    choose_schema, choose_folder,  target_settle_path};
     enum exit_code code = EXIT_CODE_OK;
     plan_set_seed(plan, plan->is_seed_given ? plan->seed : random_seed());
     plan->wait_until_ns = mono_now_ns() + plan->wait_ns;
@@ -260,6 +368,8 @@ void plan_fini(struct plan *plan)
     free(plan->url_text);
     free(plan->owned_path);
     free(plan->ddl_text);
+    script_destroy(plan->script);
+    plan->script = NULL;
     plan->url_text = NULL;
     plan->owned_path = NULL;
     plan->ddl_text = NULL;
@@ -273,6 +383,34 @@ uint64_t plan_quota(const struct plan *plan, unsigned session)
     return plan->records / plan->sessions + (session < plan->records % plan->sessions ? 1 : 0);
 }
 
+static void print_script(const struct plan *plan, FILE *stream)
+{
+    const struct script *script = plan->script;
+    if (script == NULL) {
+        return;
+    }
+    fprintf(stream, "workload: %s\n", script->name);
+    for (size_t i = 0; i < script->param_count; i++) {
+        fprintf(stream, "  %s=%s%s\n", script->params[i].name, script->params[i].value,
+                script->params[i].is_set ? " (set)" : "");
+    }
+    for (size_t i = 0; i < script->dataset_count; i++) {
+        const struct script_dataset *dataset = &script->datasets[i];
+        fprintf(stream, "  table %s", dataset->name);
+        if (dataset->is_declared) {
+            fprintf(stream, ": %s %s", UNITS_COUNT(dataset->rows),
+                    units_plural(dataset->rows, "row", "rows"));
+        }
+        fputs("\n", stream);
+    }
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        const struct script_transaction *transaction = &script->transactions[i];
+        fprintf(stream, "  transaction %s: weight %g%s\n", transaction->name, transaction->weight,
+                transaction->is_autocommit ? ", autocommit" : "");
+    }
+    fprintf(stream, "  statements prepared in a session: %u\n", plan->target.prepared_statements);
+}
+
 void plan_print(const struct plan *plan, FILE *stream)
 {
     const char *const *methods = plan->adapter->methods;
@@ -282,8 +420,12 @@ void plan_print(const struct plan *plan, FILE *stream)
         fprintf(stream, ", method %s%s", method != NULL ? method : methods[0],
                 method != NULL ? "" : " unless the server cannot do it");
     }
-    fprintf(stream, "\ntable: %s%s\n", plan->table_name,
-            plan->is_recreate ? ", dropped and created again" : "");
+    fputs("\n", stream);
+    print_script(plan, stream);
+    if (plan_has_own_rows(plan)) {
+        fprintf(stream, "table: %s%s\n", plan->table_name,
+                plan->is_recreate ? ", dropped and created again" : "");
+    }
     if (plan->skip_columns != NULL) {
         fprintf(stream, "left out: %s\n", plan->skip_columns);
     }
@@ -297,6 +439,9 @@ void plan_print(const struct plan *plan, FILE *stream)
     if (plan->duration_ns > 0) {
         fprintf(stream, "duration: at most %.3f s\n",
                 (double)plan->duration_ns / (double)MONO_NS_PER_S);
+    }
+    if (plan->transactions > 0) {
+        fprintf(stream, "transactions: at most %s\n", UNITS_COUNT(plan->transactions));
     }
     fputs("quotas: ", stream);
     if (plan->records == 0) {
@@ -313,15 +458,23 @@ void plan_print(const struct plan *plan, FILE *stream)
             fprintf(stream, " + %" PRIu64 " sessions x %" PRIu64, more, least + 1);
         }
     }
-    fprintf(stream, "\nbatch: %" PRIu64 " rows\n", plan->batch_rows);
-    if (plan->read_mode == READ_NONE) {
+    fputs("\n", stream);
+    if (plan->script == NULL) {
+        fprintf(stream, "batch: %" PRIu64 " rows\n", plan->batch_rows);
+    }
+    if (plan->script != NULL) {
+        if (plan->warm_up_ns > 0) {
+            fprintf(stream, "warm-up: %s\n", UNITS_NS(plan->warm_up_ns));
+        }
+    } else if (plan->read_mode == READ_NONE) {
         fputs("read: none\n", stream);
     } else {
         fprintf(stream, "read: %s after every %" PRIu64 " batches\n",
                 plan->read_mode == READ_COUNT ? "count(*)" : plan->read_sql, plan->read_every);
     }
     if (plan->rate_rows_per_s > 0) {
-        fprintf(stream, "rate: %s rows/s\n", UNITS_COUNT(plan->rate_rows_per_s));
+        fprintf(stream, "rate: %s %s/s\n", UNITS_COUNT(plan->rate_rows_per_s),
+                plan->script == NULL ? "rows" : "transactions");
     }
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);

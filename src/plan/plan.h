@@ -133,7 +133,7 @@ struct plan {
     uint64_t tries;         /* of a transaction, in place of the script's; UINT64_MAX: not given */
     int64_t late_ns;        /* with a rate: what is due for longer is skipped; 0: nothing is */
     uint64_t max_failed;    /* transactions that may fail without an exit code of 1 */
-    unsigned max_failed_percent; /* the same as a share of those begun */
+    unsigned max_failed_percent; /* the same as a share of those begun; 0: not given */
     bool is_unprepared;          /* --prepared no: statements are sent as text */
 
     const char *table_name;
@@ -206,6 +206,14 @@ struct plan {
  * that listens there. The plan must stay where it is: it points into itself. */
 enum exit_code plan_make(struct plan *plan, struct error *error);
 void plan_fini(struct plan *plan);
+
+/* The part of plan_make that comes first: loads the script of --workload, and refuses the options
+ * that do not go with it, or without one. */
+enum exit_code plan_load_script(struct plan *plan, struct error *error);
+
+/* The script leaves the rows of its tables to append: they are made like those of a run without a
+ * script. */
+bool plan_has_own_rows(const struct plan *plan);
 
 /* From --adapter, TARGET and the connection options: fills plan->adapter, plan->display_target, and
  * in plan->target what no option said. With only a port, asks who listens there. */

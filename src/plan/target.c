@@ -325,6 +325,12 @@ enum exit_code target_settle_path(struct plan *plan, struct error *error)
     if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL) {
         return EXIT_CODE_OK;
     }
+    if ((plan->command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0) {
+        return usage_refuse(error,
+                            "which database? tables outlive a run in one that is named: a "
+                            "server, or %s:FILE",
+                            plan->adapter->name);
+    }
     if (asprintf(&plan->owned_path, "%s/append.db", plan->out_folder) < 0) {
         plan->owned_path = NULL;
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the path of the database");

@@ -296,6 +296,168 @@ static void test_schemas_are_built_in(void **state)
     }
 }
 
+/* One word of --set, and what it makes of a built-in script. */
+static void test_workloads_are_loaded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *workload, *set;
+        unsigned prepared, datasets, transactions;
+    } cases[] = {
+        {"append-then-count", "batch=5", 0, 1, 1},
+        {"batch", "how=in_select", 1, 1, 1},
+        {"batch", "how=temp_select", 0, 1, 1},
+        {"batch", "how=temp_update", 0, 1, 1},
+        {"batch", "how=row_update", 1, 1, 1},
+        {"mass-insert", "partitions=0,compressed=true", 0, 1, 1},
+        {"oltp", "tables=3", 27, 3, 1},
+        {"oltp", "mode=read_only", 5, 1, 1},
+        {"oltp", "mode=write_only", 4, 1, 1},
+        {"oltp", "mode=point_select", 1, 1, 1},
+        {"oltp", "extra_update=true,index_updates=0", 9, 1, 1},
+        {"select-insert", "select_only=true", 2, 2, 1},
+        {"tpcb", "scale=10", 5, 4, 1},
+        {"tpcb", "mode=simple-update", 3, 4, 1},
+        {"tpcb", "mode=select-only", 1, 4, 1},
+        {"ycsb", "preset=a", 11, 1, 2},
+        {"ycsb", "preset=b", 11, 1, 2},
+        {"ycsb", "preset=c", 1, 1, 1},
+        {"ycsb", "preset=d", 2, 1, 2},
+        {"ycsb", "preset=e", 2, 1, 2},
+        {"ycsb", "preset=f,fields=3", 4, 1, 2},
+        {"ycsb", "preset=cache", 11, 1, 2},
+        {"ycsb", "preset=messenger", 3, 1, 3},
+        {"ycsb", "preset=recommend", 11, 1, 2},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct plan plan = ask(4, 0);
+        plan.duration_ns = MONO_NS_PER_S;
+        plan.workload = cases[i].workload;
+        plan.sets = (struct plan_texts){.texts = {cases[i].set}, .count = 1};
+        if (plan_make(&plan, &error) != EXIT_CODE_OK) {
+            fail_msg("%s, %s: %s", cases[i].workload, cases[i].set, error.text);
+        }
+        assert_int_equal(plan.target.prepared_statements, cases[i].prepared);
+        assert_int_equal(plan.script->dataset_count, cases[i].datasets);
+        assert_int_equal(plan.script->transaction_count, cases[i].transactions);
+        assert_true(plan_has_own_rows(&plan) == (i == 0));
+        plan_fini(&plan);
+        assert_null(plan.script);
+        plan = ask(4, 0);
+        plan.duration_ns = MONO_NS_PER_S;
+        plan.workload = cases[i].workload;
+        plan.is_unprepared = true;
+        assert_int_equal(plan_make(&plan, &error), EXIT_CODE_OK);
+        assert_int_equal(plan.target.prepared_statements, 0);
+        plan_fini(&plan);
+    }
+}
+
+/* Options as they are given, and the error that they make with a script or without one. */
+static void test_options_beside_a_workload(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *workload, *option, *value, *wrong; /* wrong NULL: it is taken */
+    } cases[] = {
+        {NULL, "set", "a=1", "--set needs --workload"},
+        {NULL, "tries", "3", "--tries needs --workload"},
+        {NULL, "batch", "5", NULL},
+        {"oltp", "set", "mode=none", "parameter 'mode' is read_write, read_only, write_only or"},
+        {"oltp", "set", "tables=0", "parameter 'tables' is at least 1, not 0"},
+        {"oltp", "set", "tabels=1", "did you mean tables"},
+        {"oltp", "set", "tables", "is not NAME=VALUE"},
+        {"oltp", "read", "none", "--read does not apply to --workload oltp"},
+        {"oltp", "table", "mine", "--table does not apply to --workload oltp"},
+        {"oltp", "values", "n4=1..2", "--values does not apply to --workload oltp, whose tables"},
+        {"oltp", "verify", "rows", "--verify rows does not apply to --workload oltp"},
+        {"oltp", "verify", "count", NULL},
+        {"oltp", "late", "1s", "--late is for transactions that are due: it needs --rate"},
+        {"oltp", "warm-up", "1s", "--warm-up (1.00 s) leaves nothing of --duration (1.00 s)"},
+        {"oltp", "warm-up", "900ms", NULL},
+        {"mass-insert", "batch", "5", "a parameter for it: --set batch=VALUE"},
+        {"append-then-count", "batch", "5", "a parameter for it: --set batch=VALUE"},
+        {"append-then-count", "data", "constant", NULL},
+        {"olpt", "prepared", "no", "no workload is named 'olpt' (did you mean oltp?)"},
+        {"/", "prepared", "no", "script '/' is no file"},
+        {"./no.lua", "prepared", "no", "script './no.lua': No such file or directory"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct plan plan = ask(4, cases[i].workload == NULL ? 100 : 0);
+        const struct option_entry *entry = option_find(cases[i].option, COMMAND_RUN);
+        assert_non_null(entry);
+        plan.duration_ns = MONO_NS_PER_S;
+        plan.workload = cases[i].workload;
+        assert_int_equal(option_take(&plan, entry, cases[i].value, NULL), EXIT_CODE_OK);
+        if (cases[i].wrong != NULL) {
+            const char *text = refuse(&plan, EXIT_CODE_USAGE);
+            if (strstr(text, cases[i].wrong) == NULL) {
+                fail_msg("%s, not %s", text, cases[i].wrong);
+            }
+        } else {
+            assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+            plan_fini(&plan);
+        }
+    }
+    struct plan plan = ask(4, 0);
+    plan.workload = "oltp";
+    assert_non_null(strstr(refuse(&plan, EXIT_CODE_USAGE), "nothing ends --workload oltp"));
+    plan.transactions = 3;
+    assert_int_equal(plan_make(&plan, NULL), EXIT_CODE_OK);
+    assert_non_null(strstr(plan.out_folder, "-null-oltp-4x3"));
+    plan_fini(&plan);
+}
+
+/* The operands of a run: what is RECORDS, and what is the target. */
+static void test_operands_of_a_workload(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words; /* behind --workload oltp */
+        uint64_t records;
+        const char *target, *wrong;
+    } cases[] = {
+        {"100 3306 --duration 60s", 0, "3306", NULL},
+        {"100 3306 --transactions 200k", 0, "3306", NULL},
+        {"100 --duration 60s", 0, NULL, NULL},
+        {"100 -c 7 --duration 60s", 0, "100", NULL},
+        {"30 200M mariadb://h/db", 200000000, "mariadb://h/db", NULL},
+        {"30 10M 5432 --duration 1", 10000000, "5432", NULL},
+        {"50 100000", 100000, NULL, NULL},
+        {"50 5k --port 5432", 5000, NULL, NULL},
+        {"100 3306", 0, NULL, "3306 is a port or RECORDS: give --duration T"},
+        {"100 5k", 5000, NULL, NULL},
+        {"100 3306 null: x --duration 1", 0, NULL, "too many operands"},
+        {"--duration 1", 0, NULL,
+         "too few operands: use append SESSIONS [RECORDS] [TARGET] --work"},
+    };
+    const struct command_form form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char words[100], *argv[16] = {(char[]){"append"}, (char[]){"--workload=oltp"}};
+        int argc = 2;
+        snprintf(words, sizeof words, "%s", cases[i].words);
+        for (char *at = words, *word; (word = strsep(&at, " ")) != NULL;) {
+            argv[argc++] = word;
+        }
+        struct plan plan;
+        struct error error = {.kind = ERROR_NONE};
+        const enum exit_code code = options_parse(&plan, &form, argc, argv, &error);
+        if (code != (cases[i].wrong == NULL ? EXIT_CODE_OK : EXIT_CODE_USAGE)) {
+            fail_msg("%s: %d, %s", cases[i].words, (int)code, error.text);
+        }
+        if (cases[i].wrong != NULL) {
+            assert_non_null(strstr(error.text, cases[i].wrong));
+            continue;
+        }
+        assert_int_equal(plan.records, cases[i].records);
+        assert_true((plan.target_given == NULL) == (cases[i].target == NULL));
+        if (cases[i].target != NULL) {
+            assert_string_equal(plan.target_given, cases[i].target);
+        }
+    }
+}
+
 static void test_workloads_are_built_in(void **state)
 {
     (void)state;
@@ -326,6 +488,9 @@ int main(void)
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_schemas_are_built_in),
         cmocka_unit_test(test_workloads_are_built_in),
+        cmocka_unit_test(test_workloads_are_loaded),
+        cmocka_unit_test(test_options_beside_a_workload),
+        cmocka_unit_test(test_operands_of_a_workload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
