@@ -37,6 +37,7 @@ enum {
     LONG_CHARACTERS = 4000, /* longer texts are of the LONG types, by custom of most databases */
     FRACTION_DIGITS = 6,
     SYNCHRONOUS_FULL = 2, /* SQLite's */
+    FOUND_ROWS = 2,       /* in MySQL's OPTION */
     MYSQL_NUMBERS = 1000, /* where they begin: other drivers' are below */
 
     /* Some servers take no more parameters in one statement (2,100), and each costs the driver
@@ -113,6 +114,7 @@ struct adapter_conn {
 static const char *const user_keys[] = {"UID", "User", "Username", NULL};
 static const char *const password_keys[] = {"PWD", "Password", NULL};
 static const char *const database_keys[] = {"Database", "DB", NULL};
+static const char *const option_keys[] = {"OPTION", "OPTIONS", NULL};
 
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size)
 {
@@ -166,15 +168,54 @@ static void add_pair(struct buffer *text, const char *key, const char *value)
     buffer_add_text(text, has_braces ? "};" : ";");
 }
 
+/* Reads a key of a connection string, or of the data source that it names. */
+static void find_setting(const char *text, const char *const *keys, char *value, size_t size)
+{
+    char name[128];
+    const char *source = name;
+    if (odbc_string_find(text, keys, value, size)) {
+        return;
+    }
+    if (strchr(text, '=') == NULL) {
+        source = text;
+    } else {
+        odbc_string_find(text, (const char *const[]){"DSN", NULL}, name, sizeof name);
+    }
+    for (size_t i = 0; value[0] == '\0' && source[0] != '\0' && keys[i] != NULL; i++) {
+        SQLGetPrivateProfileString(source, keys[i], "", value, (int)size, "odbc.ini");
+    }
+}
+
+/* MariaDB's and MySQL's drivers count the rows that an UPDATE changed, unless they are asked to
+ * count those that it found, by a bit of an option. "": it is another driver. */
+static void write_option(const char *text, char *value, size_t size)
+{
+    static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc"};
+    char driver[256], option[32];
+    bool is_mysql = false;
+    find_setting(text, (const char *const[]){"Driver", NULL}, driver, sizeof driver);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        is_mysql = is_mysql || strcasestr(driver, names[i]) != NULL;
+    }
+    value[0] = '\0';
+    if (is_mysql) {
+        find_setting(text, option_keys, option, sizeof option);
+        snprintf(value, size, "%lu", strtoul(option, NULL, 10) | FOUND_ROWS);
+    }
+}
+
 /* Of repeated keys some drivers take the first, others the last: the text's own are left out. */
 void odbc_string_build(struct buffer *text, const struct target *target)
 {
+    char option[32];
+    write_option(target->path, option, sizeof option);
     const struct {
         const char *const *keys;
         const char *value;
     } given[] = {{user_keys, target->user},
                  {password_keys, target->password},
-                 {database_keys, target->database}};
+                 {database_keys, target->database},
+                 {option_keys, option[0] != '\0' ? option : NULL}};
     const char *rest = target->path;
     struct url_pair pair;
     if (strchr(rest, '=') == NULL) {
@@ -1666,7 +1707,7 @@ static void learn_database(struct adapter_conn *conn, const char *text)
                  {"SQLite", &dialect_sqlite}};
     static const char *const keys[][4] = {{"Server", "Servername", "Host", NULL},
                                           {"Port", NULL, NULL, NULL}};
-    char quote[8], name[128], values[2][256];
+    char quote[8], values[2][256];
     get_info(conn, SQL_DBMS_NAME, conn->database_name, sizeof conn->database_name);
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (strcasecmp(conn->database_name, known[i].dbms) == 0) {
@@ -1680,14 +1721,8 @@ static void learn_database(struct adapter_conn *conn, const char *text)
     get_info(conn, SQL_USER_NAME, conn->user, sizeof conn->user);
     get_info(conn, SQL_IDENTIFIER_QUOTE_CHAR, quote, sizeof quote);
     conn->quote = quote[0] == '`' ? '`' : '"';
-    odbc_string_find(text, (const char *const[]){"DSN", NULL}, name, sizeof name);
     for (size_t i = 0; i < 2; i++) {
-        bool is_found = odbc_string_find(text, keys[i], values[i], sizeof values[i]);
-        for (size_t k = 0; !is_found && name[0] != '\0' && keys[i][k] != NULL; k++) {
-            is_found = SQLGetPrivateProfileString(name, keys[i][k], "", values[i],
-                                                  (int)sizeof values[i], "odbc.ini") > 0 &&
-                       values[i][0] != '\0';
-        }
+        find_setting(text, keys[i], values[i], sizeof values[i]);
     }
     if (conn->dialect != &dialect_sqlite) {
         conn->host = values[0][0] != '\0' ? strdup(values[0]) : NULL;

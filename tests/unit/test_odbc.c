@@ -82,6 +82,11 @@ static void test_build(void **state)
         {{.path = "DSN=logs", .password = "p=q"}, "DSN=logs;PWD=p=q;"},
         {{.path = "Driver={My {odd}} driver};Server=x"}, "Driver={My {odd}} driver};Server=x;"},
         {{.path = "Driver = {x} ; Server = y"}, "Driver={x} ;Server=y;"},
+        {{.path = "Driver={x};Option=4"}, "Driver={x};Option=4;"},
+        {{.path = "Driver={MariaDB Unicode};Server=y"},
+         "Driver={MariaDB Unicode};Server=y;OPTION=2;"},
+        {{.path = "Driver=/lib/libmaodbc.so;option=5;Server=y"},
+         "Driver=/lib/libmaodbc.so;Server=y;OPTION=7;"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

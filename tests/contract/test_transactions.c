@@ -1,0 +1,631 @@
+/* Statements in slots, transactions, and tables as a script declares them. */
+#include "contract.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ask.h"
+
+enum {
+    TEXT_BYTES = 256,
+    SLOTS = 20,
+};
+
+/* The first columns of these: a number, a text. */
+static const struct table *types_of(size_t count)
+{
+    static struct column columns[] = {{.type = COLUMN_INT32}, {.type = COLUMN_TEXT, .size = 60}};
+    static const struct table types[] = {{.column_count = 0},
+                                         {.column_count = 1, .columns = columns},
+                                         {.column_count = 2, .columns = columns}};
+    return &types[count];
+}
+
+enum {
+    INSERT,
+    UPDATE,
+    DELETE,
+    SELECT,
+    OTHER,
+};
+
+static const struct statement *statement(unsigned which)
+{
+    static struct statement statements[] = {
+        {.sql = "insert into keyed (id, v) values (?, ?)", .slot = 1},
+        {.sql = "update keyed set v = 'same' where id < ?", .slot = 2},
+        {.sql = "delete from keyed where id = ?", .slot = STATEMENT_SLOTS_MAX},
+        {.sql = "select v from keyed where id <= ? order by id", .slot = 3},
+    };
+    for (size_t i = 0; i < OTHER; i++) {
+        statements[i].is_prepared = true;
+        statements[i].parameters = types_of(i == INSERT ? 2 : 1);
+    }
+    return &statements[which];
+}
+
+/* The first value of the first row, as text. */
+struct taken {
+    bool is_taken;
+    bool is_null;
+    char text[TEXT_BYTES];
+    uint32_t length;
+};
+
+static bool take(void *context, const struct cell *cells, size_t count)
+{
+    struct taken *taken = context;
+    assert_true(count > 0);
+    taken->is_taken = true;
+    taken->is_null = cells[0].is_null;
+    taken->length = cells[0].type == COLUMN_TEXT ? cells[0].as.text.length : 0;
+    ask_text(&cells[0], taken->text, sizeof taken->text);
+    return false;
+}
+
+static enum status run(struct contract *contract, const struct statement *what, int32_t id,
+                       const char *text, struct answer *answer)
+{
+    const struct text_value value = {text, text != NULL ? (uint32_t)strlen(text) : 0};
+    const uint8_t is_null = text == NULL;
+    const struct column_data data[] = {{.values.int32 = &id},
+                                       {.values.text = &value, .is_null = &is_null}};
+    const struct batch batch = {.table = what->parameters, .row_count = 1, .columns = data};
+    return contract->adapter->run(contract->conn, what, what->parameters != NULL ? &batch : NULL,
+                                  answer, &contract->error);
+}
+
+/* Rows that the statement returned or matched. */
+static uint64_t rows_of(struct contract *contract, unsigned which, int32_t id, const char *text)
+{
+    struct answer answer = {.take = NULL};
+    contract_expect(contract, run(contract, statement(which), id, text, &answer), STATUS_OK);
+    return answer.rows;
+}
+
+static void begin(struct contract *contract, const char *isolation, bool writes)
+{
+    const struct transaction transaction = {isolation, writes};
+    contract_expect(contract,
+                    contract->adapter->begin(contract->conn, &transaction, &contract->error),
+                    STATUS_OK);
+}
+
+static void commit(struct contract *contract)
+{
+    contract_expect(contract, contract->adapter->commit(contract->conn, &contract->error),
+                    STATUS_OK);
+}
+
+static void roll_back(struct contract *contract)
+{
+    contract_expect(contract, contract->adapter->rollback(contract->conn, &contract->error),
+                    STATUS_OK);
+}
+
+/* Rows as another connection sees them. */
+static uint64_t count_apart(struct contract *contract, const struct table *table)
+{
+    struct contract other = *contract;
+    other.conn = NULL;
+    error_clear(&other.error);
+    contract_expect(&other, other.adapter->open(&other.target, &other.conn, &other.error),
+                    STATUS_OK);
+    const uint64_t rows = contract_count(&other, table);
+    other.adapter->close(other.conn);
+    return rows;
+}
+
+/* A table of the keys that these tests need; false: this database has none. */
+static bool has_keyed(struct contract *contract, struct table *table)
+{
+    if (contract_discards(contract) || contract->fixture->has_no_rules ||
+        contract->adapter->begin == NULL) {
+        return false;
+    }
+    contract_make_keyed(contract, table);
+    return true;
+}
+
+static void test_slots(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    char sql[SLOTS][64];
+    struct statement slots[SLOTS];
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    for (unsigned i = 0; i < SLOTS; i++) {
+        snprintf(sql[i], sizeof sql[i], "select %u from keyed where id = ?", i + 100);
+        slots[i] = (struct statement){.sql = sql[i],
+                                      .is_prepared = true,
+                                      .slot = i < SLOTS - 1 ? i + 1 : STATEMENT_SLOTS_MAX,
+                                      .parameters = types_of(1)};
+        contract_expect(contract,
+                        contract->adapter->prepare(contract->conn, &slots[i], &contract->error),
+                        STATUS_OK);
+    }
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1); /* in place of the first slot's */
+    for (unsigned i = 0; i < 3 * SLOTS; i++) {
+        struct taken taken = {0};
+        struct answer answer = {.take = take, .context = &taken};
+        const unsigned slot = i * 7 % SLOTS;
+        char wanted[8];
+        contract_expect(contract, run(contract, &slots[slot], 1, NULL, &answer), STATUS_OK);
+        snprintf(wanted, sizeof wanted, "%u", slot + 100);
+        assert_string_equal(taken.text, wanted);
+        assert_int_equal(answer.rows, 1);
+    }
+    table_fini(&table);
+}
+
+static void test_rows(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    struct taken taken = {0};
+    struct answer answer = {.take = take, .context = &taken};
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    assert_int_equal(rows_of(contract, INSERT, 1, "same"), 1);
+    assert_int_equal(rows_of(contract, INSERT, 2, "two"), 1);
+    assert_int_equal(rows_of(contract, INSERT, 3, NULL), 1);
+    assert_int_equal(rows_of(contract, UPDATE, 3, NULL), 2);
+    assert_int_equal(rows_of(contract, UPDATE, 3, NULL), 2); /* found, and nothing to change */
+    assert_int_equal(rows_of(contract, UPDATE, 1, NULL), 0);
+    assert_int_equal(rows_of(contract, SELECT, 3, NULL), 3);
+    assert_int_equal(rows_of(contract, SELECT, 0, NULL), 0);
+    assert_int_equal(rows_of(contract, DELETE, 2, NULL), 1);
+    assert_int_equal(rows_of(contract, DELETE, 2, NULL), 0);
+    contract_expect(contract, run(contract, statement(SELECT), 3, NULL, &answer), STATUS_OK);
+    assert_string_equal(taken.text, "same");
+    assert_int_equal(count_apart(contract, &table), 2);
+    table_fini(&table);
+}
+
+/* A value that is longer than a buffer of the adapter's. */
+static void test_long_value(void **state)
+{
+    static char sql[8000];
+    struct contract *contract = *state;
+    struct taken taken = {0};
+    struct answer answer = {.take = take, .context = &taken};
+    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+        skip();
+        return;
+    }
+    snprintf(sql, sizeof sql, "select '%05000d', 7", 1);
+    const struct statement query = {.sql = sql};
+    contract_expect(contract,
+                    contract->adapter->run(contract->conn, &query, NULL, &answer, &contract->error),
+                    STATUS_OK);
+    assert_int_equal(taken.length, 5000);
+}
+
+static void test_prepare_refused(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    const struct statement wrong[] = {
+        {.sql = "select nonsense from", .is_prepared = true, .slot = 1},
+        {.sql = "select id from no_such_table", .is_prepared = true, .slot = 1},
+        {.sql = "select id from keyed where id = ? or id = ?",
+         .is_prepared = true,
+         .slot = 1,
+         .parameters = types_of(1)},
+    };
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const enum status status =
+            contract->adapter->prepare(contract->conn, &wrong[i], &contract->error);
+        if (status != STATUS_REJECTED && status != STATUS_FATAL) {
+            fail_msg("prepared: %s", wrong[i].sql);
+        }
+        contract_expect(contract, status, status);
+        error_clear(&contract->error);
+    }
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    table_fini(&table);
+}
+
+static void test_commit_and_rollback(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t rows = 0;
+    uint64_t accepted = 0;
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    contract_expect(contract,
+                    contract_query(contract, "insert into keyed (id, v) values (2, 'two')", &rows),
+                    STATUS_OK);
+    assert_int_equal(rows, 1);
+    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 2);
+    assert_int_equal(count_apart(contract, &table), 0);
+    commit(contract);
+    assert_int_equal(count_apart(contract, &table), 2);
+
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, DELETE, 1, NULL), 1);
+    roll_back(contract);
+    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 2);
+
+    begin(contract, NULL, false); /* without any statement */
+    commit(contract);
+    begin(contract, NULL, false);
+    roll_back(contract);
+
+    /* outside each is a transaction of its own, and appends are as they were */
+    assert_int_equal(rows_of(contract, INSERT, 3, "three"), 1);
+    assert_int_equal(count_apart(contract, &table), 3);
+    contract_expect(contract, contract_append(contract, &table, 10, 10, &accepted), STATUS_OK);
+    assert_int_equal(accepted, 10);
+    assert_int_equal(count_apart(contract, &table), 13);
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, DELETE, 3, NULL), 1);
+    commit(contract);
+    assert_int_equal(contract_count(contract, &table), 12);
+    table_fini(&table);
+}
+
+static void test_refused_inside(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    struct answer answer = {.take = NULL};
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    for (size_t i = 0; i < 2; i++) {
+        begin(contract, NULL, true);
+        assert_int_equal(rows_of(contract, INSERT, 2, "two"), 1);
+        contract_expect(contract, run(contract, statement(INSERT), 1, "again", &answer),
+                        STATUS_REJECTED);
+        assert_int_equal(contract->error.kind, ERROR_DUPLICATE);
+        error_clear(&contract->error);
+        roll_back(contract);
+        assert_int_equal(count_apart(contract, &table), 1);
+    }
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, INSERT, 2, "two"), 1);
+    commit(contract);
+    assert_int_equal(count_apart(contract, &table), 2);
+    table_fini(&table);
+}
+
+static void test_isolation(void **state)
+{
+    static const char *const levels[] = {
+        "serializable", "repeatable read", "read committed", "read uncommitted",
+        NULL,           "serializable"};
+    struct contract *contract = *state;
+    struct table table;
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        begin(contract, levels[i], true);
+        assert_int_equal(rows_of(contract, INSERT, (int32_t)i, "v"), 1);
+        commit(contract);
+    }
+    assert_int_equal(count_apart(contract, &table), sizeof levels / sizeof *levels);
+    table_fini(&table);
+}
+
+/* What two transactions cannot both have, one is refused in a way that says: again. */
+static void test_conflict(void **state)
+{
+    struct contract *contract = *state;
+    struct contract other = *contract;
+    struct table table;
+    struct answer answer = {.take = NULL};
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    contract_expect(&other, other.adapter->open(&other.target, &other.conn, &other.error),
+                    STATUS_OK);
+    begin(contract, "serializable", false);
+    begin(&other, "serializable", false);
+    assert_int_equal(rows_of(contract, SELECT, 1, NULL), 1);
+    assert_int_equal(rows_of(&other, SELECT, 1, NULL), 1);
+    if (contract->adapter->flags & ADAPTER_FILE) {
+        assert_int_equal(rows_of(contract, UPDATE, 2, NULL), 1);
+        commit(contract);
+        contract_expect(&other, run(&other, statement(UPDATE), 2, NULL, &answer), STATUS_REJECTED);
+        assert_int_equal(other.error.kind, ERROR_SERIALIZATION);
+        error_clear(&other.error);
+        roll_back(&other);
+        begin(contract, NULL, true);
+        const struct transaction writing = {NULL, true};
+        contract_expect(&other, other.adapter->begin(other.conn, &writing, &other.error),
+                        STATUS_REJECTED);
+        assert_int_equal(other.error.kind, ERROR_BUSY);
+        assert_true(error_is_passing(&other.error));
+        error_clear(&other.error);
+        roll_back(contract);
+        begin(&other, NULL, true);
+        assert_int_equal(rows_of(&other, UPDATE, 2, NULL), 1);
+        commit(&other);
+    } else {
+        roll_back(contract);
+        roll_back(&other);
+    }
+    other.adapter->close(other.conn);
+    table_fini(&table);
+}
+
+/* A connection that is closed in the middle of a transaction leaves nothing of it. */
+static void test_closed_inside(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    if (!has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    contract->adapter->close(contract->conn);
+    contract->conn = NULL;
+    assert_int_equal(count_apart(contract, &table), 0);
+    table_fini(&table);
+}
+
+static void test_lost_inside(void **state)
+{
+    struct contract *contract = *state;
+    struct table table;
+    struct answer answer = {.take = NULL};
+    if (contract->fixture->break_connections == NULL || !has_keyed(contract, &table)) {
+        skip();
+        return;
+    }
+    begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
+    assert_true(contract->fixture->break_connections());
+    contract_expect(contract, contract->adapter->commit(contract->conn, &contract->error),
+                    STATUS_LOST);
+    contract->adapter->close(contract->conn);
+    contract->conn = NULL;
+    error_clear(&contract->error);
+    contract_expect(contract,
+                    contract->adapter->open(&contract->target, &contract->conn, &contract->error),
+                    STATUS_OK);
+    begin(contract, NULL, true);
+    assert_true(contract->fixture->break_connections());
+    contract_expect(contract, run(contract, statement(INSERT), 1, "one", &answer), STATUS_LOST);
+    assert_int_equal(count_apart(contract, &table), 0);
+    table_fini(&table);
+}
+
+static size_t width_of(enum column_type type)
+{
+    switch (type) {
+    case COLUMN_BOOL:
+        return 1;
+    case COLUMN_INT16:
+        return 2;
+    case COLUMN_INT32:
+    case COLUMN_FLOAT32:
+    case COLUMN_DATE:
+    case COLUMN_IP4:
+        return 4;
+    case COLUMN_UUID:
+    case COLUMN_IP6:
+        return 16;
+    case COLUMN_TEXT:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        return sizeof(struct text_value);
+    default:
+        return 8;
+    }
+}
+
+/* The declared columns, whose types this database has, and its statements with them. */
+struct declared {
+    struct connection_info info;
+    struct table columns; /* as a script declares them; the first is id */
+    struct buffer create, insert;
+};
+
+static void declare(struct declared *declared, const struct column *column)
+{
+    char text[TEXT_BYTES];
+    struct column made = *column;
+    struct error error = {0};
+    if (!declared->info.declare_column(&made, false, text, sizeof text)) {
+        return;
+    }
+    const bool is_first = declared->columns.column_count == 0;
+    buffer_add_format(&declared->create, "%s%s %s", is_first ? "" : ", ", made.name, text);
+    buffer_add_text(&declared->insert, is_first ? "?" : ", ?");
+    made.name[0] = '\0';
+    assert_int_equal(table_add_column(&declared->columns, &made, &error), STATUS_OK);
+}
+
+/* A row that a statement inserts is the row that an append of the same values makes. */
+static void test_declared(void **state)
+{
+    struct contract *contract = *state;
+    struct declared declared = {.info = {.host = ""}};
+    struct table table;
+    uint64_t accepted = 0;
+    if (contract->adapter->inspect != NULL) {
+        contract->adapter->inspect(contract->conn, &declared.info);
+    }
+    if (contract_discards(contract) || declared.info.declare_column == NULL ||
+        contract->adapter->begin == NULL) {
+        skip();
+        return;
+    }
+    assert_int_equal(table_init(&declared.columns, "declared", &contract->error), STATUS_OK);
+    buffer_add_text(&declared.create, "create table declared (");
+    buffer_add_text(&declared.insert, "insert into declared values (");
+    declare(&declared, &(struct column){.name = "id", .type = COLUMN_INT32});
+    for (int type = COLUMN_BOOL; type < COLUMN_TYPE_COUNT; type++) {
+        struct column column = {.type = (enum column_type)type, .is_nullable = true};
+        snprintf(column.name, sizeof column.name, "c%d", type);
+        column.size = type == COLUMN_TEXT || type == COLUMN_BYTES ? 200 : 0;
+        column.precision = type == COLUMN_DECIMAL ? 12 : 0;
+        column.scale = type == COLUMN_DECIMAL                            ? 3
+                       : type == COLUMN_TIME || type == COLUMN_TIMESTAMP ? 6
+                                                                         : 0;
+        declare(&declared, &column);
+    }
+    const char *tail = declared.info.create_tail != NULL ? declared.info.create_tail : "";
+    buffer_add_format(&declared.create, ", primary key (id))%s", tail);
+    buffer_add_text(&declared.insert, ")");
+    contract_make_table(contract, "declared", buffer_text(&declared.create), &table);
+    assert_int_equal(table.column_count, declared.columns.column_count);
+    assert_true(table.columns[0].is_unique);
+
+    struct samples *samples = samples_create(&table, 2 * (size_t)SAMPLE_COUNT, 0, false);
+    struct samples *nulls = samples_create(&table, 1, 1000, true);
+    struct batch batch = *samples_batch(samples);
+    batch.row_count = SAMPLE_COUNT;
+    contract_expect(contract,
+                    contract->adapter->append_open(contract->conn, &table, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract,
+                    contract->adapter->append_rows(contract->conn, &batch, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract,
+                    contract->adapter->append_close(contract->conn, &accepted, &contract->error),
+                    STATUS_OK);
+
+    const struct statement insert = {.sql = buffer_text(&declared.insert),
+                                     .is_prepared = true,
+                                     .slot = 5,
+                                     .parameters = &declared.columns};
+    contract_expect(contract, contract->adapter->prepare(contract->conn, &insert, &contract->error),
+                    STATUS_OK);
+    struct column_data data[COLUMN_TYPE_COUNT];
+    const struct batch one = {.table = &declared.columns, .row_count = 1, .columns = data};
+    for (size_t row = 0; row <= SAMPLE_COUNT; row++) {
+        const struct batch *from =
+            row < SAMPLE_COUNT ? samples_batch(samples) : samples_batch(nulls);
+        const size_t offset = row < SAMPLE_COUNT ? row + SAMPLE_COUNT : 0;
+        struct answer answer = {.take = NULL};
+        for (size_t i = 0; i < table.column_count; i++) {
+            const struct column_data *all = &from->columns[i];
+            data[i].values.any =
+                (const char *)all->values.any + offset * width_of(table.columns[i].type);
+            data[i].is_null = all->is_null;
+        }
+        contract_expect(
+            contract,
+            contract->adapter->run(contract->conn, &insert, &one, &answer, &contract->error),
+            STATUS_OK);
+        assert_int_equal(answer.rows, 1);
+    }
+    for (size_t i = 0; i < table.column_count; i++) {
+        char sql[ROW_NAME_BYTES + TEXT_BYTES];
+        if (table.columns[i].type != declared.columns.columns[i].type) {
+            fail_msg("%s: type %d instead of %d", table.columns[i].type_name,
+                     (int)table.columns[i].type, (int)declared.columns.columns[i].type);
+        }
+        for (int row = 0; row <= SAMPLE_COUNT; row++) {
+            const int ids[] = {row, row < SAMPLE_COUNT ? row + SAMPLE_COUNT : 1000};
+            struct taken taken[2] = {{false}, {false}};
+            for (size_t side = row < SAMPLE_COUNT ? 0 : 1; side < 2 && i > 0; side++) {
+                struct answer answer = {.take = take, .context = &taken[side]};
+                snprintf(sql, sizeof sql, "select %s from declared where id = %d",
+                         table.columns[i].name, ids[side]);
+                const struct statement query = {.sql = sql};
+                contract_expect(
+                    contract,
+                    contract->adapter->run(contract->conn, &query, NULL, &answer, &contract->error),
+                    STATUS_OK);
+                assert_true(taken[side].is_taken);
+            }
+            if (i > 0 && (taken[1].is_null != (row == SAMPLE_COUNT) ||
+                          (row < SAMPLE_COUNT && strcmp(taken[0].text, taken[1].text) != 0))) {
+                fail_msg("%s, sample %d: \"%s\" instead of \"%s\"", table.columns[i].type_name, row,
+                         taken[1].text, taken[0].text);
+            }
+        }
+    }
+    samples_destroy(samples);
+    samples_destroy(nulls);
+    buffer_fini(&declared.create);
+    buffer_fini(&declared.insert);
+    table_fini(&declared.columns);
+    table_fini(&table);
+}
+
+/* A key that the database numbers, behind those that were given. */
+static void test_numbered(void **state)
+{
+    struct contract *contract = *state;
+    struct connection_info info = {.host = ""};
+    const struct column key = {.name = "id", .type = COLUMN_INT32, .is_unique = true};
+    struct table table;
+    char text[TEXT_BYTES];
+    char sql[2 * TEXT_BYTES];
+    uint64_t rows = 0;
+    if (contract->adapter->inspect != NULL) {
+        contract->adapter->inspect(contract->conn, &info);
+    }
+    if (contract_discards(contract) || info.declare_column == NULL ||
+        !info.declare_column(&key, true, text, sizeof text)) {
+        skip();
+        return;
+    }
+    snprintf(sql, sizeof sql, "create table numbered (id %s, v int, primary key (id))%s", text,
+             info.create_tail != NULL ? info.create_tail : "");
+    contract_make_table(contract, "numbered", sql, &table);
+    assert_true(table.columns[0].has_default);
+    assert_true(table.columns[0].is_unique);
+    contract_expect(contract,
+                    contract_query(contract, "insert into numbered (id, v) values (7, 1)", &rows),
+                    STATUS_OK);
+    if (info.number_from != NULL) {
+        info.number_from("numbered", "id", sql, sizeof sql);
+        contract_expect(contract, sql[0] != '\0' ? contract_query(contract, sql, &rows) : STATUS_OK,
+                        STATUS_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        contract_expect(contract,
+                        contract_query(contract, "insert into numbered (v) values (2)", &rows),
+                        STATUS_OK);
+        assert_int_equal(rows, 1);
+    }
+    contract_expect(contract,
+                    contract_query(contract, "select id from numbered where id in (8, 9)", &rows),
+                    STATUS_OK);
+    assert_int_equal(rows, 2);
+    table_fini(&table);
+}
+
+const struct CMUnitTest contract_transaction_tests[] = {
+    cmocka_unit_test(test_slots),
+    cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_long_value),
+    cmocka_unit_test(test_prepare_refused),
+    cmocka_unit_test(test_commit_and_rollback),
+    cmocka_unit_test(test_refused_inside),
+    cmocka_unit_test(test_isolation),
+    cmocka_unit_test(test_conflict),
+    cmocka_unit_test(test_closed_inside),
+    cmocka_unit_test(test_lost_inside),
+    cmocka_unit_test(test_declared),
+    cmocka_unit_test(test_numbered),
+    {0},
+};
