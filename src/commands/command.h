@@ -29,8 +29,10 @@ enum exit_code command_table_run(int argc, char **argv);
 
 enum exit_code command_run(int argc, char **argv);
 enum exit_code command_check(int argc, char **argv);
+enum exit_code command_cleanup(int argc, char **argv);
 enum exit_code command_compare(int argc, char **argv);
 enum exit_code command_find_max(int argc, char **argv);
+enum exit_code command_prepare(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
 enum exit_code command_sweep(int argc, char **argv);
 

@@ -22,7 +22,8 @@
 
 enum {
     SPARE_FILES = 64, /* what connecting opens for a moment */
-    SHARDS_MIN = 8
+    SHARDS_MIN = 8,
+    MADE_LINE_BYTES = 400,
 };
 
 /* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
@@ -147,7 +148,15 @@ enum exit_code job_begin(struct job *job, struct error *error)
         code = job_open_junit(job, false, error);
     }
     if (code == EXIT_CODE_OK) {
+        code = setup_name_table(plan, error);
+    }
+    if (code == EXIT_CODE_OK) {
         code = setup_prepare(&job->setup, plan, error);
+    }
+    if (code == EXIT_CODE_OK && job->setup.made.load_ns > 0 && !plan->is_quiet) {
+        char line[MADE_LINE_BYTES];
+        setup_describe_made(&job->setup, plan, line, sizeof line);
+        notice_print("%s", line);
     }
     if (code == EXIT_CODE_OK) {
         limits_ask(&job->question, plan, &job->setup.connection, &job->setup.server);
@@ -161,7 +170,11 @@ enum exit_code job_begin(struct job *job, struct error *error)
         return code;
     }
     target_show_connection(plan, &job->setup.connection);
-    const enum status status = generator_create(&job->generator, plan, &job->setup.table, error);
+    /* a script may have no table whose rows are made here */
+    const enum status status =
+        job->setup.table.column_count == 0
+            ? STATUS_OK
+            : generator_create(&job->generator, plan, &job->setup.table, error);
     if (status != STATUS_OK) {
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "load/datasets.h"
 #include "load/generator.h"
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
@@ -467,17 +468,43 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
     return status;
 }
 
-static enum status prepare(struct probe *probe, struct adapter_conn *conn, struct error *error)
+/* The one table of a run, or the one without columns in its script. */
+static bool has_table(const struct plan *plan)
 {
-    struct setup *setup = probe->context;
+    bool is_there = plan->script == NULL;
+    for (size_t i = 0; plan->script != NULL && i < plan->script->dataset_count; i++) {
+        is_there = is_there || !plan->script->datasets[i].is_declared;
+    }
+    return is_there;
+}
+
+enum exit_code setup_name_table(struct plan *plan, struct error *error)
+{
+    const struct script_dataset *named = NULL;
+    for (size_t i = 0; plan->script != NULL && i < plan->script->dataset_count; i++) {
+        const struct script_dataset *dataset = &plan->script->datasets[i];
+        if (!dataset->is_declared && named != NULL) {
+            return usage_refuse(error,
+                                "%.60s has two datasets without columns, '%.60s' and '%.60s': "
+                                "no more than one can be",
+                                plan->script->name, named->name, dataset->name);
+        }
+        named = dataset->is_declared ? named : dataset;
+    }
+    if (named != NULL) {
+        plan->table_name = named->name;
+        plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
+    }
+    return EXIT_CODE_OK;
+}
+
+static enum status prepare_table(struct probe *probe, struct setup *setup,
+                                 struct adapter_conn *conn, struct error *error)
+{
     const struct plan *plan = probe->plan;
     const struct adapter *adapter = plan->adapter;
     struct table *table = &setup->table;
     struct buffer sql = {0};
-    /* what a server does not tell about itself does not keep it from being loaded */
-    ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
-    note_answer(probe);
-    inspect(setup, conn, plan);
     enum status status = find_or_create(conn, plan, &setup->connection, table, error);
     inspect(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK && plan->engine != NULL &&
@@ -510,7 +537,49 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
         setup->count_ns = mono_now_ns() - start_ns;
         note_answer(probe);
     }
-    if (status == STATUS_OK && plan->read_mode == READ_QUERY) {
+    for (size_t i = 0; i < setup->dataset_count && status == STATUS_OK; i++) {
+        if (!plan->script->datasets[i].is_declared) {
+            setup->datasets[i].count = setup->count;
+            setup->datasets[i].rows_before = setup->rows_before;
+        }
+    }
+    return status;
+}
+
+/* Work of the probe, and what it leaves for the load. */
+struct preparation {
+    struct setup *setup;
+    struct datasets *datasets;
+};
+
+static void note_part(void *context)
+{
+    note_answer(context);
+}
+
+static enum status prepare(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct preparation *preparation = probe->context;
+    struct setup *setup = preparation->setup;
+    const struct plan *plan = probe->plan;
+    const struct adapter *adapter = plan->adapter;
+    const struct datasets_place place = {plan, setup, conn, note_part, probe};
+    enum status status = STATUS_OK;
+    /* what a server does not tell about itself does not keep it from being loaded */
+    ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
+    note_answer(probe);
+    inspect(setup, conn, plan);
+    if (plan->script != NULL) {
+        status = datasets_examine(&place, &preparation->datasets, error);
+        inspect(setup, conn, plan);
+    }
+    if (status == STATUS_OK && has_table(plan)) {
+        status = prepare_table(probe, setup, conn, error);
+    }
+    if (status == STATUS_OK && plan->script != NULL) {
+        status = datasets_make(&place, preparation->datasets, error);
+    }
+    if (status == STATUS_OK && plan->script == NULL && plan->read_mode == READ_QUERY) {
         /* a query that cannot work is better known now than from every session */
         const struct statement query = {.sql = plan->read_sql};
         status = adapter->run(conn, &query, NULL, &(struct answer){.take = NULL}, error);
@@ -521,17 +590,25 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
 {
     memset(setup, 0, sizeof *setup);
+    struct preparation preparation = {.setup = setup};
     struct probe probe = {
         .plan = plan,
         .open = PROBE_PATIENTLY,
         .work = prepare,
-        .context = setup,
+        .context = &preparation,
         .what = "an answer while the table was set up",
         .notice = plan->wait_ns > 0 ? "waiting for the server"
                                     : "waiting for the server to get the table ready",
         .limit_ns = plan->timeout_ns,
     };
-    const enum exit_code code = conclude(probe_run(&probe, error), "the first session", error);
+    enum exit_code code = conclude(probe_run(&probe, error), "the first session", error);
+    if (code == EXIT_CODE_OK && preparation.datasets != NULL) {
+        const enum status status = datasets_load(preparation.datasets, plan, setup, error);
+        code = status == STATUS_OK     ? conclude(status, "the first session", error)
+               : interrupt_requested() ? EXIT_CODE_INTERRUPTED
+                                       : exit_code_of(error);
+    }
+    datasets_destroy(preparation.datasets);
     if (code != EXIT_CODE_OK) {
         setup_fini(setup);
     }
@@ -540,9 +617,100 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
 
 void setup_fini(struct setup *setup)
 {
+    for (size_t i = 0; i < setup->dataset_count; i++) {
+        table_fini(&setup->datasets[i].table);
+        free(setup->datasets[i].count_sql);
+    }
+    free(setup->datasets);
+    setup->datasets = NULL;
+    setup->dataset_count = 0;
     table_fini(&setup->table);
     free(setup->count_sql);
     setup->count_sql = NULL;
+}
+
+void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
+                         size_t size)
+{
+    const struct setup_made *made = &setup->made;
+    const double seconds = (double)made->load_ns / (double)MONO_NS_PER_S;
+    uint64_t tables = 0, rows = 0;
+    for (size_t i = 0; i < setup->dataset_count; i++) {
+        tables += plan->script->datasets[i].is_declared;
+        rows += plan->script->datasets[i].is_declared ? setup->datasets[i].rows_before : 0;
+    }
+    if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
+        snprintf(line, size, "%s keeps nothing: there is nothing to prepare", plan->adapter->name);
+        return;
+    }
+    if (made->load_ns == 0) {
+        snprintf(line, size, "%s %s with %s rows: all of it was there", UNITS_COUNT(tables),
+                 units_plural(tables, "table", "tables"), UNITS_COUNT(rows));
+        return;
+    }
+    struct buffer text = {0};
+    if (made->tables > 0) {
+        buffer_add_format(&text, "%s %s made, ", UNITS_COUNT(made->tables),
+                          units_plural(made->tables, "table", "tables"));
+    }
+    buffer_add_format(&text, "%s rows loaded in %s, %s rows/s", UNITS_COUNT(made->rows),
+                      UNITS_NS(made->load_ns),
+                      UNITS_COUNT((uint64_t)((double)made->rows / seconds)));
+    if (made->indexes > 0) {
+        buffer_add_format(&text, ", %s %s made", UNITS_COUNT(made->indexes),
+                          units_plural(made->indexes, "index", "indexes"));
+    }
+    snprintf(line, size, "%s; %s %s with %s rows in all", buffer_text(&text), UNITS_COUNT(tables),
+             units_plural(tables, "table", "tables"), UNITS_COUNT(rows));
+    buffer_fini(&text);
+}
+
+struct cleanup {
+    struct setup setup; /* for what is known of the connection */
+    struct buffer dropped;
+    size_t count;
+};
+
+static enum status clean_up(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct cleanup *cleanup = probe->context;
+    const struct datasets_place place = {probe->plan, &cleanup->setup, conn, note_part, probe};
+    inspect(&cleanup->setup, conn, probe->plan);
+    return datasets_drop(&place, &cleanup->dropped, &cleanup->count, error);
+}
+
+enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error)
+{
+    struct cleanup cleanup = {.count = 0};
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_PATIENTLY,
+        .makes_nothing = true,
+        .work = clean_up,
+        .context = &cleanup,
+        .what = "an answer while tables were dropped",
+        .notice = "waiting for the server to drop the tables",
+        .limit_ns = plan->timeout_ns,
+    };
+    const bool has_file = (plan->adapter->flags & ADAPTER_FILE) == 0 ||
+                          access(plan->target.path, F_OK) == 0 || errno != ENOENT;
+    const enum status status = has_file ? probe_run(&probe, error) : STATUS_OK;
+    enum exit_code code = status == STATUS_OK ? EXIT_CODE_OK : exit_code_of(error);
+    if (interrupt_requested()) {
+        code = EXIT_CODE_INTERRUPTED;
+        error_clear(error);
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted after %s %s had been dropped",
+                  UNITS_COUNT(cleanup.count), units_plural(cleanup.count, "table", "tables"));
+    }
+    if (cleanup.count == 0) {
+        snprintf(line, size, "there is none of the tables that %.60s declares: nothing dropped",
+                 plan->script->name);
+    } else {
+        snprintf(line, size, "dropped %s %s: %s", UNITS_COUNT(cleanup.count),
+                 units_plural(cleanup.count, "table", "tables"), buffer_text(&cleanup.dropped));
+    }
+    buffer_fini(&cleanup.dropped);
+    return code;
 }
 
 static enum status inquire(struct probe *probe, struct adapter_conn *conn, struct error *error)
@@ -772,11 +940,77 @@ static void verify_count(const struct setup *setup, const struct plan *plan, str
     }
 }
 
+/* A table of the script, to be counted again. */
+struct recount {
+    const struct statement *count;
+    uint64_t *rows;
+};
+
+static enum status count_dataset(struct probe *probe, struct adapter_conn *conn,
+                                 struct error *error)
+{
+    const struct recount *recount = probe->context;
+    return ask_count(probe->plan->adapter, conn, recount->count, recount->rows, error);
+}
+
+/* Whether the run was to change it. */
+static bool is_changed(const struct script *script, size_t number,
+                       const struct dataset_verification *verification)
+{
+    bool is = verification->added + verification->taken + verification->added_in_doubt +
+                  verification->taken_in_doubt >
+              0;
+    for (size_t i = 0; i < script->statement_count; i++) {
+        is = is || script->statements[i].adds_to == (int)number ||
+             script->statements[i].takes_from == (int)number;
+    }
+    return is;
+}
+
+static void verify_datasets(const struct setup *setup, const struct plan *plan,
+                            struct result *result)
+{
+    const char *failed = NULL; /* why; a server that did not answer is not asked again */
+    for (size_t i = 0; i < result->dataset_count && i < setup->dataset_count; i++) {
+        struct dataset_verification *verification = &result->datasets[i];
+        verification->rows_before = setup->datasets[i].rows_before;
+        if (!is_changed(plan->script, i, verification)) {
+            continue;
+        }
+        struct error error = {.kind = ERROR_NONE};
+        struct recount recount = {&setup->datasets[i].count, &verification->rows_after};
+        const bool is_hasty = result->sessions_cut > 0 &&
+                              (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
+        struct probe probe = {
+            .plan = plan,
+            .open = PROBE_AGAIN,
+            .work = count_dataset,
+            .context = &recount,
+            .what = "the count",
+            .notice = "counting the rows of the tables",
+            .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
+            .is_hasty = is_hasty,
+        };
+        if (failed == NULL && probe_run(&probe, &error) == STATUS_OK) {
+            verification->state = VERIFICATION_DONE;
+            dataset_verification_settle(verification);
+            continue;
+        }
+        verification->state = VERIFICATION_FAILED;
+        snprintf(verification->reason, sizeof verification->reason, "%s",
+                 failed == NULL ? error.text : failed);
+        failed = verification->reason;
+    }
+}
+
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     memset(&result->verification, 0, sizeof result->verification);
     memset(&result->row_verification, 0, sizeof result->row_verification);
-    if ((plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
+    const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
+    if (keeps_rows && plan->script != NULL) {
+        verify_datasets(setup, plan, result);
+    } else if (keeps_rows) {
         verify_count(setup, plan, result);
     }
     if (plan->verify_mode == VERIFY_ROWS) {

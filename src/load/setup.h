@@ -20,9 +20,19 @@
 
 /* A table of the plan's script. */
 struct setup_dataset {
+    struct table table; /* the columns that the script's rows have; owned; empty for a table without
+                           columns in the script, which is setup.table */
     struct statement count; /* select count(*) from it */
     char *count_sql;        /* owned */
     uint64_t rows_before;
+};
+
+/* What set-up did to the tables of a script. */
+struct setup_made {
+    size_t tables;
+    size_t indexes;
+    uint64_t rows;
+    int64_t load_ns;
 };
 
 struct setup {
@@ -37,6 +47,7 @@ struct setup {
     bool is_remote;                    /* the server is on another machine */
     size_t dataset_count;              /* of the plan's script */
     struct setup_dataset *datasets;    /* by number; owned */
+    struct setup_made made;
 };
 
 /* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only
@@ -49,11 +60,25 @@ enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struc
  * make is. */
 enum exit_code setup_find_table(const struct plan *plan, bool *is_there, struct error *error);
 
+/* The table without columns in the plan's script, if there is one, becomes the plan's: it has to be
+ * there, or is made as the built-in one. Else than OK: there are several; *error is the line to
+ * print. */
+enum exit_code setup_name_table(struct plan *plan, struct error *error);
+
 /* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
- * counts its rows, and runs the user's query once, if there is one. On OK the caller ends it with
- * setup_fini; else *error is the line to print. */
+ * counts its rows, and runs the user's query once, if there is one. With a script, its tables are
+ * made and loaded, and its statements prepared once. On OK the caller ends it with setup_fini; else
+ * *error is the line to print. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
+
+/* What prepare did, in a line. */
+void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
+                         size_t size);
+
+/* Drops the tables that the plan's script declares. *line says which they were; else than OK:
+ * *error does, too. A database file that does not exist is not made. */
+enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error);
 
 /* Before the first connection: starts the adapter's client library, for plan->target. On OK the
  * caller stops it after the last one. */
@@ -68,7 +93,8 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
 
 /* When the sessions have left: counts the rows again, settles the acknowledged ones against it, and
  * reads them back with --verify rows. Fills result->verification, result->row_verification and what
- * was verified of each session. */
+ * was verified of each session. With a script: counts the tables that it changes, and settles what
+ * was added and taken against that, in result->datasets. */
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

@@ -153,7 +153,7 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
                             "at least one row",
                             plan->records, plan->sessions);
     }
-    if (plan->min_sessions > all) {
+    if (plan->min_sessions > all && plan->command != COMMAND_CLEANUP) {
         return usage_refuse(error,
                             "--min-sessions %u is more than the %" PRIu64 " sessions of this run",
                             plan->min_sessions, all);
