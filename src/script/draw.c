@@ -921,10 +921,12 @@ static size_t write_pattern(const struct draw *draw, struct draw_stream *stream,
     const size_t length = draw->as.pattern.length;
     struct fraction fraction = {0};
     for (size_t i = 0; i < length; i++) {
-        const char c = draw->as.pattern.text[i];
-        room[i] = c == '#'   ? (char)('0' + fraction_below(&fraction, stream, 10))
-                  : c == '@' ? (char)('a' + fraction_below(&fraction, stream, 26))
-                             : c;
+        room[i] = draw->as.pattern.text[i];
+        if (room[i] == '#') {
+            room[i] = "0123456789"[fraction_below(&fraction, stream, 10)];
+        } else if (room[i] == '@') {
+            room[i] = "abcdefghijklmnopqrstuvwxyz"[fraction_below(&fraction, stream, 26)];
+        }
     }
     return length;
 }

@@ -633,14 +633,17 @@ static void a_draw_is_a_function_of_its_stream(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct draw *draws[KEYS_KINDS + 3];
+    enum {
+        count = KEYS_KINDS + 3
+    };
+    struct draw *draws[count];
     for (enum keys_kind kind = 0; kind < KEYS_KINDS; kind++) {
         draws[kind] = make_keys(kind, 1, 100000, NULL, NULL);
     }
     draws[KEYS_KINDS] = draw_text(0, 40, &error);
     draws[KEYS_KINDS + 1] = draw_pattern("##-@@", &error);
     draws[KEYS_KINDS + 2] = draw_real(0, 1, &error);
-    for (size_t i = 0; i < COUNT_OF(draws); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct draw_stream one = {.base = 42, .count = 7, .row = 3};
         struct draw_stream two = one;
         struct draw_stream other = {.base = 43, .row = 4};
@@ -649,7 +652,7 @@ static void a_draw_is_a_function_of_its_stream(void **state)
             char rooms[3][64];
             struct draw_value values[3];
             draw_value(draws[i], &one, rooms[0], &values[0]);
-            draw_value(draws[(i + j) % COUNT_OF(draws)], &(struct draw_stream){.base = j}, rooms[1],
+            draw_value(draws[(i + j) % count], &(struct draw_stream){.base = j}, rooms[1],
                        &values[1]); /* another stream changes nothing */
             draw_value(draws[i], &two, rooms[1], &values[1]);
             draw_value(draws[i], &other, rooms[2], &values[2]);
@@ -663,6 +666,8 @@ static void a_draw_is_a_function_of_its_stream(void **state)
                     memcmp(rooms[0], rooms[2], values[0].length) == 0;
         }
         assert_in_range(same, 0, i == KEYS_LATEST || i == KEYS_ZIPFIAN ? 20 : 8);
+    }
+    for (size_t i = 0; i < count; i++) {
         draw_destroy(draws[i]);
     }
 }
@@ -901,7 +906,7 @@ static void reals(void **state)
     (void)state;
     static const struct {
         double a, b;
-    } ranges[] = {{-5, 20}, {-DBL_MAX, DBL_MAX}, {0.1, 0.1}, {0.1, 0.3}};
+    } ranges[] = {{-5, 20}, {-DBL_MAX, DBL_MAX}, {1.0 / 3, 1.0 / 3}, {0.1, 0.3}};
     for (size_t r = 0; r < COUNT_OF(ranges); r++) {
         struct error error = {0};
         struct draw *const draw = draw_real(ranges[r].a, ranges[r].b, &error);
@@ -1013,38 +1018,44 @@ enum {
 static struct counter *shared;
 static _Atomic unsigned char times_taken[THREADS * TAKEN];
 
-/* Takes numbers, ends them later and in another order; returns how often one that was pending was
- * known already. */
+struct taker {
+    pthread_t thread;
+    uint64_t seed;
+    unsigned wrong; /* how often a number was known while it was pending */
+};
+
+/* Takes numbers, ends them later and in another order. */
 static void *take_numbers(void *context)
 {
-    struct draw_stream stream = {.base = (uintptr_t)context};
+    struct taker *const taker = context;
+    struct draw_stream stream = {.base = taker->seed};
     uint64_t held[HELD];
     size_t count = 0;
-    uintptr_t wrong = 0;
     for (unsigned i = 0; i < TAKEN || count > 0;) {
         if (count < HELD && i < TAKEN) {
-            wrong += !counter_next(shared, &held[count]);
+            taker->wrong += !counter_next(shared, &held[count]);
             times_taken[held[count]]++;
             count++;
             i++;
         }
         if (count == HELD || i == TAKEN) {
             const size_t at = (size_t)(draw_bits(&stream) % count);
-            wrong += counter_known(shared) > held[at];
+            taker->wrong += counter_known(shared) > held[at];
             counter_end(shared, held[at]);
             held[at] = held[--count];
         }
     }
-    return (void *)wrong;
+    return NULL;
 }
 
 static void many_threads_share_a_counter(void **state)
 {
     (void)state;
     shared = counter_create(0);
-    pthread_t threads[THREADS];
-    for (uintptr_t i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, take_numbers, (void *)(i + 1)), 0);
+    struct taker takers[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        takers[i] = (struct taker){.seed = i};
+        assert_int_equal(pthread_create(&takers[i].thread, NULL, take_numbers, &takers[i]), 0);
     }
     uint64_t known = 0;
     bool has_gone_back = false;
@@ -1053,13 +1064,12 @@ static void many_threads_share_a_counter(void **state)
         has_gone_back = has_gone_back || now < known;
         known = now;
     }
-    uintptr_t wrong = 0;
     for (size_t i = 0; i < THREADS; i++) {
-        void *result;
-        pthread_join(threads[i], &result);
-        wrong += (uintptr_t)result;
+        pthread_join(takers[i].thread, NULL);
     }
-    assert_int_equal(wrong, 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(takers[i].wrong, 0);
+    }
     assert_false(has_gone_back);
     assert_int_equal(counter_known(shared), THREADS * TAKEN);
     for (size_t i = 0; i < THREADS * TAKEN; i++) {
