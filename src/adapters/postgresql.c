@@ -55,7 +55,7 @@ struct slot {
     const struct statement *statement; /* NULL: none so far */
     bool is_kept;                      /* the server has a statement of this name, */
     bool is_ready;                     /* and it can be run */
-    bool needs_types;                  /* of all parameters: see type_of */
+    uint64_t typed;                    /* see type_bit */
 };
 
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
@@ -1110,7 +1110,14 @@ struct arguments {
     char few_texts[TEXT_BYTES];
 };
 
-static Oid type_of(const struct column *column, bool is_bare)
+/* The bit that says that a parameter, from 0, is sent with the type that was declared: those beyond
+ * the first 63 share one. */
+static uint64_t type_bit(size_t parameter)
+{
+    return UINT64_C(1) << (parameter < 63 ? parameter : 63);
+}
+
+static Oid type_of(const struct column *column, bool is_typed)
 {
     static const Oid types[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = 16,        [COLUMN_INT16] = 21,
@@ -1124,7 +1131,7 @@ static Oid type_of(const struct column *column, bool is_bare)
     };
     const bool is_open = column->type == COLUMN_TEXT || column->type == COLUMN_JSON ||
                          column->type == COLUMN_TIMESTAMP;
-    if (is_open && !is_bare) {
+    if (is_open && !is_typed) {
         return 0;
     }
     return column->native_type == POSTGRESQL_TIMETZ || column->native_type == POSTGRESQL_CIDR
@@ -1185,6 +1192,14 @@ static void arguments_fini(struct arguments *arguments)
     }
 }
 
+/* That of the parameter which the server's words name, $1 or another one; 0: they name none. */
+static uint64_t find_type_bit(const char *words)
+{
+    const char *const mark = strchr(words, '$');
+    const unsigned long number = mark != NULL ? strtoul(mark + 1, NULL, 10) : 0;
+    return number > 0 ? type_bit(number - 1) : 0;
+}
+
 /* s1 ... s4096 */
 static void write_slot_name(unsigned slot, char name[NAME_BYTES])
 {
@@ -1219,15 +1234,16 @@ static enum status prepare_as(struct adapter_conn *conn, const char *name,
     }
     for (;;) {
         for (size_t i = 0; i < count; i++) {
-            types[i] = type_of(&parameters->columns[i], slot->needs_types);
+            types[i] = type_of(&parameters->columns[i], (slot->typed & type_bit(i)) != 0);
         }
         const int was_sent =
             PQsendPrepare(conn->connection, name, buffer_text(&sql), (int)count, types);
         status = finish(conn, was_sent, NULL, error);
-        if (status == STATUS_OK || slot->needs_types || strcmp(error->sqlstate, "42P18") != 0) {
+        const uint64_t bit = strcmp(error->sqlstate, "42P18") == 0 ? find_type_bit(error->text) : 0;
+        if (status == STATUS_OK || bit == 0 || (slot->typed & bit) != 0) {
             break;
         }
-        slot->needs_types = true;
+        slot->typed |= bit;
         if (conn->has_begun) {
             break; /* it is undone by now */
         }
@@ -1259,7 +1275,7 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     }
     struct slot *const slot = &conn->slots[number - 1];
     if (slot->statement != statement) {
-        slot->needs_types = false;
+        slot->typed = 0;
         slot->statement = statement;
     }
     slot->is_ready = false;

@@ -315,7 +315,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         buffer_fini(&sql);
     }
     conn->inserted_rows = 0;
-    return status == STATUS_OK ? execute(conn, "begin immediate", error) : status;
+    return status == STATUS_OK && !conn->is_in_transaction ? execute(conn, "begin immediate", error)
+                                                           : status;
 }
 
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
@@ -342,7 +343,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
-    const enum status status = execute(conn, "commit", error);
+    const enum status status = conn->is_in_transaction ? STATUS_OK : execute(conn, "commit", error);
     *accepted = status == STATUS_OK ? conn->inserted_rows : 0;
     if (status != STATUS_OK) {
         roll_back(conn);
@@ -355,20 +356,24 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct batch *parameters,
                 struct answer *answer)
 {
-    const int columns = sqlite3_column_count(statement);
+    int columns = sqlite3_column_count(statement);
     const int64_t changes_before = sqlite3_total_changes64(conn->database);
     int code = parameters != NULL ? bind_row(statement, parameters, 0) : SQLITE_OK;
     if (code != SQLITE_OK) {
         return code;
     }
-    struct cell *const cells =
-        answer->take != NULL ? calloc((size_t)columns + 1, sizeof *cells) : NULL;
+    struct cell *cells = NULL;
     bool is_wanted = true;
-    if (answer->take != NULL && cells == NULL) {
-        return SQLITE_NOMEM;
-    }
     while (is_wanted && sqlite3_step(statement) == SQLITE_ROW) {
         answer->rows++;
+        if (answer->take != NULL && cells == NULL) {
+            columns = sqlite3_column_count(statement); /* a table may have changed since */
+            cells = calloc((size_t)columns + 1, sizeof *cells);
+            if (cells == NULL) {
+                sqlite3_reset(statement);
+                return SQLITE_NOMEM;
+            }
+        }
         for (int i = 0; i < columns && cells != NULL; i++) {
             const int type = sqlite3_column_type(statement, i);
             cells[i] = (struct cell){.type = COLUMN_TEXT, .is_null = type == SQLITE_NULL};

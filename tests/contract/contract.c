@@ -17,7 +17,7 @@
 #endif
 
 enum {
-    TESTS_MAX = 64,
+    TESTS_MAX = 96,
     EXIT_SKIPPED = 77
 };
 
@@ -172,8 +172,9 @@ int contract_teardown(void **state)
 static int run_method(const char *method)
 {
     static const struct CMUnitTest *const files[] = {
-        contract_open_tests,    contract_append_tests, contract_value_tests,
-        contract_numbers_tests, contract_lost_tests,   contract_transaction_tests};
+        contract_open_tests,       contract_append_tests, contract_value_tests,
+        contract_numbers_tests,    contract_lost_tests,   contract_statement_tests,
+        contract_transaction_tests};
     struct CMUnitTest tests[TESTS_MAX];
     char name[64];
     size_t count = 0;

@@ -59,6 +59,7 @@ extern const struct CMUnitTest contract_append_tests[];
 extern const struct CMUnitTest contract_value_tests[];
 extern const struct CMUnitTest contract_numbers_tests[];
 extern const struct CMUnitTest contract_lost_tests[];
+extern const struct CMUnitTest contract_statement_tests[];
 extern const struct CMUnitTest contract_transaction_tests[];
 
 #endif

@@ -67,7 +67,9 @@ struct fixture {
     bool holds_results;       /* the client library has a whole result before its first row */
     bool opens_silently;      /* append_open asks the server nothing */
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
-    bool has_no_rules; /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
+    bool has_no_rules;   /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
+    bool locks_whole;    /* a transaction that writes keeps all others from writing */
+    bool sees_conflicts; /* "repeatable read" refuses to change what another one has changed */
     bool has_no_rollback; /* rows that were sent stay */
     bool folds_names;     /* names of columns are in upper case */
     bool measures_bytes;  /* the size of a column of text is one of bytes */

@@ -193,6 +193,7 @@ const struct fixture *fixture_postgresql_open(void)
         .duplicate_sqlstate = "23505",
         .port_sql = "select inet_server_port()",
         .endless_sql = "select pg_sleep(60)",
+        .sees_conflicts = true,
     };
     const char *url = getenv("APPEND_TEST_POSTGRESQL");
     char sql[160];

@@ -101,6 +101,7 @@ const struct fixture *fixture_sqlite_open(void)
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
         .read_text = read_text,
+        .locks_whole = true,
         .endless_sql = "with recursive n(i) as (select 1 union all select i + 1 from n)"
                        " select count(*) from n where i < 0",
     };

@@ -217,6 +217,34 @@ const struct batch *samples_batch(const struct samples *samples)
     return &samples->batch;
 }
 
+void samples_pick(const struct samples *samples, size_t row, struct column_data *columns)
+{
+    static const size_t sizes[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = 1,
+        [COLUMN_INT16] = sizeof(int16_t),
+        [COLUMN_INT32] = sizeof(int32_t),
+        [COLUMN_INT64] = sizeof(int64_t),
+        [COLUMN_FLOAT32] = sizeof(float),
+        [COLUMN_FLOAT64] = sizeof(double),
+        [COLUMN_DECIMAL] = sizeof(int64_t),
+        [COLUMN_TEXT] = sizeof(struct text_value),
+        [COLUMN_BYTES] = sizeof(struct text_value),
+        [COLUMN_JSON] = sizeof(struct text_value),
+        [COLUMN_DATE] = sizeof(int32_t),
+        [COLUMN_TIME] = sizeof(int64_t),
+        [COLUMN_TIMESTAMP] = sizeof(int64_t),
+        [COLUMN_UUID] = 16,
+        [COLUMN_IP4] = 4,
+        [COLUMN_IP6] = 16,
+    };
+    const struct table *table = samples->batch.table;
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct column_data *all = &samples->columns[i];
+        columns[i].values.any = (const char *)all->values.any + row * sizes[table->columns[i].type];
+        columns[i].is_null = all->is_null != NULL ? all->is_null + row : NULL;
+    }
+}
+
 struct text_value samples_text(const struct samples *samples, size_t column, size_t row)
 {
     return samples->columns[column].values.text[row];

@@ -25,6 +25,9 @@ struct samples *samples_create(const struct table *table, size_t row_count, int 
 void samples_destroy(struct samples *samples);
 const struct batch *samples_batch(const struct samples *samples);
 
+/* Fills an entry of `columns` a column with row `row` alone. */
+void samples_pick(const struct samples *samples, size_t row, struct column_data *columns);
+
 /* The text in one row of a TEXT, BYTES or JSON column. */
 struct text_value samples_text(const struct samples *samples, size_t column, size_t row);
 

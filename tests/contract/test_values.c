@@ -89,6 +89,52 @@ static void test_every_type(void **state)
     table_fini(&table);
 }
 
+/* The same rows by a prepared statement, and by one that is sent as text. */
+static void test_every_type_by_statement(void **state)
+{
+    enum {
+        COLUMNS_MAX = 64
+    };
+    static struct table table;
+    static char sql[400];
+    static const struct statement kinds[] = {
+        {.sql = sql, .is_prepared = true, .slot = 1, .parameters = &table},
+        {.sql = sql, .parameters = &table}};
+    struct contract *contract = *state;
+    if (contract->fixture->every_type_sql == NULL || contract->adapter->prepare == NULL) {
+        skip();
+        return;
+    }
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        contract_make_table(contract, "every_type", contract->fixture->every_type_sql, &table);
+        size_t used = (size_t)snprintf(sql, sizeof sql, "insert into every_type values (?");
+        for (size_t i = 1; i < table.column_count; i++) {
+            used += (size_t)snprintf(sql + used, sizeof sql - used, ", ?");
+        }
+        snprintf(sql + used, sizeof sql - used, ")");
+        struct samples *samples = samples_create(&table, SAMPLE_COUNT, 0, false);
+        for (size_t row = 0; row < SAMPLE_COUNT; row++) {
+            struct column_data columns[COLUMNS_MAX];
+            const struct batch batch = {.table = &table, .row_count = 1, .columns = columns};
+            struct answer answer = {.take = NULL};
+            assert_true(table.column_count <= COLUMNS_MAX);
+            samples_pick(samples, row, columns);
+            contract_expect(contract,
+                            contract->adapter->run(contract->conn, &kinds[kind], &batch, &answer,
+                                                   &contract->error),
+                            STATUS_OK);
+            assert_int_equal(answer.rows, 1);
+            for (size_t i = 0; i < contract->fixture->case_count; i++) {
+                check_case(contract, samples, &contract->fixture->cases[i], row);
+            }
+        }
+        samples_destroy(samples);
+        table_fini(&table);
+        contract_teardown(state);
+        assert_int_equal(contract_setup(state), 0); /* the statement is another one now */
+    }
+}
+
 static void test_nulls(void **state)
 {
     struct contract *contract = *state;
@@ -113,6 +159,7 @@ static void test_nulls(void **state)
 
 const struct CMUnitTest contract_value_tests[] = {
     cmocka_unit_test(test_every_type),
+    cmocka_unit_test(test_every_type_by_statement),
     cmocka_unit_test(test_nulls),
     {0},
 };
