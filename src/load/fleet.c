@@ -64,6 +64,7 @@ static void renew(struct fleet *fleet, unsigned index)
     session->index = sum->index = index;
     session->is_idle = sum->is_idle = index >= plan->sessions;
     session->quota = session->is_idle ? 0 : plan_quota(plan, index);
+    session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, index);
     session->last_count = 0;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);
@@ -164,6 +165,28 @@ static void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
+/* What the session's script came to. Transactions that were due and not begun are from sessions
+ * that were blocked, dropped or never there. */
+static void add_transactions(struct fleet *fleet, struct session *session, int64_t end_ns)
+{
+    struct result *result = fleet->result;
+    const struct load *load = fleet->load;
+    const int64_t from_ns = load->gate.go_ns + load->plan->warm_up_ns;
+    struct transaction_ledger *ledger = &session->sum.transactions;
+    if (load->plan->script == NULL) {
+        return;
+    }
+    if (fleet->search == NULL && load->plan->rate_rows_per_s > 0 && load->gate.go_ns > 0) {
+        const int64_t until_ns = session->work_end_ns > end_ns ? session->work_end_ns : end_ns;
+        const uint64_t missing = session_count_unsent(session, from_ns, end_ns, until_ns);
+        ledger->not_begun += missing;
+        ledger->due += missing;
+    }
+    transaction_ledger_add(&result->transactions, ledger);
+    transaction_ledger_add(&result->warm_up, &session->sum.warm_up);
+    transactions_destroy(session, result);
+}
+
 /* After all were joined. In a run the sessions that were never started have their part in the
  * ledgers, too. */
 static void sum_up(struct fleet *fleet)
@@ -197,6 +220,7 @@ static void sum_up(struct fleet *fleet)
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
         row_ledger_add(&result->rows, rows);
+        add_transactions(fleet, session, end_ns);
         if (session->worst_lag > result->worst_lag_rows) {
             result->worst_lag_rows = session->worst_lag;
         }
@@ -209,16 +233,16 @@ static void sum_up(struct fleet *fleet)
         sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
         result->session_list[i] = *sum;
         result->batches_late += session->batches_late;
-        if (plan->rate_rows_per_s > 0 && gate->go_ns > 0) {
+        if (plan->rate_rows_per_s > 0 && gate->go_ns > 0 && plan->script == NULL) {
             /* batches that were due and sent, and those that were not, from sessions that were
              * blocked, dropped or never there */
             result->batches.sent += sum->batches;
-            result->batches.not_sent +=
-                session_count_unsent(session, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
+            result->batches.not_sent += session_count_unsent(
+                session, 0, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
         }
     }
     result->batches.due = result->batches.sent + result->batches.not_sent;
-    if (is_run) {
+    if (is_run && plan->script == NULL) {
         fairness_find(&result->fairness, result->session_list, result->session_count);
     }
     result->start_mono_ns = load->start_ns;
@@ -229,6 +253,8 @@ static void sum_up(struct fleet *fleet)
     result->connect_ns = gate->go_ns == 0 ? result->elapsed_ns : gate->go_ns - load->start_ns;
     if (gate->go_ns > 0) {
         result->append_ns = work_ns - gate->go_ns;
+        result->measured_ns =
+            result->append_ns > plan->warm_up_ns ? result->append_ns - plan->warm_up_ns : 0;
         result->disconnect_ns = last_ns - work_ns;
     }
     if (result->elapsed_ns > 0) {
@@ -499,7 +525,9 @@ static uint64_t calls_failed(struct fleet *fleet)
 {
     struct recorder *recorder = fleet->load->recorder;
     return recorder_read(recorder, RECORDER_APPENDS_FAILED) +
-           recorder_read(recorder, RECORDER_READS_FAILED);
+           recorder_read(recorder, RECORDER_READS_FAILED) +
+           recorder_read(recorder, RECORDER_TRANSACTIONS_FAILED) +
+           recorder_read(recorder, RECORDER_TRANSACTIONS_IN_DOUBT);
 }
 
 /* The causes of what went on between two levels are nobody's. */
@@ -638,7 +666,9 @@ static void conclude(struct fleet *fleet, struct level *level)
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
     if (level->hold_ns > 0) {
-        level->append = recorder_latency_between(hold_start, end, OPERATION_APPEND);
+        level->append = recorder_latency_between(
+            hold_start, end,
+            fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND);
         level->rows = end->counters[RECORDER_ROWS_ACKNOWLEDGED] -
                       hold_start->counters[RECORDER_ROWS_ACKNOWLEDGED];
         level->rows_per_s = (double)level->rows / ((double)level->hold_ns / (double)MONO_NS_PER_S);

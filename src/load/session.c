@@ -1,6 +1,6 @@
 #include "load/session.h"
 
-#include <stdlib.h>
+#include <sys/param.h>
 
 #include "base/ask.h"
 #include "base/mono.h"
@@ -9,84 +9,8 @@
 #include "base/text.h"
 #include "measure/procfs.h"
 
-/* How long a busy database is asked again for one batch, and the longest pause between two tries.
- */
-#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
-#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
-
 /* A batch that begins so long after its intended moment is late. */
 #define LATE_NS (100 * MONO_NS_PER_MS)
-
-/* Adds to a counter of the run. */
-static void add(struct session *session, enum recorder_counter counter, uint64_t n)
-{
-    recorder_add(session->load->recorder, session->index, counter, n);
-}
-
-void session_interrupt(struct session *session)
-{
-    const struct adapter *adapter = session->load->plan->adapter;
-    pthread_mutex_lock(&session->load->connections_lock);
-    if (session->shared_conn != NULL && adapter->interrupt != NULL) {
-        atomic_store(&session->was_cut, true);
-        adapter->interrupt(session->shared_conn);
-    }
-    pthread_mutex_unlock(&session->load->connections_lock);
-}
-
-/* With --timeout: around each call that waits for the server. After a call that was cut is_overdue
- * is set, and the connection of no more use, whatever the call returned. */
-static void begin_call(struct session *session)
-{
-    if (session->load->plan->timeout_ns > 0) {
-        atomic_store_explicit(&session->call_ns, mono_now_ns(), memory_order_relaxed);
-    }
-}
-
-static void end_call(struct session *session)
-{
-    if (session->load->plan->timeout_ns > 0 && atomic_exchange(&session->call_ns, 0) < 0) {
-        session->is_overdue = true;
-        add(session, RECORDER_TIMEOUTS, 1);
-    }
-}
-
-/* The exchange tells which of the two was first, the end of the call or its end by force. Under the
- * lock, so that a session which knows of the cut cannot get another connection before it. */
-void session_cut_overdue(struct session *session, int64_t now_ns)
-{
-    const struct plan *plan = session->load->plan;
-    int64_t call_ns = atomic_load_explicit(&session->call_ns, memory_order_relaxed);
-    const int64_t limit_ns = call_ns > 0 ? call_ns + plan->timeout_ns : MONO_NS_PER_S - call_ns;
-    if (call_ns == 0 || now_ns < limit_ns || plan->adapter->interrupt == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&session->load->connections_lock);
-    if (session->shared_conn != NULL &&
-        atomic_compare_exchange_strong(&session->call_ns, &call_ns, -now_ns)) {
-        plan->adapter->interrupt(session->shared_conn);
-    }
-    pthread_mutex_unlock(&session->load->connections_lock);
-}
-
-static void record_cause(struct session *session, enum cause_phase phase, enum status status,
-                         const struct error *error)
-{
-    struct error own = {.kind = ERROR_NONE};
-    if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
-        /* the server is not to blame for a connection that was cut on this side */
-        error_set(&own, ERROR_TIMEOUT, 0, NULL,
-                  "append cut the connection: no answer in %d s after the stop",
-                  (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
-        error = &own;
-    } else if (status == STATUS_LOST && session->is_overdue) {
-        error_set(&own, ERROR_TIMEOUT, 0, NULL,
-                  "append cut the connection: no answer in %s (--timeout)",
-                  UNITS_NS(session->load->plan->timeout_ns));
-        error = &own;
-    }
-    causes_add(session->load->causes, phase, status, error, mono_now_ns());
-}
 
 /* Lets other threads reach the connection, or no longer. */
 static void share_connection(struct session *session, struct adapter_conn *connection)
@@ -94,6 +18,18 @@ static void share_connection(struct session *session, struct adapter_conn *conne
     pthread_mutex_lock(&session->load->connections_lock);
     session->shared_conn = connection;
     pthread_mutex_unlock(&session->load->connections_lock);
+}
+
+/* Hides the connection from the main thread and closes it; nothing when there is none. */
+static void close_connection(struct session *session)
+{
+    if (session->conn == NULL) {
+        return;
+    }
+    share_connection(session, NULL);
+    session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
+    session->load->plan->adapter->close(session->conn);
+    session->conn = NULL;
 }
 
 /* Connects for `phase`: CAUSE_CONNECT the first time, later CAUSE_RECONNECT; times and counts that,
@@ -110,55 +46,54 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         if (error->kind != ERROR_CANCELLED) {
-            record_cause(session, phase, status, error);
+            session_blame(session, phase, NULL, status, error);
         }
         return status == STATUS_FATAL ? STATUS_FATAL : STATUS_LOST;
     }
     recorder_record(load->recorder, session->index,
                     phase == CAUSE_CONNECT ? OPERATION_CONNECT : OPERATION_RECONNECT,
                     end_ns - start_ns);
-    add(session, RECORDER_CONNECTIONS_OPENED, 1);
+    session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
     share_connection(session, session->conn);
-    if (adapter->get_ready != NULL && !session->is_idle) {
-        begin_call(session);
+    if (adapter->get_ready != NULL && !session->is_idle && load->setup->table.column_count > 0) {
+        session_begin_call(session);
         adapter->get_ready(session->conn, &load->setup->table);
-        end_call(session);
+        session_end_call(session);
+    }
+    const enum status ready = session->transactions != NULL && !session->is_idle
+                                  ? transactions_connected(session, error)
+                                  : STATUS_OK;
+    if (ready != STATUS_OK) {
+        close_connection(session);
     }
     stack_give_back();
-    return STATUS_OK;
+    return ready;
 }
 
-/* Hides the connection from the main thread and closes it; nothing when there is none. */
-static void close_connection(struct session *session)
+/* What a session has a share of and begins one after the other: rows, in batches; with a script
+ * transactions. */
+static uint64_t share_of(const struct session *session)
 {
-    if (session->conn == NULL) {
-        return;
-    }
-    share_connection(session, NULL);
-    add(session, RECORDER_CONNECTIONS_CLOSED, 1);
-    session->load->plan->adapter->close(session->conn);
-    session->conn = NULL;
+    return session->load->plan->script != NULL ? session->turn_quota : session->quota;
 }
 
-/* No append was acknowledged up to now_ns, since its latest progress or the beginning. */
-static void note_gap(struct session *session, int64_t now_ns)
+static uint64_t begun_by(const struct session *session)
 {
-    const int64_t last_ns =
-        session->sum.last_ack_ns > 0 ? session->sum.last_ack_ns : session->load->gate.go_ns;
-    if (now_ns - last_ns > session->sum.longest_gap_ns) {
-        session->sum.longest_gap_ns = now_ns - last_ns;
-    }
+    return session->load->plan->script != NULL ? session->turn : session->sum.begun;
+}
+
+static uint64_t most_at_once(const struct plan *plan)
+{
+    return plan->script != NULL ? 1 : plan->batch_rows;
 }
 
 /* Of the batch that follows `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
-    const uint64_t left = session->quota - begun;
-    const uint64_t most = session->load->plan->batch_rows;
-    return left < most ? left : most;
+    return MIN(share_of(session) - begun, most_at_once(session->load->plan));
 }
 
-/* With a rate every row of the run has its moment: the sessions take turns, a batch each. */
+/* With a rate every row or transaction of the run has its moment: the sessions take turns. */
 static int64_t intended_start_ns(const struct session *session, uint64_t begun)
 {
     const struct plan *plan = session->load->plan;
@@ -168,17 +103,23 @@ static int64_t intended_start_ns(const struct session *session, uint64_t begun)
     return session->load->gate.go_ns + (int64_t)(seconds * (double)MONO_NS_PER_S);
 }
 
-uint64_t session_count_unsent(struct session *session, int64_t end_ns, int64_t waited_until_ns)
+uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
+                              int64_t waited_until_ns)
 {
     const struct plan *plan = session->load->plan;
     struct recorder *recorder = session->load->recorder;
-    const double step_ns = (double)plan->batch_rows * plan->sessions /
-                           (double)plan->rate_rows_per_s * (double)MONO_NS_PER_S;
+    const uint64_t share = share_of(session), batch = most_at_once(plan);
+    const double step_ns =
+        (double)batch * plan->sessions / (double)plan->rate_rows_per_s * (double)MONO_NS_PER_S;
     uint64_t unsent = 0;
-    for (uint64_t begun = session->sum.begun; begun < session->quota;) {
+    for (uint64_t begun = begun_by(session); begun < share;) {
         const int64_t due_ns = intended_start_ns(session, begun);
         if (due_ns >= end_ns) {
             break;
+        }
+        if (due_ns < from_ns) {
+            begun++;
+            continue;
         }
         /* as many batches of the full size as are in the same bucket of the histogram and before
          * the end for sure; the last one is left to the exact moment */
@@ -189,7 +130,7 @@ uint64_t session_count_unsent(struct session *session, int64_t end_ns, int64_t w
         const int64_t left_ns = end_ns - due_ns;
         const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
         const double alike = (double)room_ns / step_ns - 1;
-        const uint64_t full = (session->quota - begun) / plan->batch_rows;
+        const uint64_t full = (share - begun) / batch;
         uint64_t count = 1;
         if (alike >= 1 && full >= 1) {
             count = alike < (double)full ? (uint64_t)alike : full;
@@ -200,136 +141,11 @@ uint64_t session_count_unsent(struct session *session, int64_t end_ns, int64_t w
             recorder_record_times(recorder, session->index, OPERATION_RESPONSE,
                                   waited_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
         }
-        begun += count > 1 ? count * plan->batch_rows : batch_rows_after(session, begun);
+        begun += count > 1 ? count * batch : batch_rows_after(session, begun);
         unsent += count;
     }
-    add(session, RECORDER_RESPONSES_UNANSWERED, unsent);
+    session_add(session, RECORDER_RESPONSES_UNANSWERED, unsent);
     return unsent;
-}
-
-/* One batch on its way. */
-struct append {
-    uint64_t first_row;
-    uint64_t rows;
-    uint64_t handed;   /* rows that the adapter was given in the latest try */
-    uint64_t accepted; /* rows that the server acknowledged */
-};
-
-/* Sends the batch, again while the database is busy and nothing of it was accepted. *is_begun
- * becomes false when STOP came while it was busy: then no row of the batch was ever on its way. */
-static enum status send_batch(struct session *session, struct append *append, bool *is_begun,
-                              struct error *error)
-{
-    const struct adapter *adapter = session->load->plan->adapter;
-    struct generator *generator = session->load->generator;
-    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
-    int64_t pause_ns = MONO_NS_PER_MS;
-    *is_begun = true;
-    for (;;) {
-        error_clear(error);
-        append->handed = 0;
-        append->accepted = 0;
-        begin_call(session);
-        enum status status =
-            adapter->append_open(session->conn, &session->load->setup->table, error);
-        while (status == STATUS_OK && append->handed < append->rows) {
-            /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an
-             * answer of the server hold no memory for rows */
-            struct row_buffer *buffer = generator_borrow(generator);
-            if (buffer == NULL) {
-                error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
-                status = STATUS_FATAL;
-                break;
-            }
-            const uint64_t left = append->rows - append->handed;
-            const size_t most = generator_buffer_rows(generator);
-            const size_t count = left < most ? (size_t)left : most;
-            generator_fill(generator, buffer, session->index, append->first_row + append->handed,
-                           count);
-            append->handed += count;
-            status = adapter->append_rows(session->conn, &buffer->batch, error);
-            generator_give_back(generator, buffer);
-        }
-        if (status == STATUS_OK) {
-            status = adapter->append_close(session->conn, &append->accepted, error);
-        }
-        end_call(session);
-        if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
-            session->is_overdue || mono_now_ns() >= limit_ns) {
-            return status;
-        }
-        *is_begun = !atomic_load(&session->is_leaving) &&
-                    gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns);
-        if (!*is_begun) {
-            return status;
-        }
-        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
-        add(session, RECORDER_BUSY_RETRIES, 1);
-    }
-}
-
-/* Rows that were begun and not all acknowledged; they follow those of all exceptions before. Where
- * nothing was acknowledged in either, the last one gets longer. Only who reads every row back asks
- * for them, and a run of which nothing succeeds has many. */
-static void note_exception(struct session *session, const struct row_exception *exception)
-{
-    struct session_summary *sum = &session->sum;
-    const size_t count = sum->exception_count;
-    if (session->load->plan->verify_mode != VERIFY_ROWS || exception->accepted >= exception->rows) {
-        return;
-    }
-    struct row_exception *last = count == 0 ? NULL : &sum->exceptions[count - 1];
-    if (last != NULL && last->accepted == 0 && exception->accepted == 0 &&
-        last->is_in_doubt == exception->is_in_doubt &&
-        last->first + last->rows == exception->first) {
-        last->rows += exception->rows;
-        return;
-    }
-    if (sum->exceptions == NULL || (count & (count - 1)) == 0) {
-        const size_t capacity = count == 0 ? 1 : 2 * count;
-        struct row_exception *list = realloc(sum->exceptions, capacity * sizeof *list);
-        if (list == NULL) {
-            sum->lacks_exceptions = true;
-            return;
-        }
-        sum->exceptions = list;
-    }
-    sum->exceptions[sum->exception_count++] = *exception;
-}
-
-/* Every row of the batch goes to one account; those that were never handed over stay not sent, or
- * are part of a batch to come. */
-static void account(struct session *session, const struct append *append, enum status status,
-                    int64_t end_ns)
-{
-    const uint64_t unanswered =
-        append->handed > append->accepted ? append->handed - append->accepted : 0;
-    session->sum.rows.acknowledged += append->accepted;
-    add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
-    note_gap(session, end_ns); /* also without progress: it may have been the last batch */
-    if (append->accepted > 0) {
-        session->sum.last_ack_ns = end_ns;
-        session->sum.first_ack_ns =
-            session->sum.first_ack_ns == 0 ? end_ns : session->sum.first_ack_ns;
-        recorder_note_progress(session->load->recorder, session->index, end_ns);
-    }
-    if (status == STATUS_LOST) {
-        session->sum.rows.in_doubt += unanswered;
-        add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
-    } else {
-        session->sum.rows.rejected += unanswered;
-        add(session, RECORDER_ROWS_REJECTED, unanswered);
-    }
-    if (status != STATUS_LOST) {
-        add(session, RECORDER_APPENDS, 1);
-    }
-    if (status != STATUS_OK || unanswered > 0) {
-        add(session, RECORDER_APPENDS_FAILED, 1);
-        note_exception(session, &(struct row_exception){.first = append->first_row,
-                                                        .rows = append->rows,
-                                                        .accepted = append->accepted,
-                                                        .is_in_doubt = status == STATUS_LOST});
-    }
 }
 
 /* Of a batch that was acknowledged, or is in doubt: then it has waited at least that long. */
@@ -342,14 +158,9 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     }
     if (intended_ns > 0) {
         recorder_record(recorder, session->index, OPERATION_RESPONSE, end_ns - intended_ns);
-        add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
+        session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
         session->batches_late += start_ns - intended_ns > LATE_NS ? 1 : 0;
     }
-}
-
-static bool is_good(enum status status)
-{
-    return status == STATUS_OK || status == STATUS_REJECTED;
 }
 
 /* What a call comes to whose connection may have been cut meanwhile. One that was answered at that
@@ -361,19 +172,20 @@ static enum status settle_call(struct session *session, enum cause_phase phase, 
         return status;
     }
     if (!error_is_set(error)) {
-        record_cause(session, phase, STATUS_LOST, error);
+        session_blame(session, phase, NULL, STATUS_LOST, error);
     }
-    return is_good(status) && session->sum.begun == session->quota ? status : STATUS_LOST;
+    return session_goes_on(status) && session->sum.begun == session->quota ? status : STATUS_LOST;
 }
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
-    struct append append = {.first_row = session->sum.begun,
+    struct append append = {.table = &session->load->setup->table,
+                            .first_row = session->sum.begun,
                             .rows = batch_rows_after(session, session->sum.begun)};
     struct error error = {.kind = ERROR_NONE};
     bool is_begun;
     const int64_t start_ns = mono_now_ns();
-    const enum status status = send_batch(session, &append, &is_begun, &error);
+    const enum status status = session_send(session, &append, &is_begun, &error);
     const int64_t end_ns = mono_now_ns();
     if (!is_begun) {
         return STATUS_OK;
@@ -383,7 +195,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (session->is_refused) {
         /* none of its rows but the accepted ones is in the table, and they will be sent again */
         append.rows = append.handed = append.accepted;
-        add(session, RECORDER_REFUSALS, 1);
+        session_add(session, RECORDER_REFUSALS, 1);
     } else if (status == STATUS_LOST) {
         /* the rest of the batch was never on its way: its turn comes when there is a connection */
         append.rows = append.handed;
@@ -399,9 +211,10 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
         error_set(&error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
     }
     if (error_is_set(&error)) {
-        record_cause(session, CAUSE_APPEND, status == STATUS_OK ? STATUS_REJECTED : status, &error);
+        session_blame(session, CAUSE_APPEND, NULL, status == STATUS_OK ? STATUS_REJECTED : status,
+                      &error);
     }
-    account(session, &append, status, end_ns);
+    session_account(session, &append, status, end_ns);
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
@@ -417,20 +230,20 @@ static enum status read_table(struct session *session)
     uint64_t rows = 0;
     recorder_note_reading(load->recorder, session->index, true);
     const int64_t start_ns = mono_now_ns();
-    begin_call(session);
+    session_begin_call(session);
     const enum status status = is_count
                                    ? ask_count(adapter, session->conn, &load->read, &rows, &error)
                                    : adapter->run(session->conn, &load->read, NULL,
                                                   &(struct answer){.take = NULL}, &error);
-    end_call(session);
+    session_end_call(session);
     const int64_t end_ns = mono_now_ns();
     recorder_note_reading(load->recorder, session->index, false);
     if (status == STATUS_OK) {
         recorder_record(load->recorder, session->index, OPERATION_READ, end_ns - start_ns);
-        add(session, RECORDER_READS, 1);
+        session_add(session, RECORDER_READS, 1);
     } else {
-        add(session, RECORDER_READS_FAILED, 1);
-        record_cause(session, CAUSE_READ, status, &error);
+        session_add(session, RECORDER_READS_FAILED, 1);
+        session_blame(session, CAUSE_READ, NULL, status, &error);
     }
     /* A count after an acknowledged append must show the session's own rows, and never fewer than
      * the session saw before; but one that counts the rows of a connection, on one that is not the
@@ -438,13 +251,13 @@ static enum status read_table(struct session *session)
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0)) {
         const uint64_t own = load->setup->rows_before + session->sum.rows.acknowledged;
-        add(session, RECORDER_FRESH_CHECKS, 1);
+        session_add(session, RECORDER_FRESH_CHECKS, 1);
         if (rows < own) {
-            add(session, RECORDER_FRESH_BEHIND, 1);
+            session_add(session, RECORDER_FRESH_BEHIND, 1);
             session->worst_lag = own - rows > session->worst_lag ? own - rows : session->worst_lag;
         }
         if (rows < session->last_count) {
-            add(session, RECORDER_FRESH_BACKWARD, 1);
+            session_add(session, RECORDER_FRESH_BACKWARD, 1);
         }
         session->last_count = rows;
     }
@@ -453,12 +266,12 @@ static enum status read_table(struct session *session)
 
 /* One turn. OK and REJECTED: the session goes on; LOST: it connects again, if that was asked for;
  * otherwise it ends as dropped. */
-static enum status append_then_read(struct session *session)
+static enum status take_turn(struct session *session)
 {
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (plan->rate_rows_per_s > 0) {
-        intended_ns = intended_start_ns(session, session->sum.begun);
+        intended_ns = intended_start_ns(session, begun_by(session));
         /* what is due when the time is over waits for nothing but STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
@@ -466,8 +279,11 @@ static enum status append_then_read(struct session *session)
             return STATUS_OK;
         }
     }
+    if (plan->script != NULL) {
+        return transactions_turn(session, intended_ns);
+    }
     const enum status status = append_batch(session, intended_ns);
-    if (!is_good(status) || session->is_overdue || plan->read_mode == READ_NONE ||
+    if (!session_goes_on(status) || session->is_overdue || plan->read_mode == READ_NONE ||
         session->sum.batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
         return status;
     }
@@ -525,7 +341,7 @@ static enum status reconnect_after_loss(struct session *session)
     const bool is_lost = !session->is_refused;
     if (is_lost) {
         session->sum.drops++;
-        add(session, RECORDER_CONNECTIONS_LOST, 1);
+        session_add(session, RECORDER_CONNECTIONS_LOST, 1);
     }
     session->is_refused = false;
     close_connection(session);
@@ -545,14 +361,14 @@ static enum status reconnect_after_loss(struct session *session)
         session->tries_total++;
         if (status == STATUS_OK && is_lost) {
             session->sum.reconnects++;
-            add(session, RECORDER_RECONNECTS, 1);
+            session_add(session, RECORDER_RECONNECTS, 1);
             recorder_record(load->recorder, session->index, OPERATION_RECOVER,
                             mono_now_ns() - lost_ns);
         }
         if (status == STATUS_OK) {
             return status;
         }
-        add(session, RECORDER_RECONNECTS_FAILED, 1);
+        session_add(session, RECORDER_RECONNECTS_FAILED, 1);
         if (status == STATUS_FATAL) {
             return status;
         }
@@ -562,18 +378,24 @@ static enum status reconnect_after_loss(struct session *session)
 
 static enum session_outcome drop(struct session *session)
 {
-    add(session, RECORDER_SESSIONS_DROPPED, 1);
+    session_add(session, RECORDER_SESSIONS_DROPPED, 1);
     if (session->load->plan->drop_policy == DROP_STOP) {
         gate_stop(&session->load->gate, STOP_DROP);
     }
     return SESSION_DROPPED;
 }
 
-static enum session_outcome append_rows(struct session *session)
+/* A script's session ends when its share of transactions is done, or that of rows is in. */
+static bool has_work(const struct session *session)
+{
+    return session->sum.begun < session->quota && begun_by(session) < share_of(session);
+}
+
+static enum session_outcome take_turns(struct session *session)
 {
     struct load *load = session->load;
     const uint64_t churn = load->plan->churn_batches;
-    while (session->sum.begun < session->quota) {
+    while (has_work(session)) {
         if (!gate_wait_turn(&load->gate)) {
             /* one whose call had to be cut is not done when the time is over */
             const bool is_done =
@@ -584,16 +406,16 @@ static enum session_outcome append_rows(struct session *session)
             return SESSION_FINISHED;
         }
         const uint64_t batches = session->sum.batches;
-        enum status status = append_then_read(session);
-        if (churn > 0 && is_good(status) && session->sum.batches > batches &&
-            session->sum.batches % churn == 0 && session->sum.begun < session->quota) {
+        enum status status = take_turn(session);
+        if (churn > 0 && session_goes_on(status) && session->sum.batches > batches &&
+            session->sum.batches % churn == 0 && has_work(session)) {
             /* The connection has had its batches, and there is work left. When STOP comes first the
              * session stays without one; when it cannot be had that counts as a loss to come. */
             close_connection(session);
             status = connect_once(session);
             if (status == STATUS_OK) {
                 session->sum.churns++;
-                add(session, RECORDER_CHURNS, 1);
+                session_add(session, RECORDER_CHURNS, 1);
             }
         }
         if (status == STATUS_LOST) {
@@ -603,8 +425,8 @@ static enum session_outcome append_rows(struct session *session)
                 return SESSION_STOPPED;
             }
         }
-        if (!is_good(status)) {
-            return drop(session);
+        if (!session_goes_on(status)) {
+            return gate_reason(&load->gate) == STOP_SCRIPT ? SESSION_STOPPED : drop(session);
         }
     }
     return SESSION_FINISHED;
@@ -626,17 +448,17 @@ static void work(struct session *session)
         recorder_set_working(load->recorder, session->index, load->gate.go_ns);
     }
     const int64_t start_ns = mono_now_ns();
-    session->sum.outcome = append_rows(session);
+    session->sum.outcome = take_turns(session);
     recorder_set_working(load->recorder, session->index, 0);
     session->work_end_ns = mono_now_ns();
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {
         procfs_read_thread(&after);
-        add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before.on_cpu_ns);
-        add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before.run_queue_ns);
-        add(session, RECORDER_SESSION_NS, (uint64_t)(mono_now_ns() - start_ns));
-        if (session->sum.begun < session->quota || session->sum.outcome != SESSION_FINISHED) {
-            note_gap(session, session->work_end_ns);
+        session_add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before.on_cpu_ns);
+        session_add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before.run_queue_ns);
+        session_add(session, RECORDER_SESSION_NS, (uint64_t)(mono_now_ns() - start_ns));
+        if (has_work(session) || session->sum.outcome != SESSION_FINISHED) {
+            session_note_gap(session, session->work_end_ns);
         }
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
@@ -659,22 +481,33 @@ static enum session_outcome stay_idle(struct session *session)
     if (gate_is_stopped(&load->gate) && gate_reason(&load->gate) != STOP_DURATION) {
         return SESSION_STOPPED;
     }
-    begin_call(session);
+    session_begin_call(session);
     const enum status status = load->plan->adapter->run(session->conn, &question, NULL,
                                                         &(struct answer){.take = NULL}, &error);
-    end_call(session);
-    if (is_good(status)) {
+    session_end_call(session);
+    if (session_goes_on(status)) {
         return SESSION_FINISHED;
     }
-    record_cause(session, CAUSE_IDLE, status, &error);
+    session_blame(session, CAUSE_IDLE, NULL, status, &error);
     if (atomic_load(&session->was_cut)) {
         return SESSION_STOPPED;
     }
     if (status == STATUS_LOST) {
         session->sum.drops++;
-        add(session, RECORDER_CONNECTIONS_LOST, 1);
+        session_add(session, RECORDER_CONNECTIONS_LOST, 1);
     }
     return drop(session);
+}
+
+/* The session has no state to run its script in: this machine has no memory for it, or the script
+ * declares something else each time. */
+static void note_no_script(struct session *session, const struct error *error)
+{
+    const bool is_wrong = error->kind == ERROR_USAGE;
+    session_blame(session, is_wrong ? CAUSE_SCRIPT : CAUSE_THREAD, NULL, STATUS_FATAL, error);
+    if (is_wrong) {
+        gate_stop(&session->load->gate, STOP_SCRIPT);
+    }
 }
 
 void *session_run(void *argument)
@@ -682,16 +515,27 @@ void *session_run(void *argument)
     struct session *session = argument;
     struct load *load = session->load;
     struct error error = {.kind = ERROR_NONE};
-    const enum status status = open_connection(session, CAUSE_CONNECT, &error);
+    enum status status = STATUS_OK;
+    if (load->plan->script != NULL && !session->is_idle) {
+        status = transactions_begin(session, &error);
+    }
+    const bool has_begun = status == STATUS_OK;
+    if (has_begun) {
+        status = open_connection(session, CAUSE_CONNECT, &error);
+    } else {
+        note_no_script(session, &error);
+    }
     if (status == STATUS_OK) {
-        add(session, RECORDER_SESSIONS_CONNECTED, 1);
+        session_add(session, RECORDER_SESSIONS_CONNECTED, 1);
         atomic_store(&load->timeouts_in_a_row, 0);
+    } else if (!has_begun) {
+        session->sum.outcome = SESSION_NOT_STARTED;
     } else if (error.kind == ERROR_TIMEOUT) {
-        add(session, RECORDER_SESSIONS_FAILED, 1);
+        session_add(session, RECORDER_SESSIONS_FAILED, 1);
         session->sum.outcome = SESSION_TIMED_OUT;
         atomic_fetch_add(&load->timeouts_in_a_row, 1);
     } else if (error.kind != ERROR_CANCELLED) {
-        add(session, RECORDER_SESSIONS_FAILED, 1);
+        session_add(session, RECORDER_SESSIONS_FAILED, 1);
         session->sum.outcome = SESSION_REFUSED;
         atomic_store(&load->timeouts_in_a_row, 0);
     } /* else the run ended before the server had answered: as good as not started */
@@ -702,9 +546,10 @@ void *session_run(void *argument)
         } else {
             work(session);
         }
-        add(session, RECORDER_SESSIONS_ENDED, 1);
+        session_add(session, RECORDER_SESSIONS_ENDED, 1);
         close_connection(session);
     }
+    transactions_end(session);
     raise_to(&load->last_end_ns, mono_now_ns());
     atomic_store_explicit(&session->has_ended, true, memory_order_release);
     gate_session_ends(&load->gate);

@@ -1,6 +1,7 @@
 /*
- * One session: one thread, one connection, its share of the rows. It connects, waits at the gate,
- * takes turns until the share is done or the gate stops, and disconnects.
+ * One session: one thread, one connection, its share of the work. It connects, waits at the gate,
+ * takes turns until the share is done or the gate stops, and disconnects. A turn is a batch and a
+ * read, or a transaction of a script.
  *
  * A row is counted twice on purpose. The accounts in struct session are the truth: only its thread
  * writes them, they are read after the join, and the ledgers are their sums. The recorder's
@@ -149,19 +150,22 @@ struct session {
     /* What it came to. Moments are monotonic, 0 = never, until the fleet hands it over. The room of
      * `exceptions` is the next power of two. */
     struct session_summary sum;
-    struct adapter_conn *conn;        /* the session's own; NULL = not connected */
-    struct adapter_conn *shared_conn; /* the same while others may interrupt it */
-    atomic_bool was_cut;              /* as it did not end in time after STOP */
-    bool is_overdue;                  /* its connection was cut because a call took too long */
-    bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
-                                         and sends the batch again */
-    uint64_t quota;                   /* rows; the next batch starts at sum.begun */
-    uint64_t batches_late;            /* begun over 100 ms after their intended start */
-    uint64_t last_count;              /* rows, as counted last; 0 before */
-    uint64_t worst_lag;               /* rows that a count was behind at most */
-    unsigned tries;                   /* connects after a loss, since a batch was last answered */
-    uint64_t tries_total;             /* of the whole run */
-    int64_t work_end_ns;              /* monotonic: its last answer; of idle sessions 0 */
+    struct adapter_conn *conn;         /* the session's own; NULL = not connected */
+    struct adapter_conn *shared_conn;  /* the same while others may interrupt it */
+    atomic_bool was_cut;               /* as it did not end in time after STOP */
+    bool is_overdue;                   /* its connection was cut because a call took too long */
+    bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects
+                                          and sends the batch again */
+    uint64_t quota;                    /* rows; the next batch starts at sum.begun */
+    uint64_t turn_quota;               /* of a script: transactions */
+    uint64_t turn;                     /* the next one's number */
+    struct transactions *transactions; /* owned; transactions.c; NULL: no script, or not begun */
+    uint64_t batches_late;             /* begun over 100 ms after their intended start */
+    uint64_t last_count;               /* rows, as counted last; 0 before */
+    uint64_t worst_lag;                /* rows that a count was behind at most */
+    unsigned tries;                    /* connects after a loss, since a batch was last answered */
+    uint64_t tries_total;              /* of the whole run */
+    int64_t work_end_ns;               /* monotonic: its last answer; of idle sessions 0 */
 
     /* With --timeout: when the call under way began; negative: when it was cut, last; 0 = none. */
     _Atomic int64_t call_ns;
@@ -170,6 +174,73 @@ struct session {
     atomic_bool has_ended;  /* by its thread, when all else is written */
     bool is_live;           /* main thread: its thread was started and not joined */
 };
+
+/* Calls of the session's thread: calls.c. */
+
+/* Adds to a counter of the run. */
+void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
+
+/* With --timeout: around each call that waits for the server. After a call that was cut is_overdue
+ * is set, and the connection of no more use, whatever the call returned. */
+void session_begin_call(struct session *session);
+void session_end_call(struct session *session);
+
+/* Adds to the causes; `name`, borrowed, of what a script calls so, or NULL. */
+void session_blame(struct session *session, enum cause_phase phase, const char *name,
+                   enum status status, const struct error *error);
+
+/* The connection is still there, and some use. */
+static inline bool session_goes_on(enum status status)
+{
+    return status == STATUS_OK || status == STATUS_REJECTED;
+}
+
+/* No append or commit was acknowledged up to now_ns, since the latest one or the beginning; and one
+ * was. */
+void session_note_gap(struct session *session, int64_t now_ns);
+void session_note_progress(struct session *session, int64_t now_ns);
+
+/* One batch on its way. */
+struct append {
+    const struct table *table;
+    struct script_rows *script_rows; /* who makes them; NULL: the generator */
+    struct script_state *state;
+    uint64_t script_first, script_step; /* numbers of its rows */
+    size_t most_rows;                   /* at a time */
+    uint64_t first_row;                 /* among the session's own */
+    uint64_t rows;
+    uint64_t handed;   /* rows that the adapter was given in the latest try */
+    uint64_t accepted; /* rows that the server acknowledged */
+};
+
+/* Sends the batch, again while the database is busy and nothing of it was accepted. *is_begun
+ * becomes false when STOP came while it was busy: then no row of the batch was ever on its way. */
+enum status session_send(struct session *session, struct append *append, bool *is_begun,
+                         struct error *error);
+
+/* Every row of the batch goes to one account; those that were never handed over stay not sent, or
+ * are part of a batch to come. */
+void session_account(struct session *session, const struct append *append, enum status status,
+                     int64_t end_ns);
+
+/* A script's side of a session: transactions.c. */
+
+/* Whether the adapter can do what the plan's script asks for: before anything is connected. */
+enum exit_code transactions_check(const struct plan *plan, struct error *error);
+
+/* On the session's thread, before it connects: runs the top level of the script; and when it has
+ * disconnected. FATAL: the session cannot begin. */
+enum status transactions_begin(struct session *session, struct error *error);
+void transactions_end(struct session *session);
+
+/* After each connect. Else than OK: the connection is of no use; why is among the causes. */
+enum status transactions_connected(struct session *session, struct error *error);
+
+/* One transaction, with all its tries; due at intended_ns, 0: no rate is asked for. */
+enum status transactions_turn(struct session *session, int64_t intended_ns);
+
+/* Main thread, after the join: adds what was done to tables to result->datasets, and frees. */
+void transactions_destroy(struct session *session, struct result *result);
 
 /* How long a session may take to finish its call after STOP before its connection is cut. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
@@ -184,10 +255,11 @@ void session_interrupt(struct session *session);
  * until it returns. */
 void session_cut_overdue(struct session *session, int64_t now_ns);
 
-/* Of a session that has ended: the batches that were due before end_ns and never sent. Each goes
- * into the response times with what it had waited until waited_until_ns, a lower bound. Only with a
- * rate. */
-uint64_t session_count_unsent(struct session *session, int64_t end_ns, int64_t waited_until_ns);
+/* Of a session that has ended: the batches, or transactions, that were due from from_ns on and
+ * before end_ns and never begun. Each goes into the response times with what it had waited until
+ * waited_until_ns, a lower bound. Only with a rate. */
+uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
+                              int64_t waited_until_ns);
 
 #define RECONNECT_FIRST_NS (INT64_C(50) * 1000000)
 #define RECONNECT_MOST_NS (INT64_C(5) * 1000000000)

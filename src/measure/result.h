@@ -112,7 +112,6 @@ struct result {
     struct batch_ledger batches;            /* all 0 without a rate */
     struct transaction_ledger transactions; /* of a script; those of the warm-up are apart */
     struct transaction_ledger warm_up;
-    struct operation_list operations; /* of the plan; with their counts in `totals` */
     int64_t measured_ns; /* end of the warm-up -> last answer; without a warm-up append_ns */
     struct verification verification;
     struct row_verification row_verification;

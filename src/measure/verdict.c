@@ -16,6 +16,11 @@
  * was read-only for a time, rows were not verified, a count did not show acknowledged rows, the
  * rate asked for was not reached, another writer was active in the table, or other programs had
  * most of this machine's busy CPUs.
+ *
+ * With a script transactions take the place of rows: DEGRADED, too, when some failed or are in
+ * doubt, a check failed, its tables have too few or too many rows, or the script's own code took
+ * over SCRIPT_PERCENT of the transactions' time; over half of it is INVALID. Transactions that the
+ * end of the time cut have not failed by this.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,12 +35,16 @@
 #define BUSY_PERCENT 90.0
 #define STARVED_SHARE 0.5
 #define RATE_PERCENT 95.0
+#define SCRIPT_PERCENT 10.0
 #define SHORTEST_NS INT64_C(1000000000)
 
-const char *const stop_reason_names[] = {
-    [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
-    [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
-    [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions"};
+const char *const stop_reason_names[] = {[STOP_COMPLETED] = "completed",
+                                         [STOP_DURATION] = "duration",
+                                         [STOP_INTERRUPTED] = "interrupted",
+                                         [STOP_DROP] = "drop",
+                                         [STOP_NO_SESSION] = "no_session",
+                                         [STOP_TOO_FEW] = "too_few_sessions",
+                                         [STOP_SCRIPT] = "script"};
 
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
@@ -194,6 +203,93 @@ static bool has_foreign_loss(const struct result *result)
 static const char foreign_loss[] = "this run's rows are all there, but the table has fewer than it "
                                    "should: another client deleted rows";
 
+/* Of the tables of a script together. */
+static void sum_tables(const struct result *result, uint64_t *lost, uint64_t *surplus,
+                       const char **failure)
+{
+    *lost = *surplus = 0;
+    *failure = NULL;
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        const struct dataset_verification *table = &result->datasets[i];
+        if (table->state == VERIFICATION_DONE) {
+            *lost += table->lost;
+            *surplus += table->surplus;
+        } else if (table->state == VERIFICATION_FAILED && *failure == NULL) {
+            *failure = table->reason;
+        }
+    }
+}
+
+/* Failed for another reason than that the time was over. */
+static uint64_t failed_transactions(const struct result *result)
+{
+    const struct transaction_ledger *ledger = &result->transactions;
+    return ledger->failed - (result->stop_reason == STOP_DURATION ? ledger->cut : 0);
+}
+
+/* In all and by name. */
+static bool transactions_balance(const struct result *result)
+{
+    const struct recorder_snapshot *totals = &result->totals;
+    bool balances = transaction_ledger_balances(&result->transactions) &&
+                    transaction_ledger_balances(&result->warm_up);
+    uint64_t begun = 0, tries = 0;
+    for (size_t i = OPERATIONS; i < totals->operations; i++) {
+        const uint64_t *counts = totals->counts[i];
+        balances &= counts[COUNT_SENT] ==
+                    counts[COUNT_ANSWERED] + counts[COUNT_REFUSED] + counts[COUNT_UNANSWERED];
+        balances &= counts[COUNT_BEGUN] == counts[COUNT_COMMITTED] + counts[COUNT_ROLLED_BACK] +
+                                               counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT];
+        balances &= counts[COUNT_TRIES] == counts[COUNT_BEGUN] + counts[COUNT_RETRIES_DEADLOCK] +
+                                               counts[COUNT_RETRIES_SERIALIZATION] +
+                                               counts[COUNT_RETRIES_BUSY];
+        begun += counts[COUNT_BEGUN];
+        tries += counts[COUNT_TRIES];
+    }
+    return balances && begun == result->transactions.begun && tries == result->transactions.tries;
+}
+
+static double script_percent(const struct result *result)
+{
+    const uint64_t *counters = result->totals.counters;
+    const double tried_ns = (double)counters[RECORDER_TRY_NS];
+    return tried_ns > 0 ? 100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns : 0;
+}
+
+static void judge_transactions(struct result *result)
+{
+    const struct transaction_ledger *ledger = &result->transactions;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t failed = failed_transactions(result);
+    uint64_t lost, surplus;
+    const char *failure;
+    sum_tables(result, &lost, &surplus, &failure);
+    DEGRADED_IF(result, lost > 0, "%s rows that were committed are lost", UNITS_COUNT(lost));
+    DEGRADED_IF(result, result->stop_reason == STOP_SCRIPT,
+                "a mistake in the script ended the run");
+    verdict_if(result, script_percent(result) > 100 * STARVED_SHARE, VERDICT_INVALID,
+               "client-bound: the script's own code took %.0f %% of the transactions' time",
+               script_percent(result));
+    DEGRADED_IF(result, ledger->in_doubt > 0, "%s of %s transactions are in doubt",
+                UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun));
+    DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
+                UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->partial));
+    DEGRADED_IF(result, ledger->committed + ledger->rolled_back == 0,
+                "no transaction was committed");
+    DEGRADED_IF(result, surplus > 0,
+                "%s rows more than were committed: another writer was active, or a statement adds "
+                "rows that the script does not declare",
+                UNITS_COUNT(surplus));
+    DEGRADED_IF(result, failure != NULL, "the rows were not counted after the run: %.150s",
+                failure == NULL ? "" : failure);
+    DEGRADED_IF(result, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
+                UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
+                UNITS_COUNT(counters[RECORDER_CHECKS]));
+    DEGRADED_IF(result, script_percent(result) > SCRIPT_PERCENT,
+                "the script's own code took %.0f %% of the transactions' time",
+                script_percent(result));
+}
+
 static void judge_verdict(struct result *result, const struct judge_context *context,
                           const char *loss)
 {
@@ -238,6 +334,12 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result, result->sessions_cut > 0, "%s", describe_cut(result, text));
     DEGRADED_IF(result, s->finished < s->requested, "%s of %s sessions finished",
                 UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
+    if (context->has_script) {
+        judge_transactions(result);
+    }
+    DEGRADED_IF(result, context->has_script && counters[RECORDER_RECONNECTS] > 0,
+                "%s connections were lost and re-established",
+                UNITS_COUNT(counters[RECORDER_RECONNECTS]));
     /* also when all rows are in, as the next: there was a time without */
     DEGRADED_IF(result, counters[RECORDER_RECONNECTS] > 0,
                 "%s connections were lost and re-established; %s of %s rows were acknowledged",
@@ -249,7 +351,7 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 UNITS_COUNT(r->planned));
     DEGRADED_IF(result, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
                 UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    DEGRADED_IF(result, r->acknowledged == 0, "no row was acknowledged");
+    DEGRADED_IF(result, r->acknowledged == 0 && !context->has_script, "no row was acknowledged");
     DEGRADED_IF(result, v->state == VERIFICATION_FAILED,
                 "the rows were not counted after the run: %.150s", v->reason);
     DEGRADED_IF(result, read->state == VERIFICATION_FAILED, "the rows were not read back: %.150s",
@@ -280,6 +382,9 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
                     is_server_known && others >= host / 2,
                 "other programs of this machine used %.0f %% of its CPUs", others);
+    verdict_if(result, context->has_script, VERDICT_VALID,
+               "every transaction was committed%s, and its tables have the rows that follow",
+               result->transactions.rolled_back > 0 ? " or rolled back on purpose" : "");
     verdict_if(result, true, VERDICT_VALID, "%s",
                v->state == VERIFICATION_DONE
                    ? "every row was acknowledged, and the table grew by as many"
@@ -299,11 +404,23 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
     return most == NULL ? "" : most->error.text;
 }
 
+/* The mistake in the script that ended the run. */
+static const char *mistake(const struct causes *causes)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        if (cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL) {
+            return cause->error.text;
+        }
+    }
+    return "";
+}
+
 /* Why sessions or rows that had connected were lost; "" when nothing is known. */
 static const char *main_loss(const struct causes *causes)
 {
-    static const enum cause_phase phases[] = {CAUSE_APPEND, CAUSE_READ, CAUSE_RECONNECT,
-                                              CAUSE_IDLE};
+    static const enum cause_phase phases[] = {CAUSE_STATEMENT, CAUSE_APPEND, CAUSE_READ,
+                                              CAUSE_RECONNECT, CAUSE_IDLE};
     const char *why = "";
     for (size_t i = 0; i < sizeof phases / sizeof phases[0] && why[0] == '\0'; i++) {
         why = main_cause(causes, phases[i]);
@@ -401,10 +518,37 @@ static void judge_short(struct result *result)
             unsent, colon(why), why);
 }
 
+/* Transactions that failed or are in doubt, and sessions that went. */
+static void judge_unfinished(struct result *result, const struct judge_context *context)
+{
+    const struct session_ledger *s = &result->sessions;
+    const struct transaction_ledger *ledger = &result->transactions;
+    const uint64_t failed = failed_transactions(result);
+    const double percent = ledger->begun > 0 ? 100 * (double)failed / (double)ledger->begun : 0;
+    const bool is_excused =
+        failed <= context->max_failed ||
+        (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
+    const char *why = main_loss(&result->causes);
+    char text[LIMIT_BYTES];
+    EXIT_IF(result, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT, "%s%s%.150s",
+            describe_cut(result, text), colon(why), why);
+    EXIT_IF(result, ledger->in_doubt > 0, EXIT_CODE_SHORT,
+            "%s of %s transactions are in doubt%s%.150s", UNITS_COUNT(ledger->in_doubt),
+            UNITS_COUNT(ledger->begun), colon(why), why);
+    EXIT_IF(result, !is_excused, EXIT_CODE_SHORT, "%s of %s transactions failed%s%.150s",
+            UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), colon(why), why);
+    EXIT_IF(result, s->finished < s->requested, EXIT_CODE_SHORT,
+            "%s of %s sessions finished, %s dropped%s%.150s", UNITS_COUNT(s->finished),
+            UNITS_COUNT(s->requested), UNITS_COUNT(s->dropped), colon(why), why);
+    EXIT_IF(result, ledger->committed + ledger->rolled_back == 0, EXIT_CODE_SHORT,
+            "no transaction was committed%s%.200s", colon(why), why);
+}
+
 /* What weighs most comes first: a wish of the user, a defect, lost rows, whose limit it was, then
  * what else makes the run less than it was asked to be. */
-static void judge_exit(struct result *result, bool was_interrupted, const char *loss)
+static void judge_exit(struct result *result, const struct judge_context *context, const char *loss)
 {
+    const bool was_interrupted = context->was_interrupted, has_script = context->has_script;
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
     const struct verification *v = &result->verification;
@@ -418,11 +562,22 @@ static void judge_exit(struct result *result, bool was_interrupted, const char *
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
     char limit[LIMIT_BYTES];
+    uint64_t lost, surplus;
+    const char *failure;
+    sum_tables(result, &lost, &surplus, &failure);
+    EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED && has_script, EXIT_CODE_INTERRUPTED,
+            "interrupted: %s transactions committed", UNITS_COUNT(result->transactions.committed));
     EXIT_IF(result, result->stop_reason == STOP_INTERRUPTED, EXIT_CODE_INTERRUPTED,
             "interrupted: %s of %s rows acknowledged", UNITS_COUNT(r->acknowledged),
             UNITS_COUNT(r->planned));
-    EXIT_IF(result, !session_ledger_balances(s) || !row_ledger_balances(r), EXIT_CODE_INTERNAL,
-            "a ledger does not balance: a defect of append");
+    EXIT_IF(result,
+            !session_ledger_balances(s) || !row_ledger_balances(r) ||
+                (has_script && !transactions_balance(result)),
+            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
+    EXIT_IF(result, result->stop_reason == STOP_SCRIPT, EXIT_CODE_USAGE, "%s",
+            mistake(&result->causes));
+    EXIT_IF(result, lost > 0, EXIT_CODE_SHORT, "%s rows that were committed are lost",
+            UNITS_COUNT(lost));
     EXIT_IF(result, loss[0] != '\0', EXIT_CODE_SHORT, "%s", loss);
     if (result->stop_reason == STOP_TOO_FEW) {
         judge_too_few(result);
@@ -437,9 +592,17 @@ static void judge_exit(struct result *result, bool was_interrupted, const char *
             "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
             UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
             describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
-    if (s->finished < s->requested || r->acknowledged < r->planned || r->acknowledged == 0) {
+    if (has_script) {
+        judge_unfinished(result, context);
+    }
+    if (r->acknowledged < r->planned ||
+        (!has_script && (s->finished < s->requested || r->acknowledged == 0))) {
         judge_short(result);
     }
+    EXIT_IF(result, failure != NULL && was_interrupted, EXIT_CODE_INTERRUPTED,
+            "interrupted while the rows were counted");
+    EXIT_IF(result, failure != NULL, EXIT_CODE_SHORT,
+            "the rows were not counted after the run: %.200s", failure == NULL ? "" : failure);
     EXIT_IF(result, v->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
             "interrupted while the rows were counted");
     EXIT_IF(result, read->state == VERIFICATION_FAILED && was_interrupted, EXIT_CODE_INTERRUPTED,
@@ -461,14 +624,19 @@ void result_judge(struct result *result, const struct judge_context *context)
     memset(result->problems, 0, sizeof result->problems);
     result->verdict_reason[0] = '\0';
     result->rate_achieved_percent = -1;
-    if (context->rate_rows_per_s > 0 && result->append_ns >= SHORTEST_NS) {
+    if (context->rate_rows_per_s > 0 && context->has_script && result->measured_ns >= SHORTEST_NS) {
+        const uint64_t done = result->transactions.committed + result->transactions.rolled_back;
+        result->rate_achieved_percent = 100 * (double)done / ((double)result->measured_ns / 1e9) /
+                                        (double)context->rate_rows_per_s;
+    } else if (context->rate_rows_per_s > 0 && !context->has_script &&
+               result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
                                         ((double)result->append_ns / 1e9) /
                                         (double)context->rate_rows_per_s;
     }
     describe_loss(result, loss);
     judge_verdict(result, context, loss);
-    judge_exit(result, context->was_interrupted, loss);
+    judge_exit(result, context, loss);
     result_conclude(result);
 }
 

@@ -259,6 +259,9 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
  * the remainder each. UINT64_MAX where no number of records is asked for. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
+/* The same of the transactions of a script. */
+uint64_t plan_turn_quota(const struct plan *plan, unsigned session);
+
 /* The operations that its sessions time; number OPERATIONS + i is number i of the script. */
 struct operation_list plan_operations(const struct plan *plan);
 

@@ -333,7 +333,7 @@ static void test_waits_of_many_batches(void **state)
     struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 5}};
     struct session session = {.load = &load, .quota = UINT64_MAX};
     const uint64_t n = 3000000000;
-    assert_int_equal(session_count_unsent(&session, 5 + (int64_t)n, 5 + (int64_t)n), n);
+    assert_int_equal(session_count_unsent(&session, 0, 5 + (int64_t)n, 5 + (int64_t)n), n);
     recorder_take_snapshot(recorder, snapshot);
     const struct histogram *response = &snapshot->histograms[OPERATION_RESPONSE];
     assert_int_equal(response->total, n);
@@ -348,11 +348,11 @@ static void test_waits_of_many_batches(void **state)
     session.quota = 420;
     /* due 0.3, 0.5 and 0.7 s after GO, and the last 20 rows at 0.82 s */
     const int64_t ms_ns = MONO_NS_PER_MS;
-    assert_int_equal(session_count_unsent(&session, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
-    assert_int_equal(session_count_unsent(&session, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
-    assert_int_equal(session_count_unsent(&session, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
-    assert_int_equal(session_count_unsent(&session, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
-    assert_int_equal(session_count_unsent(&session, INT64_MAX, INT64_MAX), 4);
+    assert_int_equal(session_count_unsent(&session, 0, 5 + 300 * ms_ns, 5 + 300 * ms_ns), 0);
+    assert_int_equal(session_count_unsent(&session, 0, 6 + 300 * ms_ns, 6 + 300 * ms_ns), 1);
+    assert_int_equal(session_count_unsent(&session, 0, 5 + 820 * ms_ns, 5 + 820 * ms_ns), 3);
+    assert_int_equal(session_count_unsent(&session, 0, 6 + 820 * ms_ns, 6 + 820 * ms_ns), 4);
+    assert_int_equal(session_count_unsent(&session, 0, INT64_MAX, INT64_MAX), 4);
     recorder_snapshot_fini(snapshot);
     free(snapshot);
     recorder_destroy(recorder);

@@ -1,0 +1,222 @@
+#include "load/session.h"
+
+#include <stdlib.h>
+#include <sys/param.h>
+
+#include "base/mono.h"
+#include "base/text.h"
+
+/* How long a busy database is asked again for one batch, and the longest pause between two tries.
+ */
+#define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
+#define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
+
+void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
+{
+    recorder_add(session->load->recorder, session->index, counter, n);
+}
+
+void session_interrupt(struct session *session)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    pthread_mutex_lock(&session->load->connections_lock);
+    if (session->shared_conn != NULL && adapter->interrupt != NULL) {
+        atomic_store(&session->was_cut, true);
+        adapter->interrupt(session->shared_conn);
+    }
+    pthread_mutex_unlock(&session->load->connections_lock);
+}
+
+void session_begin_call(struct session *session)
+{
+    if (session->load->plan->timeout_ns > 0) {
+        atomic_store_explicit(&session->call_ns, mono_now_ns(), memory_order_relaxed);
+    }
+}
+
+void session_end_call(struct session *session)
+{
+    if (session->load->plan->timeout_ns > 0 && atomic_exchange(&session->call_ns, 0) < 0) {
+        session->is_overdue = true;
+        session_add(session, RECORDER_TIMEOUTS, 1);
+    }
+}
+
+/* The exchange tells which of the two was first, the end of the call or its end by force. Under the
+ * lock, so that a session which knows of the cut cannot get another connection before it. */
+void session_cut_overdue(struct session *session, int64_t now_ns)
+{
+    const struct plan *plan = session->load->plan;
+    int64_t call_ns = atomic_load_explicit(&session->call_ns, memory_order_relaxed);
+    const int64_t limit_ns = call_ns > 0 ? call_ns + plan->timeout_ns : MONO_NS_PER_S - call_ns;
+    if (call_ns == 0 || now_ns < limit_ns || plan->adapter->interrupt == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&session->load->connections_lock);
+    if (session->shared_conn != NULL &&
+        atomic_compare_exchange_strong(&session->call_ns, &call_ns, -now_ns)) {
+        plan->adapter->interrupt(session->shared_conn);
+    }
+    pthread_mutex_unlock(&session->load->connections_lock);
+}
+
+void session_blame(struct session *session, enum cause_phase phase, const char *name,
+                   enum status status, const struct error *error)
+{
+    struct error own = {.kind = ERROR_NONE};
+    if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
+        /* the server is not to blame for a connection that was cut on this side */
+        error_set(&own, ERROR_TIMEOUT, 0, NULL,
+                  "append cut the connection: no answer in %d s after the stop",
+                  (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
+        error = &own;
+    } else if (status == STATUS_LOST && session->is_overdue) {
+        error_set(&own, ERROR_TIMEOUT, 0, NULL,
+                  "append cut the connection: no answer in %s (--timeout)",
+                  UNITS_NS(session->load->plan->timeout_ns));
+        error = &own;
+    }
+    causes_add_named(session->load->causes, phase, name, status, error, mono_now_ns());
+}
+
+void session_note_gap(struct session *session, int64_t now_ns)
+{
+    const int64_t last_ns =
+        session->sum.last_ack_ns > 0 ? session->sum.last_ack_ns : session->load->gate.go_ns;
+    if (now_ns - last_ns > session->sum.longest_gap_ns) {
+        session->sum.longest_gap_ns = now_ns - last_ns;
+    }
+}
+
+void session_note_progress(struct session *session, int64_t now_ns)
+{
+    session->sum.last_ack_ns = now_ns;
+    session->sum.first_ack_ns = session->sum.first_ack_ns == 0 ? now_ns : session->sum.first_ack_ns;
+    recorder_note_progress(session->load->recorder, session->index, now_ns);
+}
+
+/* Hands over the next rows of the batch, as many as there is room for. */
+static enum status hand_over(struct session *session, struct append *append, struct error *error)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    struct generator *generator = session->load->generator;
+    const uint64_t left = append->rows - append->handed;
+    if (append->script_rows != NULL) {
+        const struct batch *batch;
+        const size_t count = (size_t)MIN(left, append->most_rows);
+        batch = script_rows_fill(append->script_rows, append->state,
+                                 append->script_first + append->script_step * append->handed,
+                                 append->script_step, count, error);
+        if (batch == NULL) {
+            return STATUS_FATAL;
+        }
+        append->handed += count;
+        return adapter->append_rows(session->conn, batch, error);
+    }
+    /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an answer
+     * of the server hold no memory for rows */
+    struct row_buffer *buffer = generator_borrow(generator);
+    if (buffer == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
+        return STATUS_FATAL;
+    }
+    const size_t count = (size_t)MIN(left, generator_buffer_rows(generator));
+    generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
+    append->handed += count;
+    const enum status status = adapter->append_rows(session->conn, &buffer->batch, error);
+    generator_give_back(generator, buffer);
+    return status;
+}
+
+enum status session_send(struct session *session, struct append *append, bool *is_begun,
+                         struct error *error)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    const int64_t limit_ns = mono_now_ns() + BUSY_LIMIT_NS;
+    int64_t pause_ns = MONO_NS_PER_MS;
+    *is_begun = true;
+    for (;;) {
+        error_clear(error);
+        append->handed = 0;
+        append->accepted = 0;
+        session_begin_call(session);
+        enum status status = adapter->append_open(session->conn, append->table, error);
+        while (status == STATUS_OK && append->handed < append->rows) {
+            status = hand_over(session, append, error);
+        }
+        if (status == STATUS_OK) {
+            status = adapter->append_close(session->conn, &append->accepted, error);
+        }
+        session_end_call(session);
+        if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
+            session->is_overdue || mono_now_ns() >= limit_ns) {
+            return status;
+        }
+        *is_begun = !atomic_load(&session->is_leaving) &&
+                    gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns);
+        if (!*is_begun) {
+            return status;
+        }
+        pause_ns = 2 * pause_ns < BUSY_PAUSE_MAX_NS ? 2 * pause_ns : BUSY_PAUSE_MAX_NS;
+        session_add(session, RECORDER_BUSY_RETRIES, 1);
+    }
+}
+
+/* Rows that were begun and not all acknowledged; they follow those of all exceptions before. Where
+ * nothing was acknowledged in either, the last one gets longer. Only who reads every row back asks
+ * for them, and a run of which nothing succeeds has many. */
+static void note_exception(struct session *session, const struct row_exception *exception)
+{
+    struct session_summary *sum = &session->sum;
+    const size_t count = sum->exception_count;
+    if (session->load->plan->verify_mode != VERIFY_ROWS || exception->accepted >= exception->rows) {
+        return;
+    }
+    struct row_exception *last = count == 0 ? NULL : &sum->exceptions[count - 1];
+    if (last != NULL && last->accepted == 0 && exception->accepted == 0 &&
+        last->is_in_doubt == exception->is_in_doubt &&
+        last->first + last->rows == exception->first) {
+        last->rows += exception->rows;
+        return;
+    }
+    if (sum->exceptions == NULL || (count & (count - 1)) == 0) {
+        const size_t capacity = count == 0 ? 1 : 2 * count;
+        struct row_exception *list = realloc(sum->exceptions, capacity * sizeof *list);
+        if (list == NULL) {
+            sum->lacks_exceptions = true;
+            return;
+        }
+        sum->exceptions = list;
+    }
+    sum->exceptions[sum->exception_count++] = *exception;
+}
+
+void session_account(struct session *session, const struct append *append, enum status status,
+                     int64_t end_ns)
+{
+    const uint64_t unanswered =
+        append->handed > append->accepted ? append->handed - append->accepted : 0;
+    session->sum.rows.acknowledged += append->accepted;
+    session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    session_note_gap(session, end_ns); /* also without progress: it may have been the last batch */
+    if (append->accepted > 0) {
+        session_note_progress(session, end_ns);
+    }
+    if (status == STATUS_LOST) {
+        session->sum.rows.in_doubt += unanswered;
+        session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
+    } else {
+        session->sum.rows.rejected += unanswered;
+        session_add(session, RECORDER_ROWS_REJECTED, unanswered);
+    }
+    if (status != STATUS_LOST) {
+        session_add(session, RECORDER_APPENDS, 1);
+    }
+    if (status != STATUS_OK || unanswered > 0) {
+        session_add(session, RECORDER_APPENDS_FAILED, 1);
+        note_exception(session, &(struct row_exception){.first = append->first_row,
+                                                        .rows = append->rows,
+                                                        .accepted = append->accepted,
+                                                        .is_in_doubt = status == STATUS_LOST});
+    }
+}

@@ -1,0 +1,844 @@
+/*
+ * A session's script: what its functions ask for, and the transactions around them.
+ *
+ * A transaction ends in one of four ways, whatever was tried: committed, rolled back on purpose,
+ * failed, or in doubt. It is tried again with the same draws when the database says that another
+ * one was in its way; without BEGIN and COMMIT, only where no write of the try was acknowledged.
+ * What begins in the warm-up has a ledger of its own, and is in no figure; the rows that it adds to
+ * tables and takes from them count like all others.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "load/session.h"
+
+/* Pauses before a transaction is tried again: up to the first, doubled with each try to the most
+ * ("full jitter"). */
+#define RETRY_FIRST_NS MONO_NS_PER_MS
+#define RETRY_MOST_NS (250 * MONO_NS_PER_MS)
+
+/* A transaction that begins so long after its intended moment is late. */
+#define LATE_NS (100 * MONO_NS_PER_MS)
+
+enum {
+    ROWS_AT_A_TIME = 128 /* of :append, in memory */
+};
+
+/* What a session did to one table of the script. */
+struct table_account {
+    uint64_t added, taken; /* for good */
+    uint64_t added_in_doubt, taken_in_doubt;
+    uint64_t try_added, try_taken;   /* in the transaction that is open */
+    uint64_t most_added, most_taken; /* by one statement: as much may one in doubt have done */
+    uint64_t appended;               /* rows that were begun: the number of the next one */
+    uint64_t last_count;
+    struct script_rows *rows; /* of :append, NULL: not yet */
+};
+
+/* Where the statements of a script go. */
+enum part {
+    PART_NONE,        /* no transaction: on_session */
+    PART_AUTOCOMMIT,  /* each statement is a transaction of its own */
+    PART_TRANSACTION, /* between BEGIN and COMMIT */
+};
+
+struct transactions {
+    struct session *session;
+    const struct script *script;
+    struct script_host host;
+    struct script_state *state; /* NULL: the session's thread has not begun, or has ended */
+    struct table_account *accounts;
+    bool *writes; /* by number of the transaction: it wrote once */
+
+    /* Of the transaction under way. */
+    enum part part;
+    size_t number;
+    bool is_warm;      /* it began in the warm-up */
+    uint64_t tried;    /* tries after the first */
+    int64_t think_ns;  /* in this try */
+    int64_t script_ns; /* in the script's own code, in this try */
+    int64_t since_ns;  /* when that went on, last */
+    bool has_written;  /* in this try, and that was acknowledged */
+    bool is_in_doubt;  /* a write that is a transaction of its own got no answer */
+    bool has_failed;   /* a call did: */
+    enum status status;
+    enum cause_phase phase;
+    const char *name; /* of the statement, for the causes */
+    int line;         /* of the script, of a statement */
+    struct error error;
+    uint64_t calls[3]; /* statements that were answered, by enum script_statement_kind */
+};
+
+/* Adds to a counter of the run, or of an operation of the script, but in the warm-up. */
+static void add(const struct transactions *own, enum recorder_counter counter, uint64_t n)
+{
+    if (!own->is_warm && n > 0) {
+        session_add(own->session, counter, n);
+    }
+}
+
+static void count(const struct transactions *own, size_t operation, enum operation_count what,
+                  uint64_t n)
+{
+    if (!own->is_warm) {
+        recorder_count(own->session->load->recorder, own->session->index, OPERATIONS + operation,
+                       what, n);
+    }
+}
+
+static void record(const struct transactions *own, size_t operation, int64_t ns)
+{
+    if (!own->is_warm) {
+        recorder_record(own->session->load->recorder, own->session->index, operation, ns);
+    }
+}
+
+static struct transaction_ledger *ledger_of(const struct transactions *own)
+{
+    struct session_summary *sum = &own->session->sum;
+    return own->is_warm ? &sum->warm_up : &sum->transactions;
+}
+
+static bool is_stopped(void *context)
+{
+    const struct transactions *own = context;
+    return gate_is_stopped(&own->session->load->gate);
+}
+
+/* A call of the script begins or has ended: its own time does not go on, or goes on again. */
+static int64_t leave_script(struct transactions *own)
+{
+    const int64_t now_ns = mono_now_ns();
+    own->script_ns += now_ns - own->since_ns;
+    return now_ns;
+}
+
+static int64_t enter_script(struct transactions *own)
+{
+    own->since_ns = mono_now_ns();
+    return own->since_ns;
+}
+
+/* A call failed; own->error says why. After a call that was cut the connection is of no use. */
+static enum status fail(struct transactions *own, enum cause_phase phase, const char *name,
+                        enum status status)
+{
+    own->has_failed = true;
+    own->phase = phase;
+    own->name = name;
+    own->status = own->session->is_overdue && session_goes_on(status) ? STATUS_LOST : status;
+    return own->status;
+}
+
+static void note_rows(const struct transactions *own, int dataset, uint64_t rows, bool is_added)
+{
+    if (dataset == SCRIPT_NO_DATASET) {
+        return;
+    }
+    struct table_account *account = &own->accounts[dataset];
+    uint64_t *most = is_added ? &account->most_added : &account->most_taken;
+    *most = MAX(*most, rows);
+    if (own->part == PART_TRANSACTION) {
+        *(is_added ? &account->try_added : &account->try_taken) += rows;
+    } else {
+        *(is_added ? &account->added : &account->taken) += rows;
+    }
+}
+
+/* A write that is a transaction of its own got no answer: how many rows it matched is not known. */
+static void note_doubt(struct transactions *own, const struct script_statement *statement)
+{
+    own->is_in_doubt = true;
+    if (statement->adds_to != SCRIPT_NO_DATASET) {
+        struct table_account *account = &own->accounts[statement->adds_to];
+        account->added_in_doubt += MAX(account->most_added, 1);
+    }
+    if (statement->takes_from != SCRIPT_NO_DATASET) {
+        struct table_account *account = &own->accounts[statement->takes_from];
+        account->taken_in_doubt += MAX(account->most_taken, 1);
+    }
+}
+
+static enum status run(void *context, size_t number, const struct batch *parameters,
+                       struct answer *answer)
+{
+    struct transactions *own = context;
+    struct session *session = own->session;
+    const struct plan *plan = session->load->plan;
+    const struct script_statement *declared = &own->script->statements[number];
+    const struct statement *statement = script_state_statement(own->state, number);
+    struct statement text;
+    if (plan->is_unprepared) {
+        text = *statement;
+        text.is_prepared = false;
+        text.slot = 0;
+        statement = &text;
+    }
+    count(own, declared->operation, COUNT_SENT, 1);
+    answer->rows = 0;
+    const int64_t start_ns = leave_script(own);
+    session_begin_call(session);
+    const enum status status =
+        plan->adapter->run(session->conn, statement, parameters, answer, &own->error);
+    session_end_call(session);
+    const int64_t end_ns = enter_script(own);
+    if (status == STATUS_OK) {
+        count(own, declared->operation, COUNT_ANSWERED, 1);
+        count(own, declared->operation, COUNT_ROWS, answer->rows);
+        record(own, OPERATIONS + declared->operation, end_ns - start_ns);
+        own->calls[declared->kind]++;
+        own->has_written |= declared->kind != SCRIPT_READ;
+        note_rows(own, declared->adds_to, answer->rows, true);
+        note_rows(own, declared->takes_from, answer->rows, false);
+        return STATUS_OK;
+    }
+    const bool is_answered = session_goes_on(status) || status == STATUS_FATAL;
+    count(own, declared->operation, is_answered ? COUNT_REFUSED : COUNT_UNANSWERED, 1);
+    if (status == STATUS_LOST && own->part == PART_AUTOCOMMIT && declared->kind != SCRIPT_READ) {
+        note_doubt(own, declared);
+    }
+    own->line = declared->line;
+    return fail(own, CAUSE_STATEMENT, declared->name, status);
+}
+
+/* Between BEGIN and COMMIT nothing but ROLLBACK is valid after a failure. */
+static bool forgive(void *context)
+{
+    struct transactions *own = context;
+    if (!own->has_failed || own->error.kind != ERROR_DUPLICATE || own->part == PART_TRANSACTION) {
+        return false;
+    }
+    own->has_failed = false;
+    error_clear(&own->error);
+    return true;
+}
+
+static enum status append(void *context, size_t dataset, uint64_t rows)
+{
+    struct transactions *own = context;
+    struct session *session = own->session;
+    const struct script_dataset *declared = &own->script->datasets[dataset];
+    struct table_account *account = &own->accounts[dataset];
+    struct append append = {
+        .table = &session->load->setup->table,
+        .first_row = account->appended,
+        .rows = MIN(rows, session->quota - session->sum.begun),
+    };
+    if (own->part == PART_TRANSACTION) {
+        error_set(&own->error, ERROR_USAGE, 0, NULL,
+                  "%s: transaction '%s' appends to '%s': it needs {autocommit = true}",
+                  own->script->name, own->script->transactions[own->number].name, declared->name);
+        return fail(own, CAUSE_APPEND, declared->name, STATUS_FATAL);
+    }
+    if (append.rows == 0) {
+        return STATUS_OK; /* the session's share is in */
+    }
+    const int64_t start_ns = leave_script(own);
+    if (declared->is_declared) {
+        if (account->rows == NULL) {
+            account->rows = script_rows_create(own->script, dataset, ROWS_AT_A_TIME);
+        }
+        if (account->rows == NULL) {
+            error_set(&own->error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
+            return fail(own, CAUSE_APPEND, declared->name, STATUS_FATAL);
+        }
+        const unsigned sessions = session->load->plan->sessions;
+        append.table = script_load_table(own->script, dataset);
+        append.script_rows = account->rows;
+        append.state = own->state;
+        append.script_first = declared->rows + session->index + sessions * account->appended;
+        append.script_step = sessions;
+        append.most_rows = ROWS_AT_A_TIME;
+    }
+    bool is_begun;
+    const enum status status = session_send(session, &append, &is_begun, &own->error);
+    const int64_t end_ns = enter_script(own);
+    if (!is_begun ||
+        (status == STATUS_REJECTED && append.accepted == 0 && error_is_passing(&own->error))) {
+        /* the rows' turn comes again */
+        return fail(own, CAUSE_APPEND, declared->name, STATUS_REJECTED);
+    }
+    if (status == STATUS_LOST) {
+        append.rows = append.handed; /* the rest was never on its way */
+    }
+    append.accepted = MIN(append.accepted, append.rows);
+    account->appended += append.rows;
+    session->sum.begun += append.rows;
+    session_account(session, &append, status, end_ns);
+    note_rows(own, (int)dataset, append.accepted, true);
+    own->has_written |= append.accepted > 0;
+    if (status == STATUS_LOST && append.handed > append.accepted) {
+        account->added_in_doubt += append.handed - append.accepted;
+        own->is_in_doubt = true;
+    }
+    if (status == STATUS_OK && append.accepted < append.rows) {
+        error_set(&own->error, ERROR_DATA, 0, NULL,
+                  "the server acknowledged fewer rows than it got");
+        return fail(own, CAUSE_APPEND, declared->name, STATUS_REJECTED);
+    }
+    if (status != STATUS_OK) {
+        return fail(own, CAUSE_APPEND, declared->name, status);
+    }
+    record(own, OPERATION_APPEND, end_ns - start_ns);
+    return STATUS_OK;
+}
+
+/* True when some statement takes rows from the table: then a count says nothing of own rows. */
+static bool is_taken_from(const struct script *script, size_t dataset)
+{
+    for (size_t i = 0; i < script->statement_count; i++) {
+        if (script->statements[i].takes_from == (int)dataset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum status count_rows(void *context, size_t dataset, uint64_t *rows)
+{
+    struct transactions *own = context;
+    struct session *session = own->session;
+    const struct setup *setup = session->load->setup;
+    const struct adapter *adapter = session->load->plan->adapter;
+    const struct script_dataset *declared = &own->script->datasets[dataset];
+    const struct setup_dataset *known = &setup->datasets[dataset];
+    struct table_account *account = &own->accounts[dataset];
+    const int64_t start_ns = leave_script(own);
+    session_begin_call(session);
+    const enum status status = ask_count(adapter, session->conn, &known->count, rows, &own->error);
+    session_end_call(session);
+    const int64_t end_ns = enter_script(own);
+    if (status != STATUS_OK) {
+        return fail(own, CAUSE_READ, declared->name, status);
+    }
+    record(own, OPERATION_READ, end_ns - start_ns);
+    own->calls[SCRIPT_READ]++;
+    /* A count must show the session's own rows, and never fewer than it saw before, where nobody
+     * takes any. */
+    if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(own->script, dataset)) {
+        const uint64_t own_rows = known->rows_before + account->added + account->try_added;
+        session_add(session, RECORDER_FRESH_CHECKS, 1);
+        if (*rows < own_rows) {
+            session_add(session, RECORDER_FRESH_BEHIND, 1);
+            session->worst_lag = MAX(session->worst_lag, own_rows - *rows);
+        }
+        if (*rows < account->last_count) {
+            session_add(session, RECORDER_FRESH_BACKWARD, 1);
+        }
+        account->last_count = *rows;
+    }
+    return STATUS_OK;
+}
+
+static enum status think(void *context, int64_t ns)
+{
+    struct transactions *own = context;
+    const int64_t start_ns = leave_script(own);
+    const bool goes_on = gate_sleep_until(&own->session->load->gate, start_ns + ns);
+    own->think_ns += enter_script(own) - start_ns;
+    return goes_on ? STATUS_OK : STATUS_REJECTED;
+}
+
+static bool keeps_rows(const struct transactions *own)
+{
+    return (own->session->load->plan->adapter->flags & ADAPTER_DISCARDS) == 0;
+}
+
+static void check(void *context, bool is_good, const char *text)
+{
+    const struct transactions *own = context;
+    if (!keeps_rows(own)) {
+        return;
+    }
+    add(own, RECORDER_CHECKS, 1);
+    if (!is_good && !own->is_warm) {
+        struct error error = {.kind = ERROR_NONE};
+        const bool is_named = own->part != PART_NONE;
+        error_set(&error, ERROR_DATA, 0, NULL, "check failed%s%.180s", text[0] == '\0' ? "" : ": ",
+                  text);
+        add(own, RECORDER_CHECKS_FAILED, 1);
+        session_blame(own->session, CAUSE_SCRIPT,
+                      is_named ? own->script->transactions[own->number].name : NULL,
+                      STATUS_REJECTED, &error);
+    }
+}
+
+static void found(void *context, bool is_found)
+{
+    const struct transactions *own = context;
+    if (keeps_rows(own)) {
+        add(own, is_found ? RECORDER_FOUND : RECORDER_NOT_FOUND, 1);
+    }
+}
+
+enum status transactions_begin(struct session *session, struct error *error)
+{
+    const struct load *load = session->load;
+    const struct script *script = load->plan->script;
+    struct transactions *own = session->transactions;
+    if (own == NULL) {
+        own = calloc(1, sizeof *own);
+        session->transactions = own;
+        if (own != NULL) {
+            own->accounts = calloc(script->dataset_count + 1, sizeof *own->accounts);
+            own->writes = calloc(script->transaction_count + 1, sizeof *own->writes);
+        }
+        if (own == NULL || own->accounts == NULL || own->writes == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
+            return STATUS_FATAL;
+        }
+    }
+    own->session = session;
+    own->script = script;
+    own->host = (struct script_host){.context = own,
+                                     .run = run,
+                                     .append = append,
+                                     .count = count_rows,
+                                     .forgive = forgive,
+                                     .think = think,
+                                     .check = check,
+                                     .found = found,
+                                     .is_stopped = is_stopped};
+    const struct script_place place = {.session = session->index,
+                                       .sessions = load->plan->sessions,
+                                       .seed = load->plan->seed,
+                                       .dialect = load->setup->connection.dialect,
+                                       .host = &own->host};
+    return script_state_create(&own->state, script, &place, error);
+}
+
+void transactions_end(struct session *session)
+{
+    struct transactions *own = session->transactions;
+    if (own == NULL) {
+        return;
+    }
+    for (size_t i = 0; own->script != NULL && i < own->script->dataset_count; i++) {
+        script_rows_destroy(own->accounts[i].rows);
+        own->accounts[i].rows = NULL;
+    }
+    script_state_destroy(own->state);
+    own->state = NULL;
+}
+
+void transactions_destroy(struct session *session, struct result *result)
+{
+    struct transactions *own = session->transactions;
+    if (own == NULL) {
+        return;
+    }
+    for (size_t i = 0; own->accounts != NULL && i < result->dataset_count; i++) {
+        const struct table_account *account = &own->accounts[i];
+        struct dataset_verification *into = &result->datasets[i];
+        into->added += account->added;
+        into->taken += account->taken;
+        into->added_in_doubt += account->added_in_doubt;
+        into->taken_in_doubt += account->taken_in_doubt;
+    }
+    free(own->accounts);
+    free(own->writes);
+    free(own);
+    session->transactions = NULL;
+}
+
+/* A mistake in the script ends the run; one that the database found is said with its place. */
+static enum status stop_for(struct transactions *own, const struct error *error)
+{
+    struct error placed = {.kind = ERROR_NONE};
+    if (own->has_failed && own->phase == CAUSE_STATEMENT) {
+        error_set(&placed, error->kind, error->native_code, error->sqlstate,
+                  "%.60s:%d: '%.48s': %.120s", own->script->name, own->line, own->name,
+                  error->text);
+        error = &placed;
+    }
+    session_blame(own->session, CAUSE_SCRIPT, NULL, STATUS_FATAL, error);
+    gate_stop(&own->session->load->gate, STOP_SCRIPT);
+    return STATUS_FATAL;
+}
+
+static void begin_part(struct transactions *own, enum part part)
+{
+    own->part = part;
+    own->think_ns = own->script_ns = 0;
+    own->has_written = own->has_failed = own->is_in_doubt = false;
+    own->status = STATUS_OK;
+    error_clear(&own->error);
+}
+
+enum status transactions_connected(struct session *session, struct error *error)
+{
+    struct transactions *own = session->transactions;
+    own->is_warm = true;
+    begin_part(own, PART_NONE);
+    enter_script(own);
+    const enum script_end end = script_connected(own->state, error);
+    memset(own->calls, 0, sizeof own->calls);
+    switch (end) {
+    case SCRIPT_DONE:
+    case SCRIPT_ROLLBACK: /* of nothing */
+        error_clear(error);
+        return STATUS_OK;
+    case SCRIPT_STOPPED:
+        error_set(error, ERROR_CANCELLED, 0, NULL, "the run ended before");
+        return STATUS_LOST;
+    case SCRIPT_FAILED:
+        *error = own->error;
+        session_blame(session, own->phase, own->name, own->status, error);
+        return own->status == STATUS_LOST ? STATUS_LOST : STATUS_FATAL;
+    case SCRIPT_WRONG:
+        break;
+    }
+    return stop_for(own, error);
+}
+
+/* How a try ended. */
+enum try_end {
+    TRY_COMMITTED,
+    TRY_ROLLED_BACK,
+    TRY_PASSING, /* for a reason that may be gone when it is tried again */
+    TRY_REFUSED,
+    TRY_LOST,
+    TRY_IN_DOUBT,
+    TRY_CUT,   /* the run ended */
+    TRY_WRONG, /* a mistake in the script */
+};
+
+/* A call of the runner itself: BEGIN, COMMIT or ROLLBACK. */
+static enum status call(struct transactions *own, const char *name,
+                        enum status (*operation)(struct adapter_conn *, struct error *))
+{
+    struct session *session = own->session;
+    struct error error = {.kind = ERROR_NONE};
+    session_begin_call(session);
+    const enum status status = operation(session->conn, &error);
+    session_end_call(session);
+    if (status == STATUS_OK) {
+        own->calls[SCRIPT_OTHER]++;
+        return STATUS_OK;
+    }
+    if (own->has_failed && status != STATUS_LOST) {
+        session_blame(session, CAUSE_STATEMENT, name, status, &error);
+    } else {
+        own->error = error;
+    }
+    return fail(own, CAUSE_STATEMENT, name, status);
+}
+
+static enum status begin(struct transactions *own)
+{
+    struct session *session = own->session;
+    const struct transaction transaction = {.isolation =
+                                                own->script->transactions[own->number].isolation,
+                                            .writes = own->writes[own->number]};
+    session_begin_call(session);
+    const enum status status =
+        session->load->plan->adapter->begin(session->conn, &transaction, &own->error);
+    session_end_call(session);
+    if (status == STATUS_OK) {
+        own->calls[SCRIPT_OTHER]++;
+        return STATUS_OK;
+    }
+    own->line = own->script->transactions[own->number].line;
+    return fail(own, CAUSE_STATEMENT, "BEGIN", status);
+}
+
+/* What a failure comes to, by its status and error. */
+static enum try_end judge_failure(const struct transactions *own)
+{
+    const bool can_pass = error_is_passing(&own->error) && own->error.kind != ERROR_READ_ONLY;
+    if (own->is_in_doubt) {
+        return TRY_IN_DOUBT;
+    }
+    if (own->status == STATUS_LOST) {
+        return TRY_LOST;
+    }
+    if (own->status == STATUS_FATAL && own->error.kind == ERROR_USAGE) {
+        return TRY_WRONG;
+    }
+    return own->status == STATUS_REJECTED && can_pass ? TRY_PASSING : TRY_REFUSED;
+}
+
+/* Undoes an open transaction, and lets go of its rows. After a loss there is nothing to undo. A
+ * connection that cannot undo is of no use. */
+static enum try_end undo(struct transactions *own, enum try_end end)
+{
+    if (own->part == PART_TRANSACTION && session_goes_on(own->status)) {
+        const struct adapter *adapter = own->session->load->plan->adapter;
+        const enum status before = own->status;
+        const struct error error = own->error;
+        const char *name = own->name;
+        const enum cause_phase phase = own->phase;
+        if (call(own, "ROLLBACK", adapter->rollback) != STATUS_OK) {
+            own->status = STATUS_LOST;
+            return TRY_LOST;
+        }
+        own->status = before;
+        own->error = error;
+        own->name = name;
+        own->phase = phase;
+    }
+    return end;
+}
+
+static enum try_end commit(struct transactions *own)
+{
+    if (own->part != PART_TRANSACTION) {
+        return TRY_COMMITTED;
+    }
+    struct session *session = own->session;
+    if (call(own, "COMMIT", session->load->plan->adapter->commit) == STATUS_OK) {
+        return TRY_COMMITTED;
+    }
+    own->is_in_doubt = own->status == STATUS_LOST;
+    return judge_failure(own);
+}
+
+static enum try_end try_once(struct transactions *own)
+{
+    const struct script_transaction *kind = &own->script->transactions[own->number];
+    begin_part(own, kind->is_autocommit ? PART_AUTOCOMMIT : PART_TRANSACTION);
+    if (own->part == PART_TRANSACTION && begin(own) != STATUS_OK) {
+        return judge_failure(own);
+    }
+    struct error error = {.kind = ERROR_NONE};
+    enter_script(own);
+    const enum script_end end = script_try(own->state, own->number, own->session->turn, &error);
+    leave_script(own);
+    own->writes[own->number] |= own->has_written;
+    switch (end) {
+    case SCRIPT_DONE:
+        return own->has_failed ? undo(own, judge_failure(own)) : commit(own);
+    case SCRIPT_ROLLBACK:
+        return undo(own, TRY_ROLLED_BACK);
+    case SCRIPT_FAILED:
+        return undo(own, judge_failure(own));
+    case SCRIPT_STOPPED:
+        return undo(own, TRY_CUT);
+    case SCRIPT_WRONG:
+        break;
+    }
+    undo(own, TRY_WRONG);
+    own->error = error;
+    return TRY_WRONG;
+}
+
+/* What the try did to tables is for good, in doubt, or undone. */
+static void settle_rows(struct transactions *own, enum try_end end)
+{
+    if (own->part != PART_TRANSACTION) {
+        return;
+    }
+    for (size_t i = 0; i < own->script->dataset_count; i++) {
+        struct table_account *account = &own->accounts[i];
+        if (end == TRY_COMMITTED) {
+            account->added += account->try_added;
+            account->taken += account->try_taken;
+        } else if (end == TRY_IN_DOUBT) {
+            account->added_in_doubt += account->try_added;
+            account->taken_in_doubt += account->try_taken;
+        }
+        account->try_added = account->try_taken = 0;
+    }
+}
+
+/* Waits before the transaction is tried again, and counts that. False: it is not: no try is left,
+ * what was done cannot be done twice, or the run has ended (*end says so). */
+static bool tries_again(struct transactions *own, enum try_end *end)
+{
+    static const struct {
+        enum error_kind kind;
+        enum recorder_counter counter;
+        enum operation_count count;
+    } causes[RETRY_CAUSES] = {
+        [RETRY_DEADLOCK] = {ERROR_DEADLOCK, RECORDER_RETRIES_DEADLOCK, COUNT_RETRIES_DEADLOCK},
+        [RETRY_SERIALIZATION] = {ERROR_SERIALIZATION, RECORDER_RETRIES_SERIALIZATION,
+                                 COUNT_RETRIES_SERIALIZATION},
+        [RETRY_BUSY] = {ERROR_BUSY, RECORDER_RETRIES_BUSY, COUNT_RETRIES_BUSY},
+    };
+    struct session *session = own->session;
+    const struct plan *plan = session->load->plan;
+    const struct script_transaction *kind = &own->script->transactions[own->number];
+    const uint64_t tries = plan->tries == UINT64_MAX ? kind->tries : plan->tries;
+    if (*end != TRY_PASSING || (kind->is_autocommit && own->has_written) ||
+        (tries > 0 && own->tried + 1 >= tries)) {
+        return false;
+    }
+    const int64_t most_ns = own->tried < 8 ? RETRY_FIRST_NS << own->tried : RETRY_MOST_NS;
+    const uint64_t mixed =
+        random_mix(random_mix(plan->seed + session->index) + session->turn + own->tried);
+    const int64_t pause_ns = 1 + (int64_t)(mixed % (uint64_t)MIN(most_ns, RETRY_MOST_NS));
+    if (!gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns)) {
+        *end = TRY_CUT;
+        return false;
+    }
+    enum retry_cause cause = RETRY_BUSY;
+    for (int i = 0; i < RETRY_CAUSES; i++) {
+        cause = causes[i].kind == own->error.kind ? (enum retry_cause)i : cause;
+    }
+    own->tried++;
+    ledger_of(own)->retries[cause]++;
+    ledger_of(own)->tries++;
+    add(own, causes[cause].counter, 1);
+    add(own, RECORDER_TRIES, 1);
+    count(own, kind->operation, causes[cause].count, 1);
+    count(own, kind->operation, COUNT_TRIES, 1);
+    return true;
+}
+
+/* Every transaction goes to one account. */
+static void settle(struct transactions *own, enum try_end end)
+{
+    struct transaction_ledger *ledger = ledger_of(own);
+    const struct script_transaction *kind = &own->script->transactions[own->number];
+    enum recorder_counter counter = RECORDER_TRANSACTIONS_FAILED;
+    enum operation_count what = COUNT_FAILED;
+    uint64_t *entry = &ledger->failed, *part = NULL;
+    switch (end) {
+    case TRY_COMMITTED:
+        entry = &ledger->committed;
+        counter = RECORDER_TRANSACTIONS_COMMITTED;
+        what = COUNT_COMMITTED;
+        break;
+    case TRY_ROLLED_BACK:
+        entry = &ledger->rolled_back;
+        counter = RECORDER_TRANSACTIONS_ROLLED_BACK;
+        what = COUNT_ROLLED_BACK;
+        break;
+    case TRY_IN_DOUBT:
+        entry = &ledger->in_doubt;
+        counter = RECORDER_TRANSACTIONS_IN_DOUBT;
+        what = COUNT_IN_DOUBT;
+        break;
+    case TRY_PASSING:
+        part = &ledger->exhausted;
+        break;
+    case TRY_LOST:
+        part = &ledger->lost;
+        break;
+    case TRY_CUT:
+        part = &ledger->cut;
+        break;
+    case TRY_REFUSED:
+    case TRY_WRONG:
+        part = &ledger->refused;
+        break;
+    }
+    ++*entry;
+    add(own, counter, 1);
+    count(own, kind->operation, what, 1);
+    if (part != NULL) {
+        ++*part;
+    }
+    if (part != NULL && end != TRY_CUT && kind->is_autocommit && own->has_written) {
+        ledger->partial++;
+        add(own, RECORDER_TRANSACTIONS_PARTIAL, 1);
+        count(own, kind->operation, COUNT_PARTIAL, 1);
+    }
+    add(own, RECORDER_READS, own->calls[SCRIPT_READ]);
+    add(own, RECORDER_WRITES, own->calls[SCRIPT_WRITE]);
+    add(own, RECORDER_OTHERS, own->calls[SCRIPT_OTHER]);
+    memset(own->calls, 0, sizeof own->calls);
+}
+
+/* The transaction that is next, skipped or begun. */
+static void count_begun(struct transactions *own, int64_t intended_ns, int64_t now_ns)
+{
+    struct transaction_ledger *ledger = ledger_of(own);
+    const size_t operation = own->script->transactions[own->number].operation;
+    ledger->begun++;
+    ledger->tries++;
+    add(own, RECORDER_TRANSACTIONS_BEGUN, 1);
+    add(own, RECORDER_TRIES, 1);
+    count(own, operation, COUNT_BEGUN, 1);
+    count(own, operation, COUNT_TRIES, 1);
+    if (intended_ns > 0) {
+        add(own, RECORDER_LATE, now_ns - intended_ns > LATE_NS ? 1 : 0);
+    }
+}
+
+enum status transactions_turn(struct session *session, int64_t intended_ns)
+{
+    const struct load *load = session->load;
+    const struct plan *plan = load->plan;
+    struct transactions *own = session->transactions;
+    const int64_t start_ns = mono_now_ns();
+    own->number = script_choose(own->state, session->turn);
+    own->is_warm = plan->warm_up_ns > 0 && start_ns < load->gate.go_ns + plan->warm_up_ns;
+    if (intended_ns > 0) {
+        ledger_of(own)->due++;
+        if (plan->late_ns > 0 && start_ns - intended_ns > plan->late_ns) {
+            ledger_of(own)->skipped++;
+            add(own, RECORDER_SKIPPED, 1);
+            session->turn++;
+            return STATUS_OK;
+        }
+    }
+    const size_t operation = own->script->transactions[own->number].operation;
+    int64_t think_ns = 0, try_ns = start_ns, end_ns;
+    enum try_end end;
+    own->tried = 0;
+    count_begun(own, intended_ns, start_ns);
+    do {
+        try_ns = own->tried == 0 ? start_ns : mono_now_ns();
+        end = try_once(own);
+        end_ns = mono_now_ns();
+        think_ns += own->think_ns;
+        settle_rows(own, end);
+        add(own, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - own->think_ns, 0));
+        add(own, RECORDER_SCRIPT_NS, (uint64_t)MAX(own->script_ns, 0));
+    } while (tries_again(own, &end));
+    settle(own, end);
+    script_settle(own->state);
+    session->turn++;
+    session_note_gap(session, end_ns);
+    if (end == TRY_COMMITTED) {
+        const int64_t service_ns = end_ns - start_ns - think_ns;
+        record(own, OPERATION_TRANSACTION, service_ns);
+        record(own, OPERATIONS + operation, service_ns);
+        record(own, OPERATION_TRY, end_ns - try_ns - own->think_ns);
+        if (intended_ns > 0) {
+            record(own, OPERATION_RESPONSE, end_ns - intended_ns - think_ns);
+        }
+        session_note_progress(session, end_ns);
+    }
+    session->sum.batches++;
+    session->tries = end == TRY_LOST || end == TRY_IN_DOUBT ? session->tries : 0;
+    if (end == TRY_WRONG) {
+        return stop_for(own, &own->error);
+    }
+    if (own->has_failed && end != TRY_CUT) {
+        session_blame(session, own->phase, own->name, own->status, &own->error);
+    }
+    session->is_refused = own->has_failed && own->error.kind == ERROR_READ_ONLY &&
+                          plan->drop_policy == DROP_RECONNECT && session_goes_on(own->status);
+    if (session->is_refused) {
+        session_add(session, RECORDER_REFUSALS, 1);
+        return STATUS_LOST;
+    }
+    if (session->is_overdue && !own->has_failed) {
+        session_blame(session, CAUSE_STATEMENT, NULL, STATUS_LOST, &own->error);
+    }
+    return session->is_overdue ? STATUS_LOST : own->has_failed ? own->status : STATUS_OK;
+}
+
+enum exit_code transactions_check(const struct plan *plan, struct error *error)
+{
+    const struct script *script = plan->script;
+    for (size_t i = 0;
+         script != NULL && plan->adapter->begin == NULL && i < script->transaction_count; i++) {
+        const struct script_transaction *transaction = &script->transactions[i];
+        if (transaction->weight > 0 && !transaction->is_autocommit) {
+            error_set(
+                error, ERROR_USAGE, 0, NULL,
+                "%.60s:%d: transaction '%s' needs {autocommit = true}: %s has no transactions",
+                script->name, transaction->line, transaction->name, plan->adapter->name);
+            return EXIT_CODE_USAGE;
+        }
+    }
+    return EXIT_CODE_OK;
+}
