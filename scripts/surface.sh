@@ -70,7 +70,7 @@ run report 0 report shapes rate sweep --all --png --json --out page/page.html
 run compare 0 compare plain rate --json
 run compare-sweeps 5 compare sweep sweep --fail-if 'throughput<2' --json
 "$program" help >help.run
-for command in run check find-max report compare sweep; do
+for command in run check find-max report compare sweep prepare cleanup; do
     "$program" help "$command" >"help.$command"
 done
 "$program" help help >help.help

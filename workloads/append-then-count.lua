@@ -1,5 +1,5 @@
--- What append does without a workload, as a script: a session appends a batch of rows to
--- syslog_table and then counts the table, until its share of RECORDS is in.
+-- What append does without a workload, as a script: a session appends a batch of
+-- rows to syslog_table and counts the table, until its share of RECORDS is in.
 --
 --     append 1000 10M 5432 --workload append-then-count
 

@@ -1,8 +1,8 @@
--- Reads or changes n rows at once, four ways: with a temporary table that is joined, with an IN
--- list, or with one UPDATE a row.
+-- Reads or changes n rows at once, four ways: with a temporary table that is
+-- joined, with an IN list, or with one UPDATE a row.
 --
 --     append prepare 16 3306 --workload batch
---     append sweep --sessions 5,10,50,100,200 3306 --workload batch --set how=temp_update -T 60s
+--     append sweep --sessions 5,10,50,100,200 3306 --workload batch -T 60s
 
 local how = param("how", "in_select", "what reads or changes them",
     {"temp_select", "in_select", "temp_update", "row_update"})

@@ -1,8 +1,8 @@
--- Appends rows, a few at a time, to one table; in MariaDB normal, partitioned or compressed. A
--- session ends when its share of RECORDS is in.
+-- Appends rows, a few at a time, to one table; in MariaDB normal, partitioned or
+-- compressed. A session ends when its share of RECORDS is in.
 --
 --     append 30 200M mariadb://h/db --workload mass-insert
---     append 30 200M mariadb://h/db --workload mass-insert --set partitions=0,compressed=true
+--     append 30 200M mariadb://h/db --workload mass-insert --set compressed=true
 
 local partitions = param("partitions", 3, "mariadb: of the table; 0: it has none",
     {min = 0, max = 1024})

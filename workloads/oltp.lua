@@ -1,10 +1,11 @@
--- sysbench's oltp_*: point and range reads by primary key, updates, delete and insert again.
--- A transaction has 18 statements (read_write), 14 (read_only), 4 (write_only) or 1 (point_select),
--- beside BEGIN and COMMIT; with extra_update 19, as in sysbench 0.4.
+-- sysbench's oltp_*: reads of points and ranges by primary key, updates, delete
+-- and insert. A transaction has 18 statements (read_write), 14 (read_only), 4
+-- (write_only) or 1 (point_select), beside BEGIN and COMMIT; with extra_update 19,
+-- as in sysbench 0.4.
 --
 --     append prepare 16 5432 --workload oltp --set tables=4,table_size=1M
 --     append 100 5432 --workload oltp --set tables=4,table_size=1M --duration 60s
---     append 100 5432 --workload oltp --set mode=read_only,skip_trx=true --duration 60s
+--     append 100 5432 --workload oltp --set mode=read_only,skip_trx=true -T 60s
 
 local mode = param("mode", "read_write", "which statements a transaction has",
     {"read_write", "read_only", "write_only", "point_select"})
@@ -26,7 +27,7 @@ local plain = param("non_index_updates", 1, "UPDATE of another", any)
 local swaps = param("delete_inserts", 1, "DELETE and INSERT of the same row", any)
 local extra = param("extra_update", false, "sysbench 0.4: UPDATE before each DELETE + INSERT")
 local skip_trx = param("skip_trx", is_point, "no BEGIN and COMMIT")
-local rand_type = param("rand_type", "uniform", "of ids; sysbench 1.0 and 0.4: special")
+local rand_type = param("rand_type", "uniform", "distribution of ids; sysbench 1.0: special")
 
 local id = keys(rand_type, 1, size)
 local c = pattern(("###########-"):rep(9) .. "###########")

@@ -1,7 +1,8 @@
--- Reads a row by a random key and logs it in another table: two statements, no transaction.
+-- Reads a row by a random key and logs it in another table: two statements, no
+-- transaction.
 --
 --     append 20 mariadb://h:3306/airportdb --workload select-insert --duration 60s
---     append 20 mariadb://h:3306/airportdb --workload select-insert --set select_only=true -T 60s
+--     append 20 3306 --workload select-insert --set select_only=true -T 60s
 
 local rows = param("rows", 1000000, "rows of colemp", {min = 1})
 local select_only = param("select_only", false, "log nothing")

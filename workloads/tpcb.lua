@@ -1,10 +1,11 @@
--- pgbench's built-in scripts: tpcb-like (5 statements beside BEGIN and COMMIT), simple-update (-N,
--- 3 of them) and select-only (-S, 1 without a transaction). The sums of the balances of accounts,
--- tellers and branches, and of delta in the history, stay equal.
+-- pgbench's built-in scripts: tpcb-like (5 statements beside BEGIN and COMMIT),
+-- simple-update (-N: 3 of them) and select-only (-S: 1, no transaction). The
+-- sums of the balances of accounts, tellers and branches, and of delta in the
+-- history, stay equal.
 --
 --     append prepare 4 5432 --workload tpcb --set scale=10
 --     append 10 5432 --workload tpcb --set scale=10 --duration 60s
---     append 10 5432 --workload tpcb --set scale=10,mode=select-only --duration 60s
+--     append 10 5432 --workload tpcb --set scale=10,mode=select-only -T 60s
 
 local mode = param("mode", "tpcb-like", "which of the scripts",
     {"tpcb-like", "simple-update", "select-only"})

@@ -100,12 +100,39 @@ const struct command_entry command_table[] = {
         .run = command_sweep,
     },
     {
-        .form = {COMMAND_HELP, "help", "append help [COMMAND]", 0, 0},
-        .line = "what a command does and takes",
-        .about = "append help prints what a command does, its options and its exit codes; of\n"
-                 "'append SESSIONS RECORDS', which needs no name and is also 'run', without one.\n",
-        .exits = "0 printed, 2 there is no such command\n",
-        .example = "append help sweep",
+        .form = {COMMAND_PREPARE, "prepare", "append prepare SESSIONS [TARGET]", 0, 0},
+        .line = "the tables of a workload, loaded",
+        .about = "append prepare makes the tables that the script of --workload declares, loads\n"
+                 "them with SESSIONS sessions, builds their indexes and counts their rows. Tables\n"
+                 "that are whole already stay as they are.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
+        .exits = "0 the tables are whole, 2 usage, or a table differs from what the script\n"
+                 "declares, 3 client limit, 4 server, 70 internal error, 130 interrupted: the\n"
+                 "same call goes on with it\n",
+        .example = "append prepare 16 5432 --workload oltp --set tables=4,table_size=1M",
+        .run = command_prepare,
+    },
+    {
+        .form = {COMMAND_CLEANUP, "cleanup", "append cleanup [TARGET]", 0, 0},
+        .line = "the tables of a workload, dropped",
+        .about = "append cleanup drops the tables that the script of --workload declares, and\n"
+                 "nothing else.\n",
+        .target = "TARGET: port of a server on this machine, HOST:PORT, or URL of a database\n",
+        .exits = "0 they are gone, 2 usage, 3 client limit, 4 server, 70 internal error, 130\n"
+                 "interrupted\n",
+        .example = "append cleanup 5432 --workload oltp --set tables=4",
+        .run = command_cleanup,
+    },
+    {
+        .form = {COMMAND_HELP, "help", "append help [COMMAND|WORKLOAD]", 0, 0},
+        .line = "what a command or workload does",
+        .about =
+            "append help prints what a command does, its options and its exit codes; of\n"
+            "'append SESSIONS RECORDS', which needs no name and is also 'run', without one.\n"
+            "Of a workload, built in or a file, it prints what it is, its parameters, tables,\n"
+            "transactions and statements.\n",
+        .exits = "0 printed, 2 there is no such command or workload, or its script is wrong\n",
+        .example = "append help oltp",
         .run = command_help,
     },
 };
@@ -171,6 +198,139 @@ static enum exit_code print_help(const struct command_entry *entry)
     return command_finish_output();
 }
 
+/* The lines of the comment that a script begins with. */
+static void print_comment(const char *text)
+{
+    while (strncmp(text, "--", 2) == 0) {
+        const size_t length = strcspn(text, "\n");
+        const size_t mark = text[2] == ' ' ? 3 : 2;
+        printf("%.*s\n", (int)(length - mark), text + mark);
+        text += length + (text[length] == '\n' ? 1 : 0);
+    }
+}
+
+/* A name, and what there is to say of it, in 80 columns; words that are longer stay whole. */
+static void print_entry(const char *name, const struct buffer *text)
+{
+    enum {
+        NAME_COLUMNS = 28,
+        COLUMNS = 80
+    };
+    size_t used = (size_t)printf("  %-*s", NAME_COLUMNS - 3, name);
+    const char *word = buffer_text(text);
+    while (*word != '\0') {
+        const size_t length = strcspn(word, " ");
+        if (used + 1 + length > COLUMNS && used >= NAME_COLUMNS) {
+            used = (size_t)printf("\n%*s", NAME_COLUMNS - 1, "") - 1;
+        }
+        used += (size_t)printf(" %.*s", (int)length, word);
+        word += length + strspn(word + length, " ");
+    }
+    puts("");
+}
+
+static void print_params(const struct script *script, struct buffer *text)
+{
+    for (size_t i = 0; i < script->param_count; i++) {
+        const struct script_param *param = &script->params[i];
+        const char *allowed = strcmp(param->allowed, "at least 0") == 0 ? "" : param->allowed;
+        char form[2 * SCRIPT_NAME_BYTES + 2];
+        snprintf(form, sizeof form, "%s=%s", param->name, param->usual);
+        text->length = 0;
+        buffer_add_format(text, "%s%s%s", param->help,
+                          param->help[0] != '\0' && allowed[0] != '\0' ? ": " : "", allowed);
+        if (i == 0) {
+            puts("\nParameters (--set NAME=VALUE,...)");
+        }
+        print_entry(form, text);
+    }
+}
+
+static void print_tables(const struct script *script, struct buffer *text)
+{
+    for (size_t i = 0; i < script->dataset_count; i++) {
+        const struct script_dataset *dataset = &script->datasets[i];
+        text->length = 0;
+        if (dataset->is_declared) {
+            buffer_add_format(text, "%s %s:", UNITS_COUNT(dataset->rows),
+                              units_plural(dataset->rows, "row", "rows"));
+        } else {
+            buffer_add_text(text, "as it is, or the built-in one");
+        }
+        for (size_t c = 0; c < dataset->column_count; c++) {
+            buffer_add_format(text, "%s %s", c == 0 ? "" : ",", dataset->table.columns[c].name);
+        }
+        if (i == 0) {
+            puts("\nTables");
+        }
+        print_entry(dataset->name, text);
+    }
+}
+
+static void print_transactions(const struct script *script, struct buffer *text)
+{
+    puts("\nTransactions");
+    for (size_t i = 0; i < script->transaction_count; i++) {
+        const struct script_transaction *transaction = &script->transactions[i];
+        text->length = 0;
+        buffer_add_format(text, "weight %g, %s, ", transaction->weight,
+                          transaction->is_autocommit ? "each statement by itself"
+                                                     : "begun and committed");
+        if (transaction->tries == 0) {
+            buffer_add_text(text, "tried until through");
+        } else {
+            buffer_add_format(text, "%s %s", UNITS_COUNT(transaction->tries),
+                              units_plural(transaction->tries, "try", "tries"));
+        }
+        print_entry(transaction->name, text);
+    }
+}
+
+/* The first statement of each name. */
+static void print_statements(const struct script *script, struct buffer *text)
+{
+    if (script->statement_count > 0) {
+        puts("\nStatements");
+    }
+    for (size_t o = 0; o < script->operation_count; o++) {
+        const struct script_statement *first = NULL;
+        size_t count = 0;
+        for (size_t i = 0; i < script->statement_count; i++) {
+            if (script->statements[i].operation == o) {
+                first = first == NULL ? &script->statements[i] : first;
+                count++;
+            }
+        }
+        if (first != NULL) {
+            const char *sql = script_text_for(&first->sql, "");
+            text->length = 0;
+            buffer_add_text(text, sql == NULL ? first->sql.entries[0].text : sql);
+            if (count > 1) {
+                buffer_add_format(text, " (and %zu more)", count - 1);
+            }
+            print_entry(first->name, text);
+        }
+    }
+}
+
+static enum exit_code print_workload(const char *name)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct script *script = script_load(name, NULL, 0, &error);
+    if (script == NULL) {
+        return command_fail(EXIT_CODE_USAGE, &error);
+    }
+    print_comment(script_text(script));
+    struct buffer text = {0};
+    print_params(script, &text);
+    print_tables(script, &text);
+    print_transactions(script, &text);
+    print_statements(script, &text);
+    buffer_fini(&text);
+    script_destroy(script);
+    return command_finish_output();
+}
+
 /* Runs the command of that name, "run" being the first one's, or prints its help. */
 static enum exit_code run_named(const char *name, bool is_help, int argc, char **argv)
 {
@@ -181,6 +341,20 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
             return is_help ? print_help(&command_table[i]) : command_table[i].run(argc, argv);
         }
         nearest_offer(&nearest, own);
+    }
+    const size_t length = strlen(name);
+    bool is_workload =
+        strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
+    for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {
+        is_workload = is_workload || strcmp(name, script->name) == 0;
+        nearest_offer(&nearest, script->name);
+    }
+    if (is_workload) {
+        return is_help ? print_workload(name)
+                       : command_say(EXIT_CODE_USAGE,
+                                     "'%.40s' is a workload: append SESSIONS [TARGET] --workload "
+                                     "%.40s --duration T",
+                                     name, name);
     }
     return nearest.name != NULL
                ? command_say(EXIT_CODE_USAGE, "unknown command '%.40s': did you mean '%s'?", name,
@@ -194,7 +368,8 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
 static enum exit_code command_help(int argc, char **argv)
 {
     if (argc > 2) {
-        return command_say(EXIT_CODE_USAGE, "too many operands: use append help [COMMAND]");
+        return command_say(EXIT_CODE_USAGE,
+                           "too many operands: use append help [COMMAND|WORKLOAD]");
     }
     const char *name = argc == 2 ? argv[1] : "run";
     return run_named(name[0] == '-' ? "help" : name, true, 0, NULL); /* append help --help */

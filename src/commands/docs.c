@@ -128,18 +128,27 @@ static bool put_man(const char *part)
     return true;
 }
 
-/* What a shell offers for the value of an option: files, folders, adapters, what is in small
- * letters in its argument (count|none|SQL), or nothing. */
+/* What a shell offers for the value of an option: files, folders, adapters, workloads, what is in
+ * small letters in its argument (count|none|SQL), or nothing. */
 static void put_offer(const struct option_entry *entry, bool is_zsh)
 {
     const char *argument = entry->argument;
     const bool is_file = strcmp(argument, "FILE") == 0;
     const bool is_adapter = strcmp(entry->name, "adapter") == 0;
+    const bool is_workload = strcmp(entry->name, "workload") == 0;
     if (is_file || strcmp(argument, "DIR") == 0) {
         printf(is_zsh ? "_files%s"
                       : " compopt -o filenames; COMPREPLY=($(compgen -%s -- \"$current\")); return "
                         ";;\n",
                is_zsh ? (is_file ? "" : " -/") : (is_file ? "f" : "d"));
+    } else if (is_workload) {
+        /* or a file of one's own */
+        printf("%s", is_zsh ? "{compadd" : " COMPREPLY=($(compgen -f -W '");
+        for (const struct script_built_in *script = script_built_ins; script->name != NULL;
+             script++) {
+            printf(" %s", script->name);
+        }
+        printf("%s", is_zsh ? "; _files}" : "' -- \"$current\")); return ;;\n");
     } else if (!is_adapter &&
                (!islower((unsigned char)*argument) || strchr(argument, '|') == NULL)) {
         printf("%s", is_zsh ? " " : " return ;;\n");

@@ -860,7 +860,32 @@ static void push_param(lua_State *lua, const char *name, const char *text)
     }
 }
 
-/* The fourth argument: a list of what is allowed, or {min =, max =}. The value is on top. */
+/* What the fourth argument allows, a list of values or {min =, max =}, in words; "" = anything. */
+static void push_allowed(lua_State *lua)
+{
+    const lua_Integer count = lua_istable(lua, 4) ? (lua_Integer)lua_rawlen(lua, 4) : 0;
+    luaL_Buffer text;
+    luaL_buffinit(lua, &text);
+    for (lua_Integer i = 1; i <= count; i++) {
+        luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
+        lua_rawgeti(lua, 4, i);
+        luaL_addvalue(&text);
+    }
+    luaL_pushresult(&text);
+    if (lua_istable(lua, 4) && count == 0) {
+        const bool has_min = lua_getfield(lua, 4, "min") == LUA_TNUMBER;
+        const bool has_max = lua_getfield(lua, 4, "max") == LUA_TNUMBER;
+        const char *max = luaL_tolstring(lua, -1, NULL), *min = luaL_tolstring(lua, -3, NULL);
+        lua_pushfstring(lua, "%s%s%s%s",
+                        has_min && has_max ? ""
+                        : has_min          ? "at least "
+                        : has_max          ? "at most "
+                                           : "",
+                        has_min ? min : "", has_min && has_max ? " to " : "", has_max ? max : "");
+    }
+}
+
+/* The value is on top. */
 static void check_allowed(lua_State *lua, const char *name)
 {
     const int value = lua_gettop(lua);
@@ -869,35 +894,24 @@ static void check_allowed(lua_State *lua, const char *name)
     }
     const lua_Integer count = (lua_Integer)lua_rawlen(lua, 4);
     bool is_allowed = count == 0;
-    luaL_Buffer text;
     for (lua_Integer i = 1; i <= count && !is_allowed; i++) {
         lua_rawgeti(lua, 4, i);
         is_allowed = lua_compare(lua, -1, value, LUA_OPEQ);
         lua_pop(lua, 1);
     }
+    if (lua_getfield(lua, 4, "min") == LUA_TNUMBER) {
+        is_allowed = is_allowed && lua_compare(lua, -1, value, LUA_OPLE);
+    }
+    if (lua_getfield(lua, 4, "max") == LUA_TNUMBER) {
+        is_allowed = is_allowed && lua_compare(lua, value, -1, LUA_OPLE);
+    }
     if (!is_allowed) {
-        luaL_buffinit(lua, &text);
-        for (lua_Integer i = 1; i <= count; i++) {
-            luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
-            lua_rawgeti(lua, 4, i);
-            luaL_addvalue(&text);
-        }
-        luaL_pushresult(&text);
+        push_allowed(lua);
         const char *allowed = lua_tostring(lua, -1);
         luaL_error(lua, "parameter '%s' is %s, not '%s'", name, allowed,
                    luaL_tolstring(lua, value, NULL));
     }
-    static const char *const ends[] = {"min", "max"};
-    for (int i = 0; i < 2; i++) {
-        if (lua_getfield(lua, 4, ends[i]) == LUA_TNUMBER) {
-            const bool is_good = i == 0 ? lua_compare(lua, -1, value, LUA_OPLE)
-                                        : lua_compare(lua, value, -1, LUA_OPLE);
-            const char *bound = luaL_tolstring(lua, -1, NULL);
-            DEMAND(lua, is_good, "parameter '%s' is at %s %s, not %s", name,
-                   i == 0 ? "least" : "most", bound, luaL_tolstring(lua, value, NULL));
-        }
-        lua_settop(lua, value);
-    }
+    lua_settop(lua, value);
 }
 
 static int declare_param(lua_State *lua)
@@ -905,6 +919,7 @@ static int declare_param(lua_State *lua)
     struct script_state *state = state_of(lua);
     const char *name = check_name(lua, 1, "parameter");
     const int type = lua_type(lua, 2);
+    lua_settop(lua, 4); /* what is left out is nil */
     check_top_level(lua, "param()");
     DEMAND(lua, type == LUA_TBOOLEAN || type == LUA_TNUMBER || type == LUA_TSTRING,
            "parameter '%s' needs a default: a number, a text, true or false", name);
@@ -920,7 +935,9 @@ static int declare_param(lua_State *lua)
         param->name = keep(lua, made, name);
         param->help = keep(lua, made, luaL_optstring(lua, 3, ""));
         param->usual = keep(lua, made, luaL_tolstring(lua, 2, NULL));
-        lua_pop(lua, 1);
+        push_allowed(lua);
+        param->allowed = keep(lua, made, lua_tostring(lua, -1));
+        lua_settop(lua, 4);
         const char *value = find_set(lua, made, name);
         param->is_set = value != NULL;
         param->value = value == NULL ? param->usual : value;
@@ -2125,6 +2142,11 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
         return NULL;
     }
     return script;
+}
+
+const char *script_text(const struct script *script)
+{
+    return script->source->text;
 }
 
 void script_destroy(struct script *script)

@@ -44,8 +44,9 @@ const char *script_text_for(const struct script_texts *texts, const char *dialec
 
 struct script_param {
     const char *name;
-    const char *help;  /* "" = none */
-    const char *usual; /* when it is not set */
+    const char *help;    /* "" = none */
+    const char *usual;   /* when it is not set */
+    const char *allowed; /* "a, b or c", "at least 1", "0 to 9"; "" = anything of its type */
     const char *value;
     bool is_set; /* by --set */
 };
@@ -139,6 +140,9 @@ extern const struct script_built_in script_built_ins[];
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
+
+/* The text of the script. */
+const char *script_text(const struct script *script);
 
 /* What a session's script works on. Each may be called from script_try only; `context` is the
  * host's. Else than OK: the statement failed, the try is over, and the host remembers why. */

@@ -11,7 +11,7 @@ OPTIONS = (
     " --connect-timeout --sample-interval --server-pid --server-cgroup --on-drop --out --quiet"
     " --json --stack-size --help --version --plan --port --sessions --progress"
 ).split()
-COMMANDS = ("check", "compare", "find-max", "sweep", "help")
+COMMANDS = ("check", "compare", "find-max", "sweep", "prepare", "cleanup", "help")
 
 
 class Help(harness.Case):
@@ -48,7 +48,7 @@ class Help(harness.Case):
         self.assertIn("--connect-concurrency", self.append("50", "1000", "null:", "--help").out)
 
     def test_every_way_to_ask(self):
-        for name in ("check", "find-max", "report", "compare", "sweep"):
+        for name in ("check", "find-max", "report", "compare", "sweep", "prepare", "cleanup"):
             text = self.append(name, "--help").out
             for words in ([name, "-h"], [name, "-?"], ["help", name]):
                 self.assertEqual(self.append(*words).out, text, words)
@@ -56,12 +56,32 @@ class Help(harness.Case):
         for words in (["-h"], ["-?"], ["help"], ["help", "run"], ["run", "--help"],
                       ["50", "1000", "null:", "-h"]):
             self.assertEqual(self.append(*words).out, text, words)
-        self.assertIn("append help [COMMAND]", self.append("help", "help").out)
+        self.assertIn("append help [COMMAND|WORKLOAD]", self.append("help", "help").out)
         for word, answer in (("5", "'5' is no command; a run is"), ("version", "'version' is no command; a run is"),
                              ("runn", "unknown command 'runn': did you mean 'run'")):
             self.refused("help", word, code=2, pattern=answer)
         self.assertIn("HOST:PORT", self.append("help", "find-max").out)
         self.assertRegex(text, r"(?m)^  --user NAME \(-U\) +\S")
+
+    def test_workloads(self):
+        for path in (harness.ROOT / "workloads").glob("*.lua"):
+            name, text = path.stem, self.append("help", path.stem).out
+            self.assertEqual(text, self.append("help", path).out, "a file is told as a built-in one")
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+            self.assertIn(f"--workload {name}", text, "an example")
+            for parameter in re.findall(r'param\("(\w+)"', path.read_text(encoding="utf-8")):
+                self.assertRegex(text, rf"(?m)^  {parameter}=")
+            self.assertRegex(text, r"(?m)^Tables$(?s:.)*^Transactions$")
+        text = self.append("help", "oltp").out
+        self.assertIn("read_only, write_only or point_select", text)
+        self.assertRegex(text, r"(?m)^  sbtest1 +10,000 rows: id, k, c, pad$")
+        self.assertRegex(text, r"(?m)^  read_write +weight 1, begun and committed, tried until")
+        self.assertRegex(text, r"(?m)^  index +UPDATE sbtest1 SET k=k\+1 WHERE id=\?$")
+        self.refused("help", "otlp", code=2, pattern=r"'oltp'")
+        self.refused("help", "./nowhere.lua", code=2, pattern=r"nowhere\.lua.*No such file")
+        self.refused("help", "./", code=2, pattern=r"no file")
+        self.refused("oltp", "5", code=2, pattern=r"--workload oltp")
 
     def test_version(self):
         self.assertEqual(self.append("-V").out, self.append("--version").out)

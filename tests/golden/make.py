@@ -42,7 +42,8 @@ LIST = "unique_id.sql"
 # name of a server needs it; `needs` says which adapter must be there.
 SCENARIOS = {
     "help": [["help"], *(["help", name] for name in
-                         ("check", "find-max", "report", "compare", "sweep", "help")), ["--version"]],
+                         ("check", "find-max", "report", "compare", "sweep", "prepare", "cleanup", "help",
+                          "oltp")), ["--version"]],
     "usage": [
         [], ["5"], ["5", "3", "null:"], ["x", "100", "null:"], ["1", "1", "null:", "extra"],
         ["1", "1", "null:", "--nonsense"], ["1", "1", "null:", "--batch"], ["1", "1", "null:", "--batch", "0"],

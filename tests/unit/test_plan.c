@@ -365,7 +365,7 @@ static void test_options_beside_a_workload(void **state)
         {NULL, "tries", "3", "--tries needs --workload"},
         {NULL, "batch", "5", NULL},
         {"oltp", "set", "mode=none", "parameter 'mode' is read_write, read_only, write_only or"},
-        {"oltp", "set", "tables=0", "parameter 'tables' is at least 1, not 0"},
+        {"oltp", "set", "tables=0", "parameter 'tables' is at least 1, not '0'"},
         {"oltp", "set", "tabels=1", "did you mean tables"},
         {"oltp", "set", "tables", "is not NAME=VALUE"},
         {"oltp", "read", "none", "--read does not apply to --workload oltp"},
