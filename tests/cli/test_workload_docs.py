@@ -1,0 +1,67 @@
+"""Every script of docs/workloads.md does what the page says."""
+
+import re
+
+import harness
+
+PAGE = harness.ROOT / "docs" / "workloads.md"
+BUILT_IN = sorted(path.stem for path in (harness.ROOT / "workloads").glob("*.lua"))
+
+
+class Page(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.text = PAGE.read_text(encoding="utf-8")
+
+    def scripts(self):
+        """The scripts of the page, each as a file."""
+        for number, block in enumerate(re.findall(r"^```lua\n(.*?)^```$", self.text, re.S | re.M)):
+            path = self.folder / f"step{number + 1}.lua"
+            path.write_text(block, encoding="utf-8")
+            yield path
+
+    def test_scripts_declare_what_they_use(self):
+        count = 0
+        for path in self.scripts():
+            with self.subTest(path.name):
+                plan = self.append(2, 100, "null:", "--workload", path, "--plan").out
+                self.assertIn("  transaction ", plan)
+                count += 1
+        self.assertGreaterEqual(count, 6)
+
+    def test_every_name_of_the_interface_is_there(self):
+        source = (harness.ROOT / "src" / "script" / "script.c").read_text(encoding="utf-8")
+        names = re.findall(r'^        \{"(\w+)", (?:declare|make|call)_', source, re.M)
+        self.assertGreater(len(names), 20)
+        for name in names:
+            self.assertRegex(self.text, rf"`{name}\b", name)
+        kinds = (harness.ROOT / "src" / "script" / "draw.c").read_text(encoding="utf-8")
+        kinds = re.findall(r'\[KEYS_\w+\] = "(\w+)"', kinds)
+        self.assertEqual(len(kinds), 11)
+        for kind in kinds:
+            self.assertIn(f"\n| `{kind}` |", self.text)
+
+    def test_every_built_in_script_is_there(self):
+        self.assertGreaterEqual(len(BUILT_IN), 7)
+        for name in BUILT_IN:
+            self.assertIn(f"\n| `{name}` |", self.text)
+
+    def test_what_other_tools_call_their_options_leads_to_parameters(self):
+        """--set of the page names parameters of the script that it is for."""
+        ours = self.text[self.text.index("## For those who come from"):]
+        parts = {"sysbench": "oltp", "pgbench": "tpcb", "YCSB": "ycsb"}
+        for part, workload in parts.items():
+            chapter = ours[ours.index(f"### {part}\n"):].split("\n### ")[0]
+            plan = self.append(1, 1, "null:", "--workload", workload, "--plan").out
+            known = set(re.findall(r"^  (\w+)=", plan, re.M))
+            named = set()
+            for words in re.findall(r"`[^`]*--set ([^` ]+)", chapter):
+                named |= {word.split("=")[0].strip("…") for word in words.split(",")} - {""}
+            self.assertGreater(len(named), 1, part)
+            if part == "pgbench":
+                named -= {"rows"}
+            self.assertEqual(named - known, set(), part)
+
+
+if __name__ == "__main__":
+    harness.main()
