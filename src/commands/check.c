@@ -22,6 +22,7 @@ static enum exit_code check(struct plan *plan, bool has_target)
         .files_per_session = USUAL_FILES,
         .other_files = LIMITS_RUN_FILES + LIMITS_USUAL_OPERATIONS + LIMITS_SAMPLER_FILES,
         .other_threads = LIMITS_OTHER_THREADS,
+        .has_script = plan->script != NULL,
         .uses_tcp = true,
     };
     if (has_target) {
@@ -57,7 +58,11 @@ static enum exit_code check(struct plan *plan, bool has_target)
         snprintf(limit->name, sizeof limit->name, is_full ? "session limits" : "database's limits");
         snprintf(limit->note, sizeof limit->note, "not asked: %.140s", error.text);
     }
-    struct check_report report = {.sessions = question.sessions, .list = &list, .code = code};
+    struct check_report report = {.sessions = question.sessions,
+                                  .list = &list,
+                                  .code = code,
+                                  .workload = plan->workload,
+                                  .prepared_statements = plan->target.prepared_statements};
     if (has_target) {
         report.target = plan->display_target;
         report.version = asked.server.version;
@@ -103,7 +108,11 @@ enum exit_code command_check(int argc, char **argv)
         /* options of a connection have nothing to apply to without a target */
         const struct option_entry *of_server = option_of_server(&plan);
         if (of_server == NULL && plan.password[0] == '\0') {
-            return check(&plan, false);
+            code = plan_load_script(&plan, &error);
+            code = code == EXIT_CODE_OK ? check(&plan, false)
+                                        : command_refuse(plan.is_json, code, &error);
+            plan_fini(&plan);
+            return code;
         }
         code = usage_refuse(&error, "--%s needs a TARGET: see append check --help",
                             of_server == NULL ? "password-file" : of_server->name);

@@ -27,6 +27,7 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
         .stack_bytes = plan->stack_bytes,
         .files_per_session = plan->adapter->files_per_session,
         .is_embedded = connection == NULL ? is_embedded : connection->is_embedded,
+        .has_script = plan->script != NULL,
         .server_pid = plan->server_pid,
         .server_cgroup = plan->server_cgroup,
         .server = server,
@@ -76,9 +77,11 @@ enum {
 
     /* Resident, beside what the program has anyway: estimates, as nobody knows what a session will
      * use. Measured: 37 KiB of this program, the rest is the kernel's for a thread and a socket;
-     * SQLite has a page cache in each connection; a backend of PostgreSQL, a thread of MariaDB. */
+     * SQLite has a page cache in each connection, a script its state of Lua; a backend of
+     * PostgreSQL, a thread of MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
+    SCRIPT_BYTES = 32 * 1024,
     SERVER_PROCESS_BYTES = 3 * 1024 * 1024,
     SERVER_THREAD_BYTES = 512 * 1024,
 };
@@ -844,6 +847,7 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     reading.arenas = 8 * (uint64_t)(cpus > 0 ? cpus : 1) - 1;
     reading.client_bytes = question->is_embedded ? EMBEDDED_BYTES : CLIENT_BYTES;
+    reading.client_bytes += question->has_script ? SCRIPT_BYTES : 0;
     if (has_server && said != NULL && said->tasks_per_session > 0) {
         reading.server_tasks = said->tasks_per_session;
         reading.server_bytes =

@@ -36,6 +36,7 @@ struct limits_question {
     bool has_server;                    /* false: only this machine is looked at */
     bool is_embedded;                   /* the database runs inside this program */
     bool is_remote;                     /* the server is on another machine */
+    bool has_script;                    /* each session has a state of Lua */
     bool uses_tcp;                      /* sessions are TCP connections, as far as is known */
     const char *host;                   /* NULL = not known; a path = Unix socket or its folder */
     uint16_t port;                      /* 0 = not known */

@@ -547,6 +547,8 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     tree_text(root, "target", report->target);
     tree_text(root, "server_version", report->version);
     tree_text(root, "note", report->note);
+    tree_text(root, "workload", report->workload);
+    tree_count(root, "prepared_statements", report->prepared_statements);
     tree_text(root, "not_asked", report->failure);
     struct tree list = tree_array(root, "limits");
     for (size_t i = 0; i < report->list->count; i++) {

@@ -797,6 +797,11 @@ void check_write_text(FILE *stream, const struct check_report *report)
         version, shown > 0 ? ")" : "");
     put(&out, "Check");
     put_text(&out, "Note", report->note);
+    if (report->workload != NULL) {
+        say(&out, "%s, %s prepared statement%s in each session", report->workload,
+            SOME(report->prepared_statements, "", "s"));
+        put(&out, "Workload");
+    }
     write_side(stream, report, LIMIT_CLIENT);
     write_side(stream, report, LIMIT_SERVER);
     write_side(stream, report, LIMIT_DATABASE);

@@ -189,10 +189,12 @@ enum {
 };
 
 struct check_report {
-    uint64_t sessions;   /* asked for */
-    const char *target;  /* without its password; NULL = this machine only */
-    const char *version; /* of the server; NULL or "" = it does not say */
-    const char *note;    /* how the connection works, may be NULL or "" */
+    uint64_t sessions;            /* asked for */
+    const char *target;           /* without its password; NULL = this machine only */
+    const char *version;          /* of the server; NULL or "" = it does not say */
+    const char *note;             /* how the connection works, may be NULL or "" */
+    const char *workload;         /* script; NULL = none */
+    unsigned prepared_statements; /* of it, in each session */
     const struct limit_list *list;
     uint64_t fitting;          /* sessions; LIMIT_NONE = no limit was found */
     const struct limit *first; /* that binds; NULL = none */

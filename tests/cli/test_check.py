@@ -30,6 +30,19 @@ class Check(harness.Case):
         self.assertNotRegex(ended.out, r"(?m)^Server|^Database")
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_workloads(self):
+        plain = self.limit(self.check("1000"), "free memory")
+        for target in ([], ["sqlite:x.db"]):
+            report = self.check("1000", *target, "--workload", "oltp", "--set", "tables=3")
+            self.assertEqual(report["workload"], "oltp")
+            self.assertEqual(report["prepared_statements"], 27)
+        asked = self.check("1000", "--workload", "oltp", "--prepared", "no")
+        self.assertEqual(asked["prepared_statements"], 0)
+        scripted = self.limit(asked, "free memory")
+        self.assertEqual(scripted["needed"] - plain["needed"], 1000 * 32 * 1024)
+        self.assertIn("Workload  oltp, 9 prepared statements in each session\n",
+                      self.append("check", "10", "--workload", "oltp").out)
+
     def test_json_says_the_same(self):
         report = self.check("10")
         self.assertEqual(report["sessions"], 10)

@@ -65,6 +65,44 @@ class Usage(harness.Case):
         self.bad("1", "100", "null:", "x", "--duration", "1s", pattern=r"(?i)too many")
         self.bad("1", "5432", "--duration", "1s", pattern=r"localhost:5432")
 
+    def test_workloads(self):
+        script = self.folder / "mine.lua"
+        wrong = [(["--set", "a=1"], r"--set needs --workload"),
+                 (["--workload", "otlp"], r"'otlp'.*mean oltp.*tpcb, ycsb"),
+                 (["--workload", "."], r"'\.'"),
+                 (["--workload", "./"], r"'\./' is no file"),
+                 (["--workload", "./none.lua"], r"none\.lua.*No such file"),
+                 (["--workload", "oltp", "--set", "tabels=2"], r"no parameter 'tabels'.*mean tables"),
+                 (["--workload", "oltp", "--set", "tables"], r"NAME=VALUE"),
+                 (["--workload", "oltp", "--set", "tables=many"], r"'tables' is a whole number"),
+                 (["--workload", "oltp", "--set", "tables=0"], r"'tables' is at least 1"),
+                 (["--workload", "oltp", "--set", "skip_trx=yes"], r"'skip_trx' is true or false"),
+                 (["--workload", "ycsb", "--set", "theta=x"], r"'theta' is a number"),
+                 (["--workload", "oltp", "--read", "none"], r"--read does not apply"),
+                 (["--workload", "oltp", "--values", "n4=1..2"], r"--values does not apply"),
+                 (["--workload", "oltp", "--schema-file", "x.sql"], r"--schema-file does not apply"),
+                 (["--workload", "oltp", "--table", "x"], r"--table does not apply"),
+                 (["--workload", "mass-insert", "--batch", "7"], r"--set batch=VALUE"),
+                 (["--workload", "oltp", "--late", "1s"], r"--late.*needs --rate"),
+                 (["--workload", "oltp", "--max-failed", "101%"], r"--max-failed")]
+        for words, pattern in wrong:
+            self.bad("2", "null:", "--duration", "1s", *words, pattern=pattern)
+            if "--set" in words:
+                self.bad("check", "2", *words, pattern=pattern)
+                self.bad("prepare", "2", "null:", *words, pattern=rf"{pattern}|--workload NAME")
+        for text in ("local x = = 1", "os.execute('true')", "nothing()", "param('a')"):
+            script.write_text("\n" + text)
+            self.bad("2", "null:", "--duration", "1s", "--workload", script,
+                     pattern=r"mine\.lua:2: ")
+        self.bad("2", "null:", "--workload", "oltp", pattern=r"--duration T, --transactions N")
+        self.bad("2", "3306", "--workload", "oltp", pattern=r"3306 is a port or RECORDS")
+        self.bad("2", "4", "null:", "x", "--workload", "oltp", pattern=r"too many operands")
+        self.bad("prepare", "2", "--workload", "oltp", pattern=r"which database")
+        self.bad("prepare", "2", "sqlite:x.db", pattern=r"--workload")
+        self.bad("cleanup", "--workload", "oltp", pattern=r"which database")
+        self.bad("cleanup", "sqlite:x.db", pattern=r"--workload")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.lua"])
+
     def test_misspelt_words_are_guessed(self):
         self.bad("chekc", "10", pattern=r"'check'")
         self.bad("sweeep", "--sessions", "1,2", pattern=r"'sweep'")
