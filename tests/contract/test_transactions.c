@@ -333,8 +333,11 @@ static void test_conflict(void **state)
     struct contract other = *contract;
     struct table table;
     struct answer answer = {.take = NULL};
-    if (!has_keyed(contract, &table)) {
-        skip();
+    const char *dialect =
+        contract->fixture->dialect != NULL ? contract->fixture->dialect : contract->adapter->name;
+    const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
+    if ((!is_file && strcmp(dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
+        skip(); /* in MariaDB the first waits for the second's lock; SQLite's driver waits, too */
         return;
     }
     assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
@@ -344,28 +347,25 @@ static void test_conflict(void **state)
     begin(&other, "serializable", false);
     assert_int_equal(rows_of(contract, SELECT, 1, NULL), 1);
     assert_int_equal(rows_of(&other, SELECT, 1, NULL), 1);
-    if (contract->adapter->flags & ADAPTER_FILE) {
-        assert_int_equal(rows_of(contract, UPDATE, 2, NULL), 1);
-        commit(contract);
-        contract_expect(&other, run(&other, statement(UPDATE), 2, NULL, &answer), STATUS_REJECTED);
-        assert_int_equal(other.error.kind, ERROR_SERIALIZATION);
-        error_clear(&other.error);
-        roll_back(&other);
-        begin(contract, NULL, true);
+    assert_int_equal(rows_of(contract, UPDATE, 2, NULL), 1);
+    commit(contract);
+    contract_expect(&other, run(&other, statement(UPDATE), 2, NULL, &answer), STATUS_REJECTED);
+    assert_int_equal(other.error.kind, ERROR_SERIALIZATION);
+    assert_true(error_is_passing(&other.error));
+    error_clear(&other.error);
+    roll_back(&other);
+    if (is_file) {
         const struct transaction writing = {NULL, true};
+        begin(contract, NULL, true);
         contract_expect(&other, other.adapter->begin(other.conn, &writing, &other.error),
                         STATUS_REJECTED);
         assert_int_equal(other.error.kind, ERROR_BUSY);
-        assert_true(error_is_passing(&other.error));
         error_clear(&other.error);
         roll_back(contract);
-        begin(&other, NULL, true);
-        assert_int_equal(rows_of(&other, UPDATE, 2, NULL), 1);
-        commit(&other);
-    } else {
-        roll_back(contract);
-        roll_back(&other);
     }
+    begin(&other, NULL, true);
+    assert_int_equal(rows_of(&other, UPDATE, 2, NULL), 1);
+    commit(&other);
     other.adapter->close(other.conn);
     table_fini(&table);
 }
