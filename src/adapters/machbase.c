@@ -26,6 +26,7 @@
 #include "base/client_socket.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "base/value_text.h"
 
 /* The library relies on these sizes and offsets. */
 _Static_assert(sizeof(void *) == 8 && sizeof(long) == 8, "the library is for 64-bit Linux");
@@ -68,6 +69,7 @@ typedef void (*on_error_function)(handle statement, int code, void *message, lon
     FUNCTION(SQLPrepare, handle statement, const char *sql, int length)                            \
     FUNCTION(SQLExecute, handle statement)                                                         \
     FUNCTION(SQLExecDirect, handle statement, const char *sql, int length)                         \
+    FUNCTION(SQLRowCount, handle statement, long *rows)                                            \
     FUNCTION(SQLNumResultCols, handle statement, short *columns)                                   \
     FUNCTION(SQLDescribeCol, handle statement, unsigned short column, char *name, short size,      \
              short *length, short *type, unsigned long *column_size, short *digits,                \
@@ -111,6 +113,7 @@ enum {
     CELL_BYTES = 256,
     CHECK_EVERY = 100, /* rows after which the library looks whether the server has refused some */
     HELLO_BYTES = 9,
+    VARCHAR_BYTES_MAX = 32767,
     VARIABLE_BYTES_MAX = 64 * 1024 * 1024, /* the library cuts what is longer */
 };
 
@@ -654,6 +657,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->host, sizeof info->host, "%s", conn->host);
     info->port = conn->port;
     snprintf(info->user, sizeof info->user, "%s", conn->user);
+    info->declare_column = machbase_declare_column;
     snprintf(info->note, sizeof info->note, "client library %.150s; %s", conn->library->path,
              conn->has_no_delay ? "append set TCP_NODELAY on its socket"
                                 : "its socket has no TCP_NODELAY: packets may wait for 40 ms");
@@ -664,6 +668,90 @@ struct bound {
     char text[CELL_BYTES];
     long length; /* or NULL_DATA */
 };
+
+static bool write_value(struct buffer *text, const struct column *column,
+                        const struct column_data *data)
+{
+    const union column_values values = data->values;
+    char written[VALUE_TEXT_BYTES];
+    struct text_value quoted = {written, 0};
+    if (data->is_null != NULL && data->is_null[0]) {
+        buffer_add_text(text, "NULL");
+        return true;
+    }
+    switch (column->type) {
+    case COLUMN_BOOL:
+    case COLUMN_INT16:
+    case COLUMN_INT32:
+    case COLUMN_INT64:
+    case COLUMN_DECIMAL:
+        buffer_add(text, written, value_text_write(written, column, values, 0, 0));
+        return true;
+    case COLUMN_FLOAT32:
+        buffer_add_format(text, "%.*g", FLT_DECIMAL_DIG, (double)values.float32[0]);
+        return true;
+    case COLUMN_FLOAT64:
+        buffer_add_format(text, "%.*g", DBL_DECIMAL_DIG, values.float64[0]);
+        return true;
+    case COLUMN_TIMESTAMP:
+        /* as text it would be read in the time zone of the library */
+        buffer_add_format(text, "FROM_TIMESTAMP(%" PRId64 ")", values.int64[0]);
+        return true;
+    case COLUMN_TEXT:
+    case COLUMN_JSON:
+        quoted = values.text[0];
+        break;
+    default:
+        quoted.length = (uint32_t)value_text_write(written, column, values, 0, 9);
+        if (quoted.length == 0) {
+            return false;
+        }
+    }
+    buffer_add_text(text, "'");
+    for (uint32_t i = 0; i < quoted.length; i++) {
+        buffer_add(text, &quoted.bytes[i], quoted.bytes[i] == '\'' ? 1 : 0);
+        buffer_add(text, &quoted.bytes[i], 1);
+    }
+    buffer_add_text(text, "'");
+    return true;
+}
+
+bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values)
+{
+    const char *mark = sql_script_find_parameter(sql);
+    size_t count = 0;
+    for (; *mark != '\0'; count++) {
+        buffer_add(text, sql, (size_t)(mark - sql));
+        if (count == values->table->column_count ||
+            !write_value(text, &values->table->columns[count], &values->columns[count])) {
+            return false;
+        }
+        sql = mark + 1;
+        mark = sql_script_find_parameter(sql);
+    }
+    buffer_add_text(text, sql);
+    return count == values->table->column_count;
+}
+
+bool machbase_declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    static const char *const names[COLUMN_TYPE_COUNT] = {
+        [COLUMN_INT16] = "short",   [COLUMN_INT32] = "integer",  [COLUMN_INT64] = "long",
+        [COLUMN_FLOAT32] = "float", [COLUMN_FLOAT64] = "double", [COLUMN_TEXT] = "text",
+        [COLUMN_BYTES] = "binary",  [COLUMN_JSON] = "json",      [COLUMN_TIMESTAMP] = "datetime",
+        [COLUMN_IP4] = "ipv4",      [COLUMN_IP6] = "ipv6",
+    };
+    const char *name = names[column->type];
+    if (name == NULL || is_numbered) {
+        return false;
+    }
+    if (column->type == COLUMN_TEXT && column->size > 0 && column->size <= VARCHAR_BYTES_MAX) {
+        snprintf(text, size, "varchar(%" PRIu32 ")", column->size);
+    } else {
+        snprintf(text, size, "%s", name);
+    }
+    return true;
+}
 
 static enum status make_statement(struct adapter_conn *conn, handle *statement, struct error *error)
 {
@@ -679,6 +767,7 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
     const struct functions *call = conn->call;
     handle statement = NULL;
     short count = 0;
+    long changed = 0;
     enum status status = make_statement(conn, &statement, error);
     if (status != STATUS_OK) {
         return status;
@@ -694,6 +783,10 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
             result = call->SQLNumResultCols(statement, &count);
         }
         status = check(conn, statement, result, error);
+        if (status == STATUS_OK && count == 0 &&
+            succeeded(call->SQLRowCount(statement, &changed)) && changed > 0) {
+            answer->rows += (uint64_t)changed;
+        }
     }
     const size_t columns = status == STATUS_OK && count > 0 ? (size_t)count : 0;
     struct bound *const bound = calloc(columns + 1, sizeof *bound);
@@ -775,12 +868,29 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run_script(conn, sql, NULL, error);
 }
 
+/* Values are written into the text: what the library sends of bound ones could not be looked at
+ * without a server. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
-    (void)parameters;
     answer->rows = 0;
-    return run_script(conn, statement->sql, answer, error);
+    if (parameters == NULL) {
+        return run_script(conn, statement->sql, answer, error);
+    }
+    struct buffer sql = {0};
+    enum status status = STATUS_OK;
+    if (!machbase_write_values(&sql, statement->sql, parameters)) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "not as many values as ?, or one of bytes, which Machbase's SQL cannot write: "
+                  "\"%.100s\"",
+                  statement->sql);
+        status = STATUS_FATAL;
+    } else if (buffer_failed(&sql)) {
+        status = dialect_memory_error(error);
+    }
+    status = status == STATUS_OK ? run_one(conn, buffer_text(&sql), answer, error) : status;
+    buffer_fini(&sql);
+    return status;
 }
 
 /* The first failure is kept, and how many came with another code. */

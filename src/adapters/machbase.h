@@ -100,4 +100,12 @@ void machbase_encode_null(const struct column *column, union machbase_value *val
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 
+/* Writes `sql` with the values of a row of one in place of its ?. False: there are not as many, or
+ * one has a type that cannot be written. */
+bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values);
+
+/* See connection_info. A log table has no key, and no number of its own. */
+bool machbase_declare_column(const struct column *column, bool is_numbered, char *text,
+                             size_t size);
+
 #endif

@@ -213,6 +213,58 @@ static void test_addresses(void **state)
     assert_memory_equal(bytes + 1, ip6[0], 16);
 }
 
+static void test_written_values(void **state)
+{
+    static const struct text_value text = {"it's ?", 6};
+    static const struct text_value bytes = {"x", 1};
+    static const uint8_t null = 1;
+    static const uint8_t ip4[1][4] = {{192, 0, 2, 7}};
+    static const int64_t moment = 1234567890123456789;
+    static const int64_t price = -1999;
+    static const double ratio = 0.1;
+    struct column columns[] = {
+        {.type = COLUMN_TEXT},    {.type = COLUMN_TIMESTAMP},
+        {.type = COLUMN_IP4},     {.type = COLUMN_DECIMAL, .scale = 2},
+        {.type = COLUMN_FLOAT64}, {.type = COLUMN_TEXT},
+    };
+    struct column_data data[] = {
+        {.values.text = &text},     {.values.int64 = &moment},
+        {.values.ip4 = ip4},        {.values.int64 = &price},
+        {.values.float64 = &ratio}, {.values.text = &text, .is_null = &null},
+    };
+    const struct table table = {.column_count = 6, .columns = columns};
+    const struct batch batch = {.table = &table, .row_count = 1, .columns = data};
+    struct buffer sql = {0};
+    (void)state;
+    assert_true(
+        machbase_write_values(&sql, "insert into t values ('?', ?, ?, ?, ?, ?, ?)", &batch));
+    assert_string_equal(buffer_text(&sql),
+                        "insert into t values ('?', 'it''s ?', "
+                        "FROM_TIMESTAMP(1234567890123456789), '192.0.2.7', -19.99, "
+                        "0.10000000000000001, NULL)");
+    assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?", &batch));
+    assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?, ?, ?", &batch));
+    columns[5].type = COLUMN_BYTES;
+    data[5] = (struct column_data){.values.text = &bytes};
+    assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?, ?", &batch));
+    buffer_fini(&sql);
+}
+
+static void test_declared(void **state)
+{
+    const struct column text = {.type = COLUMN_TEXT, .size = 60};
+    const struct column number = {.type = COLUMN_INT64};
+    const struct column boolean = {.type = COLUMN_BOOL};
+    char declared[40];
+    (void)state;
+    assert_true(machbase_declare_column(&text, false, declared, sizeof declared));
+    assert_string_equal(declared, "varchar(60)");
+    assert_true(machbase_declare_column(&number, false, declared, sizeof declared));
+    assert_string_equal(declared, "long");
+    assert_false(machbase_declare_column(&number, true, declared, sizeof declared));
+    assert_false(machbase_declare_column(&boolean, false, declared, sizeof declared));
+}
+
 static void test_answers(void **state)
 {
     (void)state;
@@ -260,7 +312,8 @@ int main(void)
         cmocka_unit_test(test_types),      cmocka_unit_test(test_nulls),
         cmocka_unit_test(test_times),      cmocka_unit_test(test_values_that_do_not_fit),
         cmocka_unit_test(test_addresses),  cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_no_library), cmocka_unit_test(test_written_values),
+        cmocka_unit_test(test_declared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
