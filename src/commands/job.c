@@ -320,6 +320,7 @@ static void judge(struct job *job)
         .is_local = !setup->is_remote,
         .rate_rows_per_s = search == NULL ? job->plan.rate_rows_per_s : 0,
         .has_script = job->plan.script != NULL,
+        .keeps_nothing = (job->plan.adapter->flags & ADAPTER_DISCARDS) != 0,
         .max_failed = job->plan.max_failed,
         .max_failed_percent = job->plan.max_failed_percent,
         .was_interrupted = interrupt_requested(),

@@ -163,6 +163,7 @@ struct judge_context {
     bool is_local;            /* the server shares this machine's CPUs */
     uint64_t rate_rows_per_s; /* asked for; with a script, transactions; 0 = none */
     bool has_script;
+    bool keeps_nothing;  /* the database throws rows away: what is measured is the client */
     uint64_t max_failed; /* transactions that may fail */
     unsigned max_failed_percent;
     bool was_interrupted; /* a signal came, be it after the sessions had ended */

@@ -256,20 +256,22 @@ static double script_percent(const struct result *result)
     return tried_ns > 0 ? 100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns : 0;
 }
 
-static void judge_transactions(struct result *result)
+static void judge_transactions(struct result *result, const struct judge_context *context)
 {
     const struct transaction_ledger *ledger = &result->transactions;
     const uint64_t *counters = result->totals.counters;
     const uint64_t failed = failed_transactions(result);
     uint64_t lost, surplus;
     const char *failure;
+    const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
+    const double script = is_judged ? script_percent(result) : 0;
     sum_tables(result, &lost, &surplus, &failure);
     DEGRADED_IF(result, lost > 0, "%s rows that were committed are lost", UNITS_COUNT(lost));
     DEGRADED_IF(result, result->stop_reason == STOP_SCRIPT,
                 "a mistake in the script ended the run");
-    verdict_if(result, script_percent(result) > 100 * STARVED_SHARE, VERDICT_INVALID,
+    verdict_if(result, script > 100 * STARVED_SHARE, VERDICT_INVALID,
                "client-bound: the script's own code took %.0f %% of the transactions' time",
-               script_percent(result));
+               script);
     DEGRADED_IF(result, ledger->in_doubt > 0, "%s of %s transactions are in doubt",
                 UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun));
     DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
@@ -285,9 +287,8 @@ static void judge_transactions(struct result *result)
     DEGRADED_IF(result, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
                 UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
                 UNITS_COUNT(counters[RECORDER_CHECKS]));
-    DEGRADED_IF(result, script_percent(result) > SCRIPT_PERCENT,
-                "the script's own code took %.0f %% of the transactions' time",
-                script_percent(result));
+    DEGRADED_IF(result, script > SCRIPT_PERCENT,
+                "the script's own code took %.0f %% of the transactions' time", script);
 }
 
 static void judge_verdict(struct result *result, const struct judge_context *context,
@@ -335,7 +336,7 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     DEGRADED_IF(result, s->finished < s->requested, "%s of %s sessions finished",
                 UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
     if (context->has_script) {
-        judge_transactions(result);
+        judge_transactions(result, context);
     }
     DEGRADED_IF(result, context->has_script && counters[RECORDER_RECONNECTS] > 0,
                 "%s connections were lost and re-established",
@@ -382,8 +383,7 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
                     is_server_known && others >= host / 2,
                 "other programs of this machine used %.0f %% of its CPUs", others);
-    verdict_if(result, context->has_script, VERDICT_VALID,
-               "every transaction was committed%s, and its tables have the rows that follow",
+    verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s",
                result->transactions.rolled_back > 0 ? " or rolled back on purpose" : "");
     verdict_if(result, true, VERDICT_VALID, "%s",
                v->state == VERIFICATION_DONE

@@ -17,7 +17,8 @@ int64_t figures_point_ns(const struct histogram *histogram, const struct figure_
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
     return counters[RECORDER_SESSIONS_FAILED] + counters[RECORDER_RECONNECTS_FAILED] +
-           counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_READS_FAILED];
+           counters[RECORDER_APPENDS_FAILED] + counters[RECORDER_READS_FAILED] +
+           counters[RECORDER_TRANSACTIONS_FAILED] + counters[RECORDER_TRANSACTIONS_IN_DOUBT];
 }
 
 double figures_seconds(int64_t ns)
@@ -141,7 +142,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
                 .is_known = plan->script != NULL || !is_of_script(id), .count = counters[counter]};
         }
     }
-    const bool has_rate = plan->rate_rows_per_s > 0;
+    const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
     set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
     set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
 
@@ -218,10 +219,10 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          COUNT(ROWS_PLANNED, rows->planned), COUNT(ROWS_ACKNOWLEDGED, rows->acknowledged),
          COUNT(ROWS_REJECTED, rows->rejected), COUNT(ROWS_IN_DOUBT, rows->in_doubt),
          COUNT(ROWS_NOT_SENT, rows->not_sent), COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
-         COUNT_IF(BATCHES_LATE, has_rate, result->batches_late),
-         COUNT_IF(BATCHES_DUE, has_rate, batches->due),
-         COUNT_IF(BATCHES_SENT, has_rate, batches->sent),
-         COUNT_IF(BATCHES_NOT_SENT, has_rate, batches->not_sent));
+         COUNT_IF(BATCHES_LATE, has_batches, result->batches_late),
+         COUNT_IF(BATCHES_DUE, has_batches, batches->due),
+         COUNT_IF(BATCHES_SENT, has_batches, batches->sent),
+         COUNT_IF(BATCHES_NOT_SENT, has_batches, batches->not_sent));
 
     const struct verification *v = &result->verification;
     const struct row_verification *r = &result->row_verification;

@@ -28,8 +28,9 @@ enum run_file {
 static const char *const file_names[FILE_HGRM] = {
     [CSV_SAMPLES] = "samples.csv",   [CSV_INTERVALS] = "intervals.csv",
     [CSV_SESSIONS] = "sessions.csv", [CSV_EVENTS] = "events.csv",
-    [CSV_LEVELS] = "levels.csv",     [FILE_SUMMARY] = "summary.csv",
-    [FILE_RUN] = "run.json",         [FILE_SEARCH] = "find-max.json",
+    [CSV_LEVELS] = "levels.csv",     [CSV_OPERATIONS] = "operations.csv",
+    [FILE_SUMMARY] = "summary.csv",  [FILE_RUN] = "run.json",
+    [FILE_SEARCH] = "find-max.json",
 };
 
 struct run_files {
@@ -117,7 +118,8 @@ static int open_files(struct run_files *files, const struct plan *plan)
         const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
         /* a search has levels instead of sessions; a run does not make every call */
         const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
-        const bool is_wanted = file >= FILE_HGRM
+        const bool is_wanted = file == CSV_OPERATIONS ? plan->script != NULL
+                               : file >= FILE_HGRM
                                    ? !plan->is_search && operation < files->operations.count &&
                                          operation_is_used(&files->operations, operation)
                                    : file == FILE_SUMMARY || file == CSV_SAMPLES ||
@@ -272,6 +274,28 @@ static void close_files(struct run_files *files)
     }
 }
 
+static void write_operations(struct run_files *files, const struct result *result)
+{
+    FILE *stream = files->streams[CSV_OPERATIONS];
+    if (stream == NULL) {
+        return;
+    }
+    csv_write(stream, CSV_OPERATIONS, &files->operations, NULL);
+    for (size_t i = OPERATIONS; i < files->operations.count; i++) {
+        const struct operation *operation = &files->operations.entries[i];
+        struct csv_operation record = {.operation = operation,
+                                       .counts = result->totals.counts[i],
+                                       .histogram = recorder_histogram(&result->totals, i)};
+        for (size_t k = 0; k < result->causes.count && record.cause == NULL; k++) {
+            const struct cause *cause = &result->causes.entries[k];
+            const bool is_of = cause->name != NULL && strcmp(cause->name, operation->name) == 0;
+            record.cause = is_of ? cause : NULL;
+        }
+        csv_write(stream, CSV_OPERATIONS, &files->operations, &record);
+    }
+    settle(files, CSV_OPERATIONS);
+}
+
 void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
@@ -284,6 +308,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
         }
         settle(files, CSV_SESSIONS);
     }
+    write_operations(files, result);
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {

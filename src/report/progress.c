@@ -124,15 +124,21 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
     const double of_time =
         plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
-    const double share = fmin(1, fmax(0, fmax(of_rows, of_time)));
+    const double of_transactions =
+        plan->transactions > 0
+            ? (double)now->total->counters[RECORDER_TRANSACTIONS_BEGUN] / (double)plan->transactions
+            : 0;
+    const double share = fmin(1, fmax(0, fmax(of_transactions, fmax(of_rows, of_time))));
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
              UNITS_COUNT(plan_sessions_all(plan)));
+    const bool has_script = plan->script != NULL;
+    const enum recorder_counter done =
+        has_script ? RECORDER_TRANSACTIONS_COMMITTED : RECORDER_ROWS_ACKNOWLEDGED;
     /* Cut, not rounded: 100 % is shown when all rows are in and not before. */
-    add_part(parts, 0, "rows %s %.1f%%",
-             UNITS_COUNT(now->total->counters[RECORDER_ROWS_ACKNOWLEDGED]),
-             floor(share * 1000) / 10);
+    add_part(parts, 0, "%s %s %.1f%%", has_script ? "transactions" : "rows",
+             UNITS_COUNT(now->total->counters[done]), floor(share * 1000) / 10);
     if (seconds > 0) {
-        const double per_s = (double)interval->counters[RECORDER_ROWS_ACKNOWLEDGED] / seconds;
+        const double per_s = (double)interval->counters[done] / seconds;
         size_t i = 0;
         while (per_s < scales[i].from) {
             i++;
@@ -140,8 +146,10 @@ static void add_work(struct parts *parts, const struct progress *progress,
         add_part(parts, 2, "%.*f%s/s", scales[i].unit > 1 ? 1 : 0, per_s / scales[i].unit,
                  scales[i].name);
     }
-    if (interval->latencies[OPERATION_APPEND].p99_ns > 0) {
-        add_part(parts, 7, "p99 %s", UNITS_NS(interval->latencies[OPERATION_APPEND].p99_ns));
+    const int64_t p99_ns =
+        interval->latencies[has_script ? OPERATION_TRANSACTION : OPERATION_APPEND].p99_ns;
+    if (p99_ns > 0) {
+        add_part(parts, 7, "p99 %s", UNITS_NS(p99_ns));
     }
     add_server(parts, now->sample);
     const uint64_t errors = figures_errors(now->total->counters);
@@ -209,8 +217,8 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
     const struct plan *plan = progress->plan;
     const double reads = (double)plan->records / (double)(plan->batch_rows * plan->read_every);
     const double rows = reads * ((double)rows_before + (double)plan->records / 2);
-    if (plan->is_quiet || plan->read_mode != READ_COUNT || plan->records == 0 ||
-        rows < MANY_ROWS_READ || rows > 1e19) {
+    if (plan->is_quiet || plan->script != NULL || plan->read_mode != READ_COUNT ||
+        plan->records == 0 || rows < MANY_ROWS_READ || rows > 1e19) {
         return;
     }
     char line[LINE_BYTES], time[UNITS_TEXT_BYTES + 32] = "";
@@ -236,8 +244,9 @@ static void tell_reads(struct progress *progress, const struct sampler_progress 
     const double append_ns = (double)recorder_histogram(now->total, OPERATION_APPEND)->sum_ns;
     const double read_ns = (double)recorder_histogram(now->total, OPERATION_READ)->sum_ns;
     const double left = seconds_left(progress, now);
-    if (progress->has_told_reads || plan->duration_ns > 0 || plan->rate_rows_per_s > 0 ||
-        progress->point_count < POINTS_TO_TELL || left < LONG_S || read_ns < append_ns) {
+    if (progress->has_told_reads || plan->script != NULL || plan->duration_ns > 0 ||
+        plan->rate_rows_per_s > 0 || progress->point_count < POINTS_TO_TELL || left < LONG_S ||
+        read_ns < append_ns) {
         return;
     }
     progress->has_told_reads = true;

@@ -229,6 +229,49 @@ static void put_verification(struct screen *out, const struct result *result)
     put(out, "Rows read");
 }
 
+/* Of a script: the ledger, why transactions were tried again, what was sent, and its own checks. */
+static void put_transactions(struct screen *out, const struct figure_set *set,
+                             const struct result *result)
+{
+    const struct transaction_ledger *ledger = &result->transactions;
+    const uint64_t *counters = result->totals.counters;
+    const uint64_t reads = counters[RECORDER_READS], writes = counters[RECORDER_WRITES];
+    const uint64_t others = counters[RECORDER_OTHERS], checks = counters[RECORDER_CHECKS];
+    double found, script;
+    const bool has_found = figure_get(set, FIGURE_FOUND_PERCENT, &found);
+    const bool has_script = figure_get(set, FIGURE_SCRIPT_PERCENT, &script);
+    if (!set->values[FIGURE_TRIES].is_known) {
+        return;
+    }
+    say(out, "%s begun = %s committed + %s rolled back + %s failed + %s in doubt",
+        UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->committed),
+        UNITS_COUNT(ledger->rolled_back), UNITS_COUNT(ledger->failed),
+        UNITS_COUNT(ledger->in_doubt));
+    put(out, "Trans-");
+    say(out, "%s tries: %s retries = %s deadlock + %s serialization + %s busy",
+        UNITS_COUNT(ledger->tries), UNITS_COUNT(transaction_ledger_retries(ledger)),
+        UNITS_COUNT(ledger->retries[RETRY_DEADLOCK]),
+        UNITS_COUNT(ledger->retries[RETRY_SERIALIZATION]),
+        UNITS_COUNT(ledger->retries[RETRY_BUSY]));
+    put(out, "actions");
+    say_if(out, ledger->due > 0, "%s due = %s begun + %s skipped + %s not begun; %s late",
+           UNITS_COUNT(ledger->due), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->skipped),
+           UNITS_COUNT(ledger->not_begun), UNITS_COUNT(counters[RECORDER_LATE]));
+    put(out, "");
+    say_if(out, result->warm_up.begun > 0, "%s more begun in the warm-up: %s committed, %s failed",
+           UNITS_COUNT(result->warm_up.begun), UNITS_COUNT(result->warm_up.committed),
+           UNITS_COUNT(result->warm_up.failed));
+    put(out, "");
+    say(out, "%s = %s read + %s write + %s other", UNITS_COUNT(reads + writes + others),
+        UNITS_COUNT(reads), UNITS_COUNT(writes), UNITS_COUNT(others));
+    say_if(out, has_script, "; the script's own code took %.1f %% of the time", script);
+    put(out, "SQL");
+    say_if(out, checks > 0, "%s: %s failed", UNITS_COUNT(checks),
+           UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]));
+    say_if(out, has_found, "%sfound %.1f %%", checks > 0 ? "; " : "", found);
+    put(out, "Checks");
+}
+
 /* Both ledgers, each as a sum that the reader can check, and what count(*) said. */
 static void put_ledgers(struct screen *out, const struct figure_set *set,
                         const struct result *result)
@@ -241,7 +284,11 @@ static void put_ledgers(struct screen *out, const struct figure_set *set,
     put_sum(out, "Connected", set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
             FIGURE_SESSIONS_DROPPED);
     put_text(out, "", session_ledger_balances(&result->sessions) ? "" : imbalance);
-    put_sum(out, "Rows", set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED, FIGURE_ROWS_NOT_SENT);
+    put_transactions(out, set, result);
+    if (!set->values[FIGURE_TRIES].is_known || result->rows.planned > 0) {
+        put_sum(out, "Rows", set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED,
+                FIGURE_ROWS_NOT_SENT);
+    }
     put_text(out, "", row_ledger_balances(&result->rows) ? "" : imbalance);
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
@@ -257,7 +304,12 @@ static void put_ledgers(struct screen *out, const struct figure_set *set,
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const struct operation_list operations = plan_operations(plan);
-    say(out, "%-*s", LABEL, "Latency");
+    int width = operations.count > OPERATIONS ? (int)sizeof "  transaction " : LABEL;
+    for (size_t i = OPERATIONS; i < operations.count; i++) {
+        const int needed = (int)strlen(operations.entries[i].name) + 3;
+        width = needed > width ? needed : width;
+    }
+    say(out, "%-*s", width, "Latency");
     for (size_t point = 0; point < FIGURE_POINTS; point++) {
         say(out, "%10s", figure_points[point].title);
     }
@@ -268,7 +320,7 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         if (!operation_is_used(&operations, i) || histogram->total == 0) {
             continue;
         }
-        say(out, "  %-*s", LABEL - 2, operations.entries[i].name);
+        say(out, "  %-*s", width - 2, operations.entries[i].name);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
             say(out, "%10s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
         }
@@ -477,6 +529,16 @@ static void put_figures(struct screen *out, const struct figure_set *set,
         ELAPSED(result->append_ns), ELAPSED(result->disconnect_ns));
     put_figure(out, FIGURE_ELAPSED_S, ELAPSED(result->elapsed_ns));
 
+    if (figure_get(set, FIGURE_TRANSACTIONS_PER_S, &number)) {
+        double statements = 0;
+        figure_get(set, FIGURE_STATEMENTS_PER_S, &statements);
+        snprintf(value, sizeof value, "%s /s", RATE(number));
+        say(out, "transactions committed; %s statements/s", RATE(statements));
+        say_if(out, result->rows.acknowledged > 0, "; %s rows/s by elapsed time",
+               RATE(result->throughput_rows_per_s));
+        put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
+        return;
+    }
     snprintf(value, sizeof value, "%s rows/s", RATE(result->throughput_rows_per_s));
     say(out, "by elapsed time");
     if (figure_get(set, FIGURE_APPEND_ROWS_PER_S, &number)) {
