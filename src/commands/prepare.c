@@ -44,11 +44,7 @@ static enum exit_code work_on(enum command command, int argc, char **argv,
     if (code != EXIT_CODE_OK) {
         return command_refuse(plan.is_json, code, &error);
     }
-    if ((plan.adapter->flags & ADAPTER_FILE) != 0 && plan.target.path == NULL) {
-        code = usage_refuse(&error, "which database? write %s:PATH", plan.adapter->name);
-    } else {
-        code = job_begin_client(&container, &library, &plan, &error);
-    }
+    code = job_begin_client(&container, &library, &plan, &error);
     if (code == EXIT_CODE_OK) {
         char line[LINE_BYTES] = "";
         code = work(&plan, line, &error);

@@ -102,16 +102,18 @@ static enum status hand_over(struct session *session, struct append *append, str
     struct generator *generator = session->load->generator;
     const uint64_t left = append->rows - append->handed;
     if (append->script_rows != NULL) {
-        const struct batch *batch;
         const size_t count = (size_t)MIN(left, append->most_rows);
-        batch = script_rows_fill(append->script_rows, append->state,
-                                 append->script_first + append->script_step * append->handed,
-                                 append->script_step, count, error);
-        if (batch == NULL) {
+        const struct batch *filled =
+            script_rows_fill(append->script_rows, append->state,
+                             append->script_first + append->script_step * append->handed,
+                             append->script_step, count, error);
+        if (filled == NULL) {
             return STATUS_FATAL;
         }
+        struct batch batch = *filled;
+        batch.table = append->table; /* as the database describes it */
         append->handed += count;
-        return adapter->append_rows(session->conn, batch, error);
+        return adapter->append_rows(session->conn, &batch, error);
     }
     /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an answer
      * of the server hold no memory for rows */

@@ -75,7 +75,8 @@ struct datasets {
     struct work *works;
     size_t statement_count;
     struct statement *statements;
-    char **texts; /* of the statements */
+    char **texts;  /* of the statements */
+    bool is_wrong; /* the load failed for a reason that will be there again */
 };
 
 static enum status refuse(struct error *error, const char *format, ...)
@@ -407,6 +408,40 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
                   can_go_on ? "append prepare loads the others, --recreate all of them" : REMEDY);
 }
 
+/* The next column of an index "a, b"; returns what is behind it. */
+static const char *take_index_column(const char *columns, char *name, size_t size)
+{
+    columns += strspn(columns, ", ");
+    size_t length = strcspn(columns, ",");
+    const char *next = columns + length;
+    while (length > 0 && columns[length - 1] == ' ') {
+        length--;
+    }
+    snprintf(name, size, "%.*s", (int)length, columns);
+    return next + strspn(next, ", ");
+}
+
+/* An index on a column that the table does not have is known before there is a table. */
+static enum status check_indexes(const struct script *script, const struct script_dataset *dataset,
+                                 struct error *error)
+{
+    for (size_t i = 0; i < dataset->index_count; i++) {
+        for (const char *at = dataset->indexes[i]; *at != '\0';) {
+            char name[ROW_NAME_BYTES];
+            at = take_index_column(at, name, sizeof name);
+            size_t length = 0;
+            while (isalnum((unsigned char)name[length]) || name[length] == '_') {
+                length++;
+            }
+            if (name[length] == '\0' && find_column(&dataset->table, name) == NULL) {
+                return refuse(error, "%.60s: index on '%.60s', which is no column of '%.60s'",
+                              script->name, name, dataset->name);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status examine_table(const struct datasets_place *place, struct work *work,
                                  struct error *error)
 {
@@ -415,7 +450,11 @@ static enum status examine_table(const struct datasets_place *place, struct work
     struct table table = {0};
     work->chunks = (dataset->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
     find_key(work);
-    enum status status = plan->adapter->describe(place->conn, dataset->name, &table, error);
+    enum status status = check_indexes(plan->script, dataset, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = plan->adapter->describe(place->conn, dataset->name, &table, error);
     place->on_answer(place->context);
     work->is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
     if (work->is_missing || (status == STATUS_OK && plan->is_recreate)) {
@@ -439,16 +478,6 @@ static enum status check_script(const struct datasets_place *place, struct datas
     const struct script_place words = {.sessions = plan->sessions,
                                        .seed = plan->seed,
                                        .dialect = place->setup->connection.dialect};
-    for (size_t i = 0; i < script->transaction_count; i++) {
-        const struct script_transaction *transaction = &script->transactions[i];
-        if (plan->adapter->begin == NULL && !transaction->is_autocommit &&
-            transaction->weight > 0) {
-            return refuse(error,
-                          "%.60s:%d: %s has no transactions: transaction '%s' needs autocommit = "
-                          "true",
-                          script->name, transaction->line, plan->adapter->name, transaction->name);
-        }
-    }
     const size_t count = script->statement_count;
     datasets->statements = calloc(count + 1, sizeof *datasets->statements);
     datasets->texts = calloc(count + 1, sizeof *datasets->texts);
@@ -622,13 +651,27 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
     }
     status = status == STATUS_OK ? prepare_statements(place, datasets, error) : status;
     for (size_t i = 0; i < datasets->count; i++) {
+        place->setup->made.tables += datasets->works[i].is_made;
+    }
+    if (status != STATUS_OK && status != STATUS_LOST) {
+        datasets_undo(place, datasets);
+    }
+    return status;
+}
+
+bool datasets_are_wrong(const struct datasets *datasets)
+{
+    return datasets->is_wrong;
+}
+
+void datasets_undo(const struct datasets_place *place, const struct datasets *datasets)
+{
+    for (size_t i = 0; i < datasets->count; i++) {
         const struct work *work = &datasets->works[i];
-        place->setup->made.tables += work->is_made;
-        if (status != STATUS_OK && status != STATUS_LOST && work->is_made) {
+        if (work->is_made) {
             drop(place, work->dataset->name, &(struct error){.kind = ERROR_NONE});
         }
     }
-    return status;
 }
 
 /* What a loader does next. */
@@ -668,6 +711,7 @@ struct hand {
     struct script_rows *rows;
     size_t rows_of;          /* dataset */
     _Atomic int64_t call_ns; /* when the call under way began; 0: none has a limit */
+    _Atomic uint64_t handed; /* rows of the chunk under way */
     bool is_overdue;         /* the main thread has cut the connection; under lock */
 };
 
@@ -748,6 +792,7 @@ static void end_task(struct hand *hand, const struct task *task, enum status sta
     struct loader *loader = hand->loader;
     struct work *work = task->work;
     pthread_mutex_lock(&loader->lock);
+    atomic_store_explicit(&hand->handed, 0, memory_order_relaxed);
     work->running--;
     if (status != STATUS_OK) {
         if (loader->status == STATUS_OK) {
@@ -817,6 +862,7 @@ static enum status append_chunk(struct hand *hand, const struct work *work, uint
         batch.table = table;
         status = adapter->append_rows(hand->conn, &batch, error);
         done += count;
+        atomic_store_explicit(&hand->handed, done, memory_order_relaxed);
         note_call(hand, true);
     }
     if (status == STATUS_OK) {
@@ -861,14 +907,8 @@ static void write_index_columns(struct buffer *sql, const struct script_dataset 
                                 const char *columns, char quote, bool is_name)
 {
     for (bool is_first = true; *columns != '\0'; is_first = false) {
-        columns += strspn(columns, ", ");
-        size_t length = strcspn(columns, ",");
-        const char *next = columns + length;
-        while (length > 0 && columns[length - 1] == ' ') {
-            length--;
-        }
         char name[ROW_NAME_BYTES];
-        snprintf(name, sizeof name, "%.*s", (int)length, columns);
+        columns = take_index_column(columns, name, sizeof name);
         if (is_name) {
             buffer_add_text(sql, "_");
             for (const char *c = name; *c != '\0'; c++) {
@@ -879,7 +919,6 @@ static void write_index_columns(struct buffer *sql, const struct script_dataset 
             const bool is_column = find_column(&dataset->table, name) != NULL;
             buffer_add_identifier(sql, name, is_column ? quote : 0);
         }
-        columns = next;
     }
 }
 
@@ -1067,13 +1106,16 @@ static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *the
     }
 }
 
-/* Under lock. */
-static void write_progress(const struct loader *loader, int64_t elapsed_ns, char *line, size_t size)
+/* Under lock. `handed`: rows of the chunks under way. */
+static void write_progress(const struct loader *loader, uint64_t handed, int64_t elapsed_ns,
+                           char *line, size_t size)
 {
     uint64_t all, there;
     add_up(loader->datasets, &all, &there);
-    const double rate =
-        elapsed_ns > 0 ? (double)loader->rows * (double)MONO_NS_PER_S / (double)elapsed_ns : 0;
+    there += handed;
+    const double rate = elapsed_ns > 0 ? (double)(loader->rows + handed) * (double)MONO_NS_PER_S /
+                                             (double)elapsed_ns
+                                       : 0;
     const struct work *work = loader->latest;
     char left[2 * UNITS_TEXT_BYTES] = "";
     if (there < all && rate > 0) {
@@ -1104,6 +1146,7 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
     int64_t show_ns = start_ns + step_ns;
     pthread_mutex_lock(&loader->lock);
     while (loader->running > 0) {
+        uint64_t handed = 0;
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&loader->ended, &loader->lock, &tick);
         const int64_t now_ns = mono_now_ns();
@@ -1111,12 +1154,14 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
             cut_ns = now_ns + GRACE_NS;
             stop(loader);
         }
-        for (unsigned i = 0; i < count && plan->adapter->interrupt != NULL; i++) {
+        for (unsigned i = 0; i < count; i++) {
             struct hand *hand = &hands[i];
+            handed += atomic_load_explicit(&hand->handed, memory_order_relaxed);
             const int64_t call_ns = atomic_load_explicit(&hand->call_ns, memory_order_relaxed);
             const bool is_overdue = plan->timeout_ns > 0 && call_ns > 0 && !hand->is_overdue &&
                                     now_ns - call_ns > plan->timeout_ns;
-            if (hand->shared_conn != NULL && (is_overdue || now_ns >= cut_ns)) {
+            if (plan->adapter->interrupt != NULL && hand->shared_conn != NULL &&
+                (is_overdue || now_ns >= cut_ns)) {
                 hand->is_overdue = hand->is_overdue || is_overdue;
                 plan->adapter->interrupt(hand->shared_conn);
             }
@@ -1124,7 +1169,7 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
         cut_ns = now_ns >= cut_ns ? now_ns + MONO_NS_PER_S : cut_ns;
         if (now_ns >= show_ns && !plan->is_quiet) {
             char text[LINE_BYTES], line[LINE_BYTES];
-            write_progress(loader, now_ns - start_ns, text, sizeof text);
+            write_progress(loader, handed, now_ns - start_ns, text, sizeof text);
             pthread_mutex_unlock(&loader->lock);
             const unsigned columns = notice_columns(&notice);
             text_clean_line(line, sizeof line, text, columns == 0 ? sizeof line : columns);
@@ -1151,7 +1196,8 @@ static void conclude(const struct loader *loader, struct error *error)
     char rest[160];
     snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s", UNITS_COUNT(there),
              UNITS_COUNT(all),
-             !can_go_on                                 ? "--recreate begins again"
+             loader->datasets->is_wrong                 ? "the tables made for them are dropped"
+             : !can_go_on                               ? "--recreate begins again"
              : loader->plan->command == COMMAND_PREPARE ? "the same command loads the others"
                                                         : "append prepare loads the others");
     const struct error first = loader->status != STATUS_OK ? loader->error : loader->open_error;
@@ -1161,6 +1207,7 @@ static void conclude(const struct loader *loader, struct error *error)
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted: %s", rest);
         return;
     }
+    error->kind = loader->datasets->is_wrong ? ERROR_USAGE : error->kind;
     const int room = (int)(sizeof error->text - strlen(rest) - 4);
     snprintf(error->text, sizeof error->text, "%.*s (%s)", room > 0 ? room : 0, first.text, rest);
 }
@@ -1223,6 +1270,11 @@ enum status datasets_load(struct datasets *datasets, const struct plan *plan, st
     for (size_t i = 0; i < datasets->count; i++) {
         is_done = is_done && datasets->works[i].phase == PHASE_DONE;
     }
+    const enum error_kind kind = loader.error.kind;
+    datasets->is_wrong = loader.status != STATUS_OK && loader.status != STATUS_LOST &&
+                         !interrupt_requested() &&
+                         (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
+                          kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
     if (!is_done) {
         conclude(&loader, error);
     }

@@ -12,6 +12,7 @@
 #ifndef LOAD_DATASETS_H
 #define LOAD_DATASETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,11 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
  * is loaded, too, and what loads the rest. */
 enum status datasets_load(struct datasets *datasets, const struct plan *plan, struct setup *setup,
                           struct error *error);
+
+/* Whether the load failed for a reason that is the script's, and will be there again: then
+ * datasets_undo drops the tables that datasets_make made. */
+bool datasets_are_wrong(const struct datasets *datasets);
+void datasets_undo(const struct datasets_place *place, const struct datasets *datasets);
 
 void datasets_destroy(struct datasets *datasets); /* takes NULL */
 

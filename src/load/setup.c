@@ -587,6 +587,42 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
     return status;
 }
 
+static enum status undo(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct preparation *preparation = probe->context;
+    const struct datasets_place place = {probe->plan, preparation->setup, conn, note_part, probe};
+    (void)error;
+    datasets_undo(&place, preparation->datasets);
+    return STATUS_OK;
+}
+
+/* Else than OK: *error says what is loaded. */
+static enum exit_code load_datasets(struct preparation *preparation, const struct plan *plan,
+                                    struct error *error)
+{
+    const enum status status =
+        datasets_load(preparation->datasets, plan, preparation->setup, error);
+    if (status == STATUS_OK) {
+        return conclude(status, "the first session", error);
+    }
+    if (interrupt_requested()) {
+        return EXIT_CODE_INTERRUPTED;
+    }
+    if (datasets_are_wrong(preparation->datasets)) {
+        struct probe probe = {
+            .plan = plan,
+            .open = PROBE_AGAIN,
+            .work = undo,
+            .context = preparation,
+            .what = "an answer while tables were dropped",
+            .notice = "waiting for the server to drop the tables",
+            .limit_ns = plan->timeout_ns,
+        };
+        probe_run(&probe, &(struct error){.kind = ERROR_NONE});
+    }
+    return exit_code_of(error);
+}
+
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
 {
     memset(setup, 0, sizeof *setup);
@@ -603,10 +639,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     };
     enum exit_code code = conclude(probe_run(&probe, error), "the first session", error);
     if (code == EXIT_CODE_OK && preparation.datasets != NULL) {
-        const enum status status = datasets_load(preparation.datasets, plan, setup, error);
-        code = status == STATUS_OK     ? conclude(status, "the first session", error)
-               : interrupt_requested() ? EXIT_CODE_INTERRUPTED
-                                       : exit_code_of(error);
+        code = load_datasets(&preparation, plan, error);
     }
     datasets_destroy(preparation.datasets);
     if (code != EXIT_CODE_OK) {
@@ -634,10 +667,10 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
 {
     const struct setup_made *made = &setup->made;
     const double seconds = (double)made->load_ns / (double)MONO_NS_PER_S;
-    uint64_t tables = 0, rows = 0;
+    const uint64_t tables = setup->dataset_count;
+    uint64_t rows = 0;
     for (size_t i = 0; i < setup->dataset_count; i++) {
-        tables += plan->script->datasets[i].is_declared;
-        rows += plan->script->datasets[i].is_declared ? setup->datasets[i].rows_before : 0;
+        rows += setup->datasets[i].rows_before;
     }
     if ((plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
         snprintf(line, size, "%s keeps nothing: there is nothing to prepare", plan->adapter->name);
@@ -653,9 +686,12 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
         buffer_add_format(&text, "%s %s made, ", UNITS_COUNT(made->tables),
                           units_plural(made->tables, "table", "tables"));
     }
-    buffer_add_format(&text, "%s rows loaded in %s, %s rows/s", UNITS_COUNT(made->rows),
-                      UNITS_NS(made->load_ns),
-                      UNITS_COUNT((uint64_t)((double)made->rows / seconds)));
+    buffer_add_format(&text, "%s rows loaded in %s", UNITS_COUNT(made->rows),
+                      UNITS_NS(made->load_ns));
+    if (made->rows > 0) {
+        buffer_add_format(&text, ", %s rows/s",
+                          UNITS_COUNT((uint64_t)((double)made->rows / seconds)));
+    }
     if (made->indexes > 0) {
         buffer_add_format(&text, ", %s %s made", UNITS_COUNT(made->indexes),
                           units_plural(made->indexes, "index", "indexes"));

@@ -248,7 +248,7 @@ static enum status append(void *context, size_t dataset, uint64_t rows)
             return fail(own, CAUSE_APPEND, declared->name, STATUS_FATAL);
         }
         const unsigned sessions = session->load->plan->sessions;
-        append.table = script_load_table(own->script, dataset);
+        append.table = &session->load->setup->datasets[dataset].table;
         append.script_rows = account->rows;
         append.state = own->state;
         append.script_first = declared->rows + session->index + sessions * account->appended;
