@@ -56,6 +56,7 @@ enum sweep_table {
     TABLE_MADE,
     TABLE_RECREATED, /* as asked for */
     TABLE_KEPT,      /* those of earlier runs, and what was there before */
+    TABLE_SCRIPT,    /* those that a script declares, by the first run that finds none */
     TABLES,
 };
 static const struct {
@@ -68,7 +69,11 @@ static const struct {
                     "created by the first run, dropped and recreated before each of the others"},
     [TABLE_RECREATED] = {"recreated", "dropped and recreated before each run"},
     [TABLE_KEPT] = {"kept", "kept: a run finds the rows of the runs before it"},
+    [TABLE_SCRIPT] = {"script", "the workload's: a run finds them as the run before it left them"},
 };
+
+/* A run's rows, where something else ends it "-". */
+#define UNITS_ROWS(rows) ((rows) == 0 ? "-" : UNITS_COUNT(rows))
 
 /* Begins all zero, but for `given` and `lock`. */
 struct sweep {
@@ -447,7 +452,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
     const struct figure *kind;
     char text[CELL_BYTES];
     for (size_t r = 0; r < results->records_count; r++) {
-        widths[r] = strlen(UNITS_COUNT(results->records[r]));
+        widths[r] = strlen(UNITS_ROWS(results->records[r]));
         for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
             for (size_t s = 0; s < results->sessions_count; s++) {
                 const size_t width = format_cell(results, s, r, kind->key, text);
@@ -467,7 +472,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
             }
             fputs(corner, stream);
             for (size_t r = first; r < end; r++) {
-                fprintf(stream, "%*s", (int)widths[r], UNITS_COUNT(results->records[r]));
+                fprintf(stream, "%*s", (int)widths[r], UNITS_ROWS(results->records[r]));
             }
             fputc('\n', stream);
             for (size_t s = 0; s < results->sessions_count; s++) {
@@ -495,7 +500,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
             snprintf(repeat, sizeof repeat, ", repeat %u", run->repeat);
         }
         const int length = snprintf(note, sizeof note, "%s x %s%s", UNITS_COUNT(run->sessions),
-                                    UNITS_COUNT(run->records), repeat);
+                                    UNITS_ROWS(run->records), repeat);
         if (run->reason[0] != '\0') {
             snprintf(note + length, sizeof note - (size_t)length, ", exit code %d: %s",
                      run->exit_code, run->reason);
@@ -758,6 +763,9 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (expectations_parse(&expectations, &given->expected, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
     }
+    if (given->workload != NULL && given->sweep_records.count == 0) {
+        sweep->given.sweep_records.count = 1; /* of 0: something else ends the runs */
+    }
     const struct {
         bool is_wrong;
         const char *what;
@@ -765,8 +773,8 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
         {given->resume == NULL && given->is_retrying_failed,
          "--retry-failed goes with --resume DIR only"},
         {given->sweep_sessions.count == 0 || given->sweep_records.count == 0,
-         "a sweep needs --sessions N,N,... and --records N,N,..., or --resume DIR: see append "
-         "sweep --help"},
+         "a sweep needs --sessions N,N,... and --records N,N,... or --workload NAME, or --resume "
+         "DIR: see append sweep --help"},
         {given->is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
         {given->is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
          "--seed gives all runs the same rows, which --verify rows cannot tell apart with "
@@ -837,6 +845,10 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                                                            tables[sweep->table].phrase)
                                             : EXIT_CODE_OK;
     }
+    if (!plan_has_own_rows(&plan)) {
+        sweep->table = sweep->given.is_recreate ? TABLE_RECREATED : TABLE_SCRIPT;
+        return EXIT_CODE_OK;
+    }
     bool is_there = false;
     struct adapter_library *library;
     enum exit_code code = setup_start_library(&library, &plan, error);
@@ -890,13 +902,18 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
     if (sweep->results.repeat > 1) {
         snprintf(repeat, sizeof repeat, " (%u of %u)", run->repeat, sweep->results.repeat);
     }
-    snprintf(text, SIZE_BYTES, "%s session%s x %s row%s%s", UNITS_COUNT(run->sessions),
-             units_plural(run->sessions, "", "s"), UNITS_COUNT(run->records),
-             units_plural(run->records, "", "s"), repeat);
+    int length = snprintf(text, SIZE_BYTES, "%s session%s", UNITS_COUNT(run->sessions),
+                          units_plural(run->sessions, "", "s"));
+    if (run->records > 0) {
+        length += snprintf(text + length, SIZE_BYTES - (size_t)length, " x %s row%s",
+                           UNITS_COUNT(run->records), units_plural(run->records, "", "s"));
+    }
+    snprintf(text + length, SIZE_BYTES - (size_t)length, "%s", repeat);
     return text;
 }
 
-/* About how many seconds the rest takes, from the time that the rows so far took. `rows` and
+/* About how many seconds the rest takes, from the time that the rows so far took; runs without a
+ * number of rows count as one each. `rows` and
  * `elapsed_s` are those of run `index`, which is going on: so many rows took so long. Below 0:
  * nothing is known yet. */
 static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows,
@@ -906,16 +923,17 @@ static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t 
     double took_s = 0;
     for (size_t i = 0; i < sweep->run_count; i++) {
         const struct saved_sweep_run *run = &sweep->runs[i];
+        const uint64_t size = run->records > 0 ? run->records : 1;
         if (i == index) {
             const uint64_t done = rows < run->records ? rows : run->records;
             rows_done += done;
             took_s += done > 0 ? elapsed_s : 0;
-            rows_left += run->records - done;
+            rows_left += size - done;
         } else if (run->state == SAVED_DONE && run->wall_s > 0) {
-            rows_done += run->records;
+            rows_done += size;
             took_s += run->wall_s;
         } else if (run->state == SAVED_PENDING) {
-            rows_left += run->records;
+            rows_left += size;
         }
     }
     return rows_done > 0 ? took_s / (double)rows_done * (double)rows_left : -1;
@@ -954,7 +972,9 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
         snprintf(left, sizeof left, "about %s left",
                  UNITS_SECONDS((uint64_t)(fmin(fmax(rest_s, 0), 1e9) + 0.5)));
     }
-    if (!is_first) {
+    if (!is_first && run->records == 0) {
+        snprintf(done, sizeof done, ", %s so far", UNITS_SECONDS((uint64_t)(elapsed_s + 0.5)));
+    } else if (!is_first) {
         snprintf(done, sizeof done, ", %.1f%% after %s",
                  floor(1000 * rows / (double)run->records) / 10,
                  UNITS_SECONDS((uint64_t)(elapsed_s + 0.5)));
@@ -1092,7 +1112,9 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     argv[count++] = "--";
     argv[count++] = sessions;
-    argv[count++] = records;
+    if (run->records > 0) {
+        argv[count++] = records;
+    }
     argv[count] = sweep->given.target_given; /* or its end */
     path_of(sweep, run, ".log", path);
     unlink(path); /* of a run before, or a pipe without a reader */
@@ -1193,8 +1215,12 @@ static enum exit_code sweep_all(struct sweep *sweep)
     }
     char line[LINE_BYTES] = "sweep: all runs have ended, nothing is left to do";
     if (left > 0) {
-        snprintf(line, sizeof line, "sweep: %zu runs, %s rows in all; %zu runs to go; table: %s",
-                 results->run_count, UNITS_COUNT(rows), left, tables[sweep->table].phrase);
+        char rows_text[2 * UNITS_TEXT_BYTES] = "";
+        if (rows > 0) {
+            snprintf(rows_text, sizeof rows_text, ", %s rows in all", UNITS_COUNT(rows));
+        }
+        snprintf(line, sizeof line, "sweep: %zu runs%s; %zu runs to go; table: %s",
+                 results->run_count, rows_text, left, tables[sweep->table].phrase);
     }
     keep_line(sweep, line);
     child_prepare_waits();

@@ -238,14 +238,14 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
 }
 
 /* A list of different whole numbers from 1. */
-static bool read_list(const json_t *json, uint64_t *list, size_t *count)
+static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size_t *count)
 {
     *count = json_array_size(json);
     bool is_good = *count > 0 && *count <= SAVED_SWEEP_LIST_MAX;
     for (size_t i = 0; i < *count && is_good; i++) {
         const json_int_t value = json_integer_value(json_array_get(json, i));
         list[i] = (uint64_t)value;
-        is_good = value >= 1;
+        is_good = value >= least;
         for (size_t j = 0; j < i; j++) {
             is_good = is_good && list[j] != list[i];
         }
@@ -268,9 +268,12 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
         run->sessions = sweep->sessions[i % sweep->sessions_count];
         run->records = sweep->records[i / sweep->sessions_count % sweep->records_count];
         run->repeat = (unsigned)(i / cells) + 1;
-        const int length = snprintf(run->name, sizeof run->name, "%" PRIu64 "x%" PRIu64,
-                                    run->sessions, run->records);
-        if (sweep->repeat > 1 && length > 0) {
+        int length = snprintf(run->name, sizeof run->name, "%" PRIu64, run->sessions);
+        if (run->records > 0) {
+            length += snprintf(run->name + length, sizeof run->name - (size_t)length, "x%" PRIu64,
+                               run->records);
+        }
+        if (sweep->repeat > 1) {
             snprintf(run->name + length, sizeof run->name - (size_t)length, "-%u", run->repeat);
         }
     }
@@ -308,9 +311,9 @@ static bool read_run(struct saved_sweep_run *run, const json_t *json)
 static enum status read_runs(struct saved_sweep *sweep, struct error *error)
 {
     const json_int_t repeat = json_integer_value(json_object_get(sweep->json, "repeat"));
-    if (!read_list(json_object_get(sweep->json, "sessions"), sweep->sessions,
+    if (!read_list(json_object_get(sweep->json, "sessions"), 1, sweep->sessions,
                    &sweep->sessions_count) ||
-        !read_list(json_object_get(sweep->json, "records"), sweep->records,
+        !read_list(json_object_get(sweep->json, "records"), 0, sweep->records,
                    &sweep->records_count) ||
         repeat < 1 || repeat > SAVED_SWEEP_LIST_MAX) {
         return refuse(sweep, "it has no lists of sessions and records as a sweep has", error);

@@ -29,6 +29,23 @@ class Tables(harness.Case, Sweeping):
         self.assertRegex(ended.err, r"(?m)^run 6 of 6: .* rows/s$")
         self.assertEqual([path.name for path in sweep.folder.glob("*.log")], [])
 
+    def test_a_workload_needs_no_records(self):
+        words = ["sweep", "--sessions", "1,2", "sqlite:kept.db", "--workload", "oltp", "--set",
+                 "table_size=100", "--out", "sweep"]
+        self.refused(*words, code=2, pattern="nothing ends --workload oltp")
+        ended = self.append(*words, "--duration", "300ms")
+        self.assertIn("Table     the workload's: a run finds them", ended.out)
+        report = json.loads((self.folder / "sweep" / "sweep.json").read_text())
+        self.assertEqual((report["table"], report["records"]), ("script", [0]))
+        self.assertEqual([(run["folder"], run["state"]) for run in report["runs"]],
+                         [("1", "done"), ("2", "done")])
+        for run in ("1", "2"):
+            plan = json.loads((self.folder / "sweep" / run / "run.json").read_text())["plan"]
+            self.assertEqual((plan["workload"], plan["set"], plan["duration_s"]),
+                             ("oltp", ["table_size=100"], 0.3))
+        ended = self.append("sweep", "--resume", "sweep")
+        self.assertIn("nothing is left to do", ended.err)
+
     def test_repeats(self):
         ended, sweep = self.sweep("--sessions", "1,2", "--records", "1k", "--repeat", 3, "null:")
         self.check_report(ended, sweep)
