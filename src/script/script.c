@@ -1240,8 +1240,11 @@ static size_t find_operation(lua_State *lua, struct script *made, const char *na
                              bool is_transaction, enum script_statement_kind kind)
 {
     for (size_t i = 0; i < made->operation_count; i++) {
-        if (made->operations[i].is_transaction == is_transaction &&
-            strcmp(made->operations[i].name, name) == 0) {
+        if (strcmp(made->operations[i].name, name) == 0) {
+            DEMAND(
+                lua, made->operations[i].is_transaction == is_transaction,
+                "'%s' is the name of a transaction and of a statement: one of them needs another",
+                name);
             DEMAND(lua, !is_transaction, "transaction '%s' is declared twice", name);
             return i;
         }

@@ -20,14 +20,29 @@ class Page(harness.Case):
             path.write_text(block, encoding="utf-8")
             yield path
 
-    def test_scripts_declare_what_they_use(self):
+    def test_scripts_run(self):
         count = 0
         for path in self.scripts():
             with self.subTest(path.name):
-                plan = self.append(2, 100, "null:", "--workload", path, "--plan").out
-                self.assertIn("  transaction ", plan)
+                target = f"sqlite:{self.folder}/{path.stem}.db"
+                self.append("prepare", 1, target, "--workload", path)
+                _, run = self.run_append(2, target, "--workload", path, "--transactions", 50)
+                ledger = run.json["transactions"]
+                self.assertEqual(ledger["begun"], 50, ledger)
+                self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"])
+                self.assertEqual(ledger["checks_failed"], 0, ledger)
+                self.append("cleanup", target, "--workload", path)
                 count += 1
         self.assertGreaterEqual(count, 6)
+
+    def test_help_of_scripts(self):
+        for name in (*BUILT_IN, *self.scripts()):
+            with self.subTest(name):
+                text = self.append("help", name).out
+                names = re.findall(r"^  (\w+)=", text, re.M)
+                plan = self.append(1, 1, "null:", "--workload", name, "--plan").out
+                self.assertEqual(names, re.findall(r"^  (\w+)=", plan, re.M))
+                self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
 
     def test_every_name_of_the_interface_is_there(self):
         source = (harness.ROOT / "src" / "script" / "script.c").read_text(encoding="utf-8")

@@ -97,6 +97,7 @@ static void test_mistakes(void **state)
         {"transaction('t', function() end, {weight = 0})", NULL, "weight above 0"},
         {"transaction('t', function() end, {isolation = 'none'})", NULL, "isolation is"},
         {BODY BODY, NULL, "declared twice"},
+        {"statement('t', 'SELECT 1') " BODY, NULL, "a transaction and of a statement"},
         {"check(true)" BODY, NULL, "not at the top level"},
         {"error({})" BODY, NULL, "no text"},
     };
