@@ -8,11 +8,13 @@
 #   mariadb      against mysqlslap and sysbench
 #   odbc         append through ODBC against append's own adapters
 #   null         the generator alone
-# full (the default) takes about 25 minutes, quick about 3; its figures are rough.
+#   workloads    scripts against sysbench and pgbench
+# full (the default) takes about 50 minutes, quick about 6; its figures are rough.
 #
 # Environment: BENCH_ROUNDS (of each comparison); rows of PostgreSQL without count(*) at 10, 100 and
 # 1,000 sessions: BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000, with it: BENCH_COUNT_ROWS; of
-# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS.
+# MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS;
+# seconds of each run of a workload: BENCH_SECONDS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,11 +22,11 @@ mode=full
 case "${1:-}" in
 quick | full) mode=$1; shift ;;
 esac
-[ $# -gt 0 ] || set -- postgresql mariadb odbc null
+[ $# -gt 0 ] || set -- postgresql mariadb odbc null workloads
 for part in "$@"; do
     case $part in
-    postgresql | mariadb | odbc | null) ;;
-    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null …]' >&2; exit 2 ;;
+    postgresql | mariadb | odbc | null | workloads) ;;
+    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null|workloads …]' >&2; exit 2 ;;
     esac
 done
 
@@ -51,13 +53,13 @@ trap 'exit 143' TERM HUP
 
 arguments=()
 case " $* " in
-*' postgresql '* | *' odbc '*)
+*' postgresql '* | *' odbc '* | *' workloads '*)
     scripts/postgresql.sh start "$temp" max_connections=1100 shared_buffers=256MB
     arguments+=(--postgresql-port "$(cat "$temp/postgresql/port")")
     ;;
 esac
 case " $* " in
-*' mariadb '* | *' odbc '*)
+*' mariadb '* | *' odbc '* | *' workloads '*)
     # mysqlslap and sysbench connect all their clients at once; one that the queue has no room for
     # waits for the greeting for ever.
     scripts/mariadb.sh start "$temp" max_connections=1100 back_log=2000 innodb_buffer_pool_size=256M

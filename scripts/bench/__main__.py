@@ -7,11 +7,12 @@ import statistics
 import time
 
 import odbc
+import workloads
 from mariadb import Mariadb
 from measure import Append, Excluded
 from postgresql import Postgresql
 
-PARTS = ("postgresql", "mariadb", "odbc", "null")
+PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads")
 
 
 def measure_generator(append, number):
@@ -61,6 +62,8 @@ def main():
         odbc.measure(postgresql, mariadb, number)
     if "null" in arguments.parts:
         measure_generator(append, number)
+    if "workloads" in arguments.parts:
+        workloads.measure(append, postgresql, mariadb, folder, number)
     print(f"\nbench: {time.monotonic() - begin:.0f} s")
 
 

@@ -224,7 +224,11 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
 }
 
 enum {
-    FEW_CELLS = 16
+    FEW_CELLS = 16,
+    BOOL_OID = 16, /* pg_type.dat */
+    INT8_OID = 20,
+    INT2_OID = 21,
+    INT4_OID = 23,
 };
 
 /* Where the results of a statement go. */
@@ -269,6 +273,22 @@ static enum status make_cells(struct reading *reading, int columns, struct error
     return reading->cells != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
+/* Whole numbers and booleans are numbers, as they are to other databases. */
+static void make_number(struct cell *cell, Oid type)
+{
+    int64_t number;
+    const struct text_value text = cell->as.text;
+    if (cell->is_null ||
+        (type != BOOL_OID && type != INT2_OID && type != INT4_OID && type != INT8_OID)) {
+        return;
+    }
+    if (type == BOOL_OID) {
+        *cell = (struct cell){.type = COLUMN_INT64, .as.int64 = text.bytes[0] == 't'};
+    } else if (text_parse_integer(text.bytes, text.length, &number)) {
+        *cell = (struct cell){.type = COLUMN_INT64, .as.int64 = number};
+    }
+}
+
 static enum status take_rows(struct reading *reading, const PGresult *result, struct error *error)
 {
     struct answer *const answer = reading->answer;
@@ -283,6 +303,7 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
                 .type = COLUMN_TEXT,
                 .is_null = PQgetisnull(result, row, i) != 0,
                 .as.text = {PQgetvalue(result, row, i), (uint32_t)PQgetlength(result, row, i)}};
+            make_number(&reading->cells[i], PQftype(result, i));
         }
         reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
     }

@@ -473,6 +473,7 @@ static double option_number(lua_State *lua, int index, const char *name)
         DEMAND(lua, lua_isnil(lua, -1) || lua_type(lua, -1) == LUA_TNUMBER,
                "keys: option '%s' is a number", name);
         value = lua_tonumber(lua, -1);
+        DEMAND(lua, lua_isnil(lua, -1) || value > 0, "keys: option '%s' is above 0", name);
         lua_pop(lua, 1);
     }
     return value;
