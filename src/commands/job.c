@@ -135,9 +135,6 @@ enum exit_code job_begin(struct job *job, struct error *error)
         code = judge_limits(plan, &list, &first, error);
     }
     if (code == EXIT_CODE_OK) {
-        code = transactions_check(plan, error);
-    }
-    if (code == EXIT_CODE_OK) {
         code = job_begin_client(&job->container, &job->library, &job->plan, error);
         job->has_library = code == EXIT_CODE_OK;
     }

@@ -225,9 +225,6 @@ void session_account(struct session *session, const struct append *append, enum 
 
 /* A script's side of a session: transactions.c. */
 
-/* Whether the adapter can do what the plan's script asks for: before anything is connected. */
-enum exit_code transactions_check(const struct plan *plan, struct error *error);
-
 /* On the session's thread, before it connects: runs the top level of the script; and when it has
  * disconnected. FATAL: the session cannot begin. */
 enum status transactions_begin(struct session *session, struct error *error);

@@ -825,20 +825,3 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     }
     return session->is_overdue ? STATUS_LOST : own->has_failed ? own->status : STATUS_OK;
 }
-
-enum exit_code transactions_check(const struct plan *plan, struct error *error)
-{
-    const struct script *script = plan->script;
-    for (size_t i = 0;
-         script != NULL && plan->adapter->begin == NULL && i < script->transaction_count; i++) {
-        const struct script_transaction *transaction = &script->transactions[i];
-        if (transaction->weight > 0 && !transaction->is_autocommit) {
-            error_set(
-                error, ERROR_USAGE, 0, NULL,
-                "%.60s:%d: transaction '%s' needs {autocommit = true}: %s has no transactions",
-                script->name, transaction->line, transaction->name, plan->adapter->name);
-            return EXIT_CODE_USAGE;
-        }
-    }
-    return EXIT_CODE_OK;
-}

@@ -1,7 +1,6 @@
 """Scripted workloads on SQLite: what a script asks for, its ledger, and what the tables hold."""
 
 import contextlib
-import csv
 import json
 import sqlite3
 import time
@@ -36,7 +35,7 @@ class Workloads(harness.Case):
         self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"]
                          + ledger["failed"] + ledger["in_doubt"])
         self.assertEqual(ledger["tries"], ledger["begun"] + ledger["retries"])
-        rows = list(csv.DictReader((run.folder / "operations.csv").open()))
+        rows = run.table("operations.csv")
         begun = 0
         for row in rows:
             if row["kind"] == "transaction":
