@@ -107,13 +107,13 @@ static void explain(struct error *error, const char *format, ...)
 static void explain(struct error *error, const char *format, ...)
 {
     const struct error inner = *error;
-    char what[ERROR_TEXT_BYTES];
+    char what[ERROR_TEXT_BYTES / 2];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    snprintf(error->text, sizeof error->text, "%.120s: %.*s", what, (int)(sizeof error->text - 123),
-             inner.text);
+    const int room = (int)sizeof error->text - 3 - (int)strlen(what);
+    snprintf(error->text, sizeof error->text, "%s: %.*s", what, room, inner.text);
 }
 
 static bool is_discarding(const struct plan *plan)
@@ -608,6 +608,13 @@ static enum status make_table(const struct datasets_place *place, struct work *w
     }
     if (status != STATUS_OK) {
         explain(error, "table '%.80s' could not be made", work->dataset->name);
+        /* words of the script's own that the server does not take */
+        const bool is_own =
+            script_text_for(&work->dataset->create, place->setup->connection.dialect) != NULL;
+        const bool is_wrong = is_own && !work->is_made && status == STATUS_REJECTED &&
+                              !error_is_passing(error) && error->kind != ERROR_AUTH &&
+                              error->kind != ERROR_READ_ONLY;
+        error->kind = is_wrong ? ERROR_USAGE : error->kind;
     } else {
         status = check_columns(place, work->dataset, &table, error);
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;

@@ -1,0 +1,224 @@
+"""append prepare and cleanup, and what a run does before its first session: for harness.Case.
+
+Subclasses have self.url, self.sql(*statements) -> text and self.tables() -> set of names.
+"""
+
+import re
+import signal
+
+import harness
+
+CHUNK = 10_000  # rows that are loaded in one append
+OLTP = ("--workload", "oltp", "--set", "tables=2,table_size=12000")
+
+# A row takes some 50 µs, so a signal comes in the middle of the load; `key` is the number of the row or
+# something else.
+SLOW_SCRIPT = """
+local rows, numbered = param("rows", 60000), param("numbered", true)
+local busy = derive(row(0), function(i)
+   local s = 0
+   for k = 1, 10000 do s = s + k end
+   return "v" .. i
+end)
+local id, name = row(5), format("n%07d", row())
+dataset("slow", rows, {{"id", "int32", id, key = numbered}, {"name", "text(20)", name, key = not numbered},
+   {"v", "text(40)", busy}}, {index = {"v", "name, v"}})
+local get = statement("get", "SELECT v FROM slow WHERE id = ?", {"int32"})
+transaction("t", function() get:run(5) end, {autocommit = true})
+"""
+
+# One that works, and what is put in place of it.
+BAD_SCRIPT = """
+dataset("bad1", 50, {{"id", "int32", row(), key = true}})
+dataset("bad2", 50, {{"id", "int16", row(), key = true}, {"t", "text(3)", text(3)}}, {index = {"t"}})
+local s = statement("get", "SELECT id FROM bad1 WHERE id = ?", {"int32"})
+transaction("t", function() s:run(3) end, {autocommit = true})
+"""
+
+
+class Prepare:
+    def prepare(self, *options, sessions=3, **more):
+        return self.append("prepare", sessions, self.url, *options, **more)
+
+    def script(self, text, name="mine.lua"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def counts(self, *tables):
+        return [int(self.sql(f"select count(*) from {table}")) for table in tables]
+
+    def run_script(self, *options, code=(0, 6)):
+        """A short run; that append is the bottleneck of one is no fault here."""
+        ended = self.append(2, self.url, *options, "--transactions", 20, "--out", self.out(),
+                            code=None)
+        self.assertIn(ended.code, code, ended)
+        return ended
+
+    def refused_run(self, *options, pattern, code=2):
+        return self.refused(2, self.url, *options, "--transactions", 20, "--out", self.out(),
+                            code=code, pattern=pattern)
+
+    def test_prepared_once(self):
+        ended = self.prepare(*OLTP)
+        self.assertRegex(ended.out, r"^2 tables made, 24,000 rows loaded in .*, [\d,]+ rows/s, "
+                                    r"2 indexes made; 2 tables with 24,000 rows in all\n$")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
+        self.assertEqual(self.sql("select min(id) from sbtest1"), "1")
+        self.assertEqual(self.sql("select max(id) from sbtest1"), "12000")
+        self.assertLessEqual({"sbtest1_k", "sbtest2_k"}, self.indexes())
+        # the numbers that the database gives begin behind those that were loaded
+        self.sql("insert into sbtest1 (k, c, pad) values (1, 'c', 'pad')")
+        self.assertEqual(self.sql("select max(id) from sbtest1"), "12001")
+        self.sql("delete from sbtest1 where id = 12001")
+        self.assertEqual(self.prepare(*OLTP).out, "2 tables with 24,000 rows: all of it was there\n")
+
+    def test_run_on_missing_tables(self):
+        ended = self.run_script(*OLTP)
+        self.assertRegex(ended.err, r"(?m)^2 tables made, 24,000 rows loaded")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
+        ended = self.run_script(*OLTP, "--quiet")
+        self.assertNotIn("loaded", ended.err)
+
+    def test_same_rows_by_the_same_seed(self):
+        digest = "select sum(k) from sbtest1 where id % 7 = 3"
+        one = ("--workload", "oltp", "--set", "table_size=21000")
+        self.prepare(*one, "--seed", 7)
+        first = self.sql(digest)
+        self.prepare(*one, "--seed", 7, "--recreate", sessions=1)
+        self.assertEqual(self.sql(digest), first)
+        self.prepare(*one, "--seed", 8, "--recreate")
+        self.assertNotEqual(self.sql(digest), first)
+
+    def test_other_number_of_rows(self):
+        self.prepare(*OLTP)
+        self.sql("delete from sbtest2 where id = 11000")
+        self.refused_run(*OLTP, pattern="table 'sbtest2' has 11,999 rows, and oltp declares "
+                         "12,000: append prepare loads the others, --recreate all of them")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
+        # the chunk that lacks a row is loaded again, and no other
+        self.assertRegex(self.prepare(*OLTP).out, "^2,000 rows loaded in ")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
+        self.run_script(*OLTP)
+        more = (*OLTP[:3], "tables=2,table_size=11000")
+        for refuse in (self.refused_run, self.refused_prepare):
+            refuse(*more, pattern="'sbtest1' has 12,000 rows, and oltp declares 11,000: append "
+                   "cleanup drops it, --recreate makes it again")
+        self.sql("update sbtest2 set id = 50000 where id = 12000", "delete from sbtest2 where id = 7")
+        self.refused_prepare(*OLTP, pattern="'sbtest2' has rows that oltp does not declare")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
+        self.run_script(*more, "--recreate")
+        self.assertEqual(self.counts("sbtest1", "sbtest2"), [11000, 11000])
+
+    def refused_prepare(self, *options, pattern):
+        ended = self.prepare(*options, code=2)
+        self.assertRegex(ended.reason, pattern)
+        self.assertEqual(ended.out, "")
+
+    def test_other_columns(self):
+        cases = (("(id int primary key, k int, c char(120))", "no column 'pad', which oltp declares"),
+                 ("(id int primary key, k int, c char(120), pad char(60), more int)",
+                  "has a column 'more', which oltp does not declare"),
+                 ("(id int primary key, k char(9), c char(120), pad char(60))",
+                  r"column 'k' of table 'sbtest2' is .*char.*, which is not what oltp declares"))
+        for columns, pattern in cases:
+            self.sql(f"create table sbtest2 {columns}")
+            for refuse in (self.refused_run, self.refused_prepare):
+                refuse(*OLTP, pattern=pattern)
+            self.assertEqual(self.tables(), {"sbtest2"}, "a table was made beside one that is wrong")
+            self.sql("drop table sbtest2")
+
+    def test_rows_of_the_run_are_left(self):
+        """A table that is declared without rows takes any number of them."""
+        options = ("--workload", "select-insert", "--set", "rows=500")
+        for _ in range(2):
+            self.run_script(*options)
+        self.assertEqual(self.counts("colemp", "colemp_logging"), [500, 40])
+
+    def interrupted(self, *options):
+        """SIGINT when at least one chunk is in; how many rows are."""
+        process = self.start("prepare", 2, self.url, *options)
+
+        def has_rows():
+            self.assertIsNone(process.poll(), "it ended too early")
+            return "slow" in self.tables() and self.counts("slow")[0] > 0
+
+        harness.wait_until(has_rows, "the first rows")
+        process.send_signal(signal.SIGINT)
+        return self.end(process, 130)
+
+    def test_interrupted_and_taken_up(self):
+        script = ("--workload", self.script(SLOW_SCRIPT))
+        ended = self.interrupted(*script)
+        told = re.fullmatch(r"append: interrupted: ([\d,]+) of 60,000 rows are loaded; the same "
+                            r"command loads the others", ended.reason)
+        self.assertTrue(told, ended)
+        there = int(told.group(1).replace(",", ""))
+        self.assertGreater(there, 0)
+        self.assertEqual(self.counts("slow"), [there])
+        self.refused_run(*script, pattern=f"'slow' has {there:,} rows, .* declares 60,000: append "
+                         "prepare loads the others")
+        if there > CHUNK:
+            self.sql("delete from slow where id between 14000 and 14009")
+        ended = self.prepare(*script)
+        loaded = int(re.search(r"^([\d,]+) rows loaded in", ended.out).group(1).replace(",", ""))
+        self.assertLess(loaded, 60000, ended)
+        self.assertEqual(self.sql("select count(*) from slow where id between 5 and 60004"), "60000")
+        self.assertEqual(self.sql("select count(distinct v) from slow"), "60000")
+        self.assertEqual(self.sql("select v from slow where id = 14005"), "v14000")
+        self.assertLessEqual({"slow_v", "slow_name_v"}, self.indexes())
+
+    def test_interrupted_without_a_number(self):
+        """Nothing tells which rows are there: the table has to be made again."""
+        script = ("--workload", self.script(SLOW_SCRIPT), "--set", "numbered=false")
+        ended = self.interrupted(*script)
+        self.assertRegex(ended.reason, "rows are loaded; --recreate begins again")
+        self.refused_prepare(*script, pattern="'slow' has [\\d,]+ rows, .* --recreate makes it again")
+        self.prepare(*script, "--recreate")
+        self.assertEqual(self.counts("slow"), [60000])
+
+    def test_cleanup(self):
+        self.sql("create table sbtest3 (id int)", "create table other (id int)")
+        self.prepare(*OLTP)
+        ended = self.append("cleanup", self.url, *OLTP)
+        self.assertEqual(ended.out, "dropped 2 tables: sbtest1, sbtest2\n")
+        self.assertEqual(self.tables(), {"sbtest3", "other"})
+        ended = self.append("cleanup", self.url, *OLTP)
+        self.assertRegex(ended.out, "nothing dropped")
+        self.run_script("--workload", "append-then-count", "--set", "batch=2")
+        self.append("cleanup", self.url, "--workload", "append-then-count")
+        self.assertEqual(self.tables(), {"sbtest3", "other", "syslog_table"})
+
+    def test_nothing_is_half_made(self):
+        """What the script is to blame for: one line, exit code 2, no table."""
+        cases = (
+            ("SELECT id FROM bad1", "SELECT nix FROM bad1", r"mine.lua:4: statement 'get': .*nix"),
+            ("SELECT id FROM bad1", "SELEC id FROM bad1", r"mine.lua:4: statement 'get': .*SELEC"),
+            ("SELECT id FROM bad1", "SELECT id FROM nowhere", r"statement 'get': .*nowhere"),
+            ('"SELECT id FROM bad1 WHERE id = ?"', '{nosql = "SELECT ?"}', r"'get'.* dialect|'get'"),
+            ('index = {"t"}', 'index = {"nope"}', "index on 'nope', which is no column of 'bad2'"),
+            ('index = {"t"}', 'create = {default = "create table bad2 (id"}',
+             "table 'bad2' could not be made"),
+            ('index = {"t"}', 'create = {default = "create table bad2 (id int)"}',
+             "table 'bad2' has no column 't'"),
+            ('"int16", row()', '"int16", row(32767)', "'bad2', row 49: a value does not fit"),
+            ("text(3)}}", "text(4)}}", "'bad2', row 0: a value does not fit column 't'"),
+            ("text(3)}}", 'derive(row(), function(i) error("boom " .. i) end)}}',
+             "boom 1"),
+            ('"int16", row()', '"int16", uniform(1, 9)', "table 'bad2': .*(50|100) .* dropped"),
+        )
+        for old, new, pattern in cases:
+            self.assertIn(old, BAD_SCRIPT)
+            script = ("--workload", self.script(BAD_SCRIPT.replace(old, new)))
+            with self.subTest(new):
+                self.refused_prepare(*script, pattern=pattern)
+                self.assertEqual(self.tables(), set())
+                self.refused_run(*script, pattern=pattern)
+                self.assertEqual(self.tables(), set())
+        self.run_script("--workload", self.script(BAD_SCRIPT))
+        self.assertEqual(self.counts("bad1", "bad2"), [50, 50])
+
+    def test_two_tables_without_columns(self):
+        script = self.script('dataset("one") dataset("two")\n'
+                             'transaction("t", function() end, {autocommit = true})')
+        self.refused_run("--workload", script, pattern="two datasets without columns, 'one' and 'two'")

@@ -1,0 +1,51 @@
+"""append prepare and cleanup on SQLite, and what concerns no database."""
+
+import sqlite3
+
+import harness
+from prepare import OLTP, Prepare
+
+
+class Sqlite(Prepare, harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "tables.db"
+        self.path.touch()
+        self.url = f"sqlite:{self.path}"
+
+    def sql(self, *statements):
+        with sqlite3.connect(self.path, timeout=harness.GUARD_S) as connection:
+            for statement in statements:
+                row = connection.execute(statement).fetchone()
+        connection.close()
+        return str(row[0]) if row else ""
+
+    def names(self, kind):
+        with sqlite3.connect(self.path) as connection:
+            rows = connection.execute("select name from sqlite_schema where type = ?", (kind,))
+            names = {name for name, in rows if not name.startswith("sqlite_")}
+        connection.close()
+        return names
+
+    def tables(self):
+        return self.names("table")
+
+    def indexes(self):
+        return self.names("index")
+
+    def test_file_that_is_not_there(self):
+        path = self.folder / "no.db"
+        ended = self.append("cleanup", f"sqlite:{path}", *OLTP)
+        self.assertIn("nothing dropped", ended.out)
+        self.assertFalse(path.exists())
+
+
+class Null(harness.Case):
+    def test_nothing_to_prepare(self):
+        ended = self.append("prepare", 2, "null:", *OLTP)
+        self.assertEqual(ended.out, "null keeps nothing: there is nothing to prepare\n")
+        self.append("cleanup", "null:", *OLTP)
+
+
+if __name__ == "__main__":
+    harness.main()
