@@ -60,6 +60,129 @@ static void test_good_run(void **state)
     free(r);
 }
 
+/* A run of a script of 100 transactions, of which all were committed, into one table. */
+struct scripted_run {
+    struct result *result;
+    struct transaction_ledger *ledger;
+    uint64_t *counts;
+    struct dataset_verification table;
+};
+
+static void make_scripted(struct scripted_run *run)
+{
+    struct result *r = run->result = make_good();
+    r->rows = (struct row_ledger){0};
+    r->verification = (struct verification){0};
+    r->measured_ns = INT64_C(5000000000);
+    r->transactions = (struct transaction_ledger){.begun = 100, .committed = 100, .tries = 100};
+    assert_true(recorder_snapshot_init(&r->totals, OPERATIONS + 1));
+    run->counts = r->totals.counts[OPERATIONS];
+    run->counts[COUNT_BEGUN] = run->counts[COUNT_COMMITTED] = run->counts[COUNT_TRIES] = 100;
+    run->ledger = &r->transactions;
+    run->table = (struct dataset_verification){.state = VERIFICATION_DONE};
+    r->datasets = &run->table;
+    r->dataset_count = 1;
+}
+
+static void end_scripted(struct scripted_run *run)
+{
+    recorder_snapshot_fini(&run->result->totals);
+    free(run->result);
+}
+
+/* So many of the 100 were not committed. */
+static void take_from_committed(struct scripted_run *run, uint64_t n, uint64_t *entry,
+                                enum operation_count count)
+{
+    run->ledger->committed -= n;
+    run->counts[COUNT_COMMITTED] -= n;
+    *entry += n;
+    run->counts[count] += n;
+}
+
+static const struct judge_context scripted = {.is_local = true, .has_script = true};
+
+static void test_transactions(void **state)
+{
+    (void)state;
+    struct scripted_run run;
+    make_scripted(&run);
+    expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "every transaction was committed");
+    take_from_committed(&run, 5, &run.ledger->rolled_back, COUNT_ROLLED_BACK);
+    expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "rolled back on purpose");
+    run.result->totals.counters[RECORDER_CHECKS] = 9;
+    run.result->totals.counters[RECORDER_CHECKS_FAILED] = 2;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "2 of 9 checks failed");
+    run.table.surplus = 3;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "3 rows more");
+    run.table.lost = 4;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 rows that were committed");
+    run.table = (struct dataset_verification){.state = VERIFICATION_FAILED, .reason = "gone"};
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT, "not counted after the run");
+    end_scripted(&run);
+}
+
+/* How many may fail; what the end of the time cut has not. */
+static void test_failed_transactions(void **state)
+{
+    (void)state;
+    struct scripted_run run;
+    struct judge_context context = scripted;
+    make_scripted(&run);
+    take_from_committed(&run, 4, &run.ledger->failed, COUNT_FAILED);
+    run.ledger->cut = 1;
+    run.ledger->refused = 3;
+    add_cause(run.result, CAUSE_STATEMENT, "no such column");
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "4 of 100 transactions failed: no such column");
+    context.max_failed = 3;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 of 100");
+    context.max_failed = 4;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "4 of 100");
+    context.max_failed = 0;
+    context.max_failed_percent = 3;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT, "4 of 100");
+    run.result->stop_reason = STOP_DURATION;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "3 of 100");
+    context.max_failed_percent = 0;
+    run.ledger->cut = 4;
+    run.ledger->refused = 0;
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction");
+    end_scripted(&run);
+    make_scripted(&run);
+    take_from_committed(&run, 1, &run.ledger->in_doubt, COUNT_IN_DOUBT);
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "1 of 100 transactions are in");
+    run.counts[COUNT_IN_DOUBT]--; /* by name it does not balance */
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
+    end_scripted(&run);
+}
+
+static void test_scripts(void **state)
+{
+    (void)state;
+    struct scripted_run run;
+    struct judge_context context = scripted;
+    make_scripted(&run);
+    run.result->totals.counters[RECORDER_TRY_NS] = 1000;
+    run.result->totals.counters[RECORDER_SCRIPT_NS] = 110;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "11 %");
+    run.result->totals.counters[RECORDER_SCRIPT_NS] = 510;
+    expect(run.result, &context, VERDICT_INVALID, EXIT_CODE_INVALID, "51 %");
+    context.keeps_nothing = true;
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction");
+    context.rate_rows_per_s = 20;
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction");
+    context.rate_rows_per_s = 40;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the rate");
+    context.rate_rows_per_s = 0;
+    add_cause(run.result, CAUSE_SCRIPT, "own.lua:3: a mistake");
+    run.result->causes.entries[0].status = STATUS_FATAL;
+    run.result->stop_reason = STOP_SCRIPT;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_USAGE, "own.lua:3: a mistake");
+    end_scripted(&run);
+}
+
 static void test_client_bound(void **state)
 {
     (void)state;
@@ -632,6 +755,9 @@ int main(void)
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_good_run),
         cmocka_unit_test(test_rows_read_back),
+        cmocka_unit_test(test_transactions),
+        cmocka_unit_test(test_failed_transactions),
+        cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_client_bound),
         cmocka_unit_test(test_a_client_that_stood_still),
         cmocka_unit_test(test_other_programs),
