@@ -60,9 +60,11 @@ static bool print_json(const struct report *report, const char *page, size_t pag
         tree_text(tree, "folder", run->run.folder);
         tree_text(tree, "verdict", saved_run_text(&run->run, "verdict"));
         tree_text(tree, "verdict_reason", saved_run_text(&run->run, "verdict_reason"));
-        for (size_t f = 0; report_headline(f) != NULL; f++) {
+        const struct figure *figure;
+        for (size_t f = 0; (figure = report_headline(f, report_is_scripted(&run->run))) != NULL;
+             f++) {
             double value = 0;
-            const char *key = report_headline(f)->key;
+            const char *key = figure->key;
             const bool is_known = saved_run_figure(&run->run, key, &value);
             tree_number_if(tree, key, is_known, value);
         }

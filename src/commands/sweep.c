@@ -197,6 +197,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
 /* sweep.json. False: out of memory, or a failed write. */
 static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
 {
+    const bool has_script = sweep->given.workload != NULL;
     const struct saved_sweep *results = &sweep->results;
     bool has_failed = false;
     json_t *json = json_object();
@@ -233,7 +234,7 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         tree_count(cell, "sessions", results->sessions[s]);
         tree_count(cell, "records", results->records[r]);
         const struct figure *kind;
-        for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+        for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
             struct spread figure; /* null where no done run has one */
             const bool is_known = saved_sweep_figure(results, s, r, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
@@ -279,11 +280,12 @@ static enum exit_code refuse_path(struct error *error, int number, const char *w
 /* Replaces all files, so that a reader never sees a half one; sweep.json comes last. */
 static enum exit_code write_files(const struct sweep *sweep, bool is_running, struct error *error)
 {
+    const bool has_script = sweep->given.workload != NULL;
     const struct saved_sweep *results = &sweep->results;
     char name[FIGURE_KEY_BYTES + 8] = "sweep.csv";
     bool is_last = false;
     for (size_t file = 0; !is_last; file++) {
-        const struct figure *kind = file == 0 ? NULL : report_headline(file - 1);
+        const struct figure *kind = file == 0 ? NULL : report_headline(file - 1, has_script);
         struct buffer content = {.bytes = NULL};
         FILE *stream = buffer_open(&content);
         bool is_written = stream != NULL;
@@ -444,6 +446,7 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, c
 
 static void write_text(FILE *stream, const struct sweep *sweep)
 {
+    const bool has_script = sweep->given.workload != NULL;
     const struct saved_sweep *results = &sweep->results;
     /* the four tables, sessions down and records across, at most 80 columns wide: columns that do
      * not fit beside the others follow below them */
@@ -453,7 +456,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
     char text[CELL_BYTES];
     for (size_t r = 0; r < results->records_count; r++) {
         widths[r] = strlen(UNITS_ROWS(results->records[r]));
-        for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+        for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
             for (size_t s = 0; s < results->sessions_count; s++) {
                 const size_t width = format_cell(results, s, r, kind->key, text);
                 widths[r] = width > widths[r] ? width : widths[r];
@@ -461,7 +464,7 @@ static void write_text(FILE *stream, const struct sweep *sweep)
         }
         widths[r] += GAP;
     }
-    for (size_t h = 0; (kind = report_headline(h)) != NULL; h++) {
+    for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
         fprintf(stream, "%s,%s%s\n", kind->label,
                 kind->unit == FIGURE_UNIT_PERCENT ? " % of all CPUs" : figure_unit(kind->key),
                 results->repeat > 1 ? ": median (lowest-highest)" : "");

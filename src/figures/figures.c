@@ -109,6 +109,16 @@ bool operation_is_used(const struct operation_list *list, size_t operation)
     return (list->entries[operation].when & list->when) != 0;
 }
 
+const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES])
+{
+    snprintf(key, FIGURE_KEY_BYTES, "%s%s",
+             operation->kind == OPERATION_IS_CALL          ? ""
+             : operation->kind == OPERATION_IS_TRANSACTION ? "transaction."
+                                                           : "statement.",
+             operation->name);
+    return key;
+}
+
 size_t operation_at(const struct operation_list *list, size_t place)
 {
     size_t operation = place;
@@ -154,6 +164,32 @@ bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_ce
             snprintf(cell->key, sizeof cell->key, "%s", figure_table[id].key);
             return true;
         }
+    }
+    return false;
+}
+
+bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
+                                struct figure_cell *cell)
+{
+    const bool is_transaction = set->operations.entries[operation].kind == OPERATION_IS_TRANSACTION;
+    const struct figure_latency *latency = &set->latencies[operation];
+    const size_t i = (*at)++, time = i - OPERATION_COUNTS;
+    if (i < OPERATION_COUNTS) {
+        const bool is_known = set->counts != NULL && (i >= COUNT_BEGUN) == is_transaction;
+        *cell = (struct figure_cell){
+            .unit = FIGURE_UNIT_COUNT,
+            .value = {.is_known = is_known, .count = is_known ? set->counts[operation][i] : 0}};
+        snprintf(cell->key, sizeof cell->key, "%s", operation_count_names[i]);
+        return true;
+    }
+    if (time <= FIGURE_POINTS) { /* the mean is the first */
+        *cell = (struct figure_cell){
+            .unit = FIGURE_UNIT_MS,
+            .value = {.is_known = latency->count > 0,
+                      .number = time == 0 ? latency->mean_ms : latency->points_ms[time - 1]}};
+        snprintf(cell->key, sizeof cell->key, "%s_ms",
+                 time == 0 ? "mean" : figure_points[time - 1].key);
+        return true;
     }
     return false;
 }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-    FIGURE_KEY_BYTES = 48,
+    FIGURE_KEY_BYTES = 96,   /* "transaction.", a script's name, ".retries_serialization" */
     FIGURE_TEXT_BYTES = 352, /* the largest double has 309 digits before the point */
     OPERATIONS_MAX = 64,
     FIGURE_POINTS = 5,
@@ -48,7 +48,7 @@ enum figure_unit {
 /* What a page shows together; the first of a ledger is its total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* what is shown of every run */
+    FIGURE_GROUP_HEADLINE, /* what is shown of every run that has it */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
@@ -223,9 +223,9 @@ enum figure_better {
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
     /* Without a script these are not known. Transactions are counted by how they ended; of those */ \
     /* that failed, partial ones had an acknowledged write without a transaction around it. */ \
-    F(WORKLOAD, "workload", "transactions", TEXT, NEITHER) \
-    F(WORKLOAD_HASH, "workload_hash", "transactions", TEXT, NEITHER) \
-    F(PARAMS, "params", "transactions", TEXT, NEITHER) \
+    F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
+    F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
+    F(PARAMS, "params", "", TEXT, NEITHER) \
     L(TRANSACTIONS_BEGUN, "transactions_begun", "transactions.begun", "begun", TRANSACTIONS, TOTAL) \
     C(TRANSACTIONS_BEGUN, MEMBER, "transactions_begun", "append_transactions_begun_total", \
       "Transactions that were begun, each once however often it was tried.") \
@@ -251,7 +251,7 @@ enum figure_better {
     /* tries = begun + retries, which are counted by why the try before ended */ \
     F(TRIES, "tries", "transactions", COUNT, NEITHER) \
     C(TRIES, MEMBER, "tries", "append_transaction_tries_total", "Tries of transactions.") \
-    F(RETRIES, NULL, "transactions.retries", COUNT, LOW) \
+    F(RETRIES, "retries", "transactions", COUNT, LOW) \
     F(RETRIES_DEADLOCK, "retries_deadlock", "transactions", COUNT, LOW) \
     C(RETRIES_DEADLOCK, MEMBER, "retries_deadlock", "append_transaction_retries_total", \
       "Tries after the first by why the one before ended.", "cause=\"deadlock\"") \
@@ -270,7 +270,8 @@ enum figure_better {
     F(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", COUNT, LOW) \
     F(LATE, "late", "transactions", COUNT, LOW) \
     C(LATE, MEMBER, "transactions_late", NULL) \
-    F(TRANSACTIONS_PER_S, "transactions_per_s", "figures", PER_S, HIGH) \
+    /* committed / time of work behind the warm-up */ \
+    H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
     /* statements that were answered, beside the reads: by their first word; others has BEGIN, */ \
     /* COMMIT and ROLLBACK, too */ \
@@ -452,6 +453,10 @@ struct operation_list operation_list_all(void);
 /* Adds one of a script; `name` is borrowed. False: there is no room. */
 bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
 
+/* What an operation is called among all others: "append", "statement.insert",
+ * "transaction.transfer". Returns `key`. */
+const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES]);
+
 /* The operation whose columns are number `place` of those of the table. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
@@ -484,6 +489,7 @@ struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
+    const uint64_t (*counts)[OPERATION_COUNTS]; /* of the operations, borrowed; NULL: none known */
     char started_utc[40];
     char note[160];
     char params[2048]; /* of the script */
@@ -504,6 +510,11 @@ struct figure_cell {
 
 /* The columns of summary.csv, one after the other: *at is 0 at first. False: there are no more. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
+
+/* The figures of an operation that a script names, one after the other, in the same way: "sent",
+ * "p99_ms". Those of the other kind are not known. */
+bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
+                                struct figure_cell *cell);
 
 /* Whether a figure is a number, or stands for one; and whether it is a whole one. */
 bool figure_is_number(enum figure_unit unit);

@@ -468,14 +468,39 @@ static void add_run(struct report *report, struct report_run *run)
     }
 }
 
-const struct figure *report_headline(size_t i)
+const struct figure *report_headline(size_t i, bool has_script)
 {
     for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
-        if (figure->group == FIGURE_GROUP_HEADLINE && i-- == 0) {
+        const bool is_there = has_script || figure != &figure_table[FIGURE_TRANSACTIONS_PER_S];
+        if (figure->group == FIGURE_GROUP_HEADLINE && is_there && i-- == 0) {
             return figure;
         }
     }
     return NULL;
+}
+
+bool report_is_scripted(const struct saved_run *run)
+{
+    return figure_text(&run->figures, FIGURE_WORKLOAD)[0] != '\0';
+}
+
+bool report_has_script(const struct report *report)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < report->run_count; i++) {
+        is_any |= report_is_scripted(&report->runs[i].run);
+    }
+    return is_any;
+}
+
+bool report_sweep_has_script(const struct saved_sweep *sweep)
+{
+    const char *key = figure_table[FIGURE_WORKLOAD].key;
+    bool is_any = false;
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        is_any |= saved_sweep_text(sweep, &sweep->runs[i], key)[0] != '\0';
+    }
+    return is_any;
 }
 
 /* Of a headline: "runs-max-cpu", after its key without the unit. */
@@ -557,13 +582,13 @@ bool charts_make(struct report *report)
     const struct figure *figure;
     for (size_t i = 0; i < report->sweep_count; i++) {
         report->sweeps[i].charts.first = list->count;
-        for (size_t f = 0; (figure = report_headline(f)) != NULL; f++) {
+        for (size_t f = 0; (figure = report_headline(f, true)) != NULL; f++) {
             add_sweep(report, &report->sweeps[i].sweep, i + 1, figure);
         }
         report->sweeps[i].charts.count = list->count - report->sweeps[i].charts.first;
     }
     report->overview.first = list->count;
-    for (size_t f = 0; is_beside && (figure = report_headline(f)) != NULL; f++) {
+    for (size_t f = 0; is_beside && (figure = report_headline(f, true)) != NULL; f++) {
         struct chart chart = start_headline(report, CHART_OVER_RUNS, "runs", figure);
         struct chart_series *series = add_series(&chart, "runs", CHART_BARS_MAX);
         chart.runs = report->runs;

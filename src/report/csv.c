@@ -77,6 +77,37 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
     }
 }
 
+/* What the first call of an operation that failed was answered; NULL: none has. */
+static const char *first_error_of(const struct causes *causes, const struct operation *operation)
+{
+    const struct cause *first = NULL;
+    for (size_t i = 0; i < causes->count; i++) {
+        const struct cause *cause = &causes->entries[i];
+        if (cause->name != NULL && strcmp(cause->name, operation->name) == 0 &&
+            (first == NULL || cause->first_ns < first->first_ns)) {
+            first = cause;
+        }
+    }
+    return first == NULL ? NULL : first->error.text;
+}
+
+void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes)
+{
+    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) { /* the header comes first */
+        const struct operation *operation = &set->operations.entries[i];
+        struct csv csv;
+        struct figure_cell cell;
+        csv_begin(&csv, stream, i < OPERATIONS);
+        csv_text(&csv, "operation", operation->name);
+        csv_text(&csv, "kind", operation_kind_names[operation->kind]);
+        for (size_t at = 0; figure_next_operation_cell(set, i, &at, &cell);) {
+            put_cell(&csv, &cell);
+        }
+        csv_text(&csv, "first_error", first_error_of(causes, operation));
+        csv_end(&csv);
+    }
+}
+
 /* Cells with their units and values. */
 /* clang-format off */
 #define CELL(key, unit, known, member, value) \
@@ -226,32 +257,6 @@ static void put_session(struct csv *csv, const struct session_summary *session)
         COUNT_IF("verified_duplicates", is_verified, session->duplicates));
 }
 
-static void put_operation(struct csv *csv, const struct csv_operation *record)
-{
-    const struct histogram *histogram = record->histogram;
-    const enum operation_kind kind =
-        record->operation == NULL ? OPERATION_IS_CALL : record->operation->kind;
-    const bool is_known = histogram != NULL && histogram->total > 0;
-    PUT(csv, TEXT("operation", record->operation == NULL ? NULL : record->operation->name),
-        TEXT("kind", operation_kind_names[kind]));
-    for (int i = 0; i < OPERATION_COUNTS; i++) {
-        struct figure_cell cell =
-            COUNT_IF("", (i >= COUNT_BEGUN) == (kind == OPERATION_IS_TRANSACTION),
-                     record->counts == NULL ? 0 : record->counts[i]);
-        snprintf(cell.key, sizeof cell.key, "%s", operation_count_names[i]);
-        put_cell(csv, &cell);
-    }
-    PUT(csv, NUMBER("mean_ms", MS, is_known,
-                    is_known ? histogram_mean_ns(histogram) / (double)MONO_NS_PER_MS : 0));
-    for (size_t i = 0; i < FIGURE_POINTS; i++) {
-        struct figure_cell cell =
-            MS("", is_known, is_known ? figures_point_ns(histogram, &figure_points[i]) : 0);
-        snprintf(cell.key, sizeof cell.key, "%s_ms", figure_points[i].key);
-        put_cell(csv, &cell);
-    }
-    PUT(csv, TEXT("first_error", record->cause == NULL ? NULL : record->cause->error.text));
-}
-
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record)
 {
@@ -261,7 +266,6 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         struct level level;
         struct session_summary session;
         struct mark mark;
-        struct csv_operation operation;
     } nothing;
     struct csv csv;
     char time[MOMENT_TEXT_BYTES];
@@ -284,9 +288,6 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         break;
     case CSV_LEVELS:
         put_level(&csv, record);
-        break;
-    case CSV_OPERATIONS:
-        put_operation(&csv, record);
         break;
     case CSV_FILES:
         break;

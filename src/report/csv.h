@@ -38,23 +38,17 @@ void csv_end(struct csv *csv);
 /* Writes summary.csv. */
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
+/* Writes operations.csv: a row for each transaction and each name of statements of a script. */
+void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes);
+
 /* The other CSV files of a run, and what a row of each is made of. */
 enum csv_file {
-    CSV_SAMPLES,    /* struct sample */
-    CSV_INTERVALS,  /* struct interval */
-    CSV_SESSIONS,   /* struct session_summary */
-    CSV_EVENTS,     /* struct mark */
-    CSV_LEVELS,     /* struct level */
-    CSV_OPERATIONS, /* struct csv_operation */
+    CSV_SAMPLES,   /* struct sample */
+    CSV_INTERVALS, /* struct interval */
+    CSV_SESSIONS,  /* struct session_summary */
+    CSV_EVENTS,    /* struct mark */
+    CSV_LEVELS,    /* struct level */
     CSV_FILES,
-};
-
-/* What a script names. */
-struct csv_operation {
-    const struct operation *operation;
-    const uint64_t *counts; /* by enum operation_count */
-    const struct histogram *histogram;
-    const struct cause *cause; /* the first of the name; NULL: none */
 };
 
 /* Writes one line: of a record, or with NULL the header. */

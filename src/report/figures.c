@@ -8,6 +8,9 @@
 #include "base/mono.h"
 #include "base/text.h"
 
+const char *const figures_verification_names[] = {
+    [VERIFICATION_NONE] = "none", [VERIFICATION_FAILED] = "failed", [VERIFICATION_DONE] = "done"};
+
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point)
 {
     return point->quantile >= 1 ? histogram->max_ns
@@ -98,10 +101,18 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     const double looked = found + (double)counters[RECORDER_NOT_FOUND];
     const double tried_ns = (double)counters[RECORDER_TRY_NS];
     const bool has_rate = plan->rate_rows_per_s > 0;
-    uint64_t added = 0, taken = 0;
+    uint64_t added = 0, taken = 0, lost = 0, surplus = 0;
+    enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
-        added += result->datasets[i].added;
-        taken += result->datasets[i].taken;
+        const struct dataset_verification *dataset = &result->datasets[i];
+        /* one that could not be counted leaves it open for all */
+        state = state == VERIFICATION_FAILED || dataset->state == VERIFICATION_NONE
+                    ? state
+                    : dataset->state;
+        added += dataset->added;
+        taken += dataset->taken;
+        lost += dataset->lost;
+        surplus += dataset->surplus;
     }
     FILL(set, TEXT(WORKLOAD, script->name), TEXT(WORKLOAD_HASH, script->hash),
          TEXT(PARAMS, describe_params(script, set->params, sizeof set->params)),
@@ -123,17 +134,20 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
          COUNT(WRITES, writes), COUNT(OTHERS, others), COUNT(CHECKS, counters[RECORDER_CHECKS]),
          COUNT(CHECKS_FAILED, counters[RECORDER_CHECKS_FAILED]),
          NUMBER_IF(FOUND_PERCENT, looked > 0, 100 * found / looked), COUNT(ROWS_ADDED, added),
-         COUNT(ROWS_TAKEN, taken),
+         COUNT(ROWS_TAKEN, taken), TEXT(VERIFICATION, figures_verification_names[state]),
+         COUNT_IF(ROWS_LOST, state == VERIFICATION_DONE, lost),
+         COUNT_IF(ROWS_LOST_AT_MOST, state == VERIFICATION_DONE, lost),
+         COUNT_IF(ROWS_SURPLUS, state == VERIFICATION_DONE, surplus),
          NUMBER_IF(SCRIPT_PERCENT, tried_ns > 0,
                    100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns));
 }
 
 void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
-    static const char *const states[] = {[VERIFICATION_NONE] = "none",
-                                         [VERIFICATION_FAILED] = "failed",
-                                         [VERIFICATION_DONE] = "done"};
-    *set = (struct figure_set){.operations = plan_operations(plan)};
+    const char *const *states = figures_verification_names;
+    *set =
+        (struct figure_set){.operations = plan_operations(plan),
+                            .counts = (const uint64_t(*)[OPERATION_COUNTS])result->totals.counts};
     const uint64_t *counters = result->totals.counters;
     for (size_t id = 0; id < FIGURES; id++) {
         const int counter = figure_table[id].counter;
@@ -145,8 +159,6 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
     set->values[FIGURE_COUNTER_TIMEOUTS].is_known = plan->timeout_ns > 0;
     set->values[FIGURE_COUNTER_RESPONSES_UNANSWERED].is_known = has_rate;
-
-    fill_transactions(set, plan, result);
 
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
@@ -267,6 +279,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(FASTEST_ROWS_PER_S, is_fair, fairness->fastest_rows_per_s),
          COUNT_IF(LONGEST_GAP_SESSION, is_fair, fairness->longest_gap_session),
          NUMBER_IF(LONGEST_GAP_MS, is_fair, figures_ms(fairness->longest_gap_ns)));
+
+    fill_transactions(set, plan, result);
 
     for (size_t i = 0; i < set->operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);

@@ -15,6 +15,8 @@
 void figures_of_result(struct figure_set *set, const struct plan *plan,
                        const struct result *result);
 
+extern const char *const figures_verification_names[]; /* "none", "failed", "done" */
+
 /* Value of a point; of an empty histogram 0. */
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point);
 

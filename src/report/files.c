@@ -21,16 +21,21 @@ enum run_file {
     FILE_RUN = CSV_FILES, /* these tell of the outcome: written at the end, aside */
     FILE_SEARCH,
     FILE_SUMMARY,
+    FILE_OPERATIONS,
     FILE_HGRM, /* of the first operation; the others' follow */
     FILES = FILE_HGRM + OPERATIONS_MAX,
 };
 
 static const char *const file_names[FILE_HGRM] = {
-    [CSV_SAMPLES] = "samples.csv",   [CSV_INTERVALS] = "intervals.csv",
-    [CSV_SESSIONS] = "sessions.csv", [CSV_EVENTS] = "events.csv",
-    [CSV_LEVELS] = "levels.csv",     [CSV_OPERATIONS] = "operations.csv",
-    [FILE_SUMMARY] = "summary.csv",  [FILE_RUN] = "run.json",
+    [CSV_SAMPLES] = "samples.csv",
+    [CSV_INTERVALS] = "intervals.csv",
+    [CSV_SESSIONS] = "sessions.csv",
+    [CSV_EVENTS] = "events.csv",
+    [CSV_LEVELS] = "levels.csv",
+    [FILE_SUMMARY] = "summary.csv",
+    [FILE_RUN] = "run.json",
     [FILE_SEARCH] = "find-max.json",
+    [FILE_OPERATIONS] = "operations.csv",
 };
 
 struct run_files {
@@ -52,12 +57,9 @@ static const char *name_of(const struct run_files *files, int file, char text[NA
     if (file < FILE_HGRM) {
         return file_names[file];
     }
-    const int operation = file - FILE_HGRM;
-    snprintf(text, NAME_MAX, "%s%s.hgrm", operation < OPERATIONS ? "" : "operation.",
-             files->operations.entries[operation].name);
-    for (char *slash = strchr(text, '/'); slash != NULL; slash = strchr(slash, '/')) {
-        *slash = '_'; /* a script's names are free */
-    }
+    char key[FIGURE_KEY_BYTES];
+    snprintf(text, NAME_MAX, "%s.hgrm",
+             operation_key(&files->operations.entries[file - FILE_HGRM], key));
     return text;
 }
 
@@ -118,7 +120,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
         const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
         /* a search has levels instead of sessions; a run does not make every call */
         const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
-        const bool is_wanted = file == CSV_OPERATIONS ? plan->script != NULL
+        const bool is_wanted = file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
                                : file >= FILE_HGRM
                                    ? !plan->is_search && operation < files->operations.count &&
                                          operation_is_used(&files->operations, operation)
@@ -134,7 +136,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
             return errno;
         }
         files->is_made[file] = true;
-        const bool is_aside = file >= FILE_RUN && file <= FILE_SUMMARY;
+        const bool is_aside = file >= FILE_RUN && file <= FILE_OPERATIONS;
         files->streams[file] = is_aside ? NULL : fdopen(fd, "a");
         if (files->streams[file] == NULL) {
             const int number = is_aside ? 0 : errno;
@@ -274,28 +276,6 @@ static void close_files(struct run_files *files)
     }
 }
 
-static void write_operations(struct run_files *files, const struct result *result)
-{
-    FILE *stream = files->streams[CSV_OPERATIONS];
-    if (stream == NULL) {
-        return;
-    }
-    csv_write(stream, CSV_OPERATIONS, &files->operations, NULL);
-    for (size_t i = OPERATIONS; i < files->operations.count; i++) {
-        const struct operation *operation = &files->operations.entries[i];
-        struct csv_operation record = {.operation = operation,
-                                       .counts = result->totals.counts[i],
-                                       .histogram = recorder_histogram(&result->totals, i)};
-        for (size_t k = 0; k < result->causes.count && record.cause == NULL; k++) {
-            const struct cause *cause = &result->causes.entries[k];
-            const bool is_of = cause->name != NULL && strcmp(cause->name, operation->name) == 0;
-            record.cause = is_of ? cause : NULL;
-        }
-        csv_write(stream, CSV_OPERATIONS, &files->operations, &record);
-    }
-    settle(files, CSV_OPERATIONS);
-}
-
 void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
@@ -308,7 +288,6 @@ void run_files_finish(struct run_files *files, const struct result *result)
         }
         settle(files, CSV_SESSIONS);
     }
-    write_operations(files, result);
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];
         if (stream != NULL) {
@@ -327,10 +306,14 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
     struct buffer content = {0};
     FILE *stream = buffer_open(&content);
     bool is_written = stream != NULL;
-    if (is_written && file == FILE_SUMMARY) {
+    if (is_written && (file == FILE_SUMMARY || file == FILE_OPERATIONS)) {
         struct figure_set set;
         figures_of_result(&set, outcome->plan, outcome->result);
-        csv_write_summary(stream, &set);
+        if (file == FILE_SUMMARY) {
+            csv_write_summary(stream, &set);
+        } else {
+            csv_write_operations(stream, &set, &outcome->result->causes);
+        }
     } else if (is_written) {
         is_written = report_write_json(stream, outcome->plan, outcome->table, outcome->result,
                                        outcome->search);
@@ -347,7 +330,7 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
 {
     const locale_t before = units_use_point();
     int number = 0;
-    for (int file = FILE_RUN; file <= FILE_SUMMARY && number == 0; file++) {
+    for (int file = FILE_RUN; file <= FILE_OPERATIONS && number == 0; file++) {
         number = files->is_made[file] ? replace(files, file, outcome) : 0;
         struct stat own;
         /* that the folder is gone was said */

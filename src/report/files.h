@@ -51,10 +51,10 @@ struct run_outcome {
     const struct search *search; /* NULL: a run */
 };
 
-/* Writes what tells of the outcome: summary.csv and run.json, of a search find-max.json. They are
- * written aside and then renamed, so that they can be written again when the outcome has become
- * another one; where that fails they tell the one before. False: it failed; run_files_shortage says
- * why. */
+/* Writes what tells of the outcome: summary.csv and run.json, with a script operations.csv, of a
+ * search find-max.json. They are written aside and then renamed, so that they can be written again
+ * when the outcome has become another one; where that fails they tell the one before. False: it
+ * failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* The files that are short or gone and why, as one line ("intervals.csv: No space left on device");

@@ -253,27 +253,56 @@ static void add_latencies(struct tree root, const struct figure_set *set)
     }
 }
 
-/* What a script names, with its counts. */
-static void add_operations(struct tree root, const struct figure_set *set,
-                           const struct result *result)
+/* Which script was run, with its parameters. */
+static void add_workload(struct tree root, const struct plan *plan, const struct figure_set *set)
 {
-    if (!operation_is_used(&set->operations, OPERATION_TRANSACTION)) {
+    if (plan->script == NULL) {
+        tree_put(root, "workload", json_null());
         return;
     }
+    const struct tree list = tree_object(tree_figures(root, "workload", set), "parameters");
+    for (size_t i = 0; i < plan->script->param_count; i++) {
+        tree_text(list, plan->script->params[i].name, plan->script->params[i].value);
+    }
+}
+
+/* What a script names, with its counts and latencies. */
+static void add_operations(struct tree root, const struct figure_set *set)
+{
     const struct tree list = tree_array(root, "operations");
     for (size_t i = OPERATIONS; i < set->operations.count; i++) {
         const struct operation *operation = &set->operations.entries[i];
-        const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
-        struct tree entry = tree_append_object(list);
+        const struct tree entry = tree_append_object(list);
+        struct figure_cell cell;
         tree_text(entry, "name", operation->name);
         tree_text(entry, "kind", operation_kind_names[operation->kind]);
-        for (int count = 0; count < OPERATION_COUNTS; count++) {
-            if ((count >= COUNT_BEGUN) == is_transaction) {
-                tree_count(entry, operation_count_names[count],
-                           recorder_count_of(&result->totals, i, (enum operation_count)count));
+        for (size_t at = 0; figure_next_operation_cell(set, i, &at, &cell);) {
+            if (cell.value.is_known || cell.unit != FIGURE_UNIT_COUNT) {
+                tree_value(entry, cell.key, cell.unit, &cell.value);
             }
         }
-        add_latency(entry, &set->latencies[i]);
+    }
+}
+
+/* The tables of a script that are not as they were, and whether all is there. */
+static void add_datasets(struct tree root, const struct plan *plan, const struct result *result)
+{
+    const struct tree list = tree_array(root, "datasets");
+    for (size_t i = 0; plan->script != NULL && i < result->dataset_count; i++) {
+        const struct dataset_verification *v = &result->datasets[i];
+        const bool is_counted = v->state == VERIFICATION_DONE;
+        const struct tree entry = tree_append_object(list);
+        tree_text(entry, "name", plan->script->datasets[i].name);
+        tree_text(entry, "state", figures_verification_names[v->state]);
+        tree_text(entry, "reason", is_counted ? NULL : v->reason);
+        tree_count_if(entry, "rows_before", is_counted, v->rows_before);
+        tree_count_if(entry, "rows_after", is_counted, v->rows_after);
+        tree_count(entry, "added", v->added);
+        tree_count(entry, "taken", v->taken);
+        tree_count(entry, "added_in_doubt", v->added_in_doubt);
+        tree_count(entry, "taken_in_doubt", v->taken_in_doubt);
+        tree_count_if(entry, "lost", is_counted, v->lost);
+        tree_count_if(entry, "surplus", is_counted, v->surplus);
     }
 }
 
@@ -366,10 +395,8 @@ static void add_histograms(struct tree root, const struct operation_list *operat
             continue;
         }
         const struct histogram *histogram = recorder_histogram(totals, i);
-        char name[96];
-        snprintf(name, sizeof name, "%s%s", i < OPERATIONS ? "" : "operation.",
-                 operations->entries[i].name);
-        struct tree entry = tree_object(tree, name);
+        char key[FIGURE_KEY_BYTES];
+        struct tree entry = tree_object(tree, operation_key(&operations->entries[i], key));
         tree_count(entry, "total", histogram->total);
         tree_count(entry, "overflow", histogram->overflow);
         tree_count(entry, "sum_ns", histogram->sum_ns);
@@ -499,6 +526,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_expectations(root, result->expectations);
     tree_figures(root, "times", &set);
     add_plan(root, plan);
+    add_workload(root, plan, &set);
     add_environment(root, plan);
     add_server(root, result);
     add_table(root, table);
@@ -509,7 +537,8 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
         tree_figures(root, sections[i], &set);
     }
     add_latencies(root, &set);
-    add_operations(root, &set, result);
+    add_operations(root, &set);
+    add_datasets(root, plan, result);
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
     tree_figures(root, "counters", &set);

@@ -167,6 +167,11 @@ static void tile_words(const struct saved_run *run, ptrdiff_t id, char *words, s
                  REPORT_TIME(json_object_get(times, "connect_s"), ns),
                  REPORT_TIME(json_object_get(times, "append_s"), ns),
                  REPORT_TIME(json_object_get(times, "disconnect_s"), ns));
+    } else if (id == FIGURE_TRANSACTIONS_PER_S) {
+        snprintf(words, bytes, "committed; %s statements/s, transaction p99 %s",
+                 REPORT_VALUE(run, "statements_per_s"),
+                 REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
+                             (double)MONO_NS_PER_MS));
     } else {
         const bool is_known = saved_run_figure(run, "append_rows_per_s", &value);
         const double append_s = number_in(times, "append_s");
@@ -203,8 +208,12 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       looks_of(verdict)[0], looks_of(verdict)[1], REPORT_ESCAPED(verdict),
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
     const struct figure *figure;
-    for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
-        double known;
+    for (size_t i = 0; (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
+        double known, rows;
+        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && report_is_scripted(run) &&
+            !(saved_run_figure(run, "rows_acknowledged", &rows) && rows > 0)) {
+            continue; /* its statements wrote, if anything did */
+        }
         tile_words(run, figure - figure_table, words, sizeof words);
         buffer_add_format(
             html,
@@ -514,7 +523,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
                       sweep->records_count > HALF_WIDTH_COLUMNS ? " wide" : "");
     /* sessions down, rows across: the median of each cell, and from where to where its runs went */
     const struct figure *figure;
-    for (size_t f = 0; (figure = report_headline(f)) != NULL; f++) {
+    for (size_t f = 0; (figure = report_headline(f, report_sweep_has_script(sweep))) != NULL; f++) {
         buffer_add_format(html,
                           "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
                           "<th>sessions</th>",
@@ -558,9 +567,19 @@ static void add_sweep(struct buffer *html, const struct report *report,
 
 void page_add(struct buffer *html, const struct report *report)
 {
-    static const char *const columns[] = {"!run",        " database",        "<verdict",
-                                          "#max CPU, %", "#max memory, MiB", "#elapsed, s",
-                                          "#rows/s",     "#append p99",      NULL};
+    /* the last two are of runs of scripts */
+    const bool has_script = report_has_script(report);
+    const char *const columns[] = {"!run",
+                                   " database",
+                                   "<verdict",
+                                   "#max CPU, %",
+                                   "#max memory, MiB",
+                                   "#elapsed, s",
+                                   "#rows/s",
+                                   "#append p99",
+                                   has_script ? "#transactions/s" : NULL,
+                                   "#transaction p99",
+                                   NULL};
     const bool is_single = report->run_count == 1 && report->sweep_count == 0;
     char title[REPORT_ESCAPED_BYTES], words[REPORT_WORDS_BYTES];
     const struct saved_run *first = &report->runs[0].run;
@@ -597,13 +616,14 @@ void page_add(struct buffer *html, const struct report *report)
             char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
             snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
                      REPORT_ESCAPED(report->runs[i].label));
-            ADD_ROW(&table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
-                    REPORT_VALUE(run, report_headline(0)->key),
-                    REPORT_VALUE(run, report_headline(1)->key),
-                    REPORT_VALUE(run, report_headline(2)->key),
-                    REPORT_VALUE(run, report_headline(3)->key),
-                    REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"),
-                                (double)MONO_NS_PER_MS));
+            ADD_ROW(
+                &table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
+                REPORT_VALUE(run, "max_cpu_percent"), REPORT_VALUE(run, "max_memory_mib"),
+                REPORT_VALUE(run, "elapsed_s"), REPORT_VALUE(run, "throughput_rows_per_s"),
+                REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"), (double)MONO_NS_PER_MS),
+                REPORT_VALUE(run, "transactions_per_s"),
+                REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
+                            (double)MONO_NS_PER_MS));
         }
         close_table(&table, NULL);
         buffer_add_text(html, "<h3>Each run</h3>\n");

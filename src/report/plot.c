@@ -272,7 +272,7 @@ static void add_run(struct buffer *text, const struct report *report, const stru
              saved_run_text(&run->run, "target"));
     add_line(text, columns, "%s: %s", saved_run_text(&run->run, "verdict"),
              saved_run_text(&run->run, "verdict_reason"));
-    for (size_t i = 0; (figure = report_headline(i)) != NULL; i++) {
+    for (size_t i = 0; (figure = report_headline(i, report_is_scripted(&run->run))) != NULL; i++) {
         add_line(text, columns, "%-16s%12s%s", figure->label, REPORT_VALUE(&run->run, figure->key),
                  figure_unit(figure->key));
     }
@@ -297,7 +297,16 @@ static void add_run(struct buffer *text, const struct report *report, const stru
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error)
 {
-    static const int widths[] = {7, 9, 10, 11};
+    static const struct {
+        enum figure_id id;
+        int width;
+        const char *title;
+    } shown[] = {{FIGURE_MAX_CPU_PERCENT, 7, "CPU, %"},
+                 {FIGURE_MAX_MEMORY_MIB, 9, "MiB"},
+                 {FIGURE_ELAPSED_S, 10, "elapsed, s"},
+                 {FIGURE_THROUGHPUT_ROWS_PER_S, 11, "rows/s"},
+                 {FIGURE_TRANSACTIONS_PER_S, 9, "trans./s"}};
+    const size_t columns_shown = COUNT_OF(shown) - (report_has_script(report) ? 0 : 1);
     char line[LINE_BYTES];
     for (size_t i = 0; i < report->sweep_count; i++) {
         add_line(text, columns, "%s", report->sweeps[i].sweep.folder);
@@ -307,16 +316,20 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
     add_charts(text, report, report->overview, columns, error);
     if (!report->has_run_charts) { /* a line for each run */
         buffer_add_text(text, "\n");
-        add_line(text, columns, "%-*s %-9s %7s %9s %10s %11s", REPORT_LABEL_COLUMNS, "run",
-                 "verdict", "CPU, %", "MiB", "elapsed, s", "rows/s");
+        int used = snprintf(line, sizeof line, "%-*s %-9s", REPORT_LABEL_COLUMNS, "run", "verdict");
+        for (size_t f = 0; f < columns_shown; f++) {
+            used += snprintf(line + used, sizeof line - (size_t)used, " %*s", shown[f].width,
+                             shown[f].title);
+        }
+        add_line(text, columns, "%s", line);
         for (size_t i = 0; i < report->run_count; i++) {
             const struct report_run *run = &report->runs[i];
             const int padding = REPORT_LABEL_COLUMNS - (int)text_width(run->label);
-            int used = snprintf(line, sizeof line, "%s%*s %-9.20s", run->label, padding, "",
-                                saved_run_text(&run->run, "verdict"));
-            for (size_t f = 0; f < sizeof widths / sizeof widths[0]; f++) {
-                used += snprintf(line + used, sizeof line - (size_t)used, " %*s", widths[f],
-                                 REPORT_VALUE(&run->run, report_headline(f)->key));
+            used = snprintf(line, sizeof line, "%s%*s %-9.20s", run->label, padding, "",
+                            saved_run_text(&run->run, "verdict"));
+            for (size_t f = 0; f < columns_shown; f++) {
+                used += snprintf(line + used, sizeof line - (size_t)used, " %*s", shown[f].width,
+                                 REPORT_VALUE(&run->run, figure_table[shown[f].id].key));
             }
             add_line(text, columns, "%s", line);
         }

@@ -122,8 +122,14 @@ struct report {
     bool has_run_charts; /* a single run always has; of several only when they were asked for */
 };
 
-/* The headlines of a run, those of the table of figures, from 0; NULL: there are no more. */
-const struct figure *report_headline(size_t i);
+/* The headlines of a run, those of the table of figures, from 0; NULL: there are no more. Those of
+ * transactions are of a script's run alone. */
+const struct figure *report_headline(size_t i, bool has_script);
+
+/* Whether it is the run of a script; whether any run is, of the report or of a sweep. */
+bool report_is_scripted(const struct saved_run *run);
+bool report_has_script(const struct report *report);
+bool report_sweep_has_script(const struct saved_sweep *sweep);
 
 /* The page's style and script (page.css, page.js), and what its policy allows: "sha256-..." */
 extern const char page_css[], page_js[], page_js_hash[];

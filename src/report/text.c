@@ -12,6 +12,7 @@
 
 enum {
     LABEL = SCREEN_LABEL_COLUMNS,
+    SCRIPT_LABEL = 14, /* "Transactions" */
     FIGURE_COLUMN = 33,
     CAUSES_SHOWN = 5,
     FINDINGS_SHOWN = 2,
@@ -22,6 +23,7 @@ enum {
 /* What is written, and the text that is put together for the next line or lines. */
 struct screen {
     FILE *stream;
+    unsigned label; /* columns */
     char text[SCREEN_TEXT_BYTES];
 };
 
@@ -52,7 +54,7 @@ static void put_at(struct screen *out, const char *label, unsigned column)
 
 static void put(struct screen *out, const char *label)
 {
-    put_at(out, label, SCREEN_LABEL_COLUMNS);
+    put_at(out, label, out->label);
 }
 
 static void put_text(struct screen *out, const char *label, const char *text)
@@ -124,8 +126,11 @@ static void put_target(struct screen *out, const struct plan *plan, const struct
 
 static void put_run(struct screen *out, const struct plan *plan)
 {
+    const struct script *script = plan->script;
+    const bool has_bound = plan->records > 0 || plan->transactions > 0;
     say(out, "%s session%s", SOME(plan->sessions, "", "s"));
     say_if(out, plan->idle_sessions > 0, " + %s idle", UNITS_COUNT(plan->idle_sessions));
+    say_if(out, plan->transactions > 0, ", %s transactions", UNITS_COUNT(plan->transactions));
     if (plan->records > 0) {
         say(out, ", %s rows", UNITS_COUNT(plan->records));
         /* shares that are not all the same, so that it can be seen that no row fell through */
@@ -134,17 +139,28 @@ static void put_run(struct screen *out, const struct plan *plan)
         say_if(out, more > 0, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more,
                least + 1, plan->sessions - more, least);
     }
-    say_if(out, plan->duration_ns > 0, "%s %s", plan->records > 0 ? " within" : " for",
+    say_if(out, plan->duration_ns > 0, "%s %s", has_bound ? " within" : " for",
            ELAPSED(plan->duration_ns));
-    say(out, " in batches of %s", UNITS_COUNT(plan->batch_rows));
-    if (plan->read_mode != READ_NONE) {
+    say_if(out, plan->warm_up_ns > 0, " after %s of warm-up", ELAPSED(plan->warm_up_ns));
+    say_if(out, script == NULL, " in batches of %s", UNITS_COUNT(plan->batch_rows));
+    if (plan->read_mode != READ_NONE && script == NULL) {
         const bool is_each = plan->read_every <= 1;
         say(out, ", %s after %s%s", plan->read_mode == READ_QUERY ? "a query" : "count(*)",
             is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every));
     }
-    say_if(out, plan->rate_rows_per_s > 0, ", %s rows/s asked for",
-           UNITS_COUNT(plan->rate_rows_per_s));
+    say_if(out, plan->rate_rows_per_s > 0, ", %s %s asked for", UNITS_COUNT(plan->rate_rows_per_s),
+           script == NULL ? "rows/s" : "transactions/s");
     put(out, "Run");
+}
+
+static void put_workload(struct screen *out, const struct plan *plan, const struct figure_set *set)
+{
+    say_if(out, plan->script != NULL, "%s", figure_text(set, FIGURE_WORKLOAD));
+    for (size_t i = 0; plan->script != NULL && i < plan->script->param_count; i++) {
+        const struct script_param *param = &plan->script->params[i];
+        say(out, "%s%s=%s", i == 0 ? ": " : ", ", param->name, param->value);
+    }
+    put(out, "Workload");
 }
 
 /* Writes "total = term + term". The first term is always shown, so that the sum has two sides; how
@@ -163,17 +179,18 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
         say(out, "%s =", UNITS_COUNT(set->values[total].count));
         for (enum figure_id id = first; id <= last; id++) {
             const uint64_t value = set->values[id].count;
-            say_if(out, id == first || value > 0 || form == EACH, "%s %s %s",
+            const bool is_term = figure_table[id].label != NULL;
+            say_if(out, is_term && (id == first || value > 0 || form == EACH), "%s %s %s",
                    id == first ? "" : " +", UNITS_COUNT(value), figure_table[id].label);
         }
         const char *lead = " + 0 ";
         for (enum figure_id id = first + 1; form == JOINED && id <= last; id++) {
-            if (set->values[id].count == 0) {
+            if (set->values[id].count == 0 && figure_table[id].label != NULL) {
                 say(out, "%s%s", lead, figure_table[id].label);
                 lead = "/";
             }
         }
-        if (strlen(out->text) <= SCREEN_COLUMNS - LABEL) {
+        if (strlen(out->text) <= SCREEN_COLUMNS - out->label) {
             break;
         }
     }
@@ -229,54 +246,102 @@ static void put_verification(struct screen *out, const struct result *result)
     put(out, "Rows read");
 }
 
-/* Of a script: the ledger, why transactions were tried again, what was sent, and its own checks. */
+static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
+
+/* The transactions of a script, and what they were made of. */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
 {
-    const struct transaction_ledger *ledger = &result->transactions;
+    const struct transaction_ledger *ledger = &result->transactions, *before = &result->warm_up;
     const uint64_t *counters = result->totals.counters;
-    const uint64_t reads = counters[RECORDER_READS], writes = counters[RECORDER_WRITES];
-    const uint64_t others = counters[RECORDER_OTHERS], checks = counters[RECORDER_CHECKS];
-    double found, script;
-    const bool has_found = figure_get(set, FIGURE_FOUND_PERCENT, &found);
-    const bool has_script = figure_get(set, FIGURE_SCRIPT_PERCENT, &script);
-    if (!set->values[FIGURE_TRIES].is_known) {
-        return;
+    double per_s, statements_per_s, percent;
+    put_sum(out, "Transactions", set, FIGURE_TRANSACTIONS_BEGUN, FIGURE_TRANSACTIONS_COMMITTED,
+            FIGURE_TRANSACTIONS_IN_DOUBT);
+    put_text(out, "", transaction_ledger_balances(ledger) ? "" : imbalance);
+    if (ledger->failed > 0) {
+        say(out, "%s = %s out of tries + %s refused + %s lost with the connection + %s cut",
+            UNITS_COUNT(ledger->failed), UNITS_COUNT(ledger->exhausted),
+            UNITS_COUNT(ledger->refused), UNITS_COUNT(ledger->lost), UNITS_COUNT(ledger->cut));
+        say_some(out, ledger->partial, "PARTLY DONE: a write was acknowledged");
+        put(out, "Failed");
     }
-    say(out, "%s begun = %s committed + %s rolled back + %s failed + %s in doubt",
-        UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->committed),
-        UNITS_COUNT(ledger->rolled_back), UNITS_COUNT(ledger->failed),
-        UNITS_COUNT(ledger->in_doubt));
-    put(out, "Trans-");
-    say(out, "%s tries: %s retries = %s deadlock + %s serialization + %s busy",
-        UNITS_COUNT(ledger->tries), UNITS_COUNT(transaction_ledger_retries(ledger)),
-        UNITS_COUNT(ledger->retries[RETRY_DEADLOCK]),
-        UNITS_COUNT(ledger->retries[RETRY_SERIALIZATION]),
-        UNITS_COUNT(ledger->retries[RETRY_BUSY]));
-    put(out, "actions");
-    say_if(out, ledger->due > 0, "%s due = %s begun + %s skipped + %s not begun; %s late",
-           UNITS_COUNT(ledger->due), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->skipped),
-           UNITS_COUNT(ledger->not_begun), UNITS_COUNT(counters[RECORDER_LATE]));
-    put(out, "");
-    say_if(out, result->warm_up.begun > 0, "%s more begun in the warm-up: %s committed, %s failed",
-           UNITS_COUNT(result->warm_up.begun), UNITS_COUNT(result->warm_up.committed),
-           UNITS_COUNT(result->warm_up.failed));
-    put(out, "");
-    say(out, "%s = %s read + %s write + %s other", UNITS_COUNT(reads + writes + others),
-        UNITS_COUNT(reads), UNITS_COUNT(writes), UNITS_COUNT(others));
-    say_if(out, has_script, "; the script's own code took %.1f %% of the time", script);
-    put(out, "SQL");
-    say_if(out, checks > 0, "%s: %s failed", UNITS_COUNT(checks),
-           UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]));
-    say_if(out, has_found, "%sfound %.1f %%", checks > 0 ? "; " : "", found);
-    put(out, "Checks");
+    say(out, "%s = %s begun + %s retries", UNITS_COUNT(ledger->tries), UNITS_COUNT(ledger->begun),
+        UNITS_COUNT(transaction_ledger_retries(ledger)));
+    if (transaction_ledger_retries(ledger) > 0) {
+        say(out, ": %s deadlock, %s serialization, %s busy",
+            UNITS_COUNT(ledger->retries[RETRY_DEADLOCK]),
+            UNITS_COUNT(ledger->retries[RETRY_SERIALIZATION]),
+            UNITS_COUNT(ledger->retries[RETRY_BUSY]));
+    }
+    put(out, "Tries");
+    if (ledger->due > 0) {
+        say(out, "%s = %s begun + %s skipped + %s not begun", UNITS_COUNT(ledger->due),
+            UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->skipped),
+            UNITS_COUNT(ledger->not_begun));
+        say_some(out, counters[RECORDER_LATE], "late by over 100 ms");
+        put(out, "Due");
+    }
+    if (before->begun > 0) {
+        say(out, "%s = %s committed", UNITS_COUNT(before->begun), UNITS_COUNT(before->committed));
+        say_if(out, before->rolled_back > 0, " + %s rolled back", UNITS_COUNT(before->rolled_back));
+        say_if(out, before->failed > 0, " + %s failed", UNITS_COUNT(before->failed));
+        say_if(out, before->in_doubt > 0, " + %s in doubt", UNITS_COUNT(before->in_doubt));
+        say(out, ": in no figure but Verified");
+    }
+    put(out, "Warm-up");
+    if (figure_get(set, FIGURE_STATEMENTS_PER_S, &statements_per_s) &&
+        figure_get(set, FIGURE_TRANSACTIONS_PER_S, &per_s)) {
+        const double seconds = figures_seconds(result->measured_ns);
+        say(out, "%s transactions/s; %s statements/s = %s read + %s write + %s other", RATE(per_s),
+            RATE(statements_per_s), RATE((double)counters[RECORDER_READS] / seconds),
+            RATE((double)counters[RECORDER_WRITES] / seconds),
+            RATE((double)counters[RECORDER_OTHERS] / seconds));
+        put(out, "Throughput");
+    }
+    if (counters[RECORDER_CHECKS] > 0) {
+        say(out, "%s: %s %s", UNITS_COUNT(counters[RECORDER_CHECKS]),
+            UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
+            counters[RECORDER_CHECKS_FAILED] > 0 ? "FAILED" : "failed");
+        put(out, "Checks");
+    }
+    say_if(out, figure_get(set, FIGURE_FOUND_PERCENT, &percent), "%.2f %% of %s", percent,
+           UNITS_COUNT(counters[RECORDER_FOUND] + counters[RECORDER_NOT_FOUND]));
+    put(out, "Found");
 }
 
-/* Both ledgers, each as a sum that the reader can check, and what count(*) said. */
-static void put_ledgers(struct screen *out, const struct figure_set *set,
+/* Whether the tables of a script have the rows that were committed. */
+static void put_datasets(struct screen *out, const struct plan *plan, const struct result *result)
+{
+    const char *label = "Verified";
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        const struct dataset_verification *v = &result->datasets[i];
+        if (v->state == VERIFICATION_NONE) {
+            continue;
+        }
+        say(out, "%s: ", plan->script->datasets[i].name);
+        if (v->state == VERIFICATION_FAILED) {
+            say(out, "NO, the rows could not be counted: %s", v->reason);
+        } else {
+            const uint64_t expected = v->rows_before + v->added - v->taken;
+            say(out, "%s before + %s added - %s taken = %s", UNITS_COUNT(v->rows_before),
+                UNITS_COUNT(v->added), UNITS_COUNT(v->taken), UNITS_COUNT(expected));
+            say_if(out, v->rows_after == expected, " after: ");
+            say_if(out, v->rows_after != expected, ", after: %s, ", UNITS_COUNT(v->rows_after));
+            say(out, "%s %s", UNITS_COUNT(v->lost), v->lost > 0 ? "LOST" : "lost");
+            say_some(out, v->surplus, "MORE than this run can have written");
+            say_some(out, v->added_in_doubt, "more in doubt");
+            say_some(out, v->taken_in_doubt, "fewer in doubt");
+        }
+        put(out, label);
+        label = "";
+    }
+}
+
+/* The ledgers, each as a sum that the reader can check, and what count(*) said. */
+static void put_ledgers(struct screen *out, const struct figure_set *set, const struct plan *plan,
                         const struct result *result)
 {
-    static const char imbalance[] = "DOES NOT BALANCE: a defect of append, do not trust this run";
+    const bool has_script = plan->script != NULL;
     const struct batch_ledger *batches = &result->batches;
     const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
     put_sum(out, "Sessions", set, FIGURE_SESSIONS_REQUESTED, FIGURE_SESSIONS_CONNECTED,
@@ -284,8 +349,10 @@ static void put_ledgers(struct screen *out, const struct figure_set *set,
     put_sum(out, "Connected", set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
             FIGURE_SESSIONS_DROPPED);
     put_text(out, "", session_ledger_balances(&result->sessions) ? "" : imbalance);
-    put_transactions(out, set, result);
-    if (!set->values[FIGURE_TRIES].is_known || result->rows.planned > 0) {
+    if (has_script) {
+        put_transactions(out, set, result);
+    }
+    if (!has_script || result->rows.planned > 0) {
         put_sum(out, "Rows", set, FIGURE_ROWS_PLANNED, FIGURE_ROWS_ACKNOWLEDGED,
                 FIGURE_ROWS_NOT_SENT);
     }
@@ -297,40 +364,100 @@ static void put_ledgers(struct screen *out, const struct figure_set *set,
                UNITS_COUNT(unanswered));
         put(out, "Batches");
     }
-    put_verification(out, result);
+    if (has_script) {
+        put_datasets(out, plan, result);
+    } else {
+        put_verification(out, result);
+    }
     put_text(out, "", figure_text(set, FIGURE_VERIFICATION_NOTE));
+}
+
+/* The name of a row of a table; one that is far too long has a line of its own. */
+static void say_name(struct screen *out, const char *name)
+{
+    const int room = (int)out->label - 2;
+    if ((int)strlen(name) > room + 1) {
+        screen_add(out->stream, "  %s", name);
+        name = "";
+    }
+    say(out, "  %-*s", room, name);
+}
+
+/* What became of the statements and transactions that a script names. The latter only where there
+ * are several: of one it is said already. */
+static void put_operations(struct screen *out, const struct figure_set *set)
+{
+    static const struct {
+        const char *title;
+        enum operation_count counts[5];
+    } tables[] = {
+        {"Transaction",
+         {COUNT_BEGUN, COUNT_COMMITTED, COUNT_ROLLED_BACK, COUNT_FAILED, COUNT_IN_DOUBT}},
+        {"Statement", {COUNT_SENT, COUNT_ANSWERED, COUNT_REFUSED, COUNT_UNANSWERED, COUNT_ROWS}}};
+    for (int table = 0; table < 2 && set->counts != NULL; table++) {
+        size_t rows = 0;
+        for (size_t i = OPERATIONS; i < set->operations.count; i++) {
+            rows += (set->operations.entries[i].kind == OPERATION_IS_TRANSACTION) == (table == 0);
+        }
+        if (rows < (table == 0 ? 2 : 1)) {
+            continue;
+        }
+        say(out, "%-*s", (int)out->label, tables[table].title);
+        for (size_t column = 0; column < 5; column++) {
+            char name[16];
+            snprintf(name, sizeof name, "%s", operation_count_names[tables[table].counts[column]]);
+            for (char *at = strchr(name, '_'); at != NULL; at = strchr(at, '_')) {
+                *at = ' ';
+            }
+            say(out, "%13s", name);
+        }
+        put_line(out);
+        for (size_t i = OPERATIONS; i < set->operations.count; i++) {
+            if ((set->operations.entries[i].kind == OPERATION_IS_TRANSACTION) != (table == 0)) {
+                continue;
+            }
+            say_name(out, set->operations.entries[i].name);
+            for (size_t column = 0; column < 5; column++) {
+                say(out, "%13s", UNITS_COUNT(set->counts[i][tables[table].counts[column]]));
+            }
+            put_line(out);
+        }
+    }
 }
 
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const struct operation_list operations = plan_operations(plan);
-    int width = operations.count > OPERATIONS ? (int)sizeof "  transaction " : LABEL;
-    for (size_t i = OPERATIONS; i < operations.count; i++) {
-        const int needed = (int)strlen(operations.entries[i].name) + 3;
-        width = needed > width ? needed : width;
-    }
-    say(out, "%-*s", width, "Latency");
+    const int measured = 28 - (int)out->label;
+    size_t transactions = 0;
+    say(out, "%-*s", (int)out->label, "Latency");
     for (size_t point = 0; point < FIGURE_POINTS; point++) {
         say(out, "%10s", figure_points[point].title);
     }
-    say(out, "%18s", "measured");
+    say(out, "%*s", measured, "measured");
     put_line(out);
+    for (size_t i = OPERATIONS; i < operations.count; i++) {
+        transactions += operations.entries[i].kind == OPERATION_IS_TRANSACTION;
+    }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        if (!operation_is_used(&operations, i) || histogram->total == 0) {
+        const bool is_only =
+            operations.entries[i].kind == OPERATION_IS_TRANSACTION && transactions == 1;
+        if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
             continue;
         }
-        say(out, "  %-*s", width - 2, operations.entries[i].name);
+        say_name(out, operations.entries[i].name);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
             say(out, "%10s", UNITS_NS(figures_point_ns(histogram, &figure_points[point])));
         }
-        say(out, "%18s", UNITS_COUNT(histogram->total));
+        say(out, "%*s", measured, UNITS_COUNT(histogram->total));
         put_line(out);
     }
 }
 
 /* How the sessions fared, and what append itself took. */
-static void put_sessions(struct screen *out, const struct result *result)
+static void put_sessions(struct screen *out, const struct figure_set *set,
+                         const struct result *result)
 {
     const uint64_t *counters = result->totals.counters;
     const uint64_t lost = counters[RECORDER_CONNECTIONS_LOST];
@@ -359,7 +486,9 @@ static void put_sessions(struct screen *out, const struct result *result)
            SOME(churns, "", "s"));
     put(out, "Churn");
     const struct fairness *fairness = &result->fairness;
-    say_if(out, fairness->sessions > 1,
+    const bool has_rows =
+        figure_text(set, FIGURE_WORKLOAD)[0] == '\0' || result->rows.acknowledged > 0;
+    say_if(out, fairness->sessions > 1 && has_rows,
            "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
            "acknowledged append: %s (session %u)",
            ROUNDED(fairness->slowest_rows_per_s), fairness->slowest_session,
@@ -372,6 +501,14 @@ static void put_sessions(struct screen *out, const struct result *result)
     if (result->rows.acknowledged > 0) {
         say(out, ", %.2f us a row",
             resources->client_cpu_s * 1e6 / (double)result->rows.acknowledged);
+    }
+    double percent;
+    const uint64_t statements =
+        counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
+    if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
+        say_if(out, statements > 0, ", %.2f us a statement",
+               resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
+        say(out, ", script %.1f %% of the transactions' time", percent);
     }
     say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
     if (memory > 0 && result->sessions.connected > 0) {
@@ -404,7 +541,9 @@ static void put_causes(struct screen *out, const struct causes *causes)
         }
         char label[UNITS_TEXT_BYTES + 16];
         snprintf(label, sizeof label, "%10s x ", UNITS_COUNT(cause->count));
-        say(out, "%s, %s", cause_phase_names[cause->phase], error_kind_name(cause->error.kind));
+        say(out, "%s", cause_phase_names[cause->phase]);
+        say_if(out, cause->name != NULL, " %s", cause->name);
+        say(out, ", %s", error_kind_name(cause->error.kind));
         const bool has_state = cause->error.sqlstate[0] != '\0';
         say_if(out, has_state, " %s", cause->error.sqlstate);
         say_if(out, !has_state && cause->error.native_code != 0, " %d", cause->error.native_code);
@@ -433,7 +572,7 @@ static void put_findings(struct screen *out, const struct findings *findings)
         put(out, "");
     }
     if (findings->count > FINDINGS_SHOWN) {
-        screen_add(out->stream, "%*s%zu more: see findings in the JSON file", LABEL, "",
+        screen_add(out->stream, "%*s%zu more: see findings in the JSON file", (int)out->label, "",
                    findings->count - FINDINGS_SHOWN);
     }
 }
@@ -470,7 +609,8 @@ static const char *stop_text(const struct result *result)
         [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures are of a part of the run",
         [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
         [STOP_NO_SESSION] = "no session could connect",
-        [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires"};
+        [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
+        [STOP_SCRIPT] = "the script has a mistake"};
     const struct session_ledger *sessions = &result->sessions;
     const bool is_completed = result->stop_reason == STOP_COMPLETED;
     return is_completed && sessions->finished == sessions->requested ? "all sessions completed"
@@ -530,13 +670,12 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     put_figure(out, FIGURE_ELAPSED_S, ELAPSED(result->elapsed_ns));
 
     if (figure_get(set, FIGURE_TRANSACTIONS_PER_S, &number)) {
-        double statements = 0;
-        figure_get(set, FIGURE_STATEMENTS_PER_S, &statements);
         snprintf(value, sizeof value, "%s /s", RATE(number));
-        say(out, "transactions committed; %s statements/s", RATE(statements));
-        say_if(out, result->rows.acknowledged > 0, "; %s rows/s by elapsed time",
-               RATE(result->throughput_rows_per_s));
-        put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
+        say(out, "committed, while the sessions worked%s",
+            result->measured_ns < MONO_NS_PER_S ? "; too short a run for figures that repeat" : "");
+        put_figure(out, FIGURE_TRANSACTIONS_PER_S, value);
+    }
+    if (figure_text(set, FIGURE_WORKLOAD)[0] != '\0' && result->rows.planned == 0) {
         return;
     }
     snprintf(value, sizeof value, "%s rows/s", RATE(result->throughput_rows_per_s));
@@ -552,15 +691,17 @@ static void put_figures(struct screen *out, const struct figure_set *set,
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
-    struct screen out = {.stream = stream};
+    struct screen out = {.stream = stream, .label = plan->script == NULL ? LABEL : SCRIPT_LABEL};
     struct figure_set set;
     figures_of_result(&set, plan, result);
     put_target(&out, plan, result);
     put_run(&out, plan);
-    put_ledgers(&out, &set, result);
+    put_workload(&out, plan, &set);
+    put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
+    put_operations(&out, &set);
     put_latencies(&out, plan, result);
-    put_sessions(&out, result);
+    put_sessions(&out, &set, result);
     fputc('\n', stream);
     put_causes(&out, &result->causes);
     put_findings(&out, &result->findings);
@@ -726,7 +867,7 @@ static void put_levels(FILE *stream, const struct search *search)
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
-    struct screen out = {.stream = stream};
+    struct screen out = {.stream = stream, .label = LABEL};
     struct figure_set set;
     figures_of_result(&set, plan, result);
     put_answer(&out, search, &result->findings);
@@ -740,7 +881,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
     put_levels(stream, search);
-    put_ledgers(&out, &set, result);
+    put_ledgers(&out, &set, plan, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say(&out, "%s rows, %s of values; they stay: %s", UNITS_COUNT(written),
@@ -851,7 +992,7 @@ static void write_side(FILE *stream, const struct check_report *report, enum lim
 
 void check_write_text(FILE *stream, const struct check_report *report)
 {
-    struct screen out = {.stream = stream};
+    struct screen out = {.stream = stream, .label = LABEL};
     const char *version = report->version == NULL ? "" : report->version;
     const int shown = version_length(version);
     say(&out, "%s session%s, %s%s%.*s%s", SOME(report->sessions, "", "s"),

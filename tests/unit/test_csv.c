@@ -16,6 +16,39 @@
 #include "unit/memory_stream.h"
 #include "unit/recorded.h"
 
+static void test_operations(void **state)
+{
+    (void)state;
+    static uint64_t counts[OPERATIONS + 2][OPERATION_COUNTS];
+    static struct causes causes;
+    static struct figure_set set;
+    set = (struct figure_set){.operations = operation_list_all(),
+                              .counts = (const uint64_t(*)[OPERATION_COUNTS])counts};
+    operation_list_add(&set.operations, "move", OPERATION_IS_TRANSACTION);
+    operation_list_add(&set.operations, "insert", OPERATION_IS_WRITE);
+    counts[OPERATIONS][COUNT_BEGUN] = 5;
+    counts[OPERATIONS][COUNT_FAILED] = 1;
+    counts[OPERATIONS + 1][COUNT_SENT] = 7;
+    counts[OPERATIONS + 1][COUNT_REFUSED] = 2;
+    set.latencies[OPERATIONS + 1] =
+        (struct figure_latency){.count = 5, .mean_ms = 1.5, .points_ms = {1, 2, 3, 4, 5}};
+    causes.count = 2;
+    causes.entries[0] = (struct cause){.name = "insert", .first_ns = 9, .error = {.text = "later"}};
+    causes.entries[1] =
+        (struct cause){.name = "insert", .first_ns = 3, .error = {.text = "duplicate, \"a\""}};
+    struct memory memory;
+    memory_open(&memory);
+    csv_write_operations(memory.stream, &set, &causes);
+    memory_expect(&memory,
+                  "operation,kind,sent,answered,refused,unanswered,rows,begun,committed,"
+                  "rolled_back,failed,in_doubt,partial,tries,retries_deadlock,"
+                  "retries_serialization,retries_busy,mean_ms,p50_ms,p90_ms,p99_ms,p999_ms,max_ms,"
+                  "first_error\r\n"
+                  "move,transaction,,,,,,5,0,0,1,0,0,0,0,0,0,,,,,,,\r\n"
+                  "insert,write,7,0,2,0,0,,,,,,,,,,,1.500000,1.000000,2.000000,3.000000,4.000000,"
+                  "5.000000,\"duplicate, \"\"a\"\"\"\r\n");
+}
+
 static void put_line(struct csv *csv, FILE *stream, bool is_header)
 {
     csv_begin(csv, stream, is_header);
@@ -529,6 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_and_row),
         cmocka_unit_test(test_quoting),
+        cmocka_unit_test(test_operations),
         cmocka_unit_test(test_unknown_is_empty),
         cmocka_unit_test(test_large_decimal),
         cmocka_unit_test(test_sample_row),

@@ -232,6 +232,59 @@ static void test_only_histograms_of_what_was_asked_for(void **state)
     assert_false(exists(path_of("reconnect.hgrm")));
 }
 
+/* Names of a script, one of them that of a call. */
+static void test_script(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
+        "local a, b = statement('x', 'SELECT 1'), statement('append', 'DELETE FROM t')\n"
+        "local n = param('n', 5)\n"
+        "transaction('move', function() a:run(); b:run() end)\n";
+    char path[sizeof base + 16];
+    snprintf(path, sizeof path, "%s/x.lua", base);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    fputs(source, stream);
+    assert_int_equal(fclose(stream), 0);
+    const char *const sets[] = {"n=7"};
+    struct error error = {0};
+    struct dataset_verification verification = {
+        .state = VERIFICATION_DONE, .rows_before = 3, .added = 2, .rows_after = 4, .lost = 1};
+    plan.script = script_load(path, sets, 1, &error);
+    if (plan.script == NULL) {
+        fail_msg("%s", error.text);
+    }
+    result.dataset_count = 1;
+    result.datasets = &verification;
+    struct run_files *files = create();
+    finish(files);
+    run_files_destroy(files, false);
+    static const char *const names[] = {"transaction.move.hgrm", "statement.x.hgrm",
+                                        "statement.append.hgrm", "append.hgrm", "operations.csv"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_true(exists(path_of(names[i])));
+    }
+    json_t *json = json_loads(content_of("run.json"), 0, NULL);
+    const char *hash = NULL, *value = NULL, *dataset = NULL, *kind = NULL;
+    json_int_t lost = 0;
+    assert_int_equal(json_unpack(json,
+                                 "{s:{s:s, s:{s:s}}, s:[{s:s, s:I}], s:[{s:s}, {}, {}], "
+                                 "s:{s:{}, s:{}, s:{}}}",
+                                 "workload", "hash", &hash, "parameters", "n", &value, "datasets",
+                                 "name", &dataset, "lost", &lost, "operations", "kind", &kind,
+                                 "histograms", "statement.x", "statement.append",
+                                 "transaction.move"),
+                     0);
+    assert_string_equal(hash, plan.script->hash);
+    assert_string_equal(value, "7");
+    assert_string_equal(dataset, "t");
+    assert_int_equal(lost, 1);
+    assert_string_equal(kind, "read");
+    json_decref(json);
+    script_destroy(plan.script);
+}
+
 static void test_existing_folder(void **state)
 {
     (void)state;
@@ -392,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FILES_TEST(test_whole_run),
         FILES_TEST(test_only_histograms_of_what_was_asked_for),
+        FILES_TEST(test_script),
         FILES_TEST(test_existing_folder),
         FILES_TEST(test_existing_empty_folder),
         FILES_TEST(test_trailing_slashes),

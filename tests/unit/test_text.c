@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/mono.h"
 #include "base/text.h"
 #include "report/screen.h"
 #include "report/text.h"
@@ -70,6 +71,65 @@ static void check_line(const char *expected)
         fail_msg("expected: %s\nin:\n%s", expected, text);
     }
     free(text);
+}
+
+enum {
+    NAMES = 12 /* at most, of the script */
+};
+static struct histogram histograms[OPERATIONS + NAMES];
+static uint64_t counts[OPERATIONS + NAMES][OPERATION_COUNTS];
+
+/* A run of the built-in script tpcb, as if it had come to something. */
+static void set_up_script(void)
+{
+    struct error error = {0};
+    plan.script = script_load("tpcb", NULL, 0, &error);
+    if (plan.script == NULL) {
+        fail_msg("%s", error.text);
+    }
+    assert_true(plan.script->operation_count <= NAMES);
+    memset(histograms, 0, sizeof histograms);
+    memset(counts, 0, sizeof counts);
+    result.totals.operations = OPERATIONS + plan.script->operation_count;
+    result.totals.histograms = histograms;
+    result.totals.counts = counts;
+    plan.records = 0;
+    plan.duration_ns = 60 * MONO_NS_PER_S;
+    result.measured_ns = 60 * MONO_NS_PER_S;
+    result.transactions = (struct transaction_ledger){.begun = 1204331,
+                                                      .committed = 1204118,
+                                                      .failed = 213,
+                                                      .refused = 213,
+                                                      .tries = 1209877,
+                                                      .retries = {5501, 0, 45}};
+    result.totals.counters[RECORDER_READS] = 60;
+    result.totals.counters[RECORDER_WRITES] = 240;
+    result.totals.counters[RECORDER_OTHERS] = 120;
+}
+
+static void test_script(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "Transactions  1,204,331 = 1,204,118 committed + 213 failed\n",
+        "Failed        213 = 0 out of tries + 213 refused + 0 lost with the connection +\n"
+        "              0 cut\n",
+        "Tries         1,209,877 = 1,204,331 begun + 5,546 retries: 5,501 deadlock,\n"
+        "              0 serialization, 45 busy\n",
+        "Throughput    20,069 transactions/s; 7.00 statements/s = 1.00 read + 4.00 write\n"
+        "              + 2.00 other\n",
+        "\nTransactions          20,069 /s  committed, while the sessions worked\n",
+    };
+    set_up_script();
+    char *text = report();
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        check_contains(text, lines[i]);
+    }
+    assert_null(strstr(text, "rows/s"));
+    assert_null(strstr(text, "\nRows"));
+    assert_null(strstr(text, "batch"));
+    free(text);
+    script_destroy(plan.script);
 }
 
 /* Terms of 0 are said one by one while there is room, then together, then not. */
@@ -260,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_zero_terms, set_up),
+        cmocka_unit_test_setup(test_script, set_up),
         cmocka_unit_test_setup(test_first_term_stays, set_up),
         cmocka_unit_test_setup(test_nothing_connected, set_up),
         cmocka_unit_test_setup(test_imbalance_is_said, set_up),
