@@ -1,0 +1,76 @@
+"""PostgreSQL ends transactions of scripts, and connections in the middle of them."""
+
+import harness
+import workload_faults
+from postgresql_proxy import Proxy
+
+SUM = """
+dataset("one", 1, {{"id", "int32", row(), key = true}, {"n", "int64", 0}})
+local get = statement("get", "SELECT n FROM one WHERE id = 1")
+local set = statement("set", "UPDATE one SET n = ? WHERE id = 1", {"int64"})
+transaction("add", function()
+    local n = tonumber((get:one()))
+    think(0.005)
+    set:run(n + 1)
+end, {isolation = "serializable", tries = 0})
+"""
+
+
+class Faults(workload_faults.Faults, harness.Postgresql):
+    LIMIT = 'default = "SET lock_timeout = 1000"'
+
+    def client_command(self):
+        return ["psql", "-X", "-q", "-A", "-t", self.url]
+
+    def without_answer(self, what, number, arrives):
+        """URL of a proxy that hangs up at the number-th time that it sees `what`; `arrives`: when
+        the server has answered."""
+        state = {"seen": 0, "is_due": False}
+
+        def to_server(data):
+            state["seen"] += what in data
+            if what in data and state["seen"] == number:
+                if not arrives:
+                    raise OSError
+                state["is_due"] = True
+            return data
+
+        def to_client(data):
+            if state["is_due"]:
+                state["is_due"] = False
+                raise OSError
+            return data
+
+        return Proxy(self, self.url, to_server=to_server, to_client=to_client).url
+
+    def test_serialization_failures(self):
+        _, run = self.run_script(4, self.url, self.script(SUM), "--transactions", 60)
+        ledger = run.json["transactions"]
+        self.assertEqual(ledger["committed"], 60)
+        self.assertGreater(ledger["retries_serialization"], 0, ledger)
+        self.assertEqual(self.number("select n from one"), 60)
+
+
+class Counted(workload_faults.Case):
+    """The server's own count of statements."""
+
+    def test_statements_of_oltp(self):
+        server = harness.PrivateServer(self, shared_preload_libraries="pg_stat_statements")
+        harness.psql(server.superuser_url, "create extension pg_stat_statements")
+        for settings, expected in workload_faults.OLTP.items():
+            with self.subTest(settings):
+                words = (server.url, "--workload", "oltp", "--set", "table_size=1000," + settings)
+                self.append("prepare", 1, *words)
+                harness.psql(server.superuser_url, "select pg_stat_statements_reset()")
+                _, run = self.run_script(2, words[0], "oltp", *words[3:], "--transactions", 50)
+                tries = run.json["transactions"]["tries"]
+                for word, number in expected.items():
+                    counted = harness.psql(
+                        server.superuser_url, "select coalesce(sum(calls), 0) from"
+                        f" pg_stat_statements where query ilike '{word}%sbtest1%'"
+                        " and query not ilike '%count(*)%'")
+                    self.assertEqual(int(counted), number * tries, word)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,152 @@
+"""Scripts that are wrong, or hostile: a clear line, the right exit code, nothing left behind."""
+
+import signal
+import sqlite3
+import time
+
+import harness
+import workload_faults
+
+TABLE = 'dataset("t", 100, {{"id", "int32", row(), key = true}})\n'
+GET = 'local get = statement("get", "SELECT id FROM t WHERE id = ?", {"int32"})\n'
+
+
+class Wrong(workload_faults.Case):
+    def url(self):
+        return f"sqlite:{self.folder}/test.db"
+
+    def tables(self):
+        path = self.folder / "test.db"
+        if not path.exists():
+            return []
+        with sqlite3.connect(path) as connection:
+            return [name for name, in connection.execute(
+                "select name from sqlite_master where type = 'table'")]
+
+    def check_refused(self, script, pattern, *arguments):
+        """A mistake that is known before anything is made; `script` is a name, a path or a text."""
+        if isinstance(script, str) and "\n" in script:
+            script = self.script(script)
+        for command in ((1, self.url(), "--transactions", 5), ("prepare", 1, self.url())):
+            words = [*command, "--workload", script, *arguments]
+            ended = self.append(*words, code=2)
+            self.assertRegex(ended.reason, pattern)
+            self.assertEqual(len(ended.err.splitlines()), 1, ended)
+            self.assertEqual(self.tables(), [])
+
+    def test_mistakes_at_the_top_level(self):
+        end = 'transaction("x", function() end)\n'
+        for text, pattern in (
+                ("dataset(\n", r"script\.lua:2: unexpected symbol near <eof>"),
+                ("\n\nfrobnicate()\n" + end, r"script\.lua:3: .*frobnicate"),
+                ('os.execute("true")\n' + end, r"script\.lua:1: .*'?os'?"),
+                ('io.open("/etc/passwd")\n' + end, r"script\.lua:1: .*'?io'?"),
+                ('load("x = 1")\n' + end, r"script\.lua:1: .*'?load'?"),
+                ('dataset("t", "many", {{"a", "int32", row()}})\n' + end, r"script\.lua:1: .*rows"),
+                ('dataset("t", 1, {{"a", "integer", row()}})\n' + end, r"'integer' is no type"),
+                ('statement("s", "SELECT ?", {})\n' + end, r"statement 's' has 1 \? and 0 types"),
+                (TABLE, "declares no transaction"),
+                ('local s = ("x"):rep(2^30)\n' + end, r"may use 8 MiB, and needs more"),
+                ("error({})\n" + end, "an error that is no text"),
+                ('pcall(error, "x") error("own words")\n' + end, r"script\.lua:1: own words"),
+        ):
+            with self.subTest(text):
+                self.check_refused(text, pattern)
+
+    def test_a_top_level_that_does_not_end(self):
+        script = self.script('while true do end\ntransaction("x", function() end)\n')
+        ended = self.append("help", script, code=2)
+        self.assertRegex(ended.reason, r"script\.lua:1: this does not come to an end")
+
+    def test_what_is_no_text(self):
+        script = self.folder / "code.lua"
+        script.write_bytes(b"\x1bLua\x54\0\x19\x93\r\n\x1a\n" + bytes(100))
+        self.check_refused(script, "is compiled: append takes its text")
+        folder = self.folder / "folder.lua"
+        folder.mkdir()
+        self.check_refused(folder, "folder.lua' is no file")
+        self.check_refused(self.folder / "missing.lua", "missing.lua': No such file")
+        script.write_bytes(b"-- " + bytes([255, 254]) * 100)
+        self.check_refused(script, "declares no transaction")
+        script.write_bytes(b"-" * (1 << 20) + b"-")
+        self.check_refused(script, "is larger than 1.00 MiB")
+
+    def test_parameters(self):
+        text = 'param("n", 10, "", {min = 1, max = 20})\ntransaction("x", function() end)\n'
+        for value, pattern in (("n=0", "'n' is 1 to 20, not '0'"), ("n=21", "'n' is 1 to 20, not '21'"),
+                               ("n=x", "whole number"), ("m=1", "no parameter 'm'"),
+                               ("n", "not NAME=VALUE")):
+            with self.subTest(value):
+                self.check_refused(text, pattern, "--set", value)
+        self.check_refused("oltp", r"parameter 'mode' is .*not 'all'", "--set", "mode=all")
+        self.check_refused("oltb", "did you mean oltp")
+
+    def test_sql_that_the_database_refuses(self):
+        for sql, pattern in (("SELEC id FROM t WHERE id = ?", "SELEC"),
+                             ("SELECT id FROM elsewhere WHERE id = ?", "elsewhere"),
+                             ("SELECT other FROM t WHERE id = ?", "other")):
+            with self.subTest(sql):
+                self.check_refused(
+                    TABLE + f'local get = statement("get", "{sql}", {{"int32"}})\n'
+                    'transaction("x", function() get:run(1) end)\n',
+                    rf"script\.lua:2: statement 'get': .*{pattern}")
+
+    def test_rows_that_cannot_be_made(self):
+        self.check_refused(
+            'dataset("t", 9, {{"a", "int16", row(40000), key = true}})\n'
+            'transaction("x", function() end)\n', "value does not fit column 'a'")
+        self.check_refused(
+            'dataset("t", 9, {{"a", "text", derive(row(), function(i) return nope.x end)}})\n'
+            'transaction("x", function() end)\n', r"script\.lua:1: .*nope")
+
+    def check_stopped(self, body, pattern):
+        """A mistake in a function stops the run: exit code 2, files and ledgers are there."""
+        script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
+        out = self.out()
+        ended = self.append(2, self.url(), "--workload", script, "--transactions", 100, "--out",
+                            out, code=2)
+        self.assertRegex(ended.reason, pattern)
+        run = self.check_run(out, 2)
+        self.assertEqual(run.json["transactions"]["committed"], 0)
+
+    def test_mistakes_in_a_function(self):
+        for body, pattern in (
+                ("get:run()", r"script\.lua:3: statement 'get' takes 1 value, got 0"),
+                ('get:run("many")', r"script\.lua:3: statement 'get': value 1 does not fit int32"),
+                ("get:run(2^40)", r"script\.lua:3: .*does not fit int32"),
+                ("get:run(nil)", r"script\.lua:3: .*null"),
+                ("nothing:run(1)", r"script\.lua:3: .*nothing"),
+                ("x = 1", r"script\.lua:3: 'x' is not local"),
+                ('statement("late", "SELECT 1")', r"script\.lua:3: .*top level"),
+                ('local s = ("x"):rep(2^30)', "may use 8 MiB, and needs more"),
+                ("local t = {} while true do t[#t + 1] = {} end", "may use 8 MiB"),
+                ("local function f() return f() + 1 end f()", "may use 8 MiB"),
+                ('error("own words")', r"script\.lua:3: own words"),
+                ("think(-1)", "think takes seconds"),
+        ):
+            with self.subTest(body):
+                self.check_stopped(body, pattern)
+
+    def test_an_endless_loop_ends_with_the_run(self):
+        for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
+                     "while true do pcall(error) end", 'while true do ("x"):rep(1000) end'):
+            with self.subTest(body):
+                script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
+                start = time.monotonic()
+                _, run = self.run_script(2, self.url(), script, "--duration", "1s", code=None)
+                self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
+                self.assertEqual(run.json["transactions"]["committed"], 0)
+
+    def test_ctrl_c_ends_an_endless_loop(self):
+        script = self.script(TABLE + GET + 'transaction("x", function() while true do end end)\n')
+        out = self.out()
+        process = self.start(2, self.url(), "--workload", script, "--duration", "10m", "--out", out)
+        harness.wait_until((out / "samples.csv").exists, "the run")
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        self.check_run(out, 130)
+
+
+if __name__ == "__main__":
+    harness.main()
