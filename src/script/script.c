@@ -276,7 +276,12 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
     struct script_state *state = state_of(lua);
     const struct script_host *host = state->place.host;
     if (state->is_declaring || host == NULL) {
-        DEMAND(lua, ++state->hooks < ALONE_HOOKS, "this does not come to an end");
+        if (++state->hooks >= ALONE_HOOKS) {
+            luaL_where(lua, 0); /* a hook is no function of its own */
+            lua_pushliteral(lua, "this does not come to an end");
+            lua_concat(lua, 2);
+            lua_error(lua);
+        }
     } else if (host->is_stopped(host->context)) {
         lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
         end_by(lua, &signal_stopped);
