@@ -92,6 +92,7 @@ local function read_ranges(name, n)
     end)
 end
 
+-- Until it is through, as sysbench does, also where two sessions delete and insert the same id.
 transaction(mode, function()
     if reads then
         times(points, function(of) of.point:run(id) end)
@@ -114,4 +115,4 @@ transaction(mode, function()
             of.insert:run(same, id, c, pad)
         end)
     end
-end, {autocommit = skip_trx, tries = 0}) -- 0: until it is through, as sysbench does
+end, {autocommit = skip_trx, tries = 0, retry_duplicate = true})

@@ -79,6 +79,7 @@ const char *const operation_count_names[OPERATION_COUNTS] = {
     [COUNT_RETRIES_DEADLOCK] = "retries_deadlock",
     [COUNT_RETRIES_SERIALIZATION] = "retries_serialization",
     [COUNT_RETRIES_BUSY] = "retries_busy",
+    [COUNT_RETRIES_DUPLICATE] = "retries_duplicate",
 };
 
 const char *const operation_kind_names[] = {

@@ -261,6 +261,9 @@ enum figure_better {
     F(RETRIES_BUSY, "retries_busy", "transactions", COUNT, LOW) \
     C(RETRIES_BUSY, MEMBER, "retries_busy", "append_transaction_retries_total", NULL, \
       "cause=\"busy\"") \
+    F(RETRIES_DUPLICATE, "retries_duplicate", "transactions", COUNT, LOW) \
+    C(RETRIES_DUPLICATE, MEMBER, "retries_duplicate", "append_transaction_retries_total", NULL, \
+      "cause=\"duplicate\"") \
     /* with --rate: due = begun + skipped + not begun; skipped by --late; late: begun over 100 ms */ \
     /* after its time */ \
     F(TRANSACTIONS_DUE, NULL, "transactions.due", COUNT, NEITHER) \
@@ -434,6 +437,7 @@ enum operation_count {
     COUNT_RETRIES_DEADLOCK,
     COUNT_RETRIES_SERIALIZATION,
     COUNT_RETRIES_BUSY,
+    COUNT_RETRIES_DUPLICATE, /* where the script asks for it */
     OPERATION_COUNTS,
 };
 extern const char *const operation_count_names[OPERATION_COUNTS]; /* "sent", … */

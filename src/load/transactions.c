@@ -550,7 +550,9 @@ static enum status begin(struct transactions *own)
 /* What a failure comes to, by its status and error. */
 static enum try_end judge_failure(const struct transactions *own)
 {
-    const bool can_pass = error_is_passing(&own->error) && own->error.kind != ERROR_READ_ONLY;
+    const bool can_pass = (error_is_passing(&own->error) && own->error.kind != ERROR_READ_ONLY) ||
+                          (own->error.kind == ERROR_DUPLICATE &&
+                           own->script->transactions[own->number].retries_duplicate);
     if (own->is_in_doubt) {
         return TRY_IN_DOUBT;
     }
@@ -659,6 +661,7 @@ static bool tries_again(struct transactions *own, enum try_end *end)
         [RETRY_SERIALIZATION] = {ERROR_SERIALIZATION, RECORDER_RETRIES_SERIALIZATION,
                                  COUNT_RETRIES_SERIALIZATION},
         [RETRY_BUSY] = {ERROR_BUSY, RECORDER_RETRIES_BUSY, COUNT_RETRIES_BUSY},
+        [RETRY_DUPLICATE] = {ERROR_DUPLICATE, RECORDER_RETRIES_DUPLICATE, COUNT_RETRIES_DUPLICATE},
     };
     struct session *session = own->session;
     const struct plan *plan = session->load->plan;

@@ -65,6 +65,7 @@ enum retry_cause {
     RETRY_DEADLOCK,
     RETRY_SERIALIZATION,
     RETRY_BUSY,
+    RETRY_DUPLICATE, /* a unique key was there: where the script asks for it */
     RETRY_CAUSES,
 };
 

@@ -242,7 +242,8 @@ static bool transactions_balance(const struct result *result)
                                                counts[COUNT_FAILED] + counts[COUNT_IN_DOUBT];
         balances &= counts[COUNT_TRIES] == counts[COUNT_BEGUN] + counts[COUNT_RETRIES_DEADLOCK] +
                                                counts[COUNT_RETRIES_SERIALIZATION] +
-                                               counts[COUNT_RETRIES_BUSY];
+                                               counts[COUNT_RETRIES_BUSY] +
+                                               counts[COUNT_RETRIES_DUPLICATE];
         begun += counts[COUNT_BEGUN];
         tries += counts[COUNT_TRIES];
     }

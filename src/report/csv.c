@@ -173,7 +173,7 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
         COUNT_IF("transactions_in_doubt", has_script, counters[RECORDER_TRANSACTIONS_IN_DOUBT]),
         COUNT_IF("retries", has_script,
                  counters[RECORDER_RETRIES_DEADLOCK] + counters[RECORDER_RETRIES_SERIALIZATION] +
-                     counters[RECORDER_RETRIES_BUSY]),
+                     counters[RECORDER_RETRIES_BUSY] + counters[RECORDER_RETRIES_DUPLICATE]),
         COUNT_IF("writes", has_script, counters[RECORDER_WRITES]),
         COUNT_IF("others", has_script, counters[RECORDER_OTHERS]));
 }

@@ -272,6 +272,8 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             UNITS_COUNT(ledger->retries[RETRY_DEADLOCK]),
             UNITS_COUNT(ledger->retries[RETRY_SERIALIZATION]),
             UNITS_COUNT(ledger->retries[RETRY_BUSY]));
+        say_if(out, ledger->retries[RETRY_DUPLICATE] > 0, ", %s duplicate",
+               UNITS_COUNT(ledger->retries[RETRY_DUPLICATE]));
     }
     put(out, "Tries");
     if (ledger->due > 0) {

@@ -1358,6 +1358,8 @@ static int declare_transaction(lua_State *lua)
                    "transaction '%s': weight is a number from 0", name);
             lua_getfield(lua, 3, "autocommit");
             new->is_autocommit = lua_toboolean(lua, -1);
+            lua_getfield(lua, 3, "retry_duplicate");
+            new->retries_duplicate = lua_toboolean(lua, -1);
             lua_getfield(lua, 3, "tries");
             const int64_t tries = lua_isnil(lua, -1) ? 10 : check_integer(lua, -1, "tries");
             DEMAND(lua, tries >= 0, "transaction '%s': tries is a number from 0", name);

@@ -97,8 +97,9 @@ struct script_transaction {
     size_t operation;
     double weight; /* 0: never chosen */
     bool is_autocommit;
-    uint64_t tries;        /* 0: until it is through */
-    const char *isolation; /* NULL: the server's choice */
+    uint64_t tries;         /* 0: until it is through */
+    bool retries_duplicate; /* also after a unique key that was there already */
+    const char *isolation;  /* NULL: the server's choice */
     int line;
 };
 

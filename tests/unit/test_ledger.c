@@ -168,7 +168,8 @@ static void transactions_balance(void **state)
                                  &sum.tries,
                                  &sum.retries[RETRY_DEADLOCK],
                                  &sum.retries[RETRY_SERIALIZATION],
-                                 &sum.retries[RETRY_BUSY]};
+                                 &sum.retries[RETRY_BUSY],
+                                 &sum.retries[RETRY_DUPLICATE]};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         sum = good;
         ++*members[i];
