@@ -78,7 +78,7 @@ struct session_limit {
     uint64_t used;    /* open now and counted by this limit, this one included */
     char note[120];   /* how `allowed` comes about; may be empty */
     char fix[200];    /* how it is raised: a statement, or a line of a file; N stands for the
-                         sessions, N+3 for three more */
+                         sessions, N+3 for three more, N*3 for three times as many */
 };
 
 /* What a server says about itself. 0 and "" mean that it does not say. */

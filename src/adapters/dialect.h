@@ -31,10 +31,12 @@ struct dialect_meaning {
 struct dialect_asker {
     const struct adapter *adapter;
     struct adapter_conn *conn;
-    const char *schema; /* that the target names, or NULL */
-    const char *user;   /* for messages */
-    bool prepares;      /* each session keeps one prepared statement on the server */
-    bool has_prepared;  /* this one does already */
+    const char *schema;      /* that the target names, or NULL */
+    const char *user;        /* for messages */
+    bool prepares;           /* each session keeps one prepared statement on the server */
+    bool has_prepared;       /* this one does already */
+    unsigned statements;     /* that each session keeps prepared beside it */
+    unsigned has_statements; /* of those, this one */
 };
 
 struct dialect {
@@ -84,6 +86,11 @@ enum mysql_type {
     MYSQL_NATIVE_TIMESTAMP, /* read in the session's time zone, unlike datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs written out in a column of text */
 };
+
+/* declare_column for servers that are of MariaDB 10.10 or later: they have types for addresses and
+ * UUIDs. */
+bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char *text,
+                             size_t size);
 
 /* True when a statement of append's own was refused in a way in which no PostgreSQL refuses it: the
  * server only speaks its protocol. */

@@ -534,12 +534,26 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
                   fix);
     }
-    if (asker->prepares && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
-        add_limit(limits, "max_prepared_stmt_count", number_of(&facts, "max_prepared_stmt_count"),
-                  number_of(&facts, "prepared_stmt_count") + (asker->has_prepared ? 0 : 1),
-                  "prepared statements of all sessions; each session keeps one",
-                  "SET GLOBAL max_prepared_stmt_count = N; to keep it, max_prepared_stmt_count = N "
-                  "under [mysqld] in my.cnf");
+    /* as many sessions as have all of their statements */
+    const int64_t each = (asker->prepares ? 1 : 0) + (int64_t)asker->statements;
+    if (each > 0 && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
+        static const char setting[] = "max_prepared_stmt_count";
+        const int64_t others = number_of(&facts, "prepared_stmt_count") -
+                               (asker->has_prepared ? 1 : 0) - (int64_t)asker->has_statements;
+        char number[24] = "one";
+        char value[24] = "N";
+        if (each > 1) {
+            snprintf(number, sizeof number, "%" PRId64, each);
+            snprintf(value, sizeof value, "N*%" PRId64, each);
+        }
+        snprintf(note, sizeof note, "%" PRId64 " statements of all sessions; each session keeps %s",
+                 number_of(&facts, setting), number);
+        snprintf(fix, sizeof fix,
+                 "SET GLOBAL %s = %s; to keep it, %s = %s under [mysqld] in my.cnf", setting, value,
+                 setting, value);
+        add_limit(
+            limits, setting, number_of(&facts, setting) / each, (others + each - 1) / each + 1,
+            each > 1 ? note : "prepared statements of all sessions; each session keeps one", fix);
     }
     /* "pool-of-threads", and "loaded-dynamically" by the plug-in that has one */
     const char *handling = text_of(&facts, "thread_handling");
@@ -550,10 +564,79 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return STATUS_OK;
 }
 
+/* Where there are no types for addresses and UUIDs they are bytes, and a comment tells describe
+ * what they mean. A datetime reads as it was written in any time zone. */
+static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
+                    size_t size)
+{
+    enum {
+        FRACTION_DIGITS = 6,
+        CHAR_MAX_SIZE = 255,
+        VARCHAR_MAX_SIZE = 16383, /* of characters of 4 bytes */
+        TEXT_MAX_BYTES = 65535,
+        PRECISION_MAX = 38,
+    };
+    static const char *const names[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = "boolean",       [COLUMN_INT16] = "smallint",
+        [COLUMN_INT32] = "int",          [COLUMN_INT64] = "bigint",
+        [COLUMN_FLOAT32] = "float",      [COLUMN_FLOAT64] = "double",
+        [COLUMN_DECIMAL] = "decimal",    [COLUMN_TEXT] = "text",
+        [COLUMN_BYTES] = "blob",         [COLUMN_JSON] = "json",
+        [COLUMN_DATE] = "date",          [COLUMN_TIME] = "time",
+        [COLUMN_TIMESTAMP] = "datetime", [COLUMN_UUID] = "binary(16)",
+        [COLUMN_IP4] = "varbinary(4)",   [COLUMN_IP6] = "varbinary(16)",
+    };
+    static const struct {
+        const char *name, *comment;
+    } others[COLUMN_TYPE_COUNT] = {[COLUMN_UUID] = {"uuid", " comment 'uuid'"},
+                                   [COLUMN_IP4] = {"inet4", " comment 'ipv4'"},
+                                   [COLUMN_IP6] = {"inet6", " comment 'ipv6'"}};
+    const enum column_type type = column->type;
+    const bool is_other = others[type].name != NULL;
+    const char *name = is_other && has_types ? others[type].name : names[type];
+    char numbers[32] = "";
+    if (name == NULL ||
+        (is_numbered && type != COLUMN_INT16 && type != COLUMN_INT32 && type != COLUMN_INT64)) {
+        return false;
+    }
+    if (type == COLUMN_DECIMAL) {
+        snprintf(numbers, sizeof numbers, "(%u,%u)",
+                 column->precision > 0 ? column->precision : PRECISION_MAX, column->scale);
+    } else if (type == COLUMN_TIME || type == COLUMN_TIMESTAMP) {
+        snprintf(numbers, sizeof numbers, "(%u)",
+                 column->scale < FRACTION_DIGITS ? column->scale : FRACTION_DIGITS);
+    } else if (type == COLUMN_TEXT && column->size > VARCHAR_MAX_SIZE) {
+        name = column->size > TEXT_MAX_BYTES ? "longtext" : "mediumtext";
+    } else if (type == COLUMN_BYTES && column->size > VARCHAR_MAX_SIZE) {
+        name = column->size > TEXT_MAX_BYTES ? "longblob" : "blob";
+    } else if ((type == COLUMN_TEXT || type == COLUMN_BYTES) && column->size > 0) {
+        const bool is_char =
+            strncmp(column->type_name, "char", 4) == 0 && column->size <= CHAR_MAX_SIZE;
+        name = type == COLUMN_BYTES ? "varbinary" : is_char ? "char" : "varchar";
+        snprintf(numbers, sizeof numbers, "(%u)", (unsigned)column->size);
+    }
+    snprintf(text, size, "%s%s%s%s%s", name, numbers,
+             column->is_nullable && !is_numbered ? "" : " not null",
+             is_numbered ? " auto_increment" : "",
+             is_other && !has_types ? others[type].comment : "");
+    return true;
+}
+
+static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    return declare(column, is_numbered, false, text, size);
+}
+
+bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    return declare(column, is_numbered, true, text, size);
+}
+
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .explain = explain,
     .write_text = write_text,
     .describe = describe,
     .limits = ask_limits,
+    .declare_column = declare_column,
 };

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -48,6 +49,25 @@ struct mariadb_append {
     enum status failure_status;
 };
 
+/* How the values of a result's column are written. */
+struct result_column {
+    uint8_t type; /* enum enum_field_types */
+    uint8_t decimals;
+    bool is_unsigned;
+};
+
+/* A statement that the server has prepared. */
+struct prepared {
+    unsigned long id;
+    unsigned column_count;         /* of its result; 0: it has none */
+    struct result_column *columns; /* owned */
+};
+
+struct slot {
+    const struct statement *statement; /* NULL: none */
+    struct prepared prepared;
+};
+
 /* A connection belongs to one session's thread. It is kept small, because there are thousands: no
  * rows are held in it, and a statement is sent without waiting for its answer, so that its text is
  * gone when the session waits. */
@@ -62,6 +82,12 @@ struct adapter_conn {
     struct mariadb_append append;
     unsigned long statement; /* number of the bulk statement that the server has prepared */
     const struct table *statement_table; /* for which; NULL = for none */
+    unsigned kept;                       /* statements of a script that a session keeps prepared */
+    bool sends_text; /* the library is not the one that was built for: see settle_method */
+    bool has_begun;  /* a transaction: see begin */
+    unsigned slot_count;
+    struct slot *slots;   /* owned */
+    struct buffer packet; /* of the statement that is sent, its memory kept for the next one */
 };
 
 /* A connect under way, settling included, and why it was given up. Texts are borrowed from the
@@ -162,12 +188,17 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     return (struct text_value){text, (uint32_t)bytes};
 }
 
+static bool is_null(const struct column_data *data, size_t row)
+{
+    return data->is_null != NULL && data->is_null[row];
+}
+
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes)
 {
     static const char digits[] = "0123456789abcdef";
     char text[VALUE_TEXT_BYTES];
-    if (data->is_null != NULL && data->is_null[row]) {
+    if (is_null(data, row)) {
         buffer_add(sql, "NULL", 4);
         return;
     }
@@ -244,45 +275,40 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     return at;
 }
 
+/* One that is not NULL. */
 static void add_value(struct buffer *packet, const struct column *column,
-                      const struct column_data *data, size_t row)
+                      union column_values values, size_t row)
 {
-    const union column_values values = data->values;
-    unsigned char out[32] = {STMT_INDICATOR_NONE};
+    unsigned char out[32];
     char text[VALUE_TEXT_BYTES];
-    size_t used = 1;
+    size_t used = 0;
     uint32_t bits;
     uint64_t long_bits;
-    if (data->is_null != NULL && data->is_null[row]) {
-        out[0] = STMT_INDICATOR_NULL;
-        buffer_add(packet, out, 1);
-        return;
-    }
     switch (column->type) {
     case COLUMN_BOOL:
         out[used++] = values.boolean[row] != 0;
         break;
     case COLUMN_INT16:
-        used += put_number(out + 1, (uint16_t)values.int16[row], 2);
+        used += put_number(out, (uint16_t)values.int16[row], 2);
         break;
     case COLUMN_INT32:
-        used += put_number(out + 1, (uint32_t)values.int32[row], 4);
+        used += put_number(out, (uint32_t)values.int32[row], 4);
         break;
     case COLUMN_INT64:
-        used += put_number(out + 1, (uint64_t)values.int64[row], 8);
+        used += put_number(out, (uint64_t)values.int64[row], 8);
         break;
     case COLUMN_FLOAT32:
         memcpy(&bits, &values.float32[row], sizeof bits);
-        used += put_number(out + 1, bits, sizeof bits);
+        used += put_number(out, bits, sizeof bits);
         break;
     case COLUMN_FLOAT64:
         memcpy(&long_bits, &values.float64[row], sizeof long_bits);
-        used += put_number(out + 1, long_bits, sizeof long_bits);
+        used += put_number(out, long_bits, sizeof long_bits);
         break;
     case COLUMN_DATE:
     case COLUMN_TIME:
     case COLUMN_TIMESTAMP:
-        used += put_time(out + 1, column, values, row);
+        used += put_time(out, column, values, row);
         break;
     default: {
         /* its length in front: one byte, or a mark and 2, 3 or 8 */
@@ -301,7 +327,8 @@ static void add_value(struct buffer *packet, const struct column *column,
     buffer_add(packet, out, used);
 }
 
-void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch)
+/* The type that a parameter is sent with, 2 bytes. */
+static void add_type(struct buffer *packet, const struct column *column)
 {
     static const uint8_t types[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = MYSQL_TYPE_TINY,          [COLUMN_INT16] = MYSQL_TYPE_SHORT,
@@ -310,27 +337,66 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
         [COLUMN_DECIMAL] = MYSQL_TYPE_NEWDECIMAL, [COLUMN_DATE] = MYSQL_TYPE_DATE,
         [COLUMN_TIME] = MYSQL_TYPE_TIME,          [COLUMN_TIMESTAMP] = MYSQL_TYPE_DATETIME,
     };
+    unsigned char out[2];
+    put_number(out,
+               types[column->type] != 0 ? types[column->type]
+               : is_binary(column)      ? MYSQL_TYPE_BLOB
+                                        : MYSQL_TYPE_VAR_STRING,
+               sizeof out);
+    buffer_add(packet, out, sizeof out);
+}
+
+void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch)
+{
     const struct table *table = batch->table;
     unsigned char head[ID_BYTES + 2];
     put_number(head, statement, ID_BYTES);
     put_number(head + ID_BYTES, FLAG_TYPES, 2);
     buffer_add(packet, head, sizeof head);
     for (size_t i = 0; i < table->column_count; i++) {
-        const struct column *column = &table->columns[i];
-        if (!column->is_generated) {
-            put_number(head,
-                       types[column->type] != 0 ? types[column->type]
-                       : is_binary(column)      ? MYSQL_TYPE_BLOB
-                                                : MYSQL_TYPE_VAR_STRING,
-                       2);
-            buffer_add(packet, head, 2);
+        if (!table->columns[i].is_generated) {
+            add_type(packet, &table->columns[i]);
         }
     }
     for (size_t row = 0; row < batch->row_count; row++) {
         for (size_t i = 0; i < table->column_count; i++) {
-            if (!table->columns[i].is_generated) {
-                add_value(packet, &table->columns[i], &batch->columns[i], row);
+            const struct column_data *data = &batch->columns[i];
+            const unsigned char indicator =
+                is_null(data, row) ? STMT_INDICATOR_NULL : STMT_INDICATOR_NONE;
+            if (table->columns[i].is_generated) {
+                continue;
             }
+            buffer_add(packet, &indicator, 1);
+            if (indicator == STMT_INDICATOR_NONE) {
+                add_value(packet, &table->columns[i], data->values, row);
+            }
+        }
+    }
+}
+
+void mariadb_add_execute(struct buffer *packet, unsigned long statement, const struct batch *batch)
+{
+    const size_t count = batch != NULL ? batch->table->column_count : 0;
+    unsigned char head[ID_BYTES + 1 + 4] = {0};
+    put_number(head, statement, ID_BYTES);
+    put_number(head + ID_BYTES + 1, 1, 4);
+    buffer_add(packet, head, sizeof head);
+    for (size_t i = 0; i < count; i += 8) {
+        unsigned char nulls = 0;
+        for (size_t j = i; j < count && j < i + 8; j++) {
+            nulls |= (unsigned char)(is_null(&batch->columns[j], 0) ? 1U << (j - i) : 0);
+        }
+        buffer_add(packet, &nulls, 1);
+    }
+    if (count > 0) {
+        buffer_add(packet, "\1", 1); /* the types follow */
+    }
+    for (size_t i = 0; i < count; i++) {
+        add_type(packet, &batch->table->columns[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_null(&batch->columns[i], 0)) {
+            add_value(packet, &batch->table->columns[i], batch->columns[i].values, 0);
         }
     }
 }
@@ -440,14 +506,21 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
                        struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
+    uint64_t matched = 0;
+    bool has_rows = false;
     if (mysql_real_query(mysql, sql, (unsigned long)strlen(sql)) != 0) {
         return call_error(conn, error); /* also one without a number */
     }
     int more = 0;
     for (; more == 0; more = mysql_next_result(mysql)) {
-        MYSQL_RES *const result = mysql_use_result(mysql);
         const size_t columns = mysql_field_count(mysql);
-        struct cell *const cells = calloc(columns + 1, sizeof *cells);
+        if (columns == 0) {
+            matched += mysql_affected_rows(mysql);
+            continue;
+        }
+        has_rows = true;
+        MYSQL_RES *const result = mysql_use_result(mysql);
+        struct cell *const cells = calloc(columns, sizeof *cells);
         bool is_wanted = result != NULL && cells != NULL;
         MYSQL_ROW row = NULL;
         while (is_wanted && (row = mysql_fetch_row(result)) != NULL) {
@@ -460,8 +533,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
             }
             is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
         }
-        const bool has_failed =
-            columns > 0 && (result == NULL || (row == NULL && mysql_errno(mysql) != 0));
+        const bool has_failed = result == NULL || (row == NULL && mysql_errno(mysql) != 0);
         const enum status status = cells == NULL ? dialect_memory_error(error)
                                    : has_failed  ? call_error(conn, error)
                                                  : STATUS_OK;
@@ -471,6 +543,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
             return status;
         }
     }
+    answer->rows += has_rows ? 0 : matched;
     return more > 0 || mysql_errno(mysql) != 0 ? call_error(conn, error) : STATUS_OK;
 }
 
@@ -480,14 +553,14 @@ static enum status run_text(struct adapter_conn *conn, const char *sql, struct e
     return ask(conn, sql, &(struct answer){.take = NULL}, error);
 }
 
-/* Rolls back a transaction that a statement, which came to `status`, left open. Where init_connect,
- * which runs behind the greeting, has turned autocommit off, every statement does: then it is
- * turned on, and keeps what was done. */
+/* Rolls back a transaction that a statement, which came to `status`, left open where none was
+ * begun. Where init_connect, which runs behind the greeting, has turned autocommit off, every
+ * statement does: then it is turned on, and keeps what was done. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
     const unsigned state = conn->mysql.server_status;
-    if (status == STATUS_LOST || (state & SERVER_STATUS_IN_TRANS) == 0) {
+    if (conn->has_begun || status == STATUS_LOST || (state & SERVER_STATUS_IN_TRANS) == 0) {
         return status;
     }
     if (status == STATUS_OK && (state & SERVER_STATUS_AUTOCOMMIT) == 0) {
@@ -599,17 +672,20 @@ static enum status set_options(struct connecting *attempt, const struct target *
 }
 
 /*
- * Bulk statements: one prepared INSERT of one row, executed for all rows of a batch at once
- * (COM_STMT_BULK_EXECUTE). The server reads no text and plans nothing.
+ * Prepared statements: those of scripts, and bulk statements, which are one INSERT of one row,
+ * executed for all rows of a batch at once (COM_STMT_BULK_EXECUTE). The server reads no text and
+ * plans nothing.
  *
- * Connector/C's own way to it keeps 26 KiB in each connection for the statement and its parameters.
- * So the statement is prepared through Connector/C, its number is kept and its handle freed, and
- * the packet is sent as a command of its own. That takes three things which are in Connector/C's
- * headers but not among its documented functions; nothing else of this file uses them:
+ * Connector/C's own way to them keeps 10 to 26 KiB in each connection for a statement, its
+ * parameters and its result. So a statement is prepared through Connector/C, its number is kept and
+ * its handle freed, the packet is sent as a command of its own, and the answer is read packet by
+ * packet. That takes four things which are in Connector/C's headers but not among its documented
+ * functions; nothing else of this file uses them:
  *
  *   mysql->methods->db_command   sends a command; what every call of the library does
  *   handle->stmt_id              the number that the server gave the statement
  *   mysql->stmts, handle->mysql  cut, as the library itself does when it loses a connection
+ *   mysql_net_read_packet        reads a packet, which begins at mysql->net.read_pos
  *
  * settle_method says no where the library in use is not of the series of these headers.
  */
@@ -622,13 +698,14 @@ static enum status settle_method(struct adapter_conn *conn, struct error *error)
     const char *const in_use = mysql_get_client_info();
     unsigned long capabilities = 0;
     const char *why_not = NULL;
+    conn->sends_text = patch == NULL || in_use == NULL ||
+                       strncmp(built_for, in_use, (size_t)(patch - built_for) + 1) != 0 ||
+                       mysql->methods == NULL || mysql->methods->db_command == NULL;
     if (mariadb_get_infov(mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &capabilities) !=
             0 ||
         (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) == 0) {
         why_not = "the server has no bulk statements";
-    } else if (patch == NULL || in_use == NULL ||
-               strncmp(built_for, in_use, (size_t)(patch - built_for) + 1) != 0 ||
-               mysql->methods == NULL || mysql->methods->db_command == NULL) {
+    } else if (conn->sends_text) {
         why_not = "append was built for another series of MariaDB Connector/C than is in use";
     }
     if (conn->uses_insert || why_not == NULL) {
@@ -654,47 +731,79 @@ static enum status send_command(struct adapter_conn *conn, enum enum_server_comm
                : call_error(conn, error);
 }
 
-/* Prepares the statement for a table, unless it is prepared. One at a time is kept. */
-static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
+static enum status forget(struct adapter_conn *conn, unsigned long statement, struct error *error)
+{
+    unsigned char id[ID_BYTES];
+    put_number(id, statement, sizeof id);
+    return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
+}
+
+/* On OK the caller owns made->columns. */
+static enum status prepare_text(struct adapter_conn *conn, const char *sql, struct prepared *made,
                                 struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
-    struct buffer sql = {0};
     enum status status = STATUS_OK;
-    if (conn->statement_table == table) {
-        return STATUS_OK;
-    }
-    if (conn->statement_table != NULL) {
-        unsigned char id[ID_BYTES];
-        conn->statement_table = NULL;
-        put_number(id, conn->statement, sizeof id);
-        status = send_command(conn, COM_STMT_CLOSE, id, sizeof id, error); /* has no answer */
-        if (status != STATUS_OK) {
-            return status;
-        }
-    }
-    ask_write_insert(&sql, table, '`', 1);
-    MYSQL_STMT *const handle = buffer_failed(&sql) ? NULL : mysql_stmt_init(mysql);
+    MYSQL_STMT *const handle = mysql_stmt_init(mysql);
+    *made = (struct prepared){0};
     if (handle == NULL) {
-        status = dialect_memory_error(error);
-    } else if (mysql_stmt_prepare(handle, sql.bytes, (unsigned long)sql.length) != 0) {
+        return dialect_memory_error(error);
+    }
+    if (mysql_stmt_prepare(handle, sql, (unsigned long)strlen(sql)) != 0) {
         status = report(conn, mysql_stmt_errno(handle), mysql_stmt_sqlstate(handle),
                         mysql_stmt_error(handle), error);
     } else if (handle->mysql != mysql || mysql->stmts == NULL || mysql->stmts->data != handle ||
                mysql->stmts->next != NULL) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "bulk statements do not work with this MariaDB Connector/C (%.20s): use --method "
-                  "insert",
+                  "prepared statements do not work with this MariaDB Connector/C (%.20s): use "
+                  "--method insert",
                   mysql_get_client_info());
         status = STATUS_FATAL;
     } else {
-        conn->statement = handle->stmt_id;
-        conn->statement_table = table;
+        made->id = handle->stmt_id;
+        made->column_count = handle->field_count;
+        made->columns = calloc(made->column_count + 1U, sizeof *made->columns);
+        status = made->columns != NULL ? STATUS_OK : dialect_memory_error(error);
+    }
+    for (unsigned i = 0; status == STATUS_OK && i < made->column_count; i++) {
+        const MYSQL_FIELD *field = &handle->fields[i];
+        made->columns[i] =
+            (struct result_column){.type = (uint8_t)field->type,
+                                   .decimals = (uint8_t)field->decimals,
+                                   .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0};
+    }
+    if (status == STATUS_OK) {
         mysql->stmts = NULL; /* the server is to keep it */
         handle->mysql = NULL;
     }
-    if (handle != NULL) {
-        mysql_stmt_close(handle);
+    mysql_stmt_close(handle);
+    return status;
+}
+
+/* Prepares the statement for a table, unless it is prepared. One at a time is kept. */
+static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
+                                struct error *error)
+{
+    struct prepared made;
+    struct buffer sql = {0};
+    if (conn->statement_table == table) {
+        return STATUS_OK;
+    }
+    if (conn->statement_table != NULL) {
+        conn->statement_table = NULL;
+        const enum status status = forget(conn, conn->statement, error);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    ask_write_insert(&sql, table, '`', 1);
+    const enum status status = buffer_failed(&sql)
+                                   ? dialect_memory_error(error)
+                                   : prepare_text(conn, buffer_text(&sql), &made, error);
+    if (status == STATUS_OK) {
+        conn->statement = made.id;
+        conn->statement_table = table;
+        free(made.columns);
     }
     buffer_fini(&sql);
     return status;
@@ -754,16 +863,20 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
 /*
  * One append: one statement for up to ROW_BATCH_MAX rows, committed by itself, in one round trip;
  * or several in a transaction, which the first full batch begins. Tables whose engine cannot undo
- * need none: there every statement stands for itself.
+ * need none: there every statement stands for itself. Where a transaction was begun the rows belong
+ * to that.
  */
 
-/* Times without a zone are UTC here; only a timestamp column asks what the session's zone is. */
+/* Times without a zone are UTC here; only a timestamp column asks what the session's zone is. What
+ * stands beside a parameter is not known. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
-                           struct error *error)
+                           bool is_of_parameters, struct error *error)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < table->column_count && !conn->is_utc && status == STATUS_OK; i++) {
-        if (table->columns[i].native_type == MYSQL_NATIVE_TIMESTAMP) {
+        const struct column *column = &table->columns[i];
+        if (column->native_type == MYSQL_NATIVE_TIMESTAMP ||
+            (is_of_parameters && column->type == COLUMN_TIMESTAMP)) {
             status = run_text(conn, "set time_zone = '+00:00'", error);
             conn->is_utc = status == STATUS_OK;
         }
@@ -774,7 +887,7 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
 static void get_ready(struct adapter_conn *conn, const struct table *table)
 {
     struct error ignored = {0};
-    if (use_utc(conn, table, &ignored) == STATUS_OK && !conn->uses_insert) {
+    if (use_utc(conn, table, false, &ignored) == STATUS_OK && !conn->uses_insert) {
         bulk_prepare(conn, table, &ignored);
     }
 }
@@ -783,7 +896,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                struct error *error)
 {
     memset(&conn->append, 0, sizeof conn->append);
-    const enum status status = use_utc(conn, table, error);
+    const enum status status = use_utc(conn, table, false, error);
     conn->append.table = table;
     conn->append.is_open = status == STATUS_OK;
     return status;
@@ -803,6 +916,9 @@ static enum status give_up(struct adapter_conn *conn, enum status status)
     if (append->in_transaction) {
         append->in_transaction = false;
         return run_text(conn, "rollback", &ignored) == STATUS_LOST ? STATUS_LOST : status;
+    }
+    if (conn->has_begun && !append->table->keeps_failed_rows) {
+        append->kept = 0; /* whoever began the transaction rolls it back */
     }
     if (append->table->keeps_failed_rows && append->sent > 0) {
         /* the rows before the one that failed are kept; servers other than MariaDB 10.7 and later
@@ -867,8 +983,8 @@ static enum status take_answer(struct adapter_conn *conn, struct error *error)
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
     /* init_connect runs behind the greeting, so that only now is seen what it may have turned off
      */
-    const bool is_uncommitted =
-        !append->in_transaction && (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
+    const bool is_uncommitted = !append->in_transaction && !conn->has_begun &&
+                                (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
     if (mysql_warning_count(&conn->mysql) > 0) {
         /* A server that is not strict changes values that do not fit and says so in a warning only:
@@ -910,7 +1026,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     }
     if (status == STATUS_OK) {
         append->sent = 0;
-        if (!append->in_transaction && !append->table->keeps_failed_rows &&
+        if (!append->in_transaction && !conn->has_begun && !append->table->keeps_failed_rows &&
             (append->statements > 0 || batch->row_count == ROW_BATCH_MAX)) {
             status = run_text(conn, "start transaction", error);
             append->in_transaction = status == STATUS_OK;
@@ -1003,7 +1119,8 @@ static enum status connect_and_settle(void *context, struct error *error)
     const my_bool is_reconnecting = 0;
     enum status status = STATUS_OK;
     if (mysql_real_connect(mysql, attempt->host, target->user, target->password, target->database,
-                           target->port, attempt->socket, CLIENT_MULTI_STATEMENTS) == NULL) {
+                           target->port, attempt->socket,
+                           CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS) == NULL) {
         return connect_error(conn, error);
     }
     if (attempt->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
@@ -1138,6 +1255,11 @@ static void close_connection(struct adapter_conn *conn)
         shutdown(sock, SHUT_RDWR);
     }
     mysql_close(&conn->mysql);
+    for (unsigned i = 0; i < conn->slot_count; i++) {
+        free(conn->slots[i].prepared.columns);
+    }
+    free(conn->slots);
+    buffer_fini(&conn->packet);
     free(conn);
 }
 
@@ -1159,6 +1281,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     }
     atomic_init(&made->sock, -1);
     made->is_method_given = target->method != NULL;
+    made->kept = target->prepared_statements;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
     const enum status status = connect_to(made, target, error);
     if (status != STATUS_OK) {
@@ -1221,8 +1344,12 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     info->method = methods[conn->uses_insert ? 1 : 0];
     info->note[0] = '\0';
     if (conn->why_no_bulk != NULL) {
-        snprintf(info->note, sizeof info->note, "%s: rows go in as multi-row INSERT",
-                 conn->why_no_bulk);
+        snprintf(info->note, sizeof info->note, "%s: rows go in as multi-row INSERT%s",
+                 conn->why_no_bulk, conn->sends_text ? ", statements as text" : "");
+    }
+    dialect_inspect(&dialect_mysql, info);
+    if (has_addresses) {
+        info->declare_column = dialect_mariadb_declare;
     }
 }
 
@@ -1231,7 +1358,425 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return end_transaction(conn, run_text(conn, sql, error), error);
 }
 
-/* Always as text, parameters as literals: prepared, a statement would take one of
+/*
+ * The answer to a prepared statement. https://mariadb.com/kb/en/result-set-packets/
+ */
+
+enum {
+    OK_PACKET = 0,
+    EOF_PACKET = 0xfe,
+    EOF_BYTES_MAX = 8,
+    FEW_CELLS = 16,
+    CELL_TEXT_BYTES = 40, /* a number or a time as text */
+    TAIL_BYTES = 6,       /* behind the type, which is in front of them, in a column's definition */
+    DIGITS_UNKNOWN = 31,  /* decimals that are no number of digits begin here */
+};
+
+/* A packet as far as it was read. */
+struct packet {
+    const unsigned char *at, *end;
+};
+
+static enum status wrong_answer(struct adapter_conn *conn, struct error *error)
+{
+    conn->is_lost = true;
+    return report(conn, 0, "", "", error);
+}
+
+/* Reads the next packet of an answer; one that tells of an error becomes that. */
+static enum status read_packet(struct adapter_conn *conn, struct packet *packet,
+                               struct error *error)
+{
+    const unsigned long length = mysql_net_read_packet(&conn->mysql);
+    if (length == packet_error) {
+        return call_error(conn, error);
+    }
+    packet->at = conn->mysql.net.read_pos;
+    packet->end = packet->at + length;
+    return length > 0 ? STATUS_OK : wrong_answer(conn, error);
+}
+
+/* The number of the lowest-first `bytes` bytes; what is not there is 0. */
+static uint64_t get_number(struct packet *packet, size_t bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes && packet->at < packet->end; i++) {
+        value |= (uint64_t)*packet->at++ << (8 * i);
+    }
+    return value;
+}
+
+/* A number with its size in front: one byte, or a mark and 2, 3 or 8. */
+static uint64_t get_length(struct packet *packet)
+{
+    const uint64_t first = get_number(packet, 1);
+    return first < 251 ? first : get_number(packet, first == 252 ? 2 : first == 253 ? 3 : 8);
+}
+
+static bool is_end(const struct packet *packet)
+{
+    return *packet->at == EOF_PACKET && packet->end - packet->at <= EOF_BYTES_MAX;
+}
+
+/* What the server says of its state at the end of rows. */
+static void take_end(struct adapter_conn *conn, struct packet packet)
+{
+    packet.at++;
+    conn->mysql.warning_count = (unsigned)get_number(&packet, 2);
+    conn->mysql.server_status = (unsigned)get_number(&packet, 2);
+}
+
+/* Reads the definitions of a result's columns: a server that has sent them does so again only when
+ * they have changed. */
+static enum status read_columns(struct adapter_conn *conn, struct prepared *prepared,
+                                unsigned count, struct error *error)
+{
+    struct packet packet;
+    enum status status = STATUS_OK;
+    if (count > prepared->column_count) {
+        struct result_column *more = realloc(prepared->columns, count * sizeof *more);
+        if (more == NULL) {
+            conn->is_lost = true; /* the rest of the answer stays unread */
+            dialect_memory_error(error);
+            return STATUS_FATAL;
+        }
+        prepared->columns = more;
+    }
+    prepared->column_count = count;
+    for (unsigned i = 0; i < count; i++) {
+        status = read_packet(conn, &packet, error);
+        if (status == STATUS_OK && packet.end - packet.at <= TAIL_BYTES) {
+            status = wrong_answer(conn, error);
+        }
+        if (status != STATUS_OK) {
+            return status;
+        }
+        packet.at = packet.end - TAIL_BYTES;
+        struct result_column *const column = &prepared->columns[i];
+        column->type = (uint8_t)get_number(&packet, 1);
+        column->is_unsigned = (get_number(&packet, 2) & UNSIGNED_FLAG) != 0;
+        column->decimals = (uint8_t)get_number(&packet, 1);
+    }
+    return STATUS_OK;
+}
+
+/* Adds the fraction of a second in as many digits as the column has. */
+static int write_fraction(char *text, size_t size, const struct result_column *column,
+                          unsigned microseconds)
+{
+    unsigned digits = column->decimals < DIGITS_UNKNOWN ? column->decimals : FRACTION_DIGITS;
+    if (digits == 0 || (column->decimals >= DIGITS_UNKNOWN && microseconds == 0)) {
+        return 0;
+    }
+    digits = digits < FRACTION_DIGITS ? digits : FRACTION_DIGITS;
+    for (unsigned i = digits; i < FRACTION_DIGITS; i++) {
+        microseconds /= 10;
+    }
+    return snprintf(text, size, ".%0*u", (int)digits, microseconds);
+}
+
+/* Writes a time as the server does; its parts that are not sent are 0. */
+static int write_time(char *text, const struct result_column *column, struct packet packet)
+{
+    int length;
+    if (column->type == MYSQL_TYPE_TIME) {
+        const bool is_negative = get_number(&packet, 1) != 0;
+        const unsigned days = (unsigned)get_number(&packet, 4);
+        const unsigned hours = (unsigned)get_number(&packet, 1);
+        const unsigned minutes = (unsigned)get_number(&packet, 1);
+        const unsigned seconds = (unsigned)get_number(&packet, 1);
+        length = snprintf(text, CELL_TEXT_BYTES, "%s%02u:%02u:%02u", is_negative ? "-" : "",
+                          24 * (days % 1000) + hours, minutes, seconds);
+    } else {
+        const unsigned year = (unsigned)get_number(&packet, 2);
+        const unsigned month = (unsigned)get_number(&packet, 1);
+        const unsigned day = (unsigned)get_number(&packet, 1);
+        length = snprintf(text, CELL_TEXT_BYTES, "%04u-%02u-%02u", year, month, day);
+        if (column->type == MYSQL_TYPE_DATE || column->type == MYSQL_TYPE_NEWDATE) {
+            return length;
+        }
+        const unsigned hour = (unsigned)get_number(&packet, 1);
+        const unsigned minute = (unsigned)get_number(&packet, 1);
+        const unsigned second = (unsigned)get_number(&packet, 1);
+        length += snprintf(text + length, CELL_TEXT_BYTES - (size_t)length, " %02u:%02u:%02u", hour,
+                           minute, second);
+    }
+    return length + write_fraction(text + length, CELL_TEXT_BYTES - (size_t)length, column,
+                                   (unsigned)get_number(&packet, 4));
+}
+
+/* In as few digits as are needed to read the same number again. */
+static int write_double(char *text, double value, int digits)
+{
+    int length = 0;
+    for (bool is_same = false; !is_same; digits++) {
+        length = snprintf(text, CELL_TEXT_BYTES, "%.*g", digits, value);
+        is_same = digits >= 17 || strtod(text, NULL) == value;
+    }
+    return length;
+}
+
+static int write_float(char *text, float value)
+{
+    int length = 0;
+    for (int digits = 6; length == 0 || (digits <= 9 && strtof(text, NULL) != value); digits++) {
+        length = snprintf(text, CELL_TEXT_BYTES, "%.*g", digits, (double)value);
+    }
+    return length;
+}
+
+/* Reads one value; `text` has CELL_TEXT_BYTES. False: the packet is too short. */
+static bool get_cell(struct packet *packet, const struct result_column *column, struct cell *cell,
+                     char *text)
+{
+    static const uint8_t widths[UINT8_MAX + 1] = {
+        [MYSQL_TYPE_TINY] = 1,     [MYSQL_TYPE_SHORT] = 2, [MYSQL_TYPE_YEAR] = 2,
+        [MYSQL_TYPE_LONG] = 4,     [MYSQL_TYPE_INT24] = 4, [MYSQL_TYPE_FLOAT] = 4,
+        [MYSQL_TYPE_LONGLONG] = 8, [MYSQL_TYPE_DOUBLE] = 8};
+    const size_t width = widths[column->type];
+    const uint64_t bytes = width > 0 ? width : get_length(packet);
+    int length = 0;
+    if (bytes > (uint64_t)(packet->end - packet->at)) {
+        return false;
+    }
+    const struct packet value = {packet->at, packet->at + bytes};
+    packet->at = value.end;
+    cell->type = COLUMN_TEXT;
+    cell->as.text = (struct text_value){(const char *)value.at, (uint32_t)bytes};
+    switch (column->type) {
+    case MYSQL_TYPE_FLOAT: {
+        float number;
+        const uint32_t bits = (uint32_t)get_number(&(struct packet){value.at, value.end}, 4);
+        memcpy(&number, &bits, sizeof number);
+        length = write_float(text, number);
+        break;
+    }
+    case MYSQL_TYPE_DOUBLE: {
+        double number;
+        const uint64_t bits = get_number(&(struct packet){value.at, value.end}, 8);
+        memcpy(&number, &bits, sizeof number);
+        length = write_double(text, number, 15);
+        break;
+    }
+    case MYSQL_TYPE_DATE:
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_DATETIME:
+    case MYSQL_TYPE_TIMESTAMP:
+    case MYSQL_TYPE_TIME:
+        length = write_time(text, column, value);
+        break;
+    default: {
+        if (width == 0) {
+            return true;
+        }
+        uint64_t number = get_number(&(struct packet){value.at, value.end}, width);
+        const uint64_t sign = UINT64_C(1) << (8 * width - 1);
+        if (column->is_unsigned && number > INT64_MAX) {
+            length = snprintf(text, CELL_TEXT_BYTES, "%" PRIu64, number);
+            break;
+        }
+        number = column->is_unsigned ? number : (number ^ sign) - sign;
+        cell->type = COLUMN_INT64;
+        cell->as.int64 = (int64_t)number;
+        return true;
+    }
+    }
+    cell->as.text = (struct text_value){text, (uint32_t)length};
+    return true;
+}
+
+/* Reads one row; `texts` has CELL_TEXT_BYTES for each column. */
+static bool get_cells(struct packet packet, const struct prepared *prepared, struct cell *cells,
+                      char *texts)
+{
+    enum {
+        FIRST_BIT = 2 /* of the first column, among those that say what is NULL */
+    };
+    const size_t bitmap = (prepared->column_count + FIRST_BIT + 7) / 8;
+    if ((size_t)(packet.end - packet.at) < 1 + bitmap) {
+        return false;
+    }
+    const unsigned char *const nulls = packet.at + 1;
+    packet.at += 1 + bitmap;
+    for (unsigned i = 0; i < prepared->column_count; i++) {
+        const unsigned bit = i + FIRST_BIT;
+        cells[i].is_null = (nulls[bit / 8] & (1U << bit % 8)) != 0;
+        if (cells[i].is_null) {
+            cells[i].type = COLUMN_TEXT;
+            cells[i].as.text = (struct text_value){NULL, 0};
+        } else if (!get_cell(&packet, &prepared->columns[i], &cells[i],
+                             texts + (size_t)i * CELL_TEXT_BYTES)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads the rows to their end, those that are not wanted, too. */
+static enum status read_rows(struct adapter_conn *conn, const struct prepared *prepared,
+                             struct answer *answer, struct error *error)
+{
+    const unsigned count = prepared->column_count;
+    struct cell few[FEW_CELLS];
+    char few_texts[FEW_CELLS * CELL_TEXT_BYTES];
+    struct cell *cells = few;
+    char *texts = few_texts;
+    bool is_wanted = answer->take != NULL;
+    struct packet packet;
+    enum status status;
+    if (is_wanted && count > FEW_CELLS) {
+        cells = malloc(count * (sizeof *cells + CELL_TEXT_BYTES));
+        texts = (char *)(cells + count);
+        if (cells == NULL) {
+            conn->is_lost = true;
+            return dialect_memory_error(error);
+        }
+    }
+    while ((status = read_packet(conn, &packet, error)) == STATUS_OK && !is_end(&packet)) {
+        /* what is counted is what was handed over */
+        answer->rows += is_wanted || answer->take == NULL;
+        if (is_wanted && !get_cells(packet, prepared, cells, texts)) {
+            status = wrong_answer(conn, error);
+            break;
+        }
+        is_wanted = is_wanted && answer->take(answer->context, cells, count);
+    }
+    if (status == STATUS_OK) {
+        take_end(conn, packet);
+    }
+    if (cells != few) {
+        free(cells);
+    }
+    return status;
+}
+
+/* Reads the whole answer; a procedure has several results. */
+static enum status read_answer(struct adapter_conn *conn, struct prepared *prepared,
+                               struct answer *answer, struct error *error)
+{
+    MYSQL *const mysql = &conn->mysql;
+    uint64_t matched = 0;
+    bool has_rows = false;
+    do {
+        struct packet packet;
+        enum status status = read_packet(conn, &packet, error);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        if (*packet.at == OK_PACKET) {
+            packet.at++;
+            matched += get_length(&packet);
+            mysql->insert_id = get_length(&packet);
+            mysql->server_status = (unsigned)get_number(&packet, 2);
+            mysql->warning_count = (unsigned)get_number(&packet, 2);
+            continue;
+        }
+        const uint64_t columns = *packet.at < 251 || *packet.at == 252 ? get_length(&packet) : 0;
+        /* servers that leave out definitions say here whether they follow */
+        const bool is_defined = packet.at == packet.end || *packet.at != 0;
+        if (columns == 0 || (!is_defined && columns != prepared->column_count)) {
+            return wrong_answer(conn, error);
+        }
+        has_rows = true;
+        if (is_defined) {
+            status = read_columns(conn, prepared, (unsigned)columns, error);
+        }
+        if (status == STATUS_OK) {
+            status = read_packet(conn, &packet, error);
+        }
+        if (status == STATUS_OK && !is_end(&packet)) {
+            status = wrong_answer(conn, error);
+        }
+        status = status == STATUS_OK ? read_rows(conn, prepared, answer, error) : status;
+        if (status != STATUS_OK) {
+            return status;
+        }
+    } while ((mysql->server_status & SERVER_MORE_RESULTS_EXIST) != 0);
+    answer->rows += has_rows ? 0 : matched;
+    return STATUS_OK;
+}
+
+static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
+                           struct error *error)
+{
+    const unsigned number = statement->slot;
+    const char *mark = sql_script_find_parameter(statement->sql);
+    size_t marks = 0;
+    for (; *mark != '\0'; mark = sql_script_find_parameter(mark + 1)) {
+        marks++;
+    }
+    enum status status = dialect_check_parameters(statement, marks, error);
+    if (status != STATUS_OK || conn->sends_text) {
+        return status;
+    }
+    if (number > conn->slot_count) {
+        const unsigned wanted = number + number / 2 + 6;
+        struct slot *const more = realloc(conn->slots, wanted * sizeof *more);
+        if (more == NULL) {
+            return dialect_memory_error(error);
+        }
+        memset(more + conn->slot_count, 0, (wanted - conn->slot_count) * sizeof *more);
+        conn->slots = more;
+        conn->slot_count = wanted;
+    }
+    struct slot *const slot = &conn->slots[number - 1];
+    if (slot->statement != NULL) {
+        slot->statement = NULL;
+        free(slot->prepared.columns);
+        slot->prepared.columns = NULL;
+        status = forget(conn, slot->prepared.id, error);
+    }
+    if (status == STATUS_OK && statement->parameters != NULL) {
+        status = use_utc(conn, statement->parameters, true, error);
+    }
+    if (status == STATUS_OK) {
+        status = prepare_text(conn, statement->sql, &slot->prepared, error);
+    }
+    slot->statement = status == STATUS_OK ? statement : NULL;
+    return status;
+}
+
+/* A statement with a slot: the path of scripts, on which nothing is allocated here. */
+static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
+                            const struct batch *parameters, struct answer *answer,
+                            struct error *error)
+{
+    enum {
+        KEPT_BYTES = 4096
+    };
+    const unsigned number = statement->slot;
+    for (bool is_again = false;; is_again = true) {
+        if (number > conn->slot_count || conn->slots[number - 1].statement != statement) {
+            const enum status status = prepare(conn, statement, error);
+            if (status != STATUS_OK) {
+                return status;
+            }
+        }
+        struct slot *const slot = &conn->slots[number - 1];
+        buffer_clear(&conn->packet);
+        mariadb_add_execute(&conn->packet, slot->prepared.id, parameters);
+        enum status status = buffer_failed(&conn->packet)
+                                 ? dialect_memory_error(error)
+                                 : send_command(conn, COM_STMT_EXECUTE, conn->packet.bytes,
+                                                conn->packet.length, error);
+        if (status == STATUS_OK) {
+            status = read_answer(conn, &slot->prepared, answer, error);
+        }
+        if (conn->packet.capacity > KEPT_BYTES) {
+            buffer_fini(&conn->packet);
+        }
+        if (status != STATUS_REJECTED || error->native_code != ER_UNKNOWN_STMT_HANDLER ||
+            is_again) {
+            return end_transaction(conn, status, error);
+        }
+        error_clear(error); /* the server has forgotten it, and done nothing */
+        free(slot->prepared.columns);
+        slot->prepared.columns = NULL;
+        slot->statement = NULL;
+    }
+}
+
+/* As text, parameters as literals: prepared, a statement would take one of
  * max_prepared_stmt_count. */
 static enum status run_statement(struct adapter_conn *conn, const struct statement *statement,
                                  const struct batch *parameters, struct answer *answer,
@@ -1240,8 +1785,11 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     const char *text = statement->sql;
     struct buffer sql = {0};
-    enum status status;
+    enum status status = STATUS_OK;
     answer->rows = 0;
+    if (statement->is_prepared && statement->slot > 0 && !conn->sends_text) {
+        return run_slot(conn, statement, parameters, answer, error);
+    }
     for (size_t i = 0; i < count; i++) {
         const char *mark = sql_script_find_parameter(text);
         buffer_add(&sql, text, (size_t)(mark - text));
@@ -1255,19 +1803,60 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
     if (count > 0) {
         buffer_add_text(&sql, text);
         text = buffer_text(&sql);
+        status = use_utc(conn, parameters->table, true, error);
     }
-    status = buffer_failed(&sql) ? dialect_memory_error(error)
-                                 : end_transaction(conn, ask(conn, text, answer, error), error);
+    if (buffer_failed(&sql)) {
+        status = dialect_memory_error(error);
+    } else if (status == STATUS_OK) {
+        status = end_transaction(conn, ask(conn, text, answer, error), error);
+    }
     buffer_fini(&sql);
     return status;
 }
 
+static enum status begin(struct adapter_conn *conn, const struct transaction *transaction,
+                         struct error *error)
+{
+    char sql[96] = "start transaction";
+    if (transaction->isolation != NULL) {
+        snprintf(sql, sizeof sql, "set transaction isolation level %.30s; start transaction",
+                 transaction->isolation);
+    }
+    const enum status status = run_text(conn, sql, error);
+    conn->has_begun = status == STATUS_OK;
+    return status;
+}
+
+/* A commit that is refused may leave the transaction open. */
+static enum status commit(struct adapter_conn *conn, struct error *error)
+{
+    struct error ignored = {0};
+    const enum status status = run_text(conn, "commit", error);
+    conn->has_begun = false;
+    return status == STATUS_OK || status == STATUS_LOST ||
+                   run_text(conn, "rollback", &ignored) != STATUS_LOST
+               ? status
+               : STATUS_LOST;
+}
+
+static enum status rollback(struct adapter_conn *conn, struct error *error)
+{
+    conn->has_begun = false;
+    return run_text(conn, "rollback", error);
+}
+
 static struct dialect_asker asker_of(struct adapter_conn *conn)
 {
+    unsigned has_statements = 0;
+    for (unsigned i = 0; i < conn->slot_count; i++) {
+        has_statements += conn->slots[i].statement != NULL;
+    }
     return (struct dialect_asker){.adapter = &adapter_mariadb,
                                   .conn = conn,
                                   .prepares = !conn->uses_insert,
-                                  .has_prepared = conn->statement_table != NULL};
+                                  .has_prepared = conn->statement_table != NULL,
+                                  .statements = conn->sends_text ? 0 : conn->kept,
+                                  .has_statements = has_statements};
 }
 
 static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
@@ -1309,5 +1898,9 @@ const struct adapter adapter_mariadb = {
     .append_rows = append_rows,
     .append_close = append_close,
     .run = run_statement,
+    .prepare = prepare,
+    .begin = begin,
+    .commit = commit,
+    .rollback = rollback,
     .server_limits = server_limits,
 };

@@ -30,6 +30,17 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  * when it prepares the statement again because the table has changed. */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
+/*
+ * Adds the body of COM_STMT_EXECUTE, which executes a prepared statement with the first row of a
+ * batch; NULL: it has no parameters. https://mariadb.com/kb/en/com_stmt_execute/
+ *
+ *     statement's number (4)  flags (1)  always 1 (4)
+ *     a bit for every parameter that is NULL, the lowest first, up to a whole byte
+ *     1: types follow, type and sign of every parameter (2 each)
+ *     the values that are not NULL
+ */
+void mariadb_add_execute(struct buffer *packet, unsigned long statement, const struct batch *batch);
+
 /* Whether these bytes are the beginning of a greeting, or of a refusal to greet. */
 enum probe_answer mariadb_judge(const unsigned char *bytes, size_t length);
 

@@ -678,6 +678,10 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
             char *end;
             number += strtoull(rest + 1, &end, 10);
             rest = end;
+        } else if (is_word && *rest == '*') {
+            char *end;
+            number *= strtoull(rest + 1, &end, 10);
+            rest = end;
         } else if (strchr("'\"`", *at) != NULL) {
             /* names may have a word N of their own */
             const char *quote = strchr(rest, *at);

@@ -12,7 +12,7 @@
 
 enum {
     ROWS = 10, /* of table keyed */
-    CELLS_MAX = 24,
+    CELLS_MAX = 40,
     CELL_BYTES = 400
 };
 
@@ -709,6 +709,44 @@ static void test_declared_types(void **state)
     table_fini(&declared.table);
 }
 
+/* A prepared statement gives the text that an unprepared one gives. */
+static void test_read_both_ways(void **state)
+{
+    static const struct statement prepared = {.sql = "select * from every_type where id = ?",
+                                              .is_prepared = true,
+                                              .slot = 7,
+                                              .parameters = &numbers};
+    static const struct statement as_text = {.sql = "select * from every_type where id = ?",
+                                             .parameters = &numbers};
+    static struct row rows[2];
+    struct contract *contract = *state;
+    struct table table;
+    uint64_t count = 0;
+    if (!has_statements(contract) || contract->fixture->every_type_sql == NULL) {
+        skip();
+        return;
+    }
+    contract_make_table(contract, "every_type", contract->fixture->every_type_sql, &table);
+    contract_expect(contract, contract_append(contract, &table, SAMPLE_COUNT, 0, &count),
+                    STATUS_OK);
+    for (int32_t id = 0; id < SAMPLE_COUNT; id++) {
+        for (size_t i = 0; i < 2; i++) {
+            const struct call call = {i == 0 ? &prepared : &as_text, id, NULL, &rows[i]};
+            contract_expect(contract,
+                            run_on(contract, contract->conn, &call, &count, &contract->error),
+                            STATUS_OK);
+            assert_int_equal(rows[i].count, table.column_count);
+        }
+        for (size_t i = 0; i < table.column_count; i++) {
+            const enum column_type type = table.columns[i].type;
+            if (type != COLUMN_FLOAT32 && type != COLUMN_FLOAT64) {
+                assert_string_equal(rows[0].texts[i], rows[1].texts[i]);
+            }
+        }
+    }
+    table_fini(&table);
+}
+
 static bool is_in(const char *text, const char *a, const char *b)
 {
     return strcasestr(text, a) != NULL || strcasestr(text, b) != NULL;
@@ -753,10 +791,17 @@ static void test_declared_sizes(void **state)
 }
 
 const struct CMUnitTest contract_statement_tests[] = {
-    cmocka_unit_test(test_rows_of_statements), cmocka_unit_test(test_rest_is_given_up),
-    cmocka_unit_test(test_many_slots),         cmocka_unit_test(test_statements_refused),
-    cmocka_unit_test(test_changed_table),      cmocka_unit_test(test_commit_and_rollback),
-    cmocka_unit_test(test_append_inside),      cmocka_unit_test(test_deadlock),
-    cmocka_unit_test(test_serialization),      cmocka_unit_test(test_declared_types),
-    cmocka_unit_test(test_declared_sizes),     {0},
+    cmocka_unit_test(test_rows_of_statements),
+    cmocka_unit_test(test_rest_is_given_up),
+    cmocka_unit_test(test_many_slots),
+    cmocka_unit_test(test_statements_refused),
+    cmocka_unit_test(test_changed_table),
+    cmocka_unit_test(test_commit_and_rollback),
+    cmocka_unit_test(test_append_inside),
+    cmocka_unit_test(test_deadlock),
+    cmocka_unit_test(test_serialization),
+    cmocka_unit_test(test_declared_types),
+    cmocka_unit_test(test_read_both_ways),
+    cmocka_unit_test(test_declared_sizes),
+    {0},
 };

@@ -95,6 +95,34 @@ static void test_plain_server(void **state)
     assert_int_equal(limits.files_per_session, 1);
 }
 
+/* Sessions that keep several statements each, of which this one has some. */
+static void test_statements_of_a_session(void **state)
+{
+    static const struct {
+        struct dialect_asker asker;
+        uint64_t allowed, used;
+    } cases[] = {
+        {{.prepares = true, .has_prepared = true}, 16382, 20},
+        {{.prepares = true, .statements = 10}, 1489, 3},
+        {{.prepares = true, .has_prepared = true, .statements = 10, .has_statements = 10}, 1489, 2},
+        {{.prepares = false, .statements = 4, .has_statements = 4}, 4095, 5},
+        {{.prepares = true, .statements = 40000}, 0, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct dialect_asker asker = cases[i].asker;
+        struct error error = {0};
+        asker.adapter = &server;
+        memset(&limits, 0, sizeof limits);
+        assert_int_equal(dialect_mysql.limits(&asker, &limits, &error), STATUS_OK);
+        assert_int_equal(limits.count, 2);
+        assert_int_equal(limits.sessions[1].allowed, cases[i].allowed);
+        assert_int_equal(limits.sessions[1].used, cases[i].used);
+    }
+    assert_non_null(strstr(limits.sessions[1].note, "keeps 40001"));
+    assert_non_null(strstr(limits.sessions[1].fix, "max_prepared_stmt_count = N*40001;"));
+}
+
 static void test_thread_pool(void **state)
 {
     (void)state;
@@ -256,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_plain_server, set_up),
+        cmocka_unit_test_setup(test_statements_of_a_session, set_up),
         cmocka_unit_test_setup(test_thread_pool, set_up),
         cmocka_unit_test_setup(test_administrators, set_up),
         cmocka_unit_test_setup(test_accounts, set_up),

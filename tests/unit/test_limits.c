@@ -115,6 +115,8 @@ static void test_fix_of_a_setting(void **state)
         {"max_connections = N+3 in postgresql.conf", "max_connections = 123 in postgresql.conf"},
         {"SET x = N; to keep it, x = N under [mysqld]",
          "SET x = 120; to keep it, x = 120 under [mysqld]"},
+        {"SET x = N*12; to keep it, x = N*12 under [mysqld]",
+         "SET x = 1440; to keep it, x = 1440 under [mysqld]"},
         {"ALTER ROLE \"a N b\" CONNECTION LIMIT N", "ALTER ROLE \"a N b\" CONNECTION LIMIT 120"},
         {"ALTER ROLE N5 CONNECTION LIMIT N", "ALTER ROLE N5 CONNECTION LIMIT 120"},
         {"N sessions, NO more", "N sessions, NO more"},

@@ -140,6 +140,46 @@ static void test_values(void **state)
     }
 }
 
+/* Parameters of one statement: NULLs as bits, types, and the values of the others. */
+static void test_execute(void **state)
+{
+    static const int16_t number = 0x0201;
+    static const uint8_t yes = 1, no = 0;
+    static const struct text_value text = {"xyz", 3};
+    struct column columns[10];
+    struct column_data data[10];
+    const struct table table = {.column_count = 10, .columns = columns};
+    const struct batch batch = {.table = &table, .row_count = 1, .columns = data};
+    struct buffer packet;
+    char hex[HEX_BYTES];
+    (void)state;
+    memset(columns, 0, sizeof columns);
+    for (size_t i = 0; i < 10; i++) {
+        columns[i].type = i < 9 ? COLUMN_INT16 : COLUMN_TEXT;
+        data[i] = (struct column_data){.values.int16 = &number,
+                                       .is_null = i == 0 || i == 8 ? &yes
+                                                  : i == 1         ? &no
+                                                                   : NULL};
+    }
+    data[9].values.text = &text;
+    buffer_init(&packet);
+    mariadb_add_execute(&packet, 7, &batch);
+    to_hex(packet.bytes, packet.length, hex);
+    assert_string_equal(hex, "07000000"
+                             "00"
+                             "01000000"
+                             "0101"
+                             "01"
+                             "020002000200020002000200020002000200fd00"
+                             "0102010201020102010201020102"
+                             "0378797a");
+    buffer_clear(&packet);
+    mariadb_add_execute(&packet, 0x01020304, NULL);
+    to_hex(packet.bytes, packet.length, hex);
+    assert_string_equal(hex, "040302010001000000");
+    buffer_fini(&packet);
+}
+
 /* Rows after one another, a NULL without a value, and columns that the database computes left out.
  */
 static void test_rows(void **state)
@@ -218,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_execute),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_long_texts),
     };
