@@ -15,14 +15,12 @@ enum exit_code command_run(int argc, char **argv)
         return code;
     }
     interrupt_install();
-    code = expectations_parse(&job.expectations, &plan->expected, &error) == STATUS_OK
-               ? EXIT_CODE_OK
-               : EXIT_CODE_USAGE;
-    if (code == EXIT_CODE_OK && !plan->is_plan_only) {
-        code = job_open_junit(&job, true, &error);
-    }
+    code = plan->is_plan_only ? EXIT_CODE_OK : job_open_junit(&job, true, &error);
     if (code == EXIT_CODE_OK) {
         code = plan_make(plan, &error);
+    }
+    if (code == EXIT_CODE_OK && expectations_parse(&job.expectations, plan, &error) != STATUS_OK) {
+        code = EXIT_CODE_USAGE;
     }
     if (code == EXIT_CODE_OK && plan->is_plan_only) {
         plan_print(plan, stdout);

@@ -763,9 +763,6 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    if (expectations_parse(&expectations, &given->expected, error) != STATUS_OK) {
-        return EXIT_CODE_USAGE;
-    }
     if (given->workload != NULL && given->sweep_records.count == 0) {
         sweep->given.sweep_records.count = 1; /* of 0: something else ends the runs */
     }
@@ -804,6 +801,9 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     code = make_plans(sweep, error);
     if (code != EXIT_CODE_OK) {
         return code;
+    }
+    if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK) {
+        return EXIT_CODE_USAGE;
     }
     json_t *target = json_string(sweep->target);
     const bool can_keep = target != NULL;

@@ -36,7 +36,11 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, bounds apart by commas");
         return STATUS_REJECTED;
     }
-    const size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    /* those of operations have names that a script gave */
+    const size_t name = strspn(bound->text, strncmp(bound->text, "operation.", 10) == 0
+                                                ? "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-"
+                                                : "abcdefghijklmnopqrstuvwxyz0123456789_");
     const char *at = skip_blanks(bound->text + name);
     size_t relation = 0;
     for (enum bound_relation i = BOUND_BELOW; i <= BOUND_UNEQUAL; i++) {
@@ -92,6 +96,7 @@ bool bound_holds(enum bound_relation relation, double value, double limit)
 static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_COUNT] = "a count: a number with an optional k, M or G (0, 10k)",
     [FIGURE_UNIT_ROWS_PER_S] = "rows/s: a number with an optional k, M or G (50000, 50k)",
+    [FIGURE_UNIT_PER_S] = "a number a second, with an optional k, M or G (4000, 4k)",
     [FIGURE_UNIT_MS] = "a time with us, ms, s, m or h (20ms, 1.5s)",
     [FIGURE_UNIT_US_PER_ROW] = "a time with ns, us or ms (2us, 0.5ms)",
     [FIGURE_UNIT_S] = "a time with ms, s, m or h (20s, 500ms, 3m)",
@@ -111,6 +116,8 @@ static const struct {
     {FIGURE_UNIT_ROWS_PER_S, "", 1}, {FIGURE_UNIT_ROWS_PER_S, "k", 1e3},
     {FIGURE_UNIT_ROWS_PER_S, "K", 1e3}, {FIGURE_UNIT_ROWS_PER_S, "M", 1e6},
     {FIGURE_UNIT_ROWS_PER_S, "G", 1e9}, {FIGURE_UNIT_ROWS_PER_S, "rows/s", 1},
+    {FIGURE_UNIT_PER_S, "", 1}, {FIGURE_UNIT_PER_S, "k", 1e3}, {FIGURE_UNIT_PER_S, "K", 1e3},
+    {FIGURE_UNIT_PER_S, "M", 1e6}, {FIGURE_UNIT_PER_S, "G", 1e9}, {FIGURE_UNIT_PER_S, "/s", 1},
     {FIGURE_UNIT_MS, "us", 1e-3}, {FIGURE_UNIT_MS, "ms", 1}, {FIGURE_UNIT_MS, "s", 1e3},
     {FIGURE_UNIT_MS, "m", 6e4}, {FIGURE_UNIT_MS, "min", 6e4}, {FIGURE_UNIT_MS, "h", 3.6e6},
     {FIGURE_UNIT_US_PER_ROW, "ns", 1e-3}, {FIGURE_UNIT_US_PER_ROW, "us", 1},
@@ -140,7 +147,12 @@ static const char *const aliases[][2] = {
     {"finished", "sessions_finished"},
     {"acknowledged", "rows_acknowledged"},
     {"rejected", "rows_rejected"},
+    /* of a script those that it commits; its rows may be in doubt, too, but stand for them */
+    {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
+    {"failed", "transactions_failed"},
+    {"committed", "transactions_committed"},
+    {"rolled_back", "transactions_rolled_back"},
     {"duplicates", "verified_duplicates"},
 };
 

@@ -3,8 +3,9 @@
  *
  * First their form: a name, a relation, a number and what is glued to it, or a word in capitals.
  * Then what it means: a name is a column of summary.csv, or short for one: the column without its
- * unit ("append_p99" for append_p99_ms), or one of a few words ("lost"). Which columns there are is
- * said by the caller.
+ * unit ("append_p99" for append_p99_ms), or one of a few words ("lost"); or it is a column of
+ * operations.csv behind the name of an operation ("operation.insert.p99"). Which columns there are
+ * is said by the caller.
  */
 #ifndef FIGURES_BOUND_H
 #define FIGURES_BOUND_H
@@ -16,10 +17,10 @@
 #include "figures/figures.h"
 
 enum {
-    BOUND_TEXT_BYTES = 80,
-    BOUND_NAME_BYTES = 48,
+    BOUND_TEXT_BYTES = 128,
+    BOUND_NAME_BYTES = FIGURE_KEY_BYTES,
     BOUND_UNIT_BYTES = 12,
-    FIGURE_COLUMNS_MAX = 160,
+    FIGURE_COLUMNS_MAX = 192,
     FIGURE_CHOICES = 2,
 };
 

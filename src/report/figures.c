@@ -8,6 +8,13 @@
 #include "base/mono.h"
 #include "base/text.h"
 
+#define OPERATION_PREFIX "operation."
+
+enum {
+    OPERATION_NAME_BYTES = SCRIPT_NAME_BYTES - 1,
+    OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
+};
+
 const char *const figures_verification_names[] = {
     [VERIFICATION_NONE] = "none", [VERIFICATION_FAILED] = "failed", [VERIFICATION_DONE] = "done"};
 
@@ -295,23 +302,84 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     }
 }
 
-enum status expectations_add(struct expectations *expectations, const char *text,
-                             struct error *error)
+/* The figures of an operation, under its name: "operation.insert.p99_ms". *at is 0 at first. */
+static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
+                                struct figure_cell *cell)
 {
-    /* the columns of summary.csv that hold numbers, of a run of any plan */
-    const struct figure_set set = {.operations = operation_list_all()};
-    struct figure_columns columns = {.count = 0};
-    struct figure_cell cell;
-    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
-        if (figure_is_number(cell.unit)) {
-            figure_columns_add(&columns, cell.key);
+    char key[FIGURE_KEY_BYTES];
+    if (!figure_next_operation_cell(set, operation, at, cell)) {
+        return false;
+    }
+    snprintf(key, sizeof key, OPERATION_PREFIX "%.*s.%.*s", OPERATION_NAME_BYTES,
+             set->operations.entries[operation].name, OPERATION_FIGURE_BYTES, cell->key);
+    memcpy(cell->key, key, sizeof key);
+    return true;
+}
+
+/* Columns of the operation that a bound names. REJECTED: there is none. */
+static enum status add_operation(struct figure_columns *columns, const struct bound *bound,
+                                 const struct operation_list *operations, struct error *error)
+{
+    static const uint64_t nothing[OPERATIONS_MAX][OPERATION_COUNTS];
+    const struct figure_set set = {.operations = *operations, .counts = nothing};
+    char name[BOUND_NAME_BYTES];
+    snprintf(name, sizeof name, "%s", bound->name + strlen(OPERATION_PREFIX));
+    name[strcspn(name, ".")] = '\0';
+    struct nearest nearest = {.word = name};
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        const char *own = operations->entries[i].name;
+        struct figure_cell cell;
+        nearest_offer(&nearest, own);
+        for (size_t at = 0; strcmp(own, name) == 0 && next_operation_cell(&set, i, &at, &cell);) {
+            if (cell.value.is_known || cell.unit != FIGURE_UNIT_COUNT) {
+                figure_columns_add(columns, cell.key);
+            }
         }
     }
+    if (columns->count > 0) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s%s%s%s", bound->text,
+              operations->count == OPERATIONS ? "there are no operations but those of a script: "
+                                                "--workload NAME"
+                                              : "the script has no such operation",
+              nearest.name == NULL ? "" : ": did you mean '" OPERATION_PREFIX,
+              nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
+    return STATUS_REJECTED;
+}
+
+/* True: only the run of a script has it. */
+static bool is_of_transactions(const char *column)
+{
+    const struct figure *figure = figure_of_key(column);
+    return figure != NULL && figure > &figure_table[FIGURE_PARAMS] &&
+           figure <= &figure_table[FIGURE_SCRIPT_PERCENT];
+}
+
+enum status expectations_add(struct expectations *expectations, const char *text,
+                             const struct operation_list *operations, struct error *error)
+{
+    const struct figure_set set = {.operations = operation_list_all()};
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
     while (text != NULL) {
         struct expectation new = {.limit = 0};
+        struct figure_columns columns = {.count = 0};
+        struct figure_cell cell;
         const char *why = NULL;
         if (bound_parse(&new.bound, &text, error) != STATUS_OK) {
             return STATUS_REJECTED;
+        }
+        if (strncmp(new.bound.name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0) {
+            if (add_operation(&columns, &new.bound, operations, error) != STATUS_OK) {
+                return STATUS_REJECTED;
+            }
+        } else {
+            /* the columns of summary.csv that hold numbers, of a run of any plan */
+            for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+                if (figure_is_number(cell.unit)) {
+                    figure_columns_add(&columns, cell.key);
+                }
+            }
         }
         if (expectations->count == EXPECTATIONS_MAX) {
             why = "it is one too many: a run takes 32 bounds";
@@ -319,6 +387,8 @@ enum status expectations_add(struct expectations *expectations, const char *text
             return STATUS_REJECTED;
         } else if (strcmp(new.choice.names[0], "exit_code") == 0) {
             why = "the exit code follows from what is expected";
+        } else if (!has_script && is_of_transactions(new.choice.names[new.choice.count - 1])) {
+            why = "only the run of a script has transactions: --workload NAME";
         }
         if (why != NULL) {
             error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': %s", new.bound.text, why);
@@ -332,13 +402,15 @@ enum status expectations_add(struct expectations *expectations, const char *text
     return STATUS_OK;
 }
 
-enum status expectations_parse(struct expectations *expectations, const struct plan_texts *texts,
+enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
                                struct error *error)
 {
+    const struct operation_list operations = plan_operations(plan);
     *expectations = (struct expectations){0};
-    for (size_t i = 0; i < texts->count; i++) {
+    for (size_t i = 0; i < plan->expected.count; i++) {
         struct error why = {0};
-        if (expectations_add(expectations, texts->texts[i], &why) != STATUS_OK) {
+        if (expectations_add(expectations, plan->expected.texts[i], &operations, &why) !=
+            STATUS_OK) {
             error_set(error, why.kind, 0, NULL, "--expect: %s", why.text);
             return STATUS_REJECTED;
         }
@@ -390,6 +462,25 @@ static bool add_missed(const struct expectations *expectations, bool has_values,
     return used < bytes;
 }
 
+/* Takes the value of a figure that is meant. Where a name stands for two columns, the first that is
+ * known counts. */
+static void offer(struct expectation *expectation, const struct figure_cell *cell)
+{
+    const struct figure_choice *choice = &expectation->choice;
+    char text[FIGURE_TEXT_BYTES];
+    for (size_t i = 0; i < choice->count && cell->value.is_known; i++) {
+        if (strcmp(choice->names[i], cell->key) == 0 &&
+            (!expectation->is_known || i < expectation->chosen)) {
+            expectation->is_known = true;
+            expectation->chosen = i;
+            /* as the file has it, rounded */
+            expectation->value = cell->unit == FIGURE_UNIT_WORD
+                                     ? cell->value.number
+                                     : strtod(figure_format(cell->unit, &cell->value, text), NULL);
+        }
+    }
+}
+
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         struct result *result)
 {
@@ -397,24 +488,15 @@ void expectations_judge(struct expectations *expectations, const struct plan *pl
     figures_of_result(&set, plan, result);
     for (size_t i = 0; i < expectations->count; i++) {
         struct expectation *expectation = &expectations->entries[i];
-        const struct figure_choice *choice = &expectation->choice;
         struct figure_cell cell;
-        char text[FIGURE_TEXT_BYTES];
         expectation->is_known = false;
         expectation->chosen = 0;
         for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
-            /* where a name stands for two columns, the first that is known counts */
-            for (size_t j = 0; j < choice->count && cell.value.is_known; j++) {
-                if (strcmp(choice->names[j], cell.key) == 0 &&
-                    (!expectation->is_known || j < expectation->chosen)) {
-                    expectation->is_known = true;
-                    expectation->chosen = j;
-                    /* as the file has it, rounded */
-                    expectation->value =
-                        cell.unit == FIGURE_UNIT_WORD
-                            ? cell.value.number
-                            : strtod(figure_format(cell.unit, &cell.value, text), NULL);
-                }
+            offer(expectation, &cell);
+        }
+        for (size_t operation = OPERATIONS; operation < set.operations.count; operation++) {
+            for (size_t at = 0; next_operation_cell(&set, operation, &at, &cell);) {
+                offer(expectation, &cell);
             }
         }
         expectation->is_met =

@@ -36,13 +36,14 @@ enum {
     EXPECTATIONS_TEXT_BYTES = 200 /* of one that was not met */
 };
 
-/* Adds the bounds of `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations.
- * REJECTED: *error says which bound is wrong and what would be right. */
+/* Adds the bounds of `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations, on
+ * figures of summary.csv and of the operations that a script names. REJECTED: *error says which
+ * bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
-                             struct error *error);
+                             const struct operation_list *operations, struct error *error);
 
-/* All that --expect was given. */
-enum status expectations_parse(struct expectations *expectations, const struct plan_texts *texts,
+/* All that --expect was given. A plan that was made knows its operations. */
+enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
                                struct error *error);
 
 /* Holds the figures of a judged run against what was expected of it, adds what was missed to its

@@ -11,7 +11,7 @@
 #include "report/figures.h"
 
 enum {
-    PARTS_MAX = 8,
+    PARTS_MAX = 9,
     PART_BYTES = 96,
     LINE_BYTES = 1024,
     POINTS_TO_TELL = 3,    /* from so many a trend is read */
@@ -152,7 +152,13 @@ static void add_work(struct parts *parts, const struct progress *progress,
         add_part(parts, 7, "p99 %s", UNITS_NS(p99_ns));
     }
     add_server(parts, now->sample);
-    const uint64_t errors = figures_errors(now->total->counters);
+    const uint64_t *total = now->total->counters;
+    const uint64_t retries = total[RECORDER_RETRIES_DEADLOCK] +
+                             total[RECORDER_RETRIES_SERIALIZATION] + total[RECORDER_RETRIES_BUSY];
+    if (retries > 0) {
+        add_part(parts, 3, "retries %s", UNITS_COUNT(retries));
+    }
+    const uint64_t errors = figures_errors(total);
     add_part(parts, errors > 0 ? 0 : 1, "errors %s", UNITS_COUNT(errors));
     /* the time left, or why a run whose rows are in or whose time is over has not ended */
     const double left = seconds_left(progress, now);

@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct expectations expectations = {0};
     struct error why;
     error_clear(&why);
-    if (expectations_add(&expectations, text, &why) == STATUS_OK) {
+    const struct operation_list operations = operation_list_all();
+    if (expectations_add(&expectations, text, &operations, &why) == STATUS_OK) {
         fuzz_require(is_taken && expectations.count == count, "every bound is expected");
     } else {
         check_refusal(&why);

@@ -176,7 +176,7 @@ static enum status parse(struct plan *plan, enum command command, int count, cha
     if (options_parse(plan, &entry->form, count, words, error) != EXIT_CODE_OK) {
         return STATUS_REJECTED;
     }
-    return expectations_parse(&expectations, &plan->expected, error);
+    return expectations_parse(&expectations, plan, error);
 }
 
 static void run_words(enum command command, int count, char **words)
@@ -266,7 +266,7 @@ static void run_value(char *name)
     const enum exit_code code = option_take(&plan, entry, value, &error);
     is_parsing = false;
     if (code == EXIT_CODE_OK) {
-        status = expectations_parse(&expectations, &plan.expected, &error);
+        status = expectations_parse(&expectations, &plan, &error);
     }
     if (status == STATUS_OK) {
         check_ranges(&plan);

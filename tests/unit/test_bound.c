@@ -79,8 +79,10 @@ static void test_junk(void **state)
         "a><1",
         "\x80>1",
         "a>1 is a long unit",
-        "this_name_is_longer_than_any_name_of_a_figure_there_is>1",
-        "a>1                                                                                  b",
+        "this_name_is_longer_than_any_name_of_a_figure_there_is_and_longer_than_any_that_a_script_"
+        "can_give_to_one>1",
+        "a>1                                                                                       "
+        "                                                                             b",
     };
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
         struct bound bound;

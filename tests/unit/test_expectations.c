@@ -5,6 +5,7 @@
 
 #include "unit/unit.h"
 
+#include "base/mono.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "unit/recorded.h"
@@ -13,6 +14,8 @@ static const struct adapter adapter = {.name = "null"};
 static struct result *result;
 static struct plan *plan;
 static struct expectations expectations;
+
+static struct operation_list operations;
 
 static int set_up(void **state)
 {
@@ -32,6 +35,7 @@ static int set_up(void **state)
     histogram_record(&result->totals.histograms[OPERATION_APPEND], 5000000);
     result->verification = (struct verification){.state = VERIFICATION_DONE, .lost_at_most = 2};
     memset(&expectations, 0, sizeof expectations);
+    operations = operation_list_all();
     return 0;
 }
 
@@ -48,7 +52,7 @@ static void add(const char *text)
 {
     struct error error;
     error_clear(&error);
-    if (expectations_add(&expectations, text, &error) != STATUS_OK) {
+    if (expectations_add(&expectations, text, &operations, &error) != STATUS_OK) {
         fail_msg("%s", error.text);
     }
 }
@@ -144,7 +148,8 @@ static void test_many_missed(void **state)
     assert_string_equal(result->exit_reason + length - 3, "...");
     struct error error;
     error_clear(&error);
-    assert_int_equal(expectations_add(&expectations, "lost==0", &error), STATUS_REJECTED);
+    assert_int_equal(expectations_add(&expectations, "lost==0", &operations, &error),
+                     STATUS_REJECTED);
     assert_non_null(strstr(error.text, "32"));
 }
 
@@ -160,6 +165,57 @@ static void test_values_left_out(void **state)
     assert_null(strstr(result->exit_reason, "..."));
 }
 
+/* Figures of a script are expected of the operations that it names, and of no other run. */
+static void test_operations(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"operation.insrt.p99<=5ms", "did you mean 'operation.insert'"},
+        {"operation.insert.begun==0", "no figure is called"},
+        {"operation.insert.p99<=5", "a time with"},
+        {"operation.insert==1", "no figure is called"},
+    };
+    struct error error = {0};
+    assert_int_equal(expectations_add(&expectations, "failed==0", &operations, &error),
+                     STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "--workload"));
+    error_clear(&error);
+    assert_int_equal(expectations_add(&expectations, "operation.x.p99<1s", &operations, &error),
+                     STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "--workload"));
+    plan->script = script_load("select-insert", NULL, 0, NULL);
+    assert_non_null(plan->script);
+    operations = plan_operations(plan);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        error_clear(&error);
+        assert_int_equal(expectations_add(&expectations, wrong[i][0], &operations, &error),
+                         STATUS_REJECTED);
+        if (strstr(error.text, wrong[i][1]) == NULL) {
+            fail_msg("%s: %s", wrong[i][0], error.text);
+        }
+    }
+    recorder_snapshot_fini(&result->totals);
+    assert_true(recorder_snapshot_init(&result->totals, operations.count));
+    size_t insert = OPERATIONS;
+    while (strcmp(operations.entries[insert].name, "insert") != 0) {
+        insert++;
+    }
+    histogram_record(&result->totals.histograms[insert], 5000000);
+    result->totals.counts[insert][COUNT_REFUSED] = 3;
+    result->transactions = (struct transaction_ledger){.begun = 10, .committed = 8, .failed = 2};
+    result->measured_ns = 2 * MONO_NS_PER_S;
+    add("operation.insert.p99<6ms, operation.insert.refused==3, transactions_per_s>=4, "
+        "transactions==4, failed==2, retries==0, in_doubt==0, committed>7");
+    judge();
+    for (size_t i = 0; i < expectations.count; i++) {
+        if (!expectations.entries[i].is_met) {
+            fail_msg("%s", expectations.entries[i].bound.text);
+        }
+    }
+    assert_int_equal(expectations.count, 8);
+    script_destroy(plan->script);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -170,7 +226,8 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct error error;
         error_clear(&error);
-        assert_int_equal(expectations_add(&expectations, wrong[i], &error), STATUS_REJECTED);
+        assert_int_equal(expectations_add(&expectations, wrong[i], &operations, &error),
+                         STATUS_REJECTED);
         assert_int_equal(error.kind, ERROR_USAGE);
         assert_true(error.text[0] != '\0');
     }
@@ -190,9 +247,9 @@ static void test_aliases(void **state)
     }
     assert_true(columns.count > 60);
     assert_true(columns.count < FIGURE_COLUMNS_MAX);
-    static const char *const words[] = {"throughput", "elapsed",  "max_cpu",    "max_memory",
-                                        "dropped",    "refused",  "timed_out",  "acknowledged",
-                                        "rejected",   "in_doubt", "duplicates", "finished"};
+    static const char *const words[] = {"throughput", "elapsed", "max_cpu",    "max_memory",
+                                        "dropped",    "refused", "timed_out",  "acknowledged",
+                                        "rejected",   "failed",  "duplicates", "finished"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         struct figure_choice choice;
         assert_int_equal(figure_find(&columns, words[i], &choice, NULL), STATUS_OK);
@@ -200,8 +257,11 @@ static void test_aliases(void **state)
         assert_non_null(figure_of_key(choice.names[0]));
     }
     struct figure_choice choice;
-    assert_int_equal(figure_find(&columns, "lost", &choice, NULL), STATUS_OK);
-    assert_int_equal(choice.count, 2);
+    static const char *const doubles[] = {"lost", "in_doubt"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(figure_find(&columns, doubles[i], &choice, NULL), STATUS_OK);
+        assert_int_equal(choice.count, 2);
+    }
 }
 
 int main(void)
@@ -215,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_values_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_operations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_aliases, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,8 +63,10 @@ static void test_run(void **state)
     result->verdict = VERDICT_VALID;
     snprintf(result->verdict_reason, sizeof result->verdict_reason, "fine");
     struct expectations expectations = {0};
-    assert_int_equal(expectations_add(&expectations, "elapsed<2s, max_memory<1KiB", NULL),
-                     STATUS_OK);
+    const struct operation_list operations = operation_list_all();
+    assert_int_equal(
+        expectations_add(&expectations, "elapsed<2s, max_memory<1KiB", &operations, NULL),
+        STATUS_OK);
     result->resources.max_server_memory_bytes = -1;
     expectations_judge(&expectations, plan, result);
     result->expectations = &expectations;
