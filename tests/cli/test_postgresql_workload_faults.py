@@ -51,6 +51,14 @@ class Faults(workload_faults.Faults, harness.Postgresql):
         self.assertEqual(self.number("select n from one"), 60)
 
 
+class Restarts(workload_faults.Restarts):
+    SERVER = harness.PrivateServer
+
+    @staticmethod
+    def ask(url, statement):
+        return int(harness.psql(url, statement))
+
+
 class Counted(workload_faults.Case):
     """The server's own count of statements."""
 

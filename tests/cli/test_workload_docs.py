@@ -49,17 +49,22 @@ class Page(harness.Case):
         names = re.findall(r'^        \{"(\w+)", (?:declare|make|call)_', source, re.M)
         self.assertGreater(len(names), 20)
         for name in names:
-            self.assertRegex(self.text, rf"`{name}\b", name)
+            self.assertTrue(re.search(rf"`{name}\b", self.text), name)
+        options = set(re.findall(r'lua_getfield\(lua, [34], "(\w+)"\)', source))
+        options |= set(re.findall(r'option_\w+\(lua, 4, "(\w+)"\)', source))
+        self.assertGreater(len(options), 10)
+        for option in options:
+            self.assertTrue(re.search(rf"\b{option}\b", self.text), option)
         kinds = (harness.ROOT / "src" / "script" / "draw.c").read_text(encoding="utf-8")
         kinds = re.findall(r'\[KEYS_\w+\] = "(\w+)"', kinds)
         self.assertEqual(len(kinds), 11)
         for kind in kinds:
-            self.assertIn(f"\n| `{kind}` |", self.text)
+            self.assertTrue(f"\n| `{kind}` |" in self.text, kind)
 
     def test_every_built_in_script_is_there(self):
         self.assertGreaterEqual(len(BUILT_IN), 7)
         for name in BUILT_IN:
-            self.assertIn(f"\n| `{name}` |", self.text)
+            self.assertTrue(f"\n| `{name}` |" in self.text, name)
 
     def test_what_other_tools_call_their_options_leads_to_parameters(self):
         """--set of the page names parameters of the script that it is for."""

@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+import subprocess
 import time
 
 import harness
@@ -98,6 +99,23 @@ class Wrong(workload_faults.Case):
         self.check_refused(
             'dataset("t", 9, {{"a", "text", derive(row(), function(i) return nope.x end)}})\n'
             'transaction("x", function() end)\n', r"script\.lua:1: .*nope")
+
+    def test_a_disk_that_is_full(self):
+        place = self.folder / "disk"
+        place.mkdir()
+        result = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "append-test",
+                                 str(place)], capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest(f"no file system may be mounted here: {result.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(place)], check=True)
+        words = (f"sqlite:{place}/test.db", "--workload", "oltp", "--set", "table_size=20000")
+        ended = self.append("prepare", 2, *words, code=4)
+        self.assertRegex(ended.reason, r"disk is full .* the same command loads the others")
+        subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
+        self.append("prepare", 2, *words)
+        with sqlite3.connect(place / "test.db") as connection:
+            self.assertEqual(connection.execute("select count(*), max(id) from sbtest1").fetchone(),
+                             (20000, 20000))
 
     def check_stopped(self, body, pattern):
         """A mistake in a function stops the run: exit code 2, files and ledgers are there."""

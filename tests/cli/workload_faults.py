@@ -94,11 +94,47 @@ class Case(harness.Case):
         self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"]
                          + ledger["failed"] + ledger["in_doubt"], ledger)
         self.assertEqual(ledger["tries"], ledger["begun"] + ledger["retries"], ledger)
-        self.assertEqual(ledger["retries"], ledger["retries_deadlock"]
-                         + ledger["retries_serialization"] + ledger["retries_busy"], ledger)
+        self.assertEqual(ledger["retries"], sum(
+            ledger["retries_" + cause] for cause in ("deadlock", "serialization", "busy", "duplicate")))
         for row in run.table("operations.csv"):
             self.assertEqual(int(row["sent"] or 0), int(row["answered"] or 0)
                              + int(row["refused"] or 0) + int(row["unanswered"] or 0), row)
+
+
+class Restarts(Case):
+    """A server of its own dies and comes back; `ask` returns the only value of a query."""
+
+    SERVER = None
+    OPTIONS = {}
+
+    def test_a_crash_and_a_restart(self):
+        sessions = 100 // harness.SLOW
+        server = self.SERVER(self, **self.OPTIONS)
+        words = ("--workload", "oltp", "--set", "table_size=5000,delete_inserts=0,range_size=10")
+        self.append("prepare", 4, server.url, *words)
+        before = self.ask(server.url, "select sum(k) from sbtest1")
+        out = self.out()
+        process = self.start(sessions, server.url, *words, "--duration", "60s", "--rate",
+                             200 // harness.SLOW, "--on-drop", "reconnect:1000", "--out", out)
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) >= sessions
+                               and int(row["transactions"]) > 0, "all sessions at work")
+        server.kill()
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0,
+                               "the outage")
+        server.restart()
+        self.wait_for_interval(process, out, lambda row: int(row["reconnects"]) > 0
+                               and int(row["sessions_alive"]) >= sessions
+                               and int(row["transactions"]) > 0, "all sessions at work again")
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        run = self.check_run(out, 130)
+        ledger = run.json["transactions"]
+        self.assertEqual(run.sessions["dropped"], 0, ended)
+        self.assertGreaterEqual(run.json["counters"]["reconnects"], sessions)
+        self.assertGreater(ledger["committed"], 0)
+        added = self.ask(server.url, "select sum(k) from sbtest1") - before
+        self.assertTrue(ledger["committed"] <= added <= ledger["committed"] + ledger["in_doubt"],
+                        (added, ledger))
 
 
 class Faults(Case):
