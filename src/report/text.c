@@ -306,8 +306,10 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             counters[RECORDER_CHECKS_FAILED] > 0 ? "FAILED" : "failed");
         put(out, "Checks");
     }
-    say_if(out, figure_get(set, FIGURE_FOUND_PERCENT, &percent), "%.2f %% of %s", percent,
-           UNITS_COUNT(counters[RECORDER_FOUND] + counters[RECORDER_NOT_FOUND]));
+    if (figure_get(set, FIGURE_FOUND_PERCENT, &percent)) {
+        say(out, "%.2f %% of %s", percent,
+            UNITS_COUNT(counters[RECORDER_FOUND] + counters[RECORDER_NOT_FOUND]));
+    }
     put(out, "Found");
 }
 

@@ -26,11 +26,14 @@ class Page(harness.Case):
             with self.subTest(path.name):
                 target = f"sqlite:{self.folder}/{path.stem}.db"
                 self.append("prepare", 1, target, "--workload", path)
-                _, run = self.run_append(2, target, "--workload", path, "--transactions", 50)
+                ended, run = self.run_append(2, target, "--workload", path, "--transactions", 50)
                 ledger = run.json["transactions"]
                 self.assertEqual(ledger["begun"], 50, ledger)
                 self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"])
                 self.assertEqual(ledger["checks_failed"], 0, ledger)
+                if ledger["found_percent"] is not None:
+                    self.assertRegex(ended.out,
+                                     rf"(?m)^Found +{ledger['found_percent']:.2f} % of \d+$")
                 self.append("cleanup", target, "--workload", path)
                 count += 1
         self.assertGreaterEqual(count, 6)
