@@ -62,7 +62,8 @@ case " $* " in
 *' mariadb '* | *' odbc '* | *' workloads '*)
     # mysqlslap and sysbench connect all their clients at once; one that the queue has no room for
     # waits for the greeting for ever.
-    scripts/mariadb.sh start "$temp" max_connections=1100 back_log=2000 innodb_buffer_pool_size=256M
+    scripts/mariadb.sh start "$temp" max_connections=2100 back_log=2100 innodb_buffer_pool_size=256M \
+        max_prepared_stmt_count=200000
     arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
     ;;
 esac

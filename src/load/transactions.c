@@ -173,7 +173,8 @@ static enum status run(void *context, size_t number, const struct batch *paramet
     const struct script_statement *declared = &own->script->statements[number];
     const struct statement *statement = script_state_statement(own->state, number);
     struct statement text;
-    if (plan->is_unprepared) {
+    /* behind a pooler the next one may come to a session of the server that has none prepared */
+    if (plan->is_unprepared || session->load->setup->server.is_pooled) {
         text = *statement;
         text.is_prepared = false;
         text.slot = 0;
