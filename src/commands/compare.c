@@ -21,6 +21,7 @@
 #include "figures/saved.h"
 #include "figures/statistics.h"
 #include "plan/options.h"
+#include "report/report.h"
 #include "report/screen.h"
 #include "report/tree.h"
 
@@ -51,14 +52,18 @@ enum {
 
 static const char *const side_names[SIDES] = {"a", "b"};
 
-/* What is tested of a cell of two sweeps: each costs a chance of a false finding. */
-static const char *const tested[] = {"throughput_rows_per_s", "append_p50_ms", "append_p99_ms"};
+/* What is tested of a cell of two sweeps, without a script and with one: each costs a chance of a
+ * false finding. */
 enum {
-    TESTED = sizeof tested / sizeof tested[0]
+    TESTED = 3
 };
+static const char *const tested[2][TESTED] = {
+    {"throughput_rows_per_s", "append_p50_ms", "append_p99_ms"},
+    {"transactions_per_s", "transaction_p50_ms", "transaction_p99_ms"}};
 
 struct comparison {
     bool is_sweep;
+    const char *const *tested;
     double threshold; /* 0.05: what differs by less does not matter */
     struct side {
         struct saved_run run; /* of a sweep the first that ended well; empty when there is none */
@@ -152,8 +157,8 @@ static void add_any(const struct comparison *comparison, const char *name, json_
 {
     /* what says which run it is, follows from that, or is how its call reported; not how it was
      * made; and versions before the table of options did not record them all */
-    static const char *const names[] = {"plan.out_folder", "plan.seed", "plan.run_tag",
-                                        "plan.server_pid"};
+    static const char *const names[] = {"plan.out_folder", "plan.seed",     "plan.run_tag",
+                                        "plan.server_pid", "plan.workload", "plan.set"};
     const bool is_plan = strncmp(name, "plan.", 5) == 0;
     bool is_passed =
         is_in(names, sizeof names / sizeof names[0], name) || (is_plan && (a == NULL || b == NULL));
@@ -210,11 +215,21 @@ static void describe_runs(struct comparison *comparison)
     static const char *const parts[] = {
         "plan",    "environment",    "connection",
         "table",   "server.version", "verification.rows_before",
-        "version",
+        "version", "workload",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         add_any(comparison, parts[i], saved_run_json(&comparison->sides[0].run, parts[i]),
                 saved_run_json(&comparison->sides[1].run, parts[i]), 2);
+    }
+    const char *const hashes[SIDES] = {
+        figure_text(&comparison->sides[0].run.figures, FIGURE_WORKLOAD_HASH),
+        figure_text(&comparison->sides[1].run.figures, FIGURE_WORKLOAD_HASH)};
+    if (strcmp(hashes[0], hashes[1]) != 0) {
+        comparison->is_clouded = true;
+        add_caution(comparison, "the workloads are not the same: %s",
+                    hashes[0][0] == '\0' || hashes[1][0] == '\0'
+                        ? "only one of them is a script"
+                        : "the script or its parameters differ");
     }
 }
 
@@ -372,7 +387,7 @@ static void add_figure(const struct comparison *comparison, struct tree figures,
     struct statistics_ratio interval = {0};
     bool is_measured = false;
     char why[WHY_BYTES] = "";
-    if (comparison->is_sweep && is_in(tested, TESTED, key)) {
+    if (comparison->is_sweep && is_in(comparison->tested, TESTED, key)) {
         finding = UNSURE;
         is_measured =
             spoiled[0] == '\0' && statistics_compare_repeats(taken.values[0], counts[0],
@@ -502,6 +517,13 @@ static enum status compare(struct comparison *comparison, struct error *error)
     }
     tree_number(root, "threshold", comparison->threshold);
     tree_number(root, "confidence", STATISTICS_CONFIDENCE);
+    bool has_script = false;
+    for (int i = 0; i < SIDES; i++) {
+        const struct side *side = &comparison->sides[i];
+        has_script |= comparison->is_sweep ? report_sweep_has_script(&side->sweep)
+                                           : report_is_scripted(&side->run);
+    }
+    comparison->tested = tested[has_script ? 1 : 0];
     comparison->differences = tree_array(root, "differences");
     comparison->cautions = tree_array(root, "cautions");
     if (comparison->is_sweep) {
@@ -698,7 +720,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         }
     }
     if (comparison->is_sweep
-            ? known == 0 || (!is_in(tested, TESTED, key) && !is_headline)
+            ? known == 0 || (!is_in(comparison->tested, TESTED, key) && !is_headline)
             : (entry != NULL && entry->unit == FIGURE_UNIT_ID) || (known != 1 && are_zero)) {
         return;
     }
@@ -724,7 +746,7 @@ static void write_findings(const struct comparison *comparison, const json_t *ce
 {
     const char *label = "Found";
     for (size_t i = 0; i < TESTED; i++) {
-        const json_t *figure = find_figure(cell, tested[i]);
+        const json_t *figure = find_figure(cell, comparison->tested[i]);
         if (figure == NULL) {
             continue;
         }
@@ -733,7 +755,7 @@ static void write_findings(const struct comparison *comparison, const json_t *ce
         const bool is_unsure = strcmp(finding, UNSURE) == 0;
         snprintf(titles, sizeof titles, "%s", title_of(figure, title));
         for (const json_t *next; is_unsure && i + 1 < TESTED; i++) {
-            next = find_figure(cell, tested[i + 1]);
+            next = find_figure(cell, comparison->tested[i + 1]);
             if (strcmp(text_of(next, "why"), why) != 0) {
                 break;
             }
@@ -806,10 +828,11 @@ static void write_text(const struct comparison *comparison)
     {
         putchar('\n');
         if (comparison->is_sweep) {
-            printf("%s sessions, %s records (%.0f and %.0f runs)\n",
-                   UNITS_COUNT((uint64_t)number_of(entry, "sessions")),
-                   UNITS_COUNT((uint64_t)number_of(entry, "records")), number_of(entry, "a_runs"),
-                   number_of(entry, "b_runs"));
+            const uint64_t records = (uint64_t)number_of(entry, "records");
+            printf("%s sessions%s%s%s (%.0f and %.0f runs)\n",
+                   UNITS_COUNT((uint64_t)number_of(entry, "sessions")), records > 0 ? ", " : "",
+                   records > 0 ? UNITS_COUNT(records) : "", records > 0 ? " records" : "",
+                   number_of(entry, "a_runs"), number_of(entry, "b_runs"));
             write_findings(comparison, entry);
         }
         write_row(comparison, "", "A", "B", "B/A");
@@ -831,10 +854,11 @@ static void write_text(const struct comparison *comparison)
     }
     if (comparison->is_sweep) {
         snprintf(text, sizeof text,
-                 "Welch's t on the logarithms of throughput and append latency of a cell's runs: "
-                 "it assumes independent runs and the same machine for both. A and B are medians. "
+                 "Welch's t on the logarithms of throughput and %s latency of a cell's runs: it "
+                 "assumes independent runs and the same machine for both. A and B are medians. "
                  "A difference counts when its whole interval is beyond %g %%. Other figures are "
                  "not tested.",
+                 comparison->tested == tested[1] ? "transaction" : "append",
                  100 * comparison->threshold);
         write_wrapped("Test", text);
     }

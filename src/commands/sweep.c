@@ -291,8 +291,10 @@ static enum exit_code write_files(const struct sweep *sweep, bool is_running, st
         bool is_written = stream != NULL;
         is_last = file > 0 && kind == NULL;
         if (kind != NULL) {
-            snprintf(name, sizeof name, "%.*s.csv",
-                     (int)(strlen(kind->key) - strlen(figure_suffix(kind->key))), kind->key);
+            /* transactions are counted, too: there the unit is part of the name */
+            const size_t unit =
+                kind->unit == FIGURE_UNIT_PER_S ? 0 : strlen(figure_suffix(kind->key));
+            snprintf(name, sizeof name, "%.*s.csv", (int)(strlen(kind->key) - unit), kind->key);
         } else if (is_last) {
             snprintf(name, sizeof name, "sweep.json");
         }
@@ -465,6 +467,9 @@ static void write_text(FILE *stream, const struct sweep *sweep)
         widths[r] += GAP;
     }
     for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
+        if (!report_sweep_shows(results, kind)) {
+            continue;
+        }
         fprintf(stream, "%s,%s%s\n", kind->label,
                 kind->unit == FIGURE_UNIT_PERCENT ? " % of all CPUs" : figure_unit(kind->key),
                 results->repeat > 1 ? ": median (lowest-highest)" : "");
@@ -1048,7 +1053,9 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
     if (!has_summary || run->state == SAVED_PENDING) {
         csv_table_free(&run->summary);
     }
-    static const char *const shown[] = {"elapsed_s", "throughput_rows_per_s"};
+    const char *const shown[] = {"elapsed_s", sweep->given.workload == NULL
+                                                  ? "throughput_rows_per_s"
+                                                  : "transactions_per_s"};
     char size[SIZE_BYTES], line[LINE_BYTES], number[UNITS_TEXT_BYTES];
     int length = snprintf(line, sizeof line, "run %zu of %zu: %s: %s%s", index + 1,
                           sweep->results.run_count, format_size(sweep, run, size),

@@ -13,7 +13,8 @@
  *     max_cpu.csv           \
  *     max_memory.csv         | sessions down, records across: the median of the cell's good runs,
  *     elapsed.csv            | empty where there is none
- *     throughput.csv        /
+ *     throughput.csv         |
+ *     transactions_per_s.csv /  (of a script)
  *     1000x10000000/        folder of a run, as `append --out` leaves it: sessions x records,
  *     1000x10000000.log     and what the run said on stderr, when it said something
  *     2000x10000000-3/      with --repeat: the third run of that cell

@@ -53,6 +53,8 @@ static const struct kind {
     {"rows-per-second", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S,
      OF_RUN | OF_SEARCH | FILLED | ABOVE_0, "rows over time: no row was acknowledged",
      LINES("~rows_per_s", "rows/s")},
+    {"transactions-per-second", "Transactions committed each second", FIGURE_UNIT_PER_S,
+     OF_RUN | OF_SEARCH | FILLED | ABOVE_0, NULL, LINES("~transactions_per_s", "transactions/s")},
     {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time",
      LINES("_p50_ms", "p50", "_p99_ms", "p99")},
     {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
@@ -69,9 +71,14 @@ static const struct kind {
      "memory: no sample has it",
      LINES("server_memory_mib", "server", "client_memory_mib", "append")},
     {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
-     LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects")},
+     LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects",
+           "retries", "transactions tried again")},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},
+    {"runs-transactions", "Transactions committed each second", FIGURE_UNIT_PER_S, OF_RUNS, NULL,
+     LINES("~transactions_per_s")},
+    {"runs-transaction-p99", "Transaction p99 each second", FIGURE_UNIT_MS, OF_RUNS, NULL,
+     LINES("transaction_p99_ms")},
     {"runs-append-p99", "Append p99 each second", FIGURE_UNIT_MS, OF_RUNS, NULL,
      LINES("append_p99_ms")},
     {"runs-cpu", "CPU of the whole machine", FIGURE_UNIT_PERCENT, OF_RUNS | OF_SAMPLES, NULL,
@@ -80,6 +87,8 @@ static const struct kind {
      LINES("server_memory_mib")},
     {"runs-append-by-percentile", "Append latency by percentile", FIGURE_UNIT_MS,
      OF_RUNS | PERCENTILES, NULL, LINES("append")},
+    {"runs-transaction-by-percentile", "Transaction latency by percentile", FIGURE_UNIT_MS,
+     OF_RUNS | PERCENTILES, NULL, LINES("transaction")},
 };
 
 static struct chart start_chart(struct report *report, enum chart_across across,
@@ -87,6 +96,7 @@ static struct chart start_chart(struct report *report, enum chart_across across,
 {
     static const char *const units[FIGURE_UNITS][2] = {
         [FIGURE_UNIT_ROWS_PER_S] = {"rows/s", "rows/s"},
+        [FIGURE_UNIT_PER_S] = {"/s", "transactions/s"},
         [FIGURE_UNIT_MS] = {"ms", "latency, ms"},
         [FIGURE_UNIT_S] = {"s", "time, s"},
         [FIGURE_UNIT_MIB] = {"MiB", "memory, MiB"},
@@ -346,7 +356,9 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                         name, histogram)
     {
         if (chart.series_count < CHART_SERIES_MAX) {
-            add_percentiles(&chart, run, name, name);
+            static const char statement[] = "statement.";
+            const bool is_statement = strncmp(name, statement, strlen(statement)) == 0;
+            add_percentiles(&chart, run, name + (is_statement ? strlen(statement) : 0), name);
         }
     }
     for (const char *const *line = kind->lines; line != NULL && *line != NULL && !is_both;
@@ -376,7 +388,9 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             chart.marks_s[chart.mark_count++] = at_s;
         }
     }
-    if (take(&chart) || kind->absent == NULL) {
+    /* a script need not append */
+    const bool is_of_append = call[0] != '\0' || strcmp(kind->name, "rows-per-second") == 0;
+    if (take(&chart) || kind->absent == NULL || (is_of_append && report_is_scripted(&run->run))) {
         return;
     }
     if (call[0] != '\0') {
@@ -459,11 +473,17 @@ static void add_run(struct report *report, struct report_run *run)
             if (length > tail && length - tail < sizeof call &&
                 strcmp(table->cells[column] + length - tail, end) == 0) {
                 snprintf(call, sizeof call, "%.*s", (int)(length - tail), table->cells[column]);
-                add_chart(report, run, &kinds[i], call);
+                if (strcmp(call, "transaction") != 0 || report_is_scripted(&run->run)) {
+                    add_chart(report, run, &kinds[i], call);
+                }
             }
         }
     }
-    if (of == OF_RUN) {
+    double rows = 0;
+    const bool has_rows =
+        !report_is_scripted(&run->run) ||
+        (figure_get(&run->run.figures, FIGURE_ROWS_ACKNOWLEDGED, &rows) && rows > 0);
+    if (of == OF_RUN && has_rows) {
         add_pace(report, run);
     }
 }
@@ -503,6 +523,11 @@ bool report_sweep_has_script(const struct saved_sweep *sweep)
     return is_any;
 }
 
+bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure)
+{
+    return sweep->records[0] > 0 || figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S];
+}
+
 /* Of a headline: "runs-max-cpu", after its key without the unit. */
 static struct chart start_headline(struct report *report, enum chart_across across,
                                    const char *before, const struct figure *figure)
@@ -540,7 +565,7 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
         }
     }
     note_first(&chart, sweep->records_count, CHART_SERIES_MAX, "numbers of rows");
-    if (sweep->records_count == 1 && chart.series_count == 1) {
+    if (sweep->records_count == 1 && sweep->records[0] > 0 && chart.series_count == 1) {
         add_note(&chart, "All with %s.", chart.series[0].name);
     }
     if (sweep->repeat > 1) {
@@ -583,7 +608,9 @@ bool charts_make(struct report *report)
     for (size_t i = 0; i < report->sweep_count; i++) {
         report->sweeps[i].charts.first = list->count;
         for (size_t f = 0; (figure = report_headline(f, true)) != NULL; f++) {
-            add_sweep(report, &report->sweeps[i].sweep, i + 1, figure);
+            if (report_sweep_shows(&report->sweeps[i].sweep, figure)) {
+                add_sweep(report, &report->sweeps[i].sweep, i + 1, figure);
+            }
         }
         report->sweeps[i].charts.count = list->count - report->sweeps[i].charts.first;
     }

@@ -240,6 +240,12 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     if (is_ledger && !saved_run_figure(run, total->key, &all)) {
         return;
     }
+    /* a script's run has rows and their verification where it appends */
+    const bool is_of_rows = group == FIGURE_GROUP_ROWS || group == FIGURE_GROUP_VERIFIED;
+    if (is_of_rows && report_is_scripted(run) &&
+        !(saved_run_figure(run, "rows_planned", &value) && value > 0)) {
+        return;
+    }
     buffer_add_format(html, "<div class=\"card\"><h4>%s</h4>\n%s", title,
                       is_ledger ? "<div class=\"stack\">" : "");
     for (const struct figure *figure = total; is_ledger && figure < end; figure++) {
@@ -275,6 +281,78 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     buffer_add_text(html, "</div>\n");
 }
 
+/* What became of the transactions and statements that a script names, and of its tables. */
+static void add_operations(struct buffer *html, const struct saved_run *run)
+{
+    enum {
+        OPERATION_COLUMNS = 11
+    };
+    static const struct {
+        const char *heading;
+        const char *columns[OPERATION_COLUMNS + 1], *keys[OPERATION_COLUMNS];
+    } tables[] = {
+        {"Transactions",
+         {"*", "#begun", "#committed", "#rolled back", "#failed", "#in doubt", "#tries", "#p50",
+          "#p99", "#p99.9", "#max", NULL},
+         {"name", "begun", "committed", "rolled_back", "failed", "in_doubt", "tries", "p50_ms",
+          "p99_ms", "p999_ms", "max_ms"}},
+        {"Statements",
+         {"*", " kind", "#sent", "#answered", "#refused", "#unanswered", "#rows", "#p50", "#p99",
+          "#p99.9", "#max", NULL},
+         {"name", "kind", "sent", "answered", "refused", "unanswered", "rows", "p50_ms", "p99_ms",
+          "p999_ms", "max_ms"}},
+    };
+    static const char *const of_datasets[] = {"*table", "#before",  "#added", "#taken", "#after",
+                                              "#lost",  "#surplus", "+",      NULL};
+    static const char *const dataset_keys[] = {"name",       "rows_before", "added",   "taken",
+                                               "rows_after", "lost",        "surplus", "reason"};
+    const json_t *operations = json_object_get(run->json, "operations");
+    const json_t *datasets = json_object_get(run->json, "datasets");
+    char texts[OPERATION_COLUMNS][REPORT_WORDS_BYTES];
+    const char *cells[OPERATION_COLUMNS];
+    for (size_t t = 0; t < COUNT_OF(tables) && json_array_size(operations) > 0; t++) {
+        const struct page_table table = open_table(html, tables[t].heading, tables[t].columns);
+        for (size_t i = 0; i < json_array_size(operations); i++) {
+            const json_t *operation = json_array_get(operations, i);
+            if ((strcmp(text_in(operation, "kind"), "transaction") == 0) != (t == 0)) {
+                continue;
+            }
+            for (size_t k = 0; k < OPERATION_COLUMNS; k++) {
+                const char *key = tables[t].keys[k];
+                const json_t *value = json_object_get(operation, key);
+                cells[k] = strstr(key, "_ms") != NULL
+                               ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
+                           : json_is_integer(value)
+                               ? units_format_count((uint64_t)json_integer_value(value), texts[k])
+                               : json_string_value(value);
+            }
+            add_row(&table, cells);
+        }
+        close_table(&table, NULL);
+    }
+    bool is_open = false;
+    struct page_table table = {0};
+    for (size_t i = 0; i < json_array_size(datasets); i++) {
+        const json_t *dataset = json_array_get(datasets, i);
+        const char *state = text_in(dataset, "state");
+        if (state == NULL || strcmp(state, "none") == 0) {
+            continue;
+        }
+        table = is_open ? table : open_table(html, "Verified tables", of_datasets);
+        is_open = true;
+        for (size_t k = 0; k < COUNT_OF(dataset_keys); k++) {
+            const json_t *value = json_object_get(dataset, dataset_keys[k]);
+            cells[k] = json_is_integer(value)
+                           ? units_format_count((uint64_t)json_integer_value(value), texts[k])
+                           : json_string_value(value);
+        }
+        add_row(&table, cells);
+    }
+    if (is_open) {
+        close_table(&table, NULL);
+    }
+}
+
 /* The limits that were hit, the errors, and the latencies. */
 static void add_tables(struct buffer *html, const struct saved_run *run)
 {
@@ -303,9 +381,13 @@ static void add_tables(struct buffer *html, const struct saved_run *run)
             const json_t *cause = json_array_get(causes, i);
             snprintf(text, sizeof text, "%.1f – %.1f s", number_in(cause, "first_s"),
                      number_in(cause, "last_s"));
+            char phase[REPORT_WORDS_BYTES];
+            const char *name = text_in(cause, "name");
+            snprintf(phase, sizeof phase, "%.15s%s%.40s", text_in(cause, "phase"),
+                     name == NULL ? "" : " ", name == NULL ? "" : name);
             if (i < CAUSES_SHOWN) {
-                ADD_ROW(&table, WHOLE(number_in(cause, "count")), text_in(cause, "phase"),
-                        text_in(cause, "kind"), text_in(cause, "text"), text);
+                ADD_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
+                        text_in(cause, "text"), text);
             } else {
                 others += number_in(cause, "count");
             }
@@ -394,12 +476,16 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
         {NULL, "connection", ""},
         {NULL, "table", "table"},
         {"Resources", "resources", ""},
+        {"Workload", "workload", ""},
         {"Settings and end", "plan", ""},
         {NULL, "outcome", ""},
     };
     buffer_add_text(html, "<h3>Environment</h3>\n<div class=\"cards\">\n");
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         json_t *section = json_object_get(run->json, sections[i][1]);
+        if (!json_is_object(section) && strcmp(sections[i][1], "workload") == 0) {
+            continue;
+        }
         if (sections[i][0] != NULL) {
             buffer_add_format(html,
                               "%s<div class=\"card\"><h4>%s</h4>\n<table class=\"pairs\"><tbody>\n",
@@ -491,6 +577,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
     }
     buffer_add_text(html, "</div>\n");
+    add_operations(html, &run->run);
     add_tables(html, &run->run);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
@@ -524,13 +611,18 @@ static void add_sweep(struct buffer *html, const struct report *report,
     /* sessions down, rows across: the median of each cell, and from where to where its runs went */
     const struct figure *figure;
     for (size_t f = 0; (figure = report_headline(f, report_sweep_has_script(sweep))) != NULL; f++) {
+        if (!report_sweep_shows(sweep, figure)) {
+            continue;
+        }
         buffer_add_format(html,
                           "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
                           "<th>sessions</th>",
                           figure->label, figure_unit(figure->key));
         for (size_t i = 0; i < sweep->records_count; i++) {
-            buffer_add_format(html, "<th class=\"n\">%s rows</th>",
-                              report_format_count((double)sweep->records[i], text));
+            const bool has_rows = sweep->records[i] > 0;
+            buffer_add_format(html, "<th class=\"n\">%s%s</th>",
+                              has_rows ? report_format_count((double)sweep->records[i], text) : "",
+                              has_rows ? " rows" : "");
         }
         buffer_add_text(html, "</tr></thead><tbody>\n");
         for (size_t i = 0; i < sweep->sessions_count * sweep->records_count; i++) {

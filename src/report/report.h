@@ -28,7 +28,7 @@ enum {
     REPORT_RUNS_MAX = 200, /* with charts and tables of their own */
     REPORT_LABEL_BYTES = 64,
     REPORT_LABEL_COLUMNS = 26,
-    REPORT_WORDS_BYTES = 64,
+    REPORT_WORDS_BYTES = 96,
     REPORT_ESCAPED_BYTES = 8192,
     REPORT_PATH_BYTES = 2 * SAVED_RUN_PATH_BYTES,
     REPORT_TEXT_COLUMNS_MIN = 40,
@@ -130,6 +130,9 @@ const struct figure *report_headline(size_t i, bool has_script);
 bool report_is_scripted(const struct saved_run *run);
 bool report_has_script(const struct report *report);
 bool report_sweep_has_script(const struct saved_sweep *sweep);
+
+/* False: it is a figure of rows, and the sweep asks for none. */
+bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 
 /* The page's style and script (page.css, page.js), and what its policy allows: "sha256-..." */
 extern const char page_css[], page_js[], page_js_hash[];

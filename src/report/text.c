@@ -426,6 +426,7 @@ static void put_operations(struct screen *out, const struct figure_set *set)
             }
             put_line(out);
         }
+        fputc('\n', out->stream);
     }
 }
 
@@ -445,8 +446,10 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
+        /* told by the line of all transactions, or by that of all their tries */
         const bool is_only =
-            operations.entries[i].kind == OPERATION_IS_TRANSACTION && transactions == 1;
+            (operations.entries[i].kind == OPERATION_IS_TRANSACTION && transactions == 1) ||
+            (i == OPERATION_TRY && transaction_ledger_retries(&result->transactions) == 0);
         if (!operation_is_used(&operations, i) || histogram->total == 0 || is_only) {
             continue;
         }

@@ -88,12 +88,21 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
                               : held > 0      ? (uint64_t)held
                                               : 0;
     const char *plural = sessions == 1 ? "" : "s";
+    const char *workload = figure_text(&run->figures, FIGURE_WORKLOAD);
+    char script[REPORT_WORDS_BYTES / 2] = "";
+    if (workload[0] != '\0') {
+        snprintf(script, sizeof script, "%.28s: ", workload);
+    }
+    const json_int_t transactions = json_integer_value(saved_run_json(run, "plan.transactions"));
     if (run->is_search) {
         snprintf(text, REPORT_WORDS_BYTES, "find-max: %s session%s held", UNITS_COUNT(sessions),
                  plural);
     } else if (duration_of(run, duration)) {
-        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s for %.20s", UNITS_COUNT(sessions),
-                 plural, duration);
+        snprintf(text, REPORT_WORDS_BYTES, "%s%.9s session%s for %.12s", script,
+                 UNITS_COUNT(sessions), plural, duration);
+    } else if (transactions > 0) {
+        snprintf(text, REPORT_WORDS_BYTES, "%s%.9s session%s, %.20s transactions", script,
+                 UNITS_COUNT(sessions), plural, UNITS_COUNT((uint64_t)transactions));
     } else {
         snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s, %.20s rows", UNITS_COUNT(sessions),
                  plural, UNITS_COUNT(count_of(run, "records")));
