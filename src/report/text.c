@@ -141,7 +141,7 @@ static void put_run(struct screen *out, const struct plan *plan)
     }
     say_if(out, plan->duration_ns > 0, "%s %s", has_bound ? " within" : " for",
            ELAPSED(plan->duration_ns));
-    say_if(out, plan->warm_up_ns > 0, " after %s of warm-up", ELAPSED(plan->warm_up_ns));
+    say_if(out, plan->warm_up_ns > 0, ", %s of it warm-up", ELAPSED(plan->warm_up_ns));
     say_if(out, script == NULL, " in batches of %s", UNITS_COUNT(plan->batch_rows));
     if (plan->read_mode != READ_NONE && script == NULL) {
         const bool is_each = plan->read_every <= 1;
