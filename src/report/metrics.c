@@ -62,10 +62,12 @@ static void add_info(struct buffer *buffer, const struct plan *plan)
     buffer_fini(&clean);
 }
 
-static void add_histogram(struct buffer *buffer, const char *name, const char *help,
+/* `label`: "operation=\"insert\"", or "". */
+static void add_histogram(struct buffer *buffer, const char *name, const char *label,
                           const struct histogram *histogram)
 {
-    add_head(buffer, name, "histogram", help);
+    const bool has_label = label[0] != '\0';
+    const char *open = has_label ? "{" : "", *close = has_label ? "}" : "";
     uint64_t below = 0;
     size_t bucket = 0;
     for (unsigned power = FIRST_POWER; power <= LAST_POWER; power++) {
@@ -73,8 +75,8 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *h
         for (; bucket < histogram_bucket(edge_ns); bucket++) {
             below += histogram->counts[bucket];
         }
-        buffer_add_format(buffer, "%s_bucket{le=\"%.*g\"} %" PRIu64 "\n", name, SECOND_DIGITS,
-                          figures_seconds(edge_ns), below);
+        buffer_add_format(buffer, "%s_bucket{%s%sle=\"%.*g\"} %" PRIu64 "\n", name, label,
+                          has_label ? "," : "", SECOND_DIGITS, figures_seconds(edge_ns), below);
     }
     for (; bucket < HISTOGRAM_BUCKETS; bucket++) {
         below += histogram->counts[bucket];
@@ -82,8 +84,42 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *h
     /* not `total`: a snapshot of a run that goes on may be torn between the two */
     below += histogram->overflow;
     buffer_add_format(buffer,
-                      "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.9f\n%s_count %" PRIu64 "\n",
-                      name, below, name, (double)histogram->sum_ns / 1e9, name, below);
+                      "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s %.9f\n"
+                      "%s_count%s%s%s %" PRIu64 "\n",
+                      name, label, has_label ? "," : "", below, name, open, label, close,
+                      (double)histogram->sum_ns / 1e9, name, open, label, close, below);
+}
+
+/* What a script names: its transactions and statements, told apart by labels. */
+static void add_operations(struct buffer *buffer, const struct operation_list *operations,
+                           const struct recorder_snapshot *total)
+{
+    static const char times[] = "append_operation_duration_seconds";
+    static const char counts[] = "append_operations_total";
+    if (operations->count == OPERATIONS) {
+        return;
+    }
+    add_head(buffer, counts, "counter",
+             "Transactions and statements of a script by name and by what became of them.");
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        const struct operation *operation = &operations->entries[i];
+        const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
+        for (int count = 0; count < OPERATION_COUNTS; count++) {
+            if ((count >= COUNT_BEGUN) == is_transaction) {
+                buffer_add_format(buffer,
+                                  "%s{operation=\"%s\",kind=\"%s\",count=\"%s\"} %" PRIu64 "\n",
+                                  counts, operation->name, operation_kind_names[operation->kind],
+                                  operation_count_names[count],
+                                  recorder_count_of(total, i, (enum operation_count)count));
+            }
+        }
+    }
+    add_head(buffer, times, "histogram", "Time of a script's transactions and statements by name.");
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        char label[SCRIPT_NAME_BYTES + 16];
+        snprintf(label, sizeof label, "operation=\"%s\"", operations->entries[i].name);
+        add_histogram(buffer, times, label, recorder_histogram(total, i));
+    }
 }
 
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
@@ -126,10 +162,12 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     const struct operation_list operations = plan_operations(plan);
     for (size_t i = 0; i < OPERATIONS; i++) {
         if (operation_is_used(&operations, i)) {
-            add_histogram(buffer, operations.entries[i].metric, operations.entries[i].metric_help,
-                          recorder_histogram(total, i));
+            const struct operation *operation = &operations.entries[i];
+            add_head(buffer, operation->metric, "histogram", operation->metric_help);
+            add_histogram(buffer, operation->metric, "", recorder_histogram(total, i));
         }
     }
+    add_operations(buffer, &operations, total);
     if (!state->has_sample) {
         return;
     }

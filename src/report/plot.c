@@ -272,7 +272,12 @@ static void add_run(struct buffer *text, const struct report *report, const stru
              saved_run_text(&run->run, "target"));
     add_line(text, columns, "%s: %s", saved_run_text(&run->run, "verdict"),
              saved_run_text(&run->run, "verdict_reason"));
-    for (size_t i = 0; (figure = report_headline(i, report_is_scripted(&run->run))) != NULL; i++) {
+    const bool is_scripted = report_is_scripted(&run->run);
+    for (size_t i = 0; (figure = report_headline(i, is_scripted)) != NULL; i++) {
+        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && is_scripted &&
+            run->run.figures.values[FIGURE_ROWS_ACKNOWLEDGED].count == 0) {
+            continue;
+        }
         add_line(text, columns, "%-16s%12s%s", figure->label, REPORT_VALUE(&run->run, figure->key),
                  figure_unit(figure->key));
     }

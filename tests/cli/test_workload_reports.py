@@ -54,6 +54,15 @@ class WorkloadReports(harness.Case):
                      '<th scope="row">note</th>'):
             self.assertIn(text, page)
 
+    def test_metrics(self):
+        path = self.folder / "append.prom"
+        self.begin_run("one", "--transactions", "30", "--metrics-file", str(path))
+        text = path.read_text()
+        self.assertIn("\nappend_transactions_total{outcome=\"committed\"} 30\n", text)
+        self.assertIn("\nappend_operations_total{operation=\"look\",kind=\"transaction\",count=\"begun\"} ", text)
+        self.assertIn("\nappend_operation_duration_seconds_bucket{operation=\"find\",le=\"+Inf\"} 30\n", text)
+        self.assertIn("\nappend_operation_duration_seconds_count{operation=\"find\"} 30\n", text)
+
     def test_operation_that_is_not_there(self):
         out, ended = self.begin_run("one", "--transactions", "3", "--expect", "operation.nota.p99<1s",
                                     code=2)
