@@ -3,43 +3,21 @@
 import re
 
 import harness
+import workload_docs
 
-PAGE = harness.ROOT / "docs" / "workloads.md"
 BUILT_IN = sorted(path.stem for path in (harness.ROOT / "workloads").glob("*.lua"))
 
 
-class Page(harness.Case):
+class Page(workload_docs.Runs, harness.Case):
     def setUp(self):
         super().setUp()
-        self.text = PAGE.read_text(encoding="utf-8")
+        self.text = workload_docs.PAGE.read_text(encoding="utf-8")
 
-    def scripts(self):
-        """The scripts of the page, each as a file."""
-        for number, block in enumerate(re.findall(r"^```lua\n(.*?)^```$", self.text, re.S | re.M)):
-            path = self.folder / f"step{number + 1}.lua"
-            path.write_text(block, encoding="utf-8")
-            yield path
-
-    def test_scripts_run(self):
-        count = 0
-        for path in self.scripts():
-            with self.subTest(path.name):
-                target = f"sqlite:{self.folder}/{path.stem}.db"
-                self.append("prepare", 1, target, "--workload", path)
-                ended, run = self.run_append(2, target, "--workload", path, "--transactions", 50)
-                ledger = run.json["transactions"]
-                self.assertEqual(ledger["begun"], 50, ledger)
-                self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"])
-                self.assertEqual(ledger["checks_failed"], 0, ledger)
-                if ledger["found_percent"] is not None:
-                    self.assertRegex(ended.out,
-                                     rf"(?m)^Found +{ledger['found_percent']:.2f} % of \d+$")
-                self.append("cleanup", target, "--workload", path)
-                count += 1
-        self.assertGreaterEqual(count, 6)
+    def target(self, path):
+        return f"sqlite:{self.folder}/{path.stem}.db"
 
     def test_help_of_scripts(self):
-        for name in (*BUILT_IN, *self.scripts()):
+        for name in (*BUILT_IN, *workload_docs.scripts(self.folder)):
             with self.subTest(name):
                 text = self.append("help", name).out
                 names = re.findall(r"^  (\w+)=", text, re.M)
