@@ -140,6 +140,12 @@ static enum exit_code settle_counts(struct plan *plan, struct error *error)
                             "or RECORDS, the rows to append, and then a target",
                             plan->script->name);
     }
+    if (needs_rows && plan->script != NULL && !plan->script->names_append) {
+        return usage_refuse(error,
+                            "--workload %.60s appends no rows (:append), so %" PRIu64
+                            " RECORDS would never be in: give --transactions N or --duration T",
+                            plan->script->name, plan->records);
+    }
     if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
         return usage_refuse(error, "--late is for transactions that are due: it needs --rate");
     }

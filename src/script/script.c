@@ -94,6 +94,7 @@ struct script_state {
     size_t used_bytes;   /* by Lua */
     unsigned hooks;      /* since the top level or a batch of rows was begun */
     bool is_declaring;   /* the top level runs */
+    bool is_connecting;  /* on_session: the run may not have begun */
     bool is_poisoned;    /* a call of the host failed in this try */
     enum script_end end; /* with signal_…: what it came to */
     char why[ERROR_TEXT_BYTES];
@@ -240,6 +241,38 @@ static int64_t check_integer(lua_State *lua, int index, const char *what)
     return value;
 }
 
+/* The options at `index`, nil or a table with nothing but `known` (ends with NULL) beside its first
+ * `places` entries; what is misspelt would do nothing. True: there is a table. */
+static bool check_options(lua_State *lua, int index, const char *what, const char *const *known,
+                          lua_Integer places)
+{
+    if (lua_isnoneornil(lua, index)) {
+        return false;
+    }
+    DEMAND(lua, lua_istable(lua, index), "the options of %s are a table, not a %s", what,
+           luaL_typename(lua, index));
+    for (lua_pushnil(lua); lua_next(lua, index) != 0; lua_pop(lua, 1)) {
+        bool is_known = lua_isinteger(lua, -2) && lua_tointeger(lua, -2) >= 1 &&
+                        lua_tointeger(lua, -2) <= places;
+        for (size_t i = 0; known[i] != NULL && lua_type(lua, -2) == LUA_TSTRING; i++) {
+            is_known = is_known || strcmp(known[i], lua_tostring(lua, -2)) == 0;
+        }
+        DEMAND(lua, is_known, "%s has no option '%s'", what, luaL_tolstring(lua, -2, NULL));
+    }
+    return true;
+}
+
+/* An option that is true or false; nil is `usual`. */
+static bool check_flag(lua_State *lua, int index, const char *name, bool usual)
+{
+    const int type = lua_getfield(lua, index, name);
+    DEMAND(lua, type == LUA_TNIL || type == LUA_TBOOLEAN, "option '%s' is true or false, not %s",
+           name, luaL_tolstring(lua, -1, NULL));
+    const bool value = type == LUA_TNIL ? usual : lua_toboolean(lua, -1);
+    lua_pop(lua, 1);
+    return value;
+}
+
 /* Signals. */
 
 static int end_by(lua_State *lua, char *signal)
@@ -268,24 +301,26 @@ static const struct script_host *check_running(lua_State *lua, const char *what)
     return state->place.host;
 }
 
-/* Every HOOK_INSTRUCTIONS. Once the run has ended after each instruction: a pcall in a loop cannot
- * hold it up. */
+/* Every HOOK_INSTRUCTIONS. Once the run has ended or the time is up after each instruction: a pcall
+ * in a loop cannot hold it up. */
 static void on_hook(lua_State *lua, lua_Debug *debug)
 {
     (void)debug;
     struct script_state *state = state_of(lua);
-    const struct script_host *host = state->place.host;
-    if (state->is_declaring || host == NULL) {
-        if (++state->hooks >= ALONE_HOOKS) {
-            luaL_where(lua, 0); /* a hook is no function of its own */
-            lua_pushliteral(lua, "this does not come to an end");
-            lua_concat(lua, 2);
-            lua_error(lua);
-        }
-    } else if (host->is_stopped(host->context)) {
-        lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
+    const struct script_host *host = state->is_declaring ? NULL : state->place.host;
+    const bool is_stopped = host != NULL && host->is_stopped(host->context);
+    const bool is_alone = host == NULL || state->is_connecting;
+    if (!is_stopped && (!is_alone || ++state->hooks < ALONE_HOOKS)) {
+        return;
+    }
+    lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
+    if (is_stopped) {
         end_by(lua, &signal_stopped);
     }
+    luaL_where(lua, 0); /* a hook is no function of its own */
+    lua_pushliteral(lua, "this does not come to an end");
+    lua_concat(lua, 2);
+    lua_error(lua);
 }
 
 /* Draws. */
@@ -503,6 +538,8 @@ static int make_keys(lua_State *lua)
         luaL_pushresult(&text);
         return luaL_error(lua, "keys: '%s' is none of %s", name, lua_tostring(lua, -1));
     }
+    static const char *const known[] = {"theta", "h", "hot_set", "hot_share", NULL};
+    check_options(lua, 4, "keys", known, 0);
     const struct keys_options options = {.theta = option_number(lua, 4, "theta"),
                                          .h = option_number(lua, 4, "h"),
                                          .hot_set = option_number(lua, 4, "hot_set"),
@@ -1062,7 +1099,9 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     struct column column = {.name = ""};
     struct error error = {.kind = ERROR_NONE};
     struct script_column *own = &dataset->columns[dataset->column_count];
+    static const char *const known[] = {"key", "required", NULL};
     DEMAND(lua, lua_istable(lua, at), "a column is {\"name\", \"type\", generator, key = …}");
+    check_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
     const char *name = lua_tostring(lua, -1);
     DEMAND(lua, name != NULL && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
@@ -1104,8 +1143,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
                name);
     }
     DEMAND(lua, own->key <= 16, "column '%s': key is a place from 1 to 16", name);
-    lua_getfield(lua, at, "required");
-    column.is_nullable = own->key == 0 && !lua_toboolean(lua, -1);
+    column.is_nullable = !check_flag(lua, at, "required", false) && own->key == 0;
     column.has_default = own->is_numbered;
     DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
     dataset->column_count++;
@@ -1193,13 +1231,14 @@ static int declare_dataset(lua_State *lua)
         }
         DEMAND(lua, dataset->is_declared || rows == 0,
                "dataset '%s' has rows to load and no columns", name);
-        if (!lua_isnoneornil(lua, 4)) {
-            luaL_checktype(lua, 4, LUA_TTABLE);
+        static const char *const known[] = {"create", "options", "index", NULL};
+        if (check_options(lua, 4, "a dataset", known, 0)) {
             lua_getfield(lua, 4, "create");
             take_texts(lua, made, -1, &dataset->create);
             lua_getfield(lua, 4, "options");
             take_texts(lua, made, -1, &dataset->options);
-            lua_getfield(lua, 4, "index");
+            DEMAND(lua, lua_getfield(lua, 4, "index") == LUA_TNIL || lua_istable(lua, -1),
+                   "dataset '%s': index is a list of columns, {\"a\", \"b, c\"}", name);
             const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
             for (lua_Integer i = 1; i <= count; i++) {
                 lua_rawgeti(lua, -1, i);
@@ -1295,6 +1334,8 @@ static int declare_statement(lua_State *lua)
         new->name = keep(lua, made, name);
         take_texts(lua, made, 2, &new->sql);
         DEMAND(lua, new->sql.count > 0, "statement '%s' has no SQL", name);
+        DEMAND(lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
+               "statement '%s': its types are a list, {\"int32\", \"text(20)\"}", name);
         const lua_Integer count = lua_istable(lua, 3) ? (lua_Integer)lua_rawlen(lua, 3) : 0;
         for (lua_Integer i = 1; i <= count; i++) {
             struct column column = {.name = ""};
@@ -1317,11 +1358,11 @@ static int declare_statement(lua_State *lua)
                 new->has_session || strstr(new->sql.entries[i].text, "${session}") != NULL;
         }
         new->kind = kind_of(new->sql.entries[0].text);
-        if (lua_istable(lua, 4)) {
+        static const char *const known[] = {"adds_to", "takes_from", "prepared", NULL};
+        if (check_options(lua, 4, "a statement", known, 0)) {
             new->adds_to = option_dataset(lua, 4, "adds_to");
             new->takes_from = option_dataset(lua, 4, "takes_from");
-            lua_getfield(lua, 4, "prepared");
-            new->is_prepared = lua_isnil(lua, -1) || lua_toboolean(lua, -1);
+            new->is_prepared = check_flag(lua, 4, "prepared", true);
         }
         new->operation = find_operation(lua, made, name, false, new->kind);
         const size_t values = new->parameters.column_count;
@@ -1351,15 +1392,15 @@ static int declare_transaction(lua_State *lua)
         *new = (struct script_transaction){.weight = 1, .tries = 10, .line = line_of(lua)};
         new->operation = find_operation(lua, made, name, true, SCRIPT_OTHER);
         new->name = made->operations[new->operation].name;
-        if (lua_istable(lua, 3)) {
+        static const char *const known[] = {"weight", "autocommit", "retry_duplicate",
+                                            "tries",  "isolation",  NULL};
+        if (check_options(lua, 3, "a transaction", known, 0)) {
             lua_getfield(lua, 3, "weight");
             new->weight = luaL_optnumber(lua, -1, 1);
             DEMAND(lua, new->weight >= 0 && isfinite(new->weight),
                    "transaction '%s': weight is a number from 0", name);
-            lua_getfield(lua, 3, "autocommit");
-            new->is_autocommit = lua_toboolean(lua, -1);
-            lua_getfield(lua, 3, "retry_duplicate");
-            new->retries_duplicate = lua_toboolean(lua, -1);
+            new->is_autocommit = check_flag(lua, 3, "autocommit", false);
+            new->retries_duplicate = check_flag(lua, 3, "retry_duplicate", false);
             lua_getfield(lua, 3, "tries");
             const int64_t tries = lua_isnil(lua, -1) ? 10 : check_integer(lua, -1, "tries");
             DEMAND(lua, tries >= 0, "transaction '%s': tries is a number from 0", name);
@@ -1708,6 +1749,20 @@ static int call_pairs(lua_State *lua)
     return 3;
 }
 
+/* A finalizer runs when the collector likes, and nothing ends it. */
+static int call_setmetatable(lua_State *lua)
+{
+    if (lua_istable(lua, 2)) {
+        lua_pushliteral(lua, "__gc");
+        DEMAND(lua, lua_rawget(lua, 2) == LUA_TNIL, "setmetatable: a script has no __gc");
+        lua_pop(lua, 1);
+    }
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, lua_gettop(lua) - 1, 1);
+    return 1;
+}
+
 static int refuse_global(lua_State *lua)
 {
     return luaL_error(lua,
@@ -1744,9 +1799,10 @@ static int open_state(lua_State *lua)
                                          {LUA_STRLIBNAME, luaopen_string},
                                          {LUA_MATHLIBNAME, luaopen_math},
                                          {LUA_UTF8LIBNAME, luaopen_utf8}};
-    /* what loads code, knows the time or the order of memory, or gets around what is fixed */
-    static const char *const removed[] = {
-        "load", "loadfile", "dofile", "collectgarbage", "print", "next", "rawset", "warn", "_G"};
+    /* what loads code, knows the time or the order of memory, or gets around what is fixed, or
+     * around the hook (it does not see a loop in xpcall's handler) */
+    static const char *const removed[] = {"load", "loadfile", "dofile", "collectgarbage", "print",
+                                          "next", "rawset",   "warn",   "xpcall",         "_G"};
     static const luaL_Reg functions[] = {
         {"param", declare_param},
         {"dataset", declare_dataset},
@@ -1804,6 +1860,9 @@ static int open_state(lua_State *lua)
         lua_setfield(lua, -2, removed[i]);
     }
     luaL_setfuncs(lua, functions, 0);
+    lua_getfield(lua, -1, "setmetatable");
+    lua_pushcclosure(lua, call_setmetatable, 1);
+    lua_setfield(lua, -2, "setmetatable");
     for (int kind = 0; kind < OBJECT_KINDS; kind++) {
         make_class(lua, (enum object_kind)kind, methods[kind]);
     }
@@ -2038,6 +2097,19 @@ static enum status find_source(struct script_source *source, const char *name, s
     return STATUS_OK;
 }
 
+/* True: some method or field in the text is named append. */
+static bool names_append(const char *text)
+{
+    const char *at = text;
+    while ((at = strstr(at, "append")) != NULL) {
+        if (at > text && strchr(":.\"'[", at[-1]) != NULL) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
 /* Every name=value of --set has been taken by a parameter. */
 static enum status check_sets(const struct script *script, struct error *error)
 {
@@ -2119,6 +2191,7 @@ static enum status declare(struct script *script, struct error *error)
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
         return STATUS_FATAL;
     }
+    script->names_append = names_append(source->text);
     uint64_t hash = hash_text(0, source->text);
     for (size_t i = 0; i < script->param_count; i++) {
         hash = hash_text(hash_text(hash, script->params[i].name), script->params[i].value);
@@ -2431,9 +2504,12 @@ enum script_end script_connected(struct script_state *state, struct error *error
 {
     enum script_end end = SCRIPT_DONE;
     state->stream = (struct draw_stream){.base = ~base_of(state, UINT64_MAX)};
+    state->is_connecting = true;
+    state->hooks = 0;
     for (size_t i = 0; i < state->hooks_of_session && end == SCRIPT_DONE; i++) {
         end = call(state, state->session_refs[i], error);
     }
+    state->is_connecting = false;
     return end;
 }
 
@@ -2591,7 +2667,12 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
     const int result = lua_pcall(lua, 1, 0, 0);
     if (result != LUA_OK) {
         const char *text = lua_tostring(lua, -1);
-        error_set(error, ERROR_USAGE, 0, NULL, "%s", text == NULL ? "the script failed" : text);
+        const char *name = state->script->source->chunk_name + 1;
+        const bool is_placed = text != NULL && strncmp(text, name, strlen(name)) == 0;
+        error_set(error, ERROR_USAGE, 0, NULL, "%s%s%s%s%s", is_placed ? "" : name,
+                  is_placed ? "" : ": dataset '",
+                  is_placed ? "" : rows->script->datasets[rows->dataset].name,
+                  is_placed ? "" : "': ", text == NULL ? "the script failed" : text);
         lua_settop(lua, top);
         return NULL;
     }

@@ -112,8 +112,9 @@ struct script_operation {
 
 /* Read-only when it was loaded. */
 struct script {
-    const char *name; /* as it was given */
-    char hash[17];    /* of the text and of the parameters: 16 hexadecimal digits */
+    const char *name;  /* as it was given */
+    char hash[17];     /* of the text and of the parameters: 16 hexadecimal digits */
+    bool names_append; /* somewhere: else no dataset is appended to */
     size_t param_count;
     struct script_param *params;
     size_t dataset_count;

@@ -1,0 +1,80 @@
+"""Scripts with mistakes: one clear line, exit code 2, and no table half made."""
+
+import contextlib
+import sqlite3
+
+import harness
+
+BODY = 'transaction("a", function() end)\n'
+
+
+class BadInput(harness.Case):
+    def refuse(self, text, *arguments, sessions=2, code=2):
+        """The line that says what is wrong; the script is own.lua."""
+        path = self.folder / "own.lua"
+        path.write_text(text)
+        database = self.folder / "w.db"
+        ends = () if "--duration" in arguments else ("--transactions", 10)
+        ended = self.append(sessions, f"sqlite:{database}", "--workload", path, *ends, *arguments,
+                            code=code)
+        self.assertEqual(len(ended.error_lines), 1, ended)
+        if database.exists():
+            with contextlib.closing(sqlite3.connect(database)) as made:
+                self.assertEqual(made.execute("select name from sqlite_master").fetchall(), [])
+        return ended.reason
+
+    def test_options_that_there_are_not(self):
+        column = '{"a", "int32", row()}'
+        for text, message in (
+            ('transaction("a", function() end, {wieght = 3})', "a transaction has no option 'wieght'"),
+            ('transaction("a", function() end, 3)', "the options of a transaction are a table"),
+            ('transaction("a", function() end, {autocommit = "no"})',
+             "option 'autocommit' is true or false, not no"),
+            ('statement("s", "SELECT 1", {}, {add_to = 1})', "a statement has no option 'add_to'"),
+            ('statement("s", "SELECT 1", {}, {prepared = 0})', "option 'prepared' is true or false"),
+            ('statement("s", "SELECT ?", "int32")', "statement 's': its types are a list"),
+            ('dataset("t", 1, {{"a", "int32", row(), kye = true}})', "a column has no option 'kye'"),
+            ('dataset("t", 1, {{"a", "int32", row(), 5}})', "a column has no option '4'"),
+            (f'dataset("t", 1, {{{column}}}, {{indx = {{"a"}}}})', "a dataset has no option 'indx'"),
+            (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index is a list of columns"),
+            ('keys("zipfian", 1, 10, {thetta = 1})', "keys has no option 'thetta'"),
+        ):
+            with self.subTest(text):
+                reason = self.refuse(text + "\n" + BODY)
+                self.assertIn("own.lua:1: ", reason)
+                self.assertIn(message, reason)
+
+    def test_loops_without_end(self):
+        """What pcall catches in a loop, where there is no run to end it."""
+        for text in ('while true do pcall(function() while true do end end) end\n',
+                     'on_session(function() while true do end end)\n'):
+            with self.subTest(text):
+                reason = self.refuse(text + BODY, sessions=1)
+                self.assertRegex(reason, r"own\.lua:1: this does not come to an end$")
+
+    def test_loops_that_nothing_could_end(self):
+        self.assertIn("own.lua:1: setmetatable: a script has no __gc",
+                      self.refuse("setmetatable({}, {__gc = function() end})\n" + BODY))
+        self.assertIn("own.lua:1: attempt to call a nil value (global 'xpcall')",
+                      self.refuse("xpcall(error, error)\n" + BODY))
+
+    def test_metatables(self):
+        text = """local t = setmetatable({}, {__index = function(_, k) return k + 1 end})
+            transaction("a", function() check(t[1] == 2 and getmetatable(t), "index") end)"""
+        path = self.folder / "own.lua"
+        path.write_text(text)
+        _, run = self.run_append(1, "sqlite:" + str(self.folder / "w.db"), "--workload", path,
+                                 "--transactions", 3)
+        self.assertEqual(run.json["counters"]["checks"], 3)
+        self.assertEqual(run.json["transactions"]["checks_failed"], 0)
+
+    def test_a_value_that_is_none(self):
+        reason = self.refuse('dataset("t", 5, {{"a", "int32", derive(row(), function() end)}})\n'
+                             + BODY)
+        self.assertIn("own.lua: dataset 't': a nil cannot be a value", reason)
+
+    def test_records_that_nobody_appends(self):
+        path = self.folder / "own.lua"
+        path.write_text("-- append\n" + BODY)
+        ended = self.append(2, 100, "null:", "--workload", path, code=2)
+        self.assertIn("appends no rows (:append), so 100 RECORDS would never be in", ended.reason)
