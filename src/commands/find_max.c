@@ -89,8 +89,13 @@ static void bound_rows(const struct job *job)
     const bool is_kept = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
     const uint64_t usual_bytes = is_kept ? USUAL_MAX_BYTES : 0;
     const uint64_t max_bytes = plan->max_bytes > 0 ? plan->max_bytes : usual_bytes;
-    search->row_bytes = generator_row_bytes(job->generator);
     search->max_rows = plan->max_rows;
+    if (job->generator == NULL) {
+        /* how long the rows of a script are, and whether it appends any, is not known */
+        snprintf(search->removal, sizeof search->removal, "append cleanup drops its tables");
+        return;
+    }
+    search->row_bytes = generator_row_bytes(job->generator);
     if (max_bytes > 0 && search->row_bytes > 0) {
         const uint64_t rows = (uint64_t)((double)max_bytes / search->row_bytes) + 1;
         search->is_bound_by_bytes = search->max_rows == 0 || rows < search->max_rows;

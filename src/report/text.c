@@ -891,8 +891,10 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     put_ledgers(&out, &set, plan, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
-        say(&out, "%s rows, %s of values; they stay: %s", UNITS_COUNT(written),
-            UNITS_BYTES((uint64_t)((double)written * search->row_bytes)), search->removal);
+        say(&out, "%s rows", UNITS_COUNT(written));
+        say_if(&out, search->row_bytes > 0, ", %s of values",
+               UNITS_BYTES((uint64_t)((double)written * search->row_bytes)));
+        say(&out, "; they stay: %s", search->removal);
         put(&out, "Written");
     }
     put_text(&out, "Problem", shortage);

@@ -16,6 +16,15 @@ class Page(workload_docs.Runs, harness.Case):
     def target(self, path):
         return f"sqlite:{self.folder}/{path.stem}.db"
 
+    def test_a_search_takes_a_script(self):
+        out = self.out()
+        ended = self.append("find-max", f"sqlite:{self.folder}/search.db", "--workload", "ycsb",
+                            "--set", "preset=c", "--hold", "1s", "--first", 2, "--max-sessions", 4,
+                            "--out", out, code=None)
+        self.assertIn(ended.code, (0, 6), ended)
+        self.assertRegex(ended.out, r"(?m)^Written +0 rows; they stay: append cleanup")
+        self.assertTrue((out / "find-max.json").exists())
+
     def test_help_of_scripts(self):
         for name in (*BUILT_IN, *workload_docs.scripts(self.folder)):
             with self.subTest(name):
