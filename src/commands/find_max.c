@@ -92,7 +92,8 @@ static void bound_rows(const struct job *job)
     search->max_rows = plan->max_rows;
     if (job->generator == NULL) {
         /* how long the rows of a script are, and whether it appends any, is not known */
-        snprintf(search->removal, sizeof search->removal, "append cleanup drops its tables");
+        snprintf(search->removal, sizeof search->removal, "append cleanup --workload %.200s",
+                 plan->workload);
         return;
     }
     search->row_bytes = generator_row_bytes(job->generator);

@@ -457,6 +457,18 @@ static uint64_t rows_written(const struct fleet *fleet)
     return recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
 }
 
+/* What a level is measured by. */
+static enum recorder_counter work_of(const struct fleet *fleet)
+{
+    return fleet->load->plan->script != NULL ? RECORDER_TRANSACTIONS_COMMITTED
+                                             : RECORDER_ROWS_ACKNOWLEDGED;
+}
+
+static uint64_t work_done(const struct fleet *fleet)
+{
+    return recorder_read(fleet->load->recorder, work_of(fleet));
+}
+
 /* Looks at signals, time and memory: true when the search is to end. */
 static bool is_over(struct fleet *fleet)
 {
@@ -624,7 +636,7 @@ static void hold(struct fleet *fleet, struct level *level)
         }
         const int64_t now_ns = mono_now_ns();
         const int64_t held_ns = now_ns - start_ns;
-        const uint64_t rows = rows_written(fleet);
+        const uint64_t rows = work_done(fleet);
         if (now_ns - part_ns >= hold_ns / HOLD_PARTS) {
             const double rows_per_s =
                 (double)(rows - part_rows) * (double)MONO_NS_PER_S / (double)(now_ns - part_ns);
@@ -669,8 +681,7 @@ static void conclude(struct fleet *fleet, struct level *level)
         level->append = recorder_latency_between(
             hold_start, end,
             fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND);
-        level->rows = end->counters[RECORDER_ROWS_ACKNOWLEDGED] -
-                      hold_start->counters[RECORDER_ROWS_ACKNOWLEDGED];
+        level->rows = end->counters[work_of(fleet)] - hold_start->counters[work_of(fleet)];
         level->rows_per_s = (double)level->rows / ((double)level->hold_ns / (double)MONO_NS_PER_S);
     }
     struct session_ledger *ledger = &level->ledger;
@@ -779,6 +790,7 @@ static void climb_all(struct fleet *fleet)
             break;
         }
         level->sessions = fitting;
+        level->is_scripted = load->plan->script != NULL;
         load->on_begin(load->context, level);
         climb(fleet, level);
         search_note_level(search);

@@ -48,6 +48,7 @@ struct level {
     struct session_ledger ledger;
 
     /* During the hold. */
+    bool is_scripted; /* rows, rows_per_s and append are of committed transactions */
     uint64_t rows;
     double rows_per_s;                            /* negative = unknown: no hold */
     double lowest_rows_per_s, highest_rows_per_s; /* of its fifths; negative = unknown */

@@ -43,6 +43,10 @@ static const struct kind {
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,
      LINES("rows_per_s", "rows/s")},
+    {"levels-transactions", "Transactions per second against sessions", FIGURE_UNIT_PER_S,
+     OF_LEVELS, NULL, LINES("transactions_per_s", "transactions/s")},
+    {"levels-transaction", "Transaction latency against sessions", FIGURE_UNIT_MS, OF_LEVELS, NULL,
+     LINES("transaction_p50_ms", "p50", "transaction_p99_ms", "p99")},
     {"levels-append", "Append latency against sessions", FIGURE_UNIT_MS, OF_LEVELS, NULL,
      LINES("append_p50_ms", "p50", "append_p99_ms", "p99")},
     {"levels-cpu", "CPU against sessions", FIGURE_UNIT_PERCENT, OF_LEVELS, NULL,

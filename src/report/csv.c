@@ -195,7 +195,10 @@ static void put_sample(struct csv *csv, const struct sample *sample)
 
 void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS])
 {
-    const bool has_hold = level->hold_ns > 0;
+    const bool has_hold = level->hold_ns > 0, is_scripted = level->is_scripted;
+    const bool has_rows = has_hold && !is_scripted, has_transactions = has_hold && is_scripted;
+    const double lowest = is_scripted ? -1 : level->lowest_rows_per_s;
+    const double highest = is_scripted ? -1 : level->highest_rows_per_s;
     const struct figure_cell list[CSV_LEVEL_CELLS] = {
         COUNT("sessions", level->sessions),
         TEXT("outcome", level_outcome_names[level->outcome]),
@@ -211,10 +214,12 @@ void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEV
         COUNT("sessions_dropped", level->ledger.dropped),
         COUNT_IF("sessions_stalled", has_hold, level->stalled),
         COUNT_IF("calls_failed", has_hold, level->failed),
-        COUNT_IF("rows", has_hold, level->rows),
-        NUMBER("rows_per_s", ROWS_PER_S, has_hold, level->rows_per_s),
-        POSITIVE("lowest_rows_per_s", ROWS_PER_S, level->lowest_rows_per_s),
-        POSITIVE("highest_rows_per_s", ROWS_PER_S, level->highest_rows_per_s)};
+        COUNT_IF("rows", has_rows, level->rows),
+        NUMBER("rows_per_s", ROWS_PER_S, has_rows, level->rows_per_s),
+        POSITIVE("lowest_rows_per_s", ROWS_PER_S, lowest),
+        POSITIVE("highest_rows_per_s", ROWS_PER_S, highest),
+        COUNT_IF("transactions", has_transactions, level->rows),
+        NUMBER("transactions_per_s", PER_S, has_transactions, level->rows_per_s)};
     memcpy(cells, list, sizeof list);
 }
 
@@ -226,7 +231,9 @@ static void put_level(struct csv *csv, const struct level *level)
     for (size_t i = 0; i < CSV_LEVEL_CELLS; i++) {
         put_cell(csv, &first[i]);
     }
-    put_latency(csv, "append", &level->append);
+    static const struct recorder_latency none;
+    put_latency(csv, "append", level->is_scripted ? &none : &level->append);
+    put_latency(csv, "transaction", level->is_scripted ? &level->append : &none);
     put_latency(csv, "connect", &level->connect);
     PUT(csv, POSITIVE("host_cpu_percent", PERCENT, level->cpu.host),
         POSITIVE("server_cpu_percent", PERCENT, level->cpu.server),

@@ -58,7 +58,7 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
 /* The first columns of levels.csv: what find-max.json says of a level, too, without the "sessions_"
  * in front. */
 enum {
-    CSV_LEVEL_CELLS = 18
+    CSV_LEVEL_CELLS = 20
 };
 void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS]);
 

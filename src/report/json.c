@@ -426,7 +426,9 @@ static void add_level(struct tree list, const struct level *level)
     for (int i = 0; i < 2; i++) {
         const struct recorder_latency *latency = i == 0 ? &level->append : &level->connect;
         const bool is_known = latency->count > 0;
-        struct tree entry = tree_object(tree, i == 0 ? "append" : "connect");
+        struct tree entry = tree_object(tree, i == 1               ? "connect"
+                                              : level->is_scripted ? "transaction"
+                                                                   : "append");
         tree_count(entry, "count", latency->count);
         tree_number_if(entry, "p50_ms", is_known, figures_ms(latency->p50_ns));
         tree_number_if(entry, "p99_ms", is_known, figures_ms(latency->p99_ns));
@@ -479,11 +481,16 @@ static void add_search(struct tree root, const struct search *search)
     const double lowest = knee->lowest_rows_per_s, highest = knee->highest_rows_per_s;
     inner = tree_object(tree, "knee");
     tree_count_if(inner, "sessions", has_knee, knee->sessions);
-    tree_number_if(inner, "rows_per_s", has_knee, knee->rows_per_s);
-    tree_number_if(inner, "lowest_rows_per_s", lowest >= 0, lowest);
-    tree_number_if(inner, "highest_rows_per_s", highest >= 0, highest);
+    const bool is_scripted = best->is_scripted;
+    tree_number_if(inner, is_scripted ? "transactions_per_s" : "rows_per_s", has_knee,
+                   knee->rows_per_s);
+    tree_number_if(inner, is_scripted ? "lowest_transactions_per_s" : "lowest_rows_per_s",
+                   lowest >= 0, lowest);
+    tree_number_if(inner, is_scripted ? "highest_transactions_per_s" : "highest_rows_per_s",
+                   highest >= 0, highest);
     tree_count_if(inner, "best_sessions", has_best, best->sessions);
-    tree_number_if(inner, "best_rows_per_s", has_best, best->rows_per_s);
+    tree_number_if(inner, is_scripted ? "best_transactions_per_s" : "best_rows_per_s", has_best,
+                   best->rows_per_s);
 
     const struct level *over = NULL, *within = NULL;
     if (search->p99_bound_ns > 0) {

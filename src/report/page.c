@@ -509,14 +509,17 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
     static const char *const of_events[] = {"*event", "#at", "+what", NULL};
-    static const char *const level_keys[LEVEL_COLUMNS] = {
-        "sessions",      "outcome",        "reason",           "rows_per_s",        "append_p50_ms",
-        "append_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib",
+    static const char *const level_keys[2][LEVEL_COLUMNS] = {
+        {"sessions", "outcome", "reason", "rows_per_s", "append_p50_ms", "append_p99_ms",
+         "connect_p99_ms", "host_cpu_percent", "server_memory_mib"},
+        {"sessions", "outcome", "reason", "transactions_per_s", "transaction_p50_ms",
+         "transaction_p99_ms", "connect_p99_ms", "host_cpu_percent", "server_memory_mib"},
     };
-    static const char *const of_levels[LEVEL_COLUMNS + 1] = {
-        "#sessions",        "#outcome",        "#reason",
-        "#rows/s",          "#append p50, ms", "#append p99, ms",
-        "#connect p99, ms", "#CPU, %",         "#server memory, MiB"};
+    static const char *const of_levels[2][LEVEL_COLUMNS + 1] = {
+        {"#sessions", "#outcome", "#reason", "#rows/s", "#append p50, ms", "#append p99, ms",
+         "#connect p99, ms", "#CPU, %", "#server memory, MiB"},
+        {"#sessions", "#outcome", "#reason", "#transactions/s", "#transaction p50, ms",
+         "#transaction p99, ms", "#connect p99, ms", "#CPU, %", "#server memory, MiB"}};
     static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
                                           [FIGURE_GROUP_ROWS] = "Rows",
                                           [FIGURE_GROUP_BATCHES] = "Batches",
@@ -555,12 +558,13 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     }
     if (run->run.is_search) { /* its levels, in the order in which they were tried */
         const struct csv_table *levels = &run->run.levels;
-        const struct page_table table = open_table(html, "Levels", of_levels);
+        const size_t with = report_is_scripted(&run->run) ? 1 : 0;
+        const struct page_table table = open_table(html, "Levels", of_levels[with]);
         for (size_t row = 0; row < levels->rows; row++) {
             const char *cells[LEVEL_COLUMNS];
             char texts[LEVEL_COLUMNS][REPORT_WORDS_BYTES];
             for (size_t i = 0; i < LEVEL_COLUMNS; i++) {
-                const size_t column = csv_table_column(levels, level_keys[i]);
+                const size_t column = csv_table_column(levels, level_keys[with][i]);
                 double value;
                 cells[i] = csv_table_number(levels, row, column, &value)
                                ? report_format(value, texts[i])

@@ -749,13 +749,24 @@ static void say_failure(struct screen *out, const struct level *level)
            SOME(level->up, "was", "were"));
 }
 
+/* What a level is measured by. */
+static const char *unit_of(const struct level *level)
+{
+    return level->is_scripted ? "transactions/s" : "rows/s";
+}
+
+static const char *call_of(const struct level *level)
+{
+    return level->is_scripted ? "transaction" : "append";
+}
+
 void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES])
 {
     struct screen out = {0};
     say(&out, "%s sessions ", UNITS_COUNT(level->sessions));
     if (level->outcome == LEVEL_HELD) {
-        say(&out, "held: %s rows/s, append p99 %s", ROUNDED(level->rows_per_s),
-            UNITS_NS(level->append.p99_ns));
+        say(&out, "held: %s %s, %s p99 %s", ROUNDED(level->rows_per_s), unit_of(level),
+            call_of(level), UNITS_NS(level->append.p99_ns));
     } else {
         say(&out, "%s: ", level->outcome == LEVEL_FAILED ? "not held" : "not tried to the end");
         say_failure(&out, level);
@@ -814,12 +825,12 @@ static void put_answer(struct screen *out, const struct search *search,
 
     const struct level *knee = search_knee(search), *best = search_best(search);
     if (knee != NULL) {
-        say(out, "%s %s: %s rows/s", SOME(knee->sessions, "session", "sessions"),
-            ROUNDED(knee->rows_per_s));
+        say(out, "%s %s: %s %s", SOME(knee->sessions, "session", "sessions"),
+            ROUNDED(knee->rows_per_s), unit_of(knee));
         say_if(out, knee->lowest_rows_per_s >= 0, " (%s to %s)", ROUNDED(knee->lowest_rows_per_s),
                ROUNDED(knee->highest_rows_per_s));
-        say(out, ", append p99 %s; ", UNITS_NS(knee->append.p99_ns));
-        say_if(out, best == knee, "no other number has more rows/s");
+        say(out, ", %s p99 %s; ", call_of(knee), UNITS_NS(knee->append.p99_ns));
+        say_if(out, best == knee, "no other number has more %s", unit_of(knee));
         say_if(out, best != knee, "the fewest within %.0f %% of the best, %s with %s",
                100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
         put(out, "Knee");
@@ -849,8 +860,11 @@ static void put_levels(FILE *stream, const struct search *search)
     if (search->count == 0) {
         return;
     }
-    fprintf(stream, format, "", "", "", "append", "append", "connect", "", "server's");
-    fprintf(stream, format, "Sessions", "", "rows/s", "p50", "p99", "p99", "CPU", "memory");
+    const bool is_scripted = search->levels[0].is_scripted;
+    const char *call = is_scripted ? "trans." : "append";
+    fprintf(stream, format, "", "", "", call, call, "connect", "", "server's");
+    fprintf(stream, format, "Sessions", "", is_scripted ? "trans./s" : "rows/s", "p50", "p99",
+            "p99", "CPU", "memory");
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
         const bool has_appended = level->append.count > 0, has_connected = level->connect.count > 0;
@@ -874,7 +888,7 @@ static void put_levels(FILE *stream, const struct search *search)
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
-    struct screen out = {.stream = stream, .label = LABEL};
+    struct screen out = {.stream = stream, .label = plan->script == NULL ? LABEL : SCRIPT_LABEL};
     struct figure_set set;
     figures_of_result(&set, plan, result);
     put_answer(&out, search, &result->findings);
@@ -891,10 +905,11 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     put_ledgers(&out, &set, plan, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
-        say(&out, "%s rows", UNITS_COUNT(written));
-        say_if(&out, search->row_bytes > 0, ", %s of values",
+        say_if(&out, search->row_bytes > 0,
+               "%s rows, %s of values; they stay: ", UNITS_COUNT(written),
                UNITS_BYTES((uint64_t)((double)written * search->row_bytes)));
-        say(&out, "; they stay: %s", search->removal);
+        say_if(&out, search->row_bytes <= 0, "the workload's tables stay: ");
+        say(&out, "%s", search->removal);
         put(&out, "Written");
     }
     put_text(&out, "Problem", shortage);
