@@ -600,10 +600,10 @@ static bool declare(const struct column *column, bool is_numbered, bool has_type
         return false;
     }
     if (type == COLUMN_DECIMAL) {
-        snprintf(numbers, sizeof numbers, "(%u,%u)",
+        snprintf(numbers, sizeof numbers, "(%d,%d)",
                  column->precision > 0 ? column->precision : PRECISION_MAX, column->scale);
     } else if (type == COLUMN_TIME || type == COLUMN_TIMESTAMP) {
-        snprintf(numbers, sizeof numbers, "(%u)",
+        snprintf(numbers, sizeof numbers, "(%d)",
                  column->scale < FRACTION_DIGITS ? column->scale : FRACTION_DIGITS);
     } else if (type == COLUMN_TEXT && column->size > VARCHAR_MAX_SIZE) {
         name = column->size > TEXT_MAX_BYTES ? "longtext" : "mediumtext";

@@ -1388,6 +1388,7 @@ static enum status read_packet(struct adapter_conn *conn, struct packet *packet,
                                struct error *error)
 {
     const unsigned long length = mysql_net_read_packet(&conn->mysql);
+    *packet = (struct packet){NULL, NULL};
     if (length == packet_error) {
         return call_error(conn, error);
     }
@@ -1626,11 +1627,11 @@ static enum status read_rows(struct adapter_conn *conn, const struct prepared *p
     enum status status;
     if (is_wanted && count > FEW_CELLS) {
         cells = malloc(count * (sizeof *cells + CELL_TEXT_BYTES));
-        texts = (char *)(cells + count);
         if (cells == NULL) {
             conn->is_lost = true;
             return dialect_memory_error(error);
         }
+        texts = (char *)(cells + count);
     }
     while ((status = read_packet(conn, &packet, error)) == STATUS_OK && !is_end(&packet)) {
         /* what is counted is what was handed over */

@@ -118,7 +118,9 @@ static size_t count_values(const char *sql)
     char quote = '\0';
     for (const char *at = sql; *at != '\0' && count < CELLS_MAX; at++) {
         if (quote != '\0') {
-            quote = *at == quote ? '\0' : quote;
+            if (*at == quote) {
+                quote = '\0';
+            }
         } else if (*at == '\'' || *at == '"' || *at == '`') {
             quote = *at;
         } else if (depth == 0 && isspace((unsigned char)*at) &&

@@ -993,7 +993,7 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
                                    with->formats, 1);
     }
 
-    Oid *types = malloc((size_t)with->count * sizeof *types);
+    Oid *types = malloc(((size_t)with->count + 1) * sizeof *types);
     struct buffer text = {0};
     struct buffer sql = {0};
     ask_write_insert(&text, table, '"', rows);
@@ -1243,11 +1243,11 @@ static enum status prepare_as(struct adapter_conn *conn, const char *name,
 {
     const struct table *const parameters = statement->parameters;
     const size_t count = parameters != NULL ? parameters->column_count : 0;
-    Oid *const types = count > 0 ? malloc(count * sizeof *types) : NULL;
+    Oid *const types = malloc((count + 1) * sizeof *types);
     struct buffer sql = {0};
     enum status status =
         dialect_check_parameters(statement, number_parameters(&sql, statement->sql), error);
-    if (buffer_failed(&sql) || (count > 0 && types == NULL)) {
+    if (buffer_failed(&sql) || types == NULL) {
         status = dialect_memory_error(error);
     }
     if (status != STATUS_OK) {

@@ -32,10 +32,10 @@ struct datasets_place {
     void *context;
 };
 
-/* Whether a run can begin, or a load: nothing is changed. On OK the caller ends *datasets, after
+/* Whether a run can begin, or a load: nothing is changed. On OK the caller ends *out, after
  * the connection was closed. Else *error says what is wrong: ERROR_USAGE where the script and what
  * is there do not go together. */
-enum status datasets_examine(const struct datasets_place *place, struct datasets **datasets,
+enum status datasets_examine(const struct datasets_place *place, struct datasets **out,
                              struct error *error);
 
 /* Makes the tables that are missing, with --recreate all of them, and has every statement prepared

@@ -783,7 +783,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         }
     }
     const size_t operation = own->script->transactions[own->number].operation;
-    int64_t think_ns = 0, try_ns = start_ns, end_ns;
+    int64_t think_ns = 0, try_ns, end_ns;
     enum try_end end;
     own->tried = 0;
     count_begun(own, intended_ns, start_ns);

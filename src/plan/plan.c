@@ -68,7 +68,8 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
                                          : "which says what its sessions do",
                                 is_param ? entry->name : "", is_param ? "=VALUE" : "");
         }
-        if (!plan_has_own_rows(plan) && (entry->work == OPTION_WITH_OWN_ROWS || is_rows)) {
+        if (script != NULL && !plan_has_own_rows(plan) &&
+            (entry->work == OPTION_WITH_OWN_ROWS || is_rows)) {
             return usage_refuse(error,
                                 "--%s%s does not apply to --workload %.60s, whose tables and rows "
                                 "are those of the script",

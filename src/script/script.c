@@ -32,6 +32,7 @@ enum {
     DISTINCT_MAX = 10000,
     DISTINCT_TRIES = 1000, /* draws for each value */
     NUMBER_BYTES = 40,
+    SIZE_LIMIT = 100000, /* of a type; longer ones have none */
 };
 
 /* What a function of the script is ended with, beside messages: their addresses. */
@@ -70,6 +71,13 @@ struct script_source {
     struct statement *statements; /* for that dialect */
 };
 
+/* A statement with ${session} in it. */
+struct own_statement {
+    size_t number;
+    struct statement statement;
+    char *sql; /* owned */
+};
+
 struct taken {
     struct counter *counter;
     uint64_t number;
@@ -106,9 +114,8 @@ struct script_state {
     int *session_refs;     /* of on_session */
 
     const struct statement *statements; /* shared */
-    struct statement *own_statements;   /* those with ${session}; owned, as their sql */
+    struct own_statement *own;          /* owned */
     size_t own_count;
-    size_t *own_numbers;
 
     struct draw_stream stream;
     struct taken *taken; /* numbers of counters, in the order in which this turn took them */
@@ -130,8 +137,26 @@ static struct script_state *state_of(lua_State *lua)
     return *(struct script_state **)lua_getextraspace(lua);
 }
 
+/* luaL_error, for a compiler that does not know that it never returns. */
+static _Noreturn void refuse(lua_State *lua, const char *format, ...)
+{
+    va_list arguments;
+    luaL_where(lua, 1);
+    va_start(arguments, format);
+    lua_pushvfstring(lua, format, arguments);
+    va_end(arguments);
+    lua_concat(lua, 2);
+    lua_error(lua);
+    abort();
+}
+
 /* Ends the script's function, if `is_good` does not hold. */
-#define DEMAND(lua, is_good, ...) (void)((is_good) || luaL_error((lua), __VA_ARGS__))
+#define DEMAND(lua, is_good, ...)                                                                  \
+    do {                                                                                           \
+        if (!(is_good)) {                                                                          \
+            refuse((lua), __VA_ARGS__);                                                            \
+        }                                                                                          \
+    } while (0)
 
 static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
 {
@@ -614,10 +639,10 @@ static int make_counter(lua_State *lua)
     const size_t number = state->counters++;
     struct script *made = state->made;
     if (made != NULL) {
-        GROW(lua, made->counters, made->counter_count);
-        made->counters[made->counter_count] = counter_create((uint64_t)start);
-        DEMAND(lua, made->counters[made->counter_count] != NULL, "not enough memory");
-        made->counter_count++;
+        made->counters = grow(lua, made->counters, made->counter_count, sizeof(struct counter *));
+        struct counter *counter = counter_create((uint64_t)start);
+        DEMAND(lua, counter != NULL, "not enough memory");
+        made->counters[made->counter_count++] = counter;
     }
     check_again(lua, number < state->script->counter_count, "counter", name);
     push_object(lua, OBJECT_COUNTER, (int)number);
@@ -676,19 +701,20 @@ static void parse_type(lua_State *lua, const char *text, struct column *column)
         {"json", COLUMN_JSON, NOTHING},       {"date", COLUMN_DATE, NOTHING},
         {"time", COLUMN_TIME, FRACTION},      {"timestamp", COLUMN_TIMESTAMP, FRACTION},
     };
-    char name[16] = "", end = '\0';
-    unsigned first = 0, second = 0;
-    const int fields = sscanf(text, "%15[a-z0-9](%5u,%3u%c", name, &first, &second, &end);
-    const int numbers = strchr(text, '(') == NULL ? 0 : strchr(text, ',') == NULL ? 1 : 2;
-    char again[SCRIPT_NAME_BYTES];
-    snprintf(again, sizeof again,
-             numbers == 0   ? "%s"
-             : numbers == 1 ? "%s(%u)"
-                            : "%s(%u,%u)",
-             name, first, second);
-    for (size_t i = 0; i < COUNT_OF(types) && fields > 0 && strcmp(again, text) == 0; i++) {
+    const size_t length = strcspn(text, "(");
+    const char *const bracket = text + length;
+    char *end = NULL;
+    unsigned long first = 0, second = 0;
+    int numbers = 0;
+    if (bracket[0] == '(' && strspn(bracket + 1, "0123456789,") > 0) {
+        first = strtoul(bracket + 1, &end, 10);
+        second = *end == ',' ? strtoul(end + 1, &end, 10) : 0;
+        numbers = strchr(text, ',') == NULL ? 1 : 2;
+    }
+    const bool is_whole = end == NULL ? bracket[0] == '\0' : strcmp(end, ")") == 0;
+    for (size_t i = 0; i < COUNT_OF(types) && is_whole && first < SIZE_LIMIT; i++) {
         const enum takes takes = types[i].takes;
-        if (strcmp(types[i].name, name) != 0 ||
+        if (strlen(types[i].name) != length || strncmp(types[i].name, text, length) != 0 ||
             (numbers == 0 ? takes == LENGTH || takes == DIGITS
              : numbers == 1
                  ? takes == NOTHING || takes == DIGITS || (takes != FRACTION && first == 0)
@@ -700,7 +726,7 @@ static void parse_type(lua_State *lua, const char *text, struct column *column)
         column->type = types[i].type;
         column->is_nullable = true;
         snprintf(column->type_name, sizeof column->type_name, "%s", text);
-        column->size = takes == SIZE || takes == LENGTH ? first : 0;
+        column->size = takes == SIZE || takes == LENGTH ? (uint32_t)first : 0;
         column->precision = takes == DIGITS ? (uint8_t)first : 0;
         column->scale = takes == DIGITS                    ? (uint8_t)second
                         : takes == FRACTION && numbers > 0 ? (uint8_t)first
@@ -741,8 +767,7 @@ static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, 
     if (value->type == DRAW_IS_INTEGER) {
         *whole = value->integer;
     } else if (value->type == DRAW_IS_REAL) {
-        if (!(value->real >= -0x1p63 && value->real < 0x1p63) ||
-            value->real != floor(value->real)) {
+        if (!(fabs(value->real) < 0x1p63) || value->real != floor(value->real)) {
             return false;
         }
         *whole = (int64_t)value->real;
@@ -1995,10 +2020,9 @@ void script_state_destroy(struct script_state *state)
         lua_close(state->lua);
     }
     for (size_t i = 0; i < state->own_count; i++) {
-        free((char *)(uintptr_t)state->own_statements[i].sql);
+        free(state->own[i].sql);
     }
-    free(state->own_statements);
-    free(state->own_numbers);
+    free(state->own);
     free(state->function_refs);
     free(state->transaction_refs);
     free(state->session_refs);
@@ -2370,16 +2394,14 @@ static enum status make_own_statements(struct script_state *state, struct error 
     if (count == 0) {
         return STATUS_OK;
     }
-    state->own_statements = calloc(count, sizeof *state->own_statements);
-    state->own_numbers = calloc(count, sizeof *state->own_numbers);
-    for (size_t i = 0;
-         i < script->statement_count && state->own_numbers != NULL && state->own_statements != NULL;
-         i++) {
+    state->own = calloc(count, sizeof *state->own);
+    for (size_t i = 0; i < script->statement_count && state->own != NULL; i++) {
         if (script->statements[i].has_session) {
-            struct statement *own = &state->own_statements[state->own_count];
-            *own = state->statements[i];
-            own->sql = put_session(script, own->sql, state->place.session);
-            state->own_numbers[state->own_count] = i;
+            struct own_statement *own = &state->own[state->own_count];
+            own->number = i;
+            own->statement = state->statements[i];
+            own->sql = put_session(script, own->statement.sql, state->place.session);
+            own->statement.sql = own->sql;
             state->own_count += own->sql != NULL ? 1 : 0;
         }
     }
@@ -2436,8 +2458,8 @@ const struct statement *script_state_statement(const struct script_state *state,
 {
     if (state->own_count > 0 && state->script->statements[number].has_session) {
         for (size_t i = 0; i < state->own_count; i++) {
-            if (state->own_numbers[i] == number) {
-                return &state->own_statements[i];
+            if (state->own[i].number == number) {
+                return &state->own[i].statement;
             }
         }
     }
@@ -2635,20 +2657,22 @@ static int fill_rows(lua_State *lua)
                    (LUAI_UACINT)row, table->columns[c].name, table->columns[c].type_name);
             const size_t bytes = scalar_bytes[table->columns[c].type];
             if (is_text(table->columns[c].type)) {
-                /* the place in texts, until these do not move any more */
-                const size_t offset = rows->texts.length;
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
-                scalar.text.bytes = (const char *)(uintptr_t)offset;
             }
             memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
             lua_settop(lua, 1);
         }
     }
     DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
-    for (size_t c = 0; c < table->column_count; c++) {
-        struct text_value *texts = (struct text_value *)(void *)rows->values[c];
-        for (size_t r = 0; r < filling->count && is_text(table->columns[c].type); r++) {
-            texts[r].bytes = buffer_text(&rows->texts) + (uintptr_t)texts[r].bytes;
+    /* now they do not move any more */
+    const char *at = buffer_text(&rows->texts);
+    for (size_t r = 0; r < filling->count; r++) {
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (is_text(table->columns[c].type)) {
+                struct text_value *text = &((struct text_value *)(void *)rows->values[c])[r];
+                text->bytes = at;
+                at += text->length;
+            }
         }
     }
     return 0;
