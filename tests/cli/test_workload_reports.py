@@ -91,6 +91,15 @@ class WorkloadReports(harness.Case):
         self.assertNotIn("rows/s", ended.out)
         self.assertIn("Transactions against sessions", (out / "report.html").read_text())
 
+    def test_find_max(self):
+        out = self.folder / "f"
+        ended = self.append("find-max", "null:", "--workload", "select-insert", "--set", "select_only=true",
+                            "--max-sessions", "2", "--hold", "500ms", "--out", str(out), code=None)
+        held = [row for row in table_of(out / "levels.csv") if row["outcome"] == "held"]
+        self.assertTrue(held, ended)
+        self.assertTrue(all(float(row["transactions_per_s"]) > 0 and row["rows_per_s"] == "" for row in held))
+        self.assertRegex(ended.out, r"Knee .* transactions/s")
+
 
 if __name__ == "__main__":
     harness.main()
