@@ -226,6 +226,7 @@ static enum status result_error(struct adapter_conn *conn, const PGresult *resul
 enum {
     FEW_CELLS = 16,
     BOOL_OID = 16, /* pg_type.dat */
+    BYTEA_OID = 17,
     INT8_OID = 20,
     INT2_OID = 21,
     INT4_OID = 23,
@@ -289,6 +290,24 @@ static void make_number(struct cell *cell, Oid type)
     }
 }
 
+static uint8_t hex_digit(char digit)
+{
+    return (uint8_t)(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10);
+}
+
+/* Bytes are what they are, and not "\\x…": they can be a parameter again. */
+static void make_bytes(struct cell *cell, Oid type, char *text)
+{
+    const uint32_t length = cell->as.text.length;
+    if (cell->is_null || type != BYTEA_OID || length < 2 || text[0] != '\\' || text[1] != 'x') {
+        return; /* bytea_output = escape writes a backslash twice */
+    }
+    for (uint32_t i = 0; i < length / 2 - 1; i++) {
+        text[i] = (char)(hex_digit(text[2 * i + 2]) << 4 | hex_digit(text[2 * i + 3]));
+    }
+    cell->as.text.length = length / 2 - 1;
+}
+
 static enum status take_rows(struct reading *reading, const PGresult *result, struct error *error)
 {
     struct answer *const answer = reading->answer;
@@ -304,6 +323,7 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
                 .is_null = PQgetisnull(result, row, i) != 0,
                 .as.text = {PQgetvalue(result, row, i), (uint32_t)PQgetlength(result, row, i)}};
             make_number(&reading->cells[i], PQftype(result, i));
+            make_bytes(&reading->cells[i], PQftype(result, i), PQgetvalue(result, row, i));
         }
         reading->is_over = !answer->take(answer->context, reading->cells, reading->columns);
     }

@@ -78,3 +78,7 @@ class BadInput(harness.Case):
         path.write_text("-- append\n" + BODY)
         ended = self.append(2, 100, "null:", "--workload", path, code=2)
         self.assertIn("appends no rows (:append), so 100 RECORDS would never be in", ended.reason)
+
+
+if __name__ == "__main__":
+    harness.main()

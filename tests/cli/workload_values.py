@@ -1,0 +1,48 @@
+"""Values that a statement returns can be parameters again: what both databases' tests share."""
+
+SCRIPT = r"""
+local types = {"int64", "text(20)", "bytes(5)", "bool", "decimal(10,2)", "float64", "int16"}
+local t = dataset("kinds", 0, {{"id", types[1], key = true}, {"a", types[2]}, {"b", types[3]},
+    {"c", types[4]}, {"d", types[5]}, {"e", types[6]}, {"f", types[7]}})
+local put = statement("put", "INSERT INTO kinds VALUES (" .. list(7, "?") .. ")", types, {adds_to = t})
+local get = statement("get", "SELECT * FROM kinds WHERE id = ?", {"int64"})
+local texts = {"it's \"ä\\ €", "", "?"}
+local bytes = {"\0\1\255ab", "", "\\x41"}
+local n = counter("rows", 0)
+local function same(id, values)
+    local row = {get:one(id)}
+    check(#row == 7 and row[1] == id, "a row of 7")
+    for i = 2, 7 do
+        local is_text = i == 2 or i == 3
+        check(row[i] == values[i] or not is_text and tonumber(row[i]) == values[i],
+            "column " .. i .. " is " .. tostring(row[i]))
+    end
+    return row
+end
+transaction("copy", function()
+    local id = 2 * n:next()
+    local k = id // 2 % 3 + 1
+    local values = {id, texts[k], bytes[k], k % 2, 12.25 * k, -0.5 * k, -k}
+    if id // 2 % 5 == 4 then
+        values = {id, null, null, null, null, null, null}
+    end
+    put:run(values)
+    local row = same(id, values)
+    row[1] = id + 1
+    put:run(row)
+    same(id + 1, values)
+    check(select("#", get:one(-1)) == 0 and get:run(-1) == 0 and #get:all(-1) == 0, "no row")
+end)
+"""
+
+
+class Values:
+    def test_values_come_back(self):
+        script = self.folder / "own.lua"
+        for prepared in ("yes", "no"):
+            script.write_text(SCRIPT.replace("kinds", "kinds_" + prepared))
+            _, run = self.run_append(2, self.url, "--workload", script, "--transactions", 40,
+                                     "--prepared", prepared)
+            ledger = run.json["transactions"]
+            self.assertEqual((ledger["committed"], ledger["rows_added"]), (40, 80))
+            self.assertEqual(ledger["checks_failed"], 0, run.causes)
