@@ -38,6 +38,7 @@ enum {
     FRACTION_DIGITS = 6,
     SYNCHRONOUS_FULL = 2, /* SQLite's */
     FOUND_ROWS = 2,       /* in MySQL's OPTION */
+    MYSQL_STALE = 2057,   /* a result has more or less columns than when it was prepared */
     MYSQL_NUMBERS = 1000, /* where they begin: other drivers' are below */
 
     /* Some servers take no more parameters in one statement (2,100), and each costs the driver
@@ -66,7 +67,8 @@ enum {
      * MariaDB's (3.1) loses 40 bytes of memory for each in an array. */
     TIMES_AS_TEXT = 16,
 
-    AS_BYTES = 32, /* addresses and UUIDs are sent as their bytes, and not as text */
+    AS_BYTES = 32,  /* addresses and UUIDs are sent as their bytes, and not as text */
+    DESCRIBED = 64, /* else it is a column that a script declared, and nothing is known of it */
 };
 
 /* A statement that is kept prepared. */
@@ -115,6 +117,7 @@ static const char *const user_keys[] = {"UID", "User", "Username", NULL};
 static const char *const password_keys[] = {"PWD", "Password", NULL};
 static const char *const database_keys[] = {"Database", "DB", NULL};
 static const char *const option_keys[] = {"OPTION", "OPTIONS", NULL};
+static const char *const protocol_keys[] = {"Protocol", "A1", NULL};
 
 bool odbc_string_find(const char *text, const char *const *keys, char *value, size_t size)
 {
@@ -186,22 +189,39 @@ static void find_setting(const char *text, const char *const *keys, char *value,
     }
 }
 
+/* Whether one of these is a part of the driver's name or file. */
+static bool is_driver(const char *text, const char *const *names)
+{
+    char driver[256];
+    find_setting(text, (const char *const[]){"Driver", NULL}, driver, sizeof driver);
+    while (*names != NULL && strcasestr(driver, *names) == NULL) {
+        names++;
+    }
+    return *names != NULL;
+}
+
 /* MariaDB's and MySQL's drivers count the rows that an UPDATE changed, unless they are asked to
  * count those that it found, by a bit of an option. "": it is another driver. */
 static void write_option(const char *text, char *value, size_t size)
 {
-    static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc"};
-    char driver[256], option[32];
-    bool is_mysql = false;
-    find_setting(text, (const char *const[]){"Driver", NULL}, driver, sizeof driver);
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        is_mysql = is_mysql || strcasestr(driver, names[i]) != NULL;
-    }
+    static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc", NULL};
+    char option[32];
     value[0] = '\0';
-    if (is_mysql) {
+    if (is_driver(text, names)) {
         find_setting(text, option_keys, option, sizeof option);
         snprintf(value, size, "%lu", strtoul(option, NULL, 10) | FOUND_ROWS);
     }
+}
+
+/* What follows 7.4 tells psqlODBC what to do after an error in a transaction. Its own choice is a
+ * savepoint for each statement, and to go back to it: that costs, and keeps the locks of a deadlock
+ * that the server has ended. 0: nothing, for the transaction is rolled back. */
+static const char *find_protocol(const char *text)
+{
+    static const char *const names[] = {"postgres", "psqlodbc", NULL};
+    char given[32];
+    find_setting(text, protocol_keys, given, sizeof given);
+    return given[0] == '\0' && is_driver(text, names) ? "7.4-0" : NULL;
 }
 
 /* Of repeated keys some drivers take the first, others the last: the text's own are left out. */
@@ -215,7 +235,8 @@ void odbc_string_build(struct buffer *text, const struct target *target)
     } given[] = {{user_keys, target->user},
                  {password_keys, target->password},
                  {database_keys, target->database},
-                 {option_keys, option[0] != '\0' ? option : NULL}};
+                 {option_keys, option[0] != '\0' ? option : NULL},
+                 {protocol_keys, find_protocol(target->path)}};
     const char *rest = target->path;
     struct url_pair pair;
     if (strchr(rest, '=') == NULL) {
@@ -644,17 +665,23 @@ static void parameters_fini(struct parameters *parameters)
     free(parameters->memory);
 }
 
-/* What describe makes of a column's type in this database. */
-static uint32_t declared_type(const struct adapter_conn *conn, const struct column *column)
+/* Of a column that was declared, what describe would have made of its type in this database. */
+static uint32_t native_type(const struct adapter_conn *conn, const struct column *column)
 {
+    if ((column->native_type & DESCRIBED) != 0) {
+        return column->native_type;
+    }
+    const bool is_id =
+        column->type == COLUMN_IP4 || column->type == COLUMN_IP6 || column->type == COLUMN_UUID;
     const bool is_time = column->type == COLUMN_TIME || column->type == COLUMN_TIMESTAMP;
     const uint32_t digits = is_time ? (uint32_t)clamp(column->scale, FRACTION_DIGITS) : 0;
     const bool has_texts = conn->dialect != NULL && conn->dialect != &dialect_postgresql;
-    return digits | (has_texts ? TIMES_AS_TEXT : 0);
+    const bool has_bytes = is_id && conn->dialect == &dialect_mysql;
+    return digits | (has_texts ? TIMES_AS_TEXT : 0) | (has_bytes ? AS_BYTES : 0);
 }
 
-/* Lays out the columns of a batch, which they borrow; `is_declared`: they were not described, but
- * declared for a statement. Whatever the result: parameters_fini. */
+/* Lays out the columns of a batch, which they borrow; `is_declared`: they are those of a statement,
+ * which is run again and again. Whatever the result: parameters_fini. */
 static enum status parameters_init(struct parameters *parameters, const struct adapter_conn *conn,
                                    const struct batch *batch, bool is_declared, struct error *error)
 {
@@ -666,9 +693,8 @@ static enum status parameters_init(struct parameters *parameters, const struct a
     for (size_t i = 0; parameters->list != NULL && i < table->column_count; i++) {
         if (!table->columns[i].is_generated) {
             const struct column *const column = &table->columns[i];
-            const struct parameter made = make_parameter(
-                column, &batch->columns[i], rows,
-                is_declared ? declared_type(conn, column) : column->native_type, is_declared);
+            const struct parameter made = make_parameter(column, &batch->columns[i], rows,
+                                                         native_type(conn, column), is_declared);
             bytes += made.has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
             bytes += made.is_copied ? aligned(made.as.width * rows) : 0;
             parameters->list[parameters->count++] = made;
@@ -1046,9 +1072,10 @@ static void forget_slot(struct slot *slot)
     *slot = (struct slot){NULL, NULL};
 }
 
-/* Binds values of the statement's types, for drivers that prepare by them. */
-static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const struct table *types,
-                              struct error *error)
+/* Binds values of the statement's types, for drivers that prepare by them. SQLite's looks at most
+ * statements when they are executed: EXPLAIN executes nothing. */
+static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const char *sql,
+                              const struct table *types, struct error *error)
 {
     static const union {
         char bytes[VALUE_TEXT_BYTES];
@@ -1067,6 +1094,16 @@ static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const 
         status = call_error(conn, handle, error);
     }
     parameters_fini(&bound);
+    if (status == STATUS_OK && conn->dialect == &dialect_sqlite) {
+        struct buffer text = {0};
+        buffer_add_format(&text, "explain %s", sql);
+        status =
+            buffer_failed(&text)
+                ? dialect_memory_error(error)
+                : run_call(conn, &(struct call){.sql = buffer_text(&text), .parameters = &batch},
+                           error);
+        buffer_fini(&text);
+    }
     free(data);
     return status;
 }
@@ -1091,7 +1128,7 @@ static enum status prepare_slot(struct adapter_conn *conn, struct slot *slot,
                   (int)count, types->column_count, statement->sql);
         return STATUS_FATAL;
     }
-    status = bind_types(conn, slot->handle, types, error);
+    status = bind_types(conn, slot->handle, statement->sql, types, error);
     /* some drivers ask the server only when they must */
     if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(slot->handle, &count))) {
         status = call_error(conn, slot->handle, error);
@@ -1125,6 +1162,16 @@ static enum status odbc_prepare(struct adapter_conn *conn, const struct statemen
     return status;
 }
 
+/* Whether the statement has to be prepared again, because its tables have changed. PostgreSQL did
+ * nothing, and its transaction is lost; the others' drivers could not take the rows of a query. */
+static bool is_stale(const struct adapter_conn *conn, const struct error *error)
+{
+    return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&
+            strstr(error->text, "cached plan") != NULL) ||
+           (conn->dialect == &dialect_mysql && error->native_code == MYSQL_STALE) ||
+           (conn->dialect == &dialect_sqlite && strstr(error->text, "broken result set") != NULL);
+}
+
 static enum status run_slot(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct reading *reading,
                             struct error *error)
@@ -1137,10 +1184,22 @@ static enum status run_slot(struct adapter_conn *conn, const struct statement *s
     } else if (!conn->is_in_transaction) {
         status = set_autocommit(conn, true, error);
     }
-    if (status == STATUS_OK) {
-        SQLHSTMT const handle = conn->slots[statement->slot].handle;
-        status = call_statement(conn, handle, &call, error);
-        SQLFreeStmt(handle, SQL_CLOSE);
+    for (bool is_again = false; status == STATUS_OK; is_again = true) {
+        struct slot *const slot = &conn->slots[statement->slot];
+        status = call_statement(conn, slot->handle, &call, error);
+        SQLFreeStmt(slot->handle, SQL_CLOSE);
+        if (status == STATUS_OK || is_again || !is_stale(conn, error)) {
+            break;
+        }
+        struct error said = *error;
+        error_clear(error);
+        forget_slot(slot);
+        if (conn->is_in_transaction && conn->dialect == &dialect_postgresql) {
+            error_set(error, ERROR_SERIALIZATION, 0, said.sqlstate,
+                      "a table has changed since the statement was prepared: %.160s", said.text);
+            return STATUS_REJECTED;
+        }
+        status = odbc_prepare(conn, statement, error);
     }
     return status;
 }
@@ -1355,7 +1414,8 @@ static bool take_column(SQLHSTMT statement, void *context)
                size < SIZE_MAX_KNOWN) {
         column.size = (uint32_t)clamp(size, SIZE_MAX_KNOWN);
     }
-    column.native_type = (uint32_t)clamp(digits < 0 ? FRACTION_DIGITS : digits, FRACTION_DIGITS);
+    column.native_type =
+        DESCRIBED | (uint32_t)clamp(digits < 0 ? FRACTION_DIGITS : digits, FRACTION_DIGITS);
     description->status = table_add_column(table, &column, description->error);
     return description->status == STATUS_OK;
 }
@@ -1478,7 +1538,8 @@ static enum status odbc_describe(struct adapter_conn *conn, const char *table_na
                                column->type == COLUMN_UUID) &&
                               strstr(column->type_name, "binary") != NULL;
         dialect_split_type(column->type_name, name, sizeof name, digits);
-        column->native_type = is_time ? (uint32_t)clamp((int64_t)digits[0], FRACTION_DIGITS) : 0;
+        column->native_type =
+            DESCRIBED | (is_time ? (uint32_t)clamp((int64_t)digits[0], FRACTION_DIGITS) : 0);
         column->native_type |= conn->dialect != &dialect_postgresql ? TIMES_AS_TEXT : 0;
         column->native_type |= is_bytes ? AS_BYTES : 0;
     }
@@ -1591,7 +1652,8 @@ static enum status give_up(struct adapter_conn *conn, enum status status, struct
 static enum status odbc_append_open(struct adapter_conn *conn, const struct table *table,
                                     struct error *error)
 {
-    const enum status status = set_autocommit(conn, false, error);
+    const enum status status =
+        conn->is_in_transaction ? STATUS_OK : set_autocommit(conn, false, error);
     if (status != STATUS_OK) {
         return status;
     }

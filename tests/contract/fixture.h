@@ -73,6 +73,9 @@ struct fixture {
     bool has_no_rollback; /* rows that were sent stay */
     bool folds_names;     /* names of columns are in upper case */
     bool measures_bytes;  /* the size of a column of text is one of bytes */
+    bool needs_type; /* a parameter of which nothing in the statement tells the type is refused */
+    bool keeps_columns; /* a prepared query may have the columns that its table had then */
+    bool cuts_floats;   /* those of 32 bits are read with six digits */
 };
 
 /* NULL: this database cannot be tested here; the reason was printed. */

@@ -99,6 +99,7 @@ const struct fixture *fixture_odbc_postgresql_open(void)
     take_over(other, "postgresql");
     add_bad_server();
     fixture.broken_sqlstate = NULL;
+    fixture.needs_type = true; /* psqlODBC leaves the type of every text to the server */
     return &fixture;
 }
 
@@ -118,6 +119,7 @@ const struct fixture *fixture_odbc_mariadb_open(void)
     }
     take_over(other, "mariadb");
     fixture.holds_results = true;
+    fixture.cuts_floats = true; /* the texts that this driver makes of them have no more */
     add_bad_server();
     fixture.broken_sqlstate = NULL;
     return &fixture;
@@ -146,6 +148,7 @@ const struct fixture *fixture_odbc_sqlite_open(void)
     add_bad("no such folder", bad_strings[0], STATUS_FATAL, ERROR_NOT_FOUND);
     fixture.endless_sql = NULL;
     fixture.missing_method = "array";
+    fixture.keeps_columns = true; /* that driver looks for a change before SQLite does */
     return &fixture;
 }
 

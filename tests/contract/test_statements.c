@@ -1,6 +1,7 @@
 /* Statements in slots, and transactions that meet: what test_transactions.c does not look at. */
 #include "contract.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,8 +226,14 @@ static void test_rows_of_statements(void **state)
     assert_string_equal(row.texts[0], "3");
     assert_string_equal(row.texts[1], "as it was");
     expect_rows(contract, &find, 99, NULL, 0);
-    expect_rows(contract, &find_by_text, 0, "3", 1);
-    expect_rows(contract, &find_by_text, 0, "99", 0);
+    if (contract->fixture->needs_type) {
+        contract_expect(contract, run(contract, &find_by_text, 0, "3", &rows), STATUS_REJECTED);
+        assert_non_null(strstr(contract->error.text, "data type of parameter $1"));
+        error_clear(&contract->error);
+    } else {
+        expect_rows(contract, &find_by_text, 0, "3", 1);
+        expect_rows(contract, &find_by_text, 0, "99", 0);
+    }
     expect_rows(contract, &find_all, 4, NULL, ROWS - 3);
     /* matched, changed or not */
     for (int i = 0; i < 2; i++) {
@@ -391,7 +398,7 @@ static void test_changed_table(void **state)
         }
         contract_expect(contract, status, STATUS_OK);
         assert_int_equal(rows, ROWS - 1);
-        assert_int_equal(row.count, columns);
+        assert_true(row.count == columns || (contract->fixture->keeps_columns && row.count == 2));
         if (is_inside) {
             expect_commit(contract);
         }
@@ -653,7 +660,9 @@ static void test_declared_types(void **state)
         /* JSON and floats of 32 bits have no equal sign that means anything */
         tests += (size_t)snprintf(find_sql + tests, sizeof find_sql - tests,
                                   type == COLUMN_JSON || type == COLUMN_FLOAT32
-                                      ? " and (? is null or 1 = 1)"
+                                      ? contract->fixture->needs_type
+                                            ? " and (cast(? as text) is null or 1 = 1)"
+                                            : " and (? is null or 1 = 1)"
                                       : " and %s = ?",
                                   declared.table.columns[i].name);
     }
@@ -690,7 +699,9 @@ static void test_declared_types(void **state)
                              has_nulls && declared.table.columns[i].is_nullable);
             assert_int_equal(rows[0].is_null[i], rows[1].is_null[i]);
             if (type == COLUMN_FLOAT32) {
-                assert_true(strtof(rows[0].texts[i], NULL) == columns[i].values.float32[0] ||
+                const double wanted = (double)columns[i].values.float32[0];
+                const double most = contract->fixture->cuts_floats ? fabs(wanted) * 1e-5 : 0;
+                assert_true(fabs((double)strtof(rows[0].texts[i], NULL) - wanted) <= most ||
                             rows[0].is_null[i]);
             } else if (type != COLUMN_FLOAT64 ||
                        strtod(rows[0].texts[i], NULL) != columns[i].values.float64[0]) {

@@ -87,6 +87,8 @@ static void test_build(void **state)
          "Driver={MariaDB Unicode};Server=y;OPTION=2;"},
         {{.path = "Driver=/lib/libmaodbc.so;option=5;Server=y"},
          "Driver=/lib/libmaodbc.so;Server=y;OPTION=7;"},
+        {{.path = "Driver=psqlodbcw.so;Server=y"}, "Driver=psqlodbcw.so;Server=y;Protocol=7.4-0;"},
+        {{.path = "Driver={PostgreSQL ANSI};A1=7.4-1"}, "Driver={PostgreSQL ANSI};A1=7.4-1;"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
