@@ -499,6 +499,20 @@ static enum status call_error(struct adapter_conn *conn, struct error *error)
                   mysql_error(&conn->mysql), error);
 }
 
+/* Whole numbers are numbers, as they are from a prepared statement. */
+static void make_number(struct cell *cell, enum enum_field_types type)
+{
+    const struct text_value text = cell->as.text;
+    int64_t number;
+    const bool is_whole = type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT ||
+                          type == MYSQL_TYPE_INT24 || type == MYSQL_TYPE_LONG ||
+                          type == MYSQL_TYPE_LONGLONG || type == MYSQL_TYPE_YEAR;
+    if (is_whole && !cell->is_null && text_parse_integer(text.bytes, text.length, &number)) {
+        cell->type = COLUMN_INT64;
+        cell->as.int64 = number;
+    }
+}
+
 /* Runs statements and hands their rows to answer->take, one at a time: a large result must not be
  * held in thousands of sessions at once. What is not wanted is read when the result is freed, so
  * that the next statement can go. */
@@ -520,6 +534,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
         }
         has_rows = true;
         MYSQL_RES *const result = mysql_use_result(mysql);
+        const MYSQL_FIELD *const fields = result == NULL ? NULL : mysql_fetch_fields(result);
         struct cell *const cells = calloc(columns, sizeof *cells);
         bool is_wanted = result != NULL && cells != NULL;
         MYSQL_ROW row = NULL;
@@ -530,6 +545,7 @@ static enum status ask(struct adapter_conn *conn, const char *sql, struct answer
                 cells[i] = (struct cell){.type = COLUMN_TEXT,
                                          .is_null = row[i] == NULL,
                                          .as.text = {row[i], (uint32_t)lengths[i]}};
+                make_number(&cells[i], fields[i].type);
             }
             is_wanted = answer->take == NULL || answer->take(answer->context, cells, columns);
         }

@@ -2653,8 +2653,8 @@ static int fill_rows(lua_State *lua)
             char number[NUMBER_BYTES];
             draw_any(lua, draw, &stream, rows->room, &value);
             DEMAND(lua, store(&table->columns[c], &value, &scalar, number),
-                   "dataset '%s', row %I: a value does not fit column '%s' (%s)", dataset->name,
-                   (LUAI_UACINT)row, table->columns[c].name, table->columns[c].type_name);
+                   "row %I: a value does not fit column '%s' (%s)", (LUAI_UACINT)row,
+                   table->columns[c].name, table->columns[c].type_name);
             const size_t bytes = scalar_bytes[table->columns[c].type];
             if (is_text(table->columns[c].type)) {
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);

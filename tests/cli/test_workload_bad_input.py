@@ -73,6 +73,12 @@ class BadInput(harness.Case):
                              + BODY)
         self.assertIn("own.lua: dataset 't': a nil cannot be a value", reason)
 
+    def test_a_value_that_does_not_fit(self):
+        reason = self.refuse('dataset("u", 9, {{"a", "int16", 1}})\n'
+                             'dataset("t", 5, {{"a", "int16", 70000}})\n' + BODY)
+        self.assertTrue(reason.endswith("own.lua: dataset 't': row 0: a value does not fit column "
+                                        "'a' (int16)"), reason)
+
     def test_records_that_nobody_appends(self):
         path = self.folder / "own.lua"
         path.write_text("-- append\n" + BODY)
