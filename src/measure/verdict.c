@@ -384,8 +384,15 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
                     is_server_known && others >= host / 2,
                 "other programs of this machine used %.0f %% of its CPUs", others);
-    verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s",
-               result->transactions.rolled_back > 0 ? " or rolled back on purpose" : "");
+    /* those that failed, and did not make it DEGRADED, the end of the time had cut */
+    const struct transaction_ledger *ledger = &result->transactions;
+    char cut[64] = "";
+    if (ledger->failed > 0) {
+        snprintf(cut, sizeof cut, ", but %s that the end of the run cut",
+                 UNITS_COUNT(ledger->failed));
+    }
+    verdict_if(result, context->has_script, VERDICT_VALID, "every transaction was committed%s%s",
+               ledger->rolled_back > 0 ? " or rolled back on purpose" : "", cut);
     verdict_if(result, true, VERDICT_VALID, "%s",
                v->state == VERIFICATION_DONE
                    ? "every row was acknowledged, and the table grew by as many"

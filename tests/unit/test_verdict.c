@@ -147,7 +147,7 @@ static void test_failed_transactions(void **state)
     context.max_failed_percent = 0;
     run.ledger->cut = 4;
     run.ledger->refused = 0;
-    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction");
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "but 4 that the end of the run cut");
     end_scripted(&run);
     make_scripted(&run);
     take_from_committed(&run, 1, &run.ledger->in_doubt, COUNT_IN_DOUBT);
