@@ -200,7 +200,7 @@ static enum status run(void *context, size_t number, const struct batch *paramet
     }
     const bool is_answered = session_goes_on(status) || status == STATUS_FATAL;
     count(own, declared->operation, is_answered ? COUNT_REFUSED : COUNT_UNANSWERED, 1);
-    if (status == STATUS_LOST && own->part == PART_AUTOCOMMIT && declared->kind != SCRIPT_READ) {
+    if (status == STATUS_LOST && own->part != PART_TRANSACTION && declared->kind != SCRIPT_READ) {
         note_doubt(own, declared);
     }
     own->line = declared->line;
@@ -811,7 +811,6 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         session_note_progress(session, end_ns);
     }
     session->sum.batches++;
-    session->tries = end == TRY_LOST || end == TRY_IN_DOUBT ? session->tries : 0;
     if (end == TRY_WRONG) {
         return stop_for(own, &own->error);
     }
@@ -824,6 +823,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         session_add(session, RECORDER_REFUSALS, 1);
         return STATUS_LOST;
     }
+    session->tries = end == TRY_LOST || end == TRY_IN_DOUBT ? session->tries : 0;
     if (session->is_overdue && !own->has_failed) {
         session_blame(session, CAUSE_STATEMENT, NULL, STATUS_LOST, &own->error);
     }

@@ -362,7 +362,8 @@ enum exit_code plan_make(struct plan *plan, struct error *error)
     if (code != EXIT_CODE_OK) {
         plan_fini(plan);
     } else if (plan->stack_bytes == 0) {
-        plan->stack_bytes = plan->adapter->stack_bytes;
+        plan->stack_bytes =
+            plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         plan->stack_bytes += 512 * 1024; /* frames are several times as large */
 #endif

@@ -35,8 +35,9 @@ enum {
     SIZE_LIMIT = 100000, /* of a type; longer ones have none */
 };
 
-/* What a function of the script is ended with, beside messages: their addresses. */
-static char signal_failed, signal_stopped, signal_rollback, null_value, table_sort;
+/* Their addresses: what a function of the script is ended with where it is no message, null, and
+ * names in the registry. */
+static char signal, null_value, table_sort;
 
 /* Full userdata: only made here, so that its first member tells what it is. */
 enum object_kind {
@@ -103,9 +104,8 @@ struct script_state {
     unsigned hooks;      /* since the top level or a batch of rows was begun */
     bool is_declaring;   /* the top level runs */
     bool is_connecting;  /* on_session: the run may not have begun */
-    bool is_poisoned;    /* a call of the host failed in this try */
-    enum script_end end; /* with signal_…: what it came to */
-    char why[ERROR_TEXT_BYTES];
+    enum script_end end; /* what ended the try, be it that pcall caught it; DONE: nothing yet */
+    char why[ERROR_TEXT_BYTES]; /* of a rollback */
 
     /* What was declared so far; in a session it must be the same again. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
@@ -121,12 +121,12 @@ struct script_state {
     struct taken *taken; /* numbers of counters, in the order in which this turn took them */
     size_t taken_count, taken_capacity, taken_at;
 
-    size_t most_values;
-    union scalar *scalars; /* of the parameters of a call: one block with the two below */
+    union scalar *scalars; /* of the parameters of a call: one block with the three below */
     struct column_data *columns;
+    char (*numbers)[NUMBER_BYTES]; /* for texts */
     uint8_t *nulls;
-    char *room; /* for texts that are drawn */
-    size_t room_bytes, room_used;
+    char *room; /* for the longest text that is drawn */
+    size_t room_bytes;
     struct buffer cells; /* of an answer: struct cell, then their texts */
     size_t cell_count, cell_rows;
     bool is_answer_full;
@@ -298,11 +298,12 @@ static bool check_flag(lua_State *lua, int index, const char *name, bool usual)
     return value;
 }
 
-/* Signals. */
-
-static int end_by(lua_State *lua, char *signal)
+/* The first end stays: pcall does not hide it. */
+static int end_by(lua_State *lua, enum script_end end)
 {
-    lua_pushlightuserdata(lua, signal);
+    struct script_state *state = state_of(lua);
+    state->end = state->end == SCRIPT_DONE ? end : state->end;
+    lua_pushlightuserdata(lua, &signal);
     return lua_error(lua);
 }
 
@@ -310,8 +311,7 @@ static int end_by(lua_State *lua, char *signal)
 static void demand_call(lua_State *lua, enum status status)
 {
     if (status != STATUS_OK) {
-        state_of(lua)->is_poisoned = true;
-        end_by(lua, &signal_failed);
+        end_by(lua, SCRIPT_FAILED);
     }
 }
 
@@ -320,8 +320,8 @@ static const struct script_host *check_running(lua_State *lua, const char *what)
     struct script_state *state = state_of(lua);
     DEMAND(lua, !state->is_declaring && state->place.host != NULL,
            "%s works in a transaction's function, not at the top level", what);
-    if (state->is_poisoned) {
-        end_by(lua, &signal_failed);
+    if (state->end != SCRIPT_DONE) {
+        end_by(lua, state->end);
     }
     return state->place.host;
 }
@@ -340,7 +340,7 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
     }
     lua_sethook(lua, on_hook, LUA_MASKCOUNT, 1);
     if (is_stopped) {
-        end_by(lua, &signal_stopped);
+        end_by(lua, SCRIPT_STOPPED);
     }
     luaL_where(lua, 0); /* a hook is no function of its own */
     lua_pushliteral(lua, "this does not come to an end");
@@ -349,9 +349,6 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
 }
 
 /* Draws. */
-
-static void draw_any(lua_State *lua, const struct draw *draw, struct draw_stream *stream,
-                     char *room, struct draw_value *value);
 
 static void value_of_lua(lua_State *lua, int index, struct draw_value *value)
 {
@@ -388,57 +385,28 @@ static void push_value(lua_State *lua, const struct draw_value *value)
     }
 }
 
-/* A text that a function made stays on the stack: one value more. */
-static void draw_any(lua_State *lua, const struct draw *draw, struct draw_stream *stream,
-                     char *room, struct draw_value *value)
+/* Pushes what is drawn: a function of the script that makes it may draw, too, in the same room. */
+static void push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
-    if (draw_kind(draw) != DRAW_DERIVE) {
-        draw_value(draw, stream, room, value);
+    struct script_state *state = state_of(lua);
+    struct draw_value value;
+    luaL_checkstack(lua, 4, "too many values");
+    if (draw_kind(draw) == DRAW_DERIVE) {
+        lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
+        push_drawn(lua, draw_inner(draw), stream);
+        lua_call(lua, 1, 1);
+        value_of_lua(lua, -1, &value); /* it must be one */
         return;
     }
-    struct script_state *state = state_of(lua);
-    struct draw_value inner;
-    luaL_checkstack(lua, 4, "too many values");
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
-    draw_any(lua, draw_inner(draw), stream, room, &inner);
-    if (draw_kind(draw_inner(draw)) == DRAW_DERIVE && inner.type == DRAW_IS_TEXT) {
-        lua_remove(lua, -1); /* it is copied below, and nothing is collected before */
-    }
-    push_value(lua, &inner);
-    lua_call(lua, 1, 1);
-    value_of_lua(lua, -1, value);
-    if (value->type != DRAW_IS_TEXT) {
-        lua_pop(lua, 1);
-    }
-}
-
-static size_t room_of(const struct draw *draw)
-{
-    while (draw_kind(draw) == DRAW_DERIVE) {
-        draw = draw_inner(draw);
-    }
-    return draw_room(draw);
-}
-
-static void reserve_room(lua_State *lua, struct script_state *state, size_t bytes)
-{
-    if (bytes > state->room_bytes) {
-        char *grown = realloc(state->room, bytes);
-        DEMAND(lua, grown != NULL, "not enough memory");
-        state->room = grown;
-        state->room_bytes = bytes;
-    }
+    draw_value(draw, stream, state->room, &value);
+    push_value(lua, &value);
 }
 
 static int draw_call(lua_State *lua)
 {
-    struct script_state *state = state_of(lua);
     const struct object *object = check_object(lua, 1, OBJECT_DRAW);
-    struct draw_value value;
     (void)check_running(lua, "drawing");
-    reserve_room(lua, state, room_of(object->draw));
-    draw_any(lua, object->draw, &state->stream, state->room, &value);
-    push_value(lua, &value);
+    push_drawn(lua, object->draw, &state_of(lua)->stream);
     return 1;
 }
 
@@ -450,14 +418,25 @@ static int draw_collect(lua_State *lua)
     return 0;
 }
 
+static bool reserve_room(struct script_state *state, size_t bytes)
+{
+    if (bytes > state->room_bytes || state->room == NULL) {
+        char *grown = realloc(state->room, bytes + 1);
+        state->room = grown != NULL ? grown : state->room;
+        state->room_bytes = grown != NULL ? bytes : state->room_bytes;
+        return grown != NULL;
+    }
+    return true;
+}
+
 /* Makes a draw the object on top of the stack; NULL: why is in *error. */
 static int push_draw(lua_State *lua, struct draw *draw, const struct error *error)
 {
-    if (draw == NULL) {
-        return luaL_error(lua, "%s", error->text);
-    }
+    struct script_state *state = state_of(lua);
+    DEMAND(lua, draw != NULL, "%s", error->text);
     /* it could be lost when there is no memory for the object: then so is the state */
     push_object(lua, OBJECT_DRAW, 0)->draw = draw;
+    DEMAND(lua, reserve_room(state, draw_room(draw)), "not enough memory");
     return 1;
 }
 
@@ -602,17 +581,13 @@ static int call_distinct(lua_State *lua)
     const struct draw *draw = check_object(lua, 2, OBJECT_DRAW)->draw;
     (void)check_running(lua, "distinct");
     DEMAND(lua, count >= 0 && count <= DISTINCT_MAX, "distinct: at most %d values", DISTINCT_MAX);
-    reserve_room(lua, state, room_of(draw));
     lua_createtable(lua, (int)count, 0); /* 3: the values */
     lua_createtable(lua, 0, (int)count); /* 4: which there are */
     int64_t left = count * DISTINCT_TRIES;
     for (int64_t i = 1; i <= count;) {
-        struct draw_value value;
         DEMAND(lua, left-- > 0, "distinct: the generator does not give %I different values",
                (LUAI_UACINT)count);
-        draw_any(lua, draw, &state->stream, state->room, &value);
-        lua_settop(lua, 4);
-        push_value(lua, &value);
+        push_drawn(lua, draw, &state->stream);
         lua_pushvalue(lua, 5);
         if (lua_rawget(lua, 4) == LUA_TNIL) {
             lua_pushvalue(lua, 5);
@@ -844,8 +819,9 @@ static bool store(const struct column *column, const struct draw_value *value, u
         const int64_t unit = powers_of_10[column->scale];
         const int64_t most = powers_of_10[column->precision] - 1;
         if (value->type == DRAW_IS_INTEGER) {
-            at->int64 = value->integer * unit;
-            return value->integer >= -(most / unit) && value->integer <= most / unit;
+            const bool fits = to_whole(value, -(most / unit), most / unit, &whole);
+            at->int64 = fits ? whole * unit : 0;
+            return fits;
         }
         if (!to_real(value, &real) || !(fabs(real) * (double)unit <= (double)most)) {
             return false;
@@ -937,6 +913,8 @@ static void push_allowed(lua_State *lua)
     for (lua_Integer i = 1; i <= count; i++) {
         luaL_addstring(&text, i == 1 ? "" : i == count ? " or " : ", ");
         lua_rawgeti(lua, 4, i);
+        luaL_tolstring(lua, -1, NULL);
+        lua_remove(lua, -2);
         luaL_addvalue(&text);
     }
     luaL_pushresult(&text);
@@ -1022,28 +1000,26 @@ static int declare_param(lua_State *lua)
     return 1;
 }
 
-/* Writes `text` with the parameters of the script, and what stands for ${session}; NULL: that is
- * left as it is. False: there is no such parameter, whose name is in *unknown. */
-static bool fill_in(const struct script *script, const char *text, const char *session,
-                    struct buffer *out, char unknown[SCRIPT_NAME_BYTES])
+#define SESSION_MARK "${session}"
+
+/* Writes `text` with the parameters of the script; ${session} is left as it is. False: there is no
+ * such parameter, whose name is in *unknown. */
+static bool fill_in(const struct script *script, const char *text, struct buffer *out,
+                    char unknown[SCRIPT_NAME_BYTES])
 {
     for (const char *at; (at = strstr(text, "${")) != NULL;) {
         const size_t length = strcspn(at + 2, "}");
         const char *value = NULL;
-        snprintf(unknown, SCRIPT_NAME_BYTES, "%.*s", length < 40 ? (int)length : 40, at + 2);
+        snprintf(unknown, SCRIPT_NAME_BYTES, "%.*s", (int)(length < 48 ? length : 48), at + 2);
         for (size_t i = 0; i < script->param_count; i++) {
             value = strcmp(script->params[i].name, unknown) == 0 ? script->params[i].value : value;
         }
-        const bool is_session = strcmp(unknown, "session") == 0;
-        if (at[2 + length] == '\0' || (value == NULL && !is_session)) {
+        value = strcmp(unknown, "session") == 0 ? SESSION_MARK : value;
+        if (at[2 + length] == '\0' || value == NULL) {
             return false;
         }
         buffer_add(out, text, (size_t)(at - text));
-        if (is_session && session == NULL) {
-            buffer_add_text(out, "${session}");
-        } else {
-            buffer_add_text(out, is_session ? session : value);
-        }
+        buffer_add_text(out, value);
         text = at + 2 + length + 1;
     }
     buffer_add_text(out, text);
@@ -1056,7 +1032,7 @@ static const char *keep_filled(lua_State *lua, struct script *script, const char
     char unknown[SCRIPT_NAME_BYTES] = "";
     GROW(lua, source->strings, source->string_count);
     struct buffer *out = &source->strings[source->string_count++];
-    DEMAND(lua, fill_in(script, text, NULL, out, unknown),
+    DEMAND(lua, fill_in(script, text, out, unknown),
            "${%s} is no parameter of this script that is declared before", unknown);
     DEMAND(lua, !buffer_failed(out), "not enough memory");
     return buffer_text(out);
@@ -1132,6 +1108,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     DEMAND(lua, name != NULL && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
            "a column of '%s' has no name, or a long one", dataset->name);
     snprintf(column.name, sizeof column.name, "%s", name);
+    name = column.name; /* the stack may have the only copy */
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING, "column '%s' of '%s' has no type", name,
            dataset->name);
@@ -1380,7 +1357,7 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, marks == count, "statement '%s' has %I ? and %I types", name,
                    (LUAI_UACINT)marks, (LUAI_UACINT)count);
             new->has_session =
-                new->has_session || strstr(new->sql.entries[i].text, "${session}") != NULL;
+                new->has_session || strstr(new->sql.entries[i].text, SESSION_MARK) != NULL;
         }
         new->kind = kind_of(new->sql.entries[0].text);
         static const char *const known[] = {"adds_to", "takes_from", "prepared", NULL};
@@ -1390,8 +1367,6 @@ static int declare_statement(lua_State *lua)
             new->is_prepared = check_flag(lua, 4, "prepared", true);
         }
         new->operation = find_operation(lua, made, name, false, new->kind);
-        const size_t values = new->parameters.column_count;
-        state->most_values = values > state->most_values ? values : state->most_values;
     }
     check_again(lua,
                 number < state->script->statement_count &&
@@ -1467,8 +1442,8 @@ static int declare_on_session(lua_State *lua)
 
 /* Statements. */
 
-/* The arguments from 2 on, or the entries of the only one, a table, as a batch of one row. What was
- * drawn by functions stays on the stack. */
+/* The arguments from 2 on, or the entries of the only one, a table, as a batch of one row. What is
+ * drawn takes the place of its generator: texts live as long as the stack has them. */
 static void take_values(lua_State *lua, struct script_state *state, size_t number,
                         struct batch *batch)
 {
@@ -1482,38 +1457,25 @@ static void take_values(lua_State *lua, struct script_state *state, size_t numbe
         }
         lua_remove(lua, 2);
     }
-    const size_t given = (size_t)lua_gettop(lua) - 1, count = types->column_count;
-    DEMAND(lua, given == count, "statement '%s' takes %d value%s, got %d", statement->name,
-           (int)count, count == 1 ? "" : "s", (int)given);
-    luaL_checkstack(lua, (int)count + 8, "too many values");
-    size_t room = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct object *object = to_object(lua, (int)i + 2, OBJECT_DRAW);
-        room += object != NULL ? room_of(object->draw) : 0;
-        room += NUMBER_BYTES;
-    }
-    reserve_room(lua, state, room);
-    room = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int at = (int)i + 2;
-        struct draw_value value;
-        state->columns[i].values.any = &state->scalars[i];
-        state->columns[i].is_null = &state->nulls[i];
-        state->nulls[i] = is_null(lua, at);
-        if (state->nulls[i]) {
-            continue;
-        }
+    const int given = lua_gettop(lua) - 1, count = (int)types->column_count;
+    DEMAND(lua, given == count, "statement '%s' takes %d value%s, got %d", statement->name, count,
+           count == 1 ? "" : "s", given);
+    for (int at = 2; at < count + 2; at++) {
         const struct object *object = to_object(lua, at, OBJECT_DRAW);
         if (object != NULL) {
-            draw_any(lua, object->draw, &state->stream, state->room + room, &value);
-            room += room_of(object->draw);
-        } else {
-            value_of_lua(lua, at, &value);
+            push_drawn(lua, object->draw, &state->stream);
+            lua_replace(lua, at);
         }
-        DEMAND(lua, store(&types->columns[i], &value, &state->scalars[i], state->room + room),
-               "statement '%s': value %d does not fit %s", statement->name, (int)i + 1,
-               types->columns[i].type_name);
-        room += NUMBER_BYTES;
+    }
+    for (int i = 0; i < count; i++) {
+        struct draw_value value;
+        state->nulls[i] = is_null(lua, i + 2);
+        if (!state->nulls[i]) {
+            value_of_lua(lua, i + 2, &value);
+            DEMAND(lua, store(&types->columns[i], &value, &state->scalars[i], state->numbers[i]),
+                   "statement '%s': value %d does not fit %s", statement->name, i + 1,
+                   types->columns[i].type_name);
+        }
     }
     *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
 }
@@ -1687,15 +1649,14 @@ static int call_think(lua_State *lua)
     double seconds = 0;
     struct draw_value value;
     if (object != NULL) {
-        reserve_room(lua, state, room_of(object->draw));
-        draw_any(lua, object->draw, &state->stream, state->room, &value);
-    } else {
-        value_of_lua(lua, 1, &value);
+        push_drawn(lua, object->draw, &state->stream);
+        lua_replace(lua, 1);
     }
+    value_of_lua(lua, 1, &value);
     DEMAND(lua, to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
            "think takes seconds, from 0 to 86400");
     if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
-        return end_by(lua, &signal_stopped);
+        return end_by(lua, SCRIPT_STOPPED);
     }
     return 0;
 }
@@ -1705,7 +1666,7 @@ static int call_rollback(lua_State *lua)
     struct script_state *state = state_of(lua);
     (void)check_running(lua, "rollback");
     snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
-    return end_by(lua, &signal_rollback);
+    return end_by(lua, SCRIPT_ROLLBACK);
 }
 
 static int call_list(lua_State *lua)
@@ -1935,29 +1896,25 @@ static int freeze(lua_State *lua)
 static enum script_end conclude(struct script_state *state, int result, struct error *error)
 {
     lua_State *lua = state->lua;
-    if (result == LUA_OK) {
-        return state->is_poisoned ? SCRIPT_FAILED : SCRIPT_DONE;
-    }
-    const void *signal = lua_type(lua, -1) == LUA_TLIGHTUSERDATA ? lua_touserdata(lua, -1) : NULL;
-    enum script_end end = SCRIPT_WRONG;
-    if (signal == &signal_stopped) {
-        end = SCRIPT_STOPPED;
-    } else if (signal == &signal_failed || state->is_poisoned) {
-        end = SCRIPT_FAILED;
-    } else if (signal == &signal_rollback) {
-        end = SCRIPT_ROLLBACK;
+    if (state->end == SCRIPT_ROLLBACK) {
         snprintf(error->text, sizeof error->text, "%s", state->why);
-    } else if (result == LUA_ERRMEM) {
+    }
+    if (state->end != SCRIPT_DONE || result == LUA_OK) {
+        lua_settop(lua, 0);
+        return state->end;
+    }
+    /* a number is not made a text: nobody would catch that there is no memory for it */
+    const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
+    if (result == LUA_ERRMEM) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s: a session's script may use %d MiB, and needs more",
                   state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
     } else {
-        const char *text = lua_tostring(lua, -1);
         error_set(error, ERROR_USAGE, 0, NULL, "%s",
                   text == NULL ? "the script raised an error that is no text" : text);
     }
     lua_settop(lua, 0);
-    return end;
+    return SCRIPT_WRONG;
 }
 
 /* A state with everything in it but the script. NULL: out of memory. */
@@ -1998,14 +1955,25 @@ static enum status run_top_level(struct script_state *state, struct error *error
     return end == SCRIPT_DONE ? STATUS_OK : STATUS_FATAL;
 }
 
-static bool make_room_for_values(struct script_state *state, size_t count)
+/* For the values of any statement, and a text of any draw of the main state. */
+static bool make_room(struct script_state *state)
 {
-    const size_t each = sizeof *state->scalars + sizeof *state->columns + sizeof *state->nulls;
-    char *block = calloc(count + 1, each);
-    state->scalars = (union scalar *)(void *)block;
-    state->columns = (struct column_data *)(void *)(block + (count + 1) * sizeof *state->scalars);
-    state->nulls = (uint8_t *)(state->columns + count + 1);
-    return block != NULL;
+    size_t count = 1;
+    for (size_t i = 0; i < state->script->statement_count; i++) {
+        const size_t values = state->script->statements[i].parameters.column_count;
+        count = values > count ? values : count;
+    }
+    const size_t each = sizeof *state->scalars + sizeof *state->columns + sizeof *state->numbers +
+                        sizeof *state->nulls;
+    state->scalars = calloc(count, each);
+    state->columns = (struct column_data *)(void *)(state->scalars + count);
+    state->numbers = (char(*)[NUMBER_BYTES])(void *)(state->columns + count);
+    state->nulls = (uint8_t *)(state->numbers + count);
+    for (size_t i = 0; i < count && state->scalars != NULL; i++) {
+        state->columns[i].values.any = &state->scalars[i];
+        state->columns[i].is_null = &state->nulls[i];
+    }
+    return state->scalars != NULL && reserve_room(state, state->script->source->main->room_bytes);
 }
 
 void script_state_destroy(struct script_state *state)
@@ -2211,7 +2179,7 @@ static enum status declare(struct script *script, struct error *error)
                   source->chunk_name + 1);
         return STATUS_REJECTED;
     }
-    if (!make_room_for_values(state, state->most_values)) {
+    if (!make_room(state)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
         return STATUS_FATAL;
     }
@@ -2324,13 +2292,15 @@ static enum status resolve(const struct script *script, size_t number, const cha
 }
 
 /* Puts the session's number into the text: a copy, owned by the caller. NULL: out of memory. */
-static char *put_session(const struct script *script, const char *sql, unsigned session)
+static char *put_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};
-    char number[16], unknown[SCRIPT_NAME_BYTES];
-    snprintf(number, sizeof number, "%u", session);
-    fill_in(script, sql, number, &out, unknown);
-    buffer_add(&out, "", 0);
+    for (const char *at; (at = strstr(sql, SESSION_MARK)) != NULL;
+         sql = at + sizeof SESSION_MARK - 1) {
+        buffer_add(&out, sql, (size_t)(at - sql));
+        buffer_add_format(&out, "%u", session);
+    }
+    buffer_add_text(&out, sql);
     if (buffer_failed(&out)) {
         buffer_fini(&out);
     }
@@ -2344,7 +2314,7 @@ enum status script_resolve(const struct script *script, size_t number,
     *sql = NULL;
     const enum status status = resolve(script, number, place->dialect, statement, error);
     if (status == STATUS_OK) {
-        *sql = put_session(script, statement->sql, place->session);
+        *sql = put_session(statement->sql, place->session);
         statement->sql = *sql;
         if (*sql == NULL) {
             error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
@@ -2400,7 +2370,7 @@ static enum status make_own_statements(struct script_state *state, struct error 
             struct own_statement *own = &state->own[state->own_count];
             own->number = i;
             own->statement = state->statements[i];
-            own->sql = put_session(script, own->statement.sql, state->place.session);
+            own->sql = put_session(own->statement.sql, state->place.session);
             own->statement.sql = own->sql;
             state->own_count += own->sql != NULL ? 1 : 0;
         }
@@ -2418,7 +2388,7 @@ enum status script_state_create(struct script_state **state, const struct script
     const struct script_source *source = script->source;
     *state = NULL;
     struct script_state *made = create_state(script, NULL, place);
-    if (made == NULL || !make_room_for_values(made, source->main->most_values)) {
+    if (made == NULL || !make_room(made)) {
         script_state_destroy(made);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
         return STATUS_FATAL;
@@ -2499,7 +2469,7 @@ size_t script_choose(const struct script_state *state, uint64_t turn)
 
 static enum script_end call(struct script_state *state, int reference, struct error *error)
 {
-    state->is_poisoned = false;
+    state->end = SCRIPT_DONE;
     lua_settop(state->lua, 0);
     lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
     return conclude(state, lua_pcall(state->lua, 0, 0, 0), error);
@@ -2532,6 +2502,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
         end = call(state, state->session_refs[i], error);
     }
     state->is_connecting = false;
+    script_settle(state); /* no transaction: none is to take the same numbers */
     return end;
 }
 
@@ -2545,7 +2516,6 @@ struct script_rows {
     struct column_data *columns;
     char **values; /* of a column each: most_rows of them */
     struct buffer texts;
-    char *room;
 };
 
 static const size_t scalar_bytes[COLUMN_TYPE_COUNT] = {
@@ -2573,23 +2543,16 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
                                        size_t most_rows)
 {
     const struct table *table = script_load_table(script, dataset);
-    const struct script_dataset *of = &script->datasets[dataset];
     struct script_rows *rows = calloc(1, sizeof *rows);
     if (rows == NULL) {
         return NULL;
-    }
-    size_t room = 1;
-    for (size_t i = 0; i < of->column_count; i++) {
-        const size_t needed = of->columns[i].value == NULL ? 0 : room_of(of->columns[i].value);
-        room = needed > room ? needed : room;
     }
     rows->script = script;
     rows->dataset = dataset;
     rows->most_rows = most_rows;
     rows->columns = calloc(table->column_count + 1, sizeof *rows->columns);
     rows->values = calloc(table->column_count + 1, sizeof *rows->values);
-    rows->room = malloc(room);
-    bool is_good = rows->columns != NULL && rows->values != NULL && rows->room != NULL;
+    bool is_good = rows->columns != NULL && rows->values != NULL;
     for (size_t i = 0; i < table->column_count && is_good; i++) {
         rows->values[i] = calloc(most_rows, scalar_bytes[table->columns[i].type]);
         rows->columns[i].values.any = rows->values[i];
@@ -2613,7 +2576,6 @@ void script_rows_destroy(struct script_rows *rows)
     }
     free(rows->columns);
     free(rows->values);
-    free(rows->room);
     buffer_fini(&rows->texts);
     free(rows);
 }
@@ -2651,7 +2613,12 @@ static int fill_rows(lua_State *lua)
             struct draw_value value;
             union scalar scalar;
             char number[NUMBER_BYTES];
-            draw_any(lua, draw, &stream, rows->room, &value);
+            if (draw_kind(draw) == DRAW_DERIVE) {
+                push_drawn(lua, draw, &stream);
+                value_of_lua(lua, -1, &value);
+            } else {
+                draw_value(draw, &stream, filling->state->room, &value);
+            }
             DEMAND(lua, store(&table->columns[c], &value, &scalar, number),
                    "row %I: a value does not fit column '%s' (%s)", (LUAI_UACINT)row,
                    table->columns[c].name, table->columns[c].type_name);
@@ -2690,7 +2657,7 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
     lua_pushlightuserdata(lua, &filling);
     const int result = lua_pcall(lua, 1, 0, 0);
     if (result != LUA_OK) {
-        const char *text = lua_tostring(lua, -1);
+        const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
         const char *name = state->script->source->chunk_name + 1;
         const bool is_placed = text != NULL && strncmp(text, name, strlen(name)) == 0;
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s%s%s%s", is_placed ? "" : name,

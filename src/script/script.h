@@ -26,6 +26,8 @@
 enum {
     SCRIPT_NAME_BYTES = 48, /* of a statement, transaction or parameter */
     SCRIPT_NO_DATASET = -1,
+    SCRIPT_STACK_BYTES = 512 << 10, /* of a thread: functions of C that call the script's, as gsub
+                                       does, 200 deep */
 };
 
 /* A text for each dialect; an entry without one is the default. */

@@ -331,6 +331,10 @@ static void test_ends(void **state)
         {"s:run(nil)", STATUS_OK, SCRIPT_WRONG, "write null"},
         {"s.run(1)", STATUS_OK, SCRIPT_WRONG, "a statement is needed here, not a number"},
         {"rollback('enough')", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
+        {"pcall(rollback, 'enough') s:run(1)", STATUS_OK, SCRIPT_ROLLBACK, "enough"},
+        {"setmetatable({}, {__gc = function() s:run(1) end})", STATUS_OK, SCRIPT_WRONG,
+         "has no __gc"},
+        {"getmetatable(setmetatable({}, {x = 1})).x = 2", STATUS_OK, SCRIPT_DONE, ""},
         {"x = 1", STATUS_OK, SCRIPT_WRONG, "'x' is not local"},
         {"check = 1", STATUS_OK, SCRIPT_WRONG, "'check' is not local"},
         {"statement('z', 'select 1')", STATUS_OK, SCRIPT_WRONG, "belongs to the top level"},
@@ -367,6 +371,43 @@ static void test_endless(void **state)
         assert_int_equal(run_once(text, &log, &error), SCRIPT_STOPPED);
         assert_true(log.asked > 0);
     }
+}
+
+/* A function that makes a value may draw, and run a statement: the values around it stay. */
+static void test_nested_draws(void **state)
+{
+    (void)state;
+    struct error error;
+    struct log log = {.rows = 2};
+    assert_int_equal(
+        run_once("local s = statement('s', 'select ?, ?, ?', {'text', 'text', 'text'})\n"
+                 "local n = statement('n', 'select ?', {'text'})\n"
+                 "local a, long = pattern('a'), text(9000)\n"
+                 "local d = derive(a, function(v) long() n:run('nested') return 7 end)\n"
+                 "transaction('t', function() s:run(a, d, a) end)",
+                 &log, &error),
+        SCRIPT_DONE);
+    assert_string_equal(log.text, "run 1( 'nested') run 0( 'a' '7' 'a') ");
+}
+
+/* What a function of the session took of a counter is given to nobody else. */
+static void test_counter_of_session(void **state)
+{
+    (void)state;
+    struct script *script =
+        load("local c, s = counter('c', 5), statement('s', 'select ?', {'int32'})\n"
+             "on_session(function() s:run(c:next()) end)\n"
+             "transaction('t', function() s:run(c:next()) end)",
+             NULL);
+    struct log log = {.rows = 0};
+    struct script_host host;
+    struct error error = {.kind = ERROR_NONE};
+    struct script_state *made = begin(script, &log, &host, 0);
+    assert_int_equal(script_connected(made, &error), SCRIPT_DONE);
+    assert_int_equal(script_try(made, 0, 0, &error), SCRIPT_DONE);
+    assert_string_equal(log.text, "run 0( 5) run 0( 6) ");
+    script_state_destroy(made);
+    script_destroy(script);
 }
 
 /* The same turn draws the same, another turn, session or seed something else. */
@@ -519,11 +560,12 @@ int main(void)
     }
     close(fd);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_declarations),
-        cmocka_unit_test(test_calls),    cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_endless),  cmocka_unit_test(test_draws_repeat),
-        cmocka_unit_test(test_weights),  cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_declarations),
+        cmocka_unit_test(test_calls),        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_endless),      cmocka_unit_test(test_draws_repeat),
+        cmocka_unit_test(test_nested_draws), cmocka_unit_test(test_counter_of_session),
+        cmocka_unit_test(test_weights),      cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_built_in),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
