@@ -339,6 +339,8 @@ static void test_statements_refused(void **state)
                                              .is_prepared = true,
                                              .slot = 10,
                                              .parameters = &numbers};
+    static const struct statement nowhere = {
+        .sql = "select id from no_such_table", .is_prepared = true, .slot = 11};
     struct contract *contract = *state;
     const struct statement *const kinds[] = {
         &insert, &(struct statement){.sql = insert.sql, .parameters = insert.parameters}};
@@ -358,6 +360,11 @@ static void test_statements_refused(void **state)
                     contract->adapter->prepare(contract->conn, &untyped, &contract->error),
                     STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_USAGE);
+    error_clear(&contract->error);
+    const enum status status =
+        contract->adapter->prepare(contract->conn, &nowhere, &contract->error);
+    assert_true(status == STATUS_REJECTED || status == STATUS_FATAL);
+    contract_expect(contract, status, status);
     for (size_t i = 0; i < 2; i++) {
         error_clear(&contract->error);
         contract_expect(contract, run(contract, kinds[i], 3, "again", &rows), STATUS_REJECTED);
@@ -406,46 +413,6 @@ static void test_changed_table(void **state)
         contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
                         STATUS_OK);
     }
-}
-
-static void test_commit_and_rollback(void **state)
-{
-    struct contract *contract = *state;
-    uint64_t rows = 0;
-    if (!has_transactions(contract)) {
-        skip();
-        return;
-    }
-    make_keyed(contract);
-    for (int i = 0; i < 2; i++) {
-        expect_begun(contract);
-        expect_rows(contract, &change, 1, "undone", 1);
-        expect_rows(contract, &change_as_text, ROWS, "undone", 1);
-        expect_committed(contract, 1, i == 0 ? "as it was" : "kept");
-        expect_rollback(contract);
-        expect_committed(contract, 1, i == 0 ? "as it was" : "kept");
-        expect_committed(contract, ROWS, i == 0 ? "as it was" : "kept");
-        expect_begun(contract);
-        expect_rows(contract, &change, 1, "kept", 1);
-        expect_rows(contract, &change_as_text, ROWS, "kept", 1);
-        expect_commit(contract);
-        expect_committed(contract, 1, "kept");
-        expect_committed(contract, ROWS, "kept");
-    }
-    /* a statement that fails, and the next transaction */
-    expect_begun(contract);
-    expect_rows(contract, &change, 2, "undone", 1);
-    contract_expect(contract, run(contract, &insert, 3, "again", &rows), STATUS_REJECTED);
-    assert_int_equal(contract->error.kind, ERROR_DUPLICATE);
-    expect_rollback(contract);
-    expect_committed(contract, 2, "as it was");
-    expect_begun(contract);
-    expect_rows(contract, &change, 2, "kept", 1);
-    expect_commit(contract);
-    expect_committed(contract, 2, "kept");
-    /* outside of one each statement is its own again */
-    expect_rows(contract, &change, 2, "at once", 1);
-    expect_committed(contract, 2, "at once");
 }
 
 /* Rows of an append belong to the transaction around it. */
@@ -625,8 +592,32 @@ static void fill_info(const struct contract *contract, struct connection_info *i
     }
 }
 
-/* Values that go in by a prepared statement come back, the same by a prepared one and as text, and
- * are found by themselves. */
+static void append_batch(struct contract *contract, const struct batch *batch)
+{
+    const struct adapter *const adapter = contract->adapter;
+    uint64_t accepted = 0;
+    contract_expect(contract, adapter->append_open(contract->conn, batch->table, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract, adapter->append_rows(contract->conn, batch, &contract->error),
+                    STATUS_OK);
+    contract_expect(contract, adapter->append_close(contract->conn, &accepted, &contract->error),
+                    STATUS_OK);
+    assert_int_equal(accepted, 1);
+}
+
+/* The only row of the table, by `statement`. */
+static void read_row(struct contract *contract, const struct statement *statement, struct row *row)
+{
+    struct answer answer = {.take = take_row, .context = row};
+    contract_expect(
+        contract,
+        contract->adapter->run(contract->conn, statement, NULL, &answer, &contract->error),
+        STATUS_OK);
+    assert_int_equal(answer.rows, 1);
+}
+
+/* Values that go in by a prepared statement come back as those of an append do, the same by a
+ * prepared statement and as text, and are found by themselves. */
 static void test_declared_types(void **state)
 {
     static struct declared declared;
@@ -637,7 +628,7 @@ static void test_declared_types(void **state)
         .sql = find_sql, .is_prepared = true, .slot = 2, .parameters = &declared.table};
     static const struct statement prepared = {.sql = all_sql, .is_prepared = true, .slot = 3};
     static const struct statement as_text = {.sql = all_sql};
-    static struct row rows[2];
+    static struct row rows[2], appended;
     struct contract *contract = *state;
     struct connection_info info;
     struct table table;
@@ -655,6 +646,7 @@ static void test_declared_types(void **state)
         (size_t)snprintf(find_sql, sizeof find_sql, "select 1 from declared where 1 = 1");
     for (size_t i = 0; i < count; i++) {
         const enum column_type type = declared.table.columns[i].type;
+        assert_int_equal(table.columns[i].type, type);
         assert_int_equal(table.columns[i].is_nullable, declared.table.columns[i].is_nullable);
         used += (size_t)snprintf(insert_sql + used, sizeof insert_sql - used, i == 0 ? "" : ", ?");
         /* JSON and floats of 32 bits have no equal sign that means anything */
@@ -678,7 +670,13 @@ static void test_declared_types(void **state)
         uint64_t gone = 0;
         contract_expect(contract, contract_query(contract, "delete from declared", &gone),
                         STATUS_OK);
-        assert_int_equal(gone, pass > 0 ? 1 : 0);
+        batch.table = &table;
+        append_batch(contract, &batch);
+        read_row(contract, &as_text, &appended);
+        contract_expect(contract, contract_query(contract, "delete from declared", &gone),
+                        STATUS_OK);
+        assert_int_equal(gone, 1);
+        batch.table = &declared.table;
         struct answer answer = {.take = NULL};
         contract_expect(
             contract,
@@ -686,11 +684,7 @@ static void test_declared_types(void **state)
             STATUS_OK);
         assert_int_equal(answer.rows, 1);
         for (size_t i = 0; i < 2; i++) {
-            answer = (struct answer){.take = take_row, .context = &rows[i]};
-            contract_expect(contract,
-                            contract->adapter->run(contract->conn, i == 0 ? &prepared : &as_text,
-                                                   NULL, &answer, &contract->error),
-                            STATUS_OK);
+            read_row(contract, i == 0 ? &prepared : &as_text, &rows[i]);
             assert_int_equal(rows[i].count, count);
         }
         for (size_t i = 0; i < count; i++) {
@@ -698,6 +692,8 @@ static void test_declared_types(void **state)
             assert_int_equal(rows[0].is_null[i],
                              has_nulls && declared.table.columns[i].is_nullable);
             assert_int_equal(rows[0].is_null[i], rows[1].is_null[i]);
+            assert_int_equal(rows[0].is_null[i], appended.is_null[i]);
+            assert_string_equal(rows[1].texts[i], appended.texts[i]);
             if (type == COLUMN_FLOAT32) {
                 const double wanted = (double)columns[i].values.float32[0];
                 const double most = contract->fixture->cuts_floats ? fabs(wanted) * 1e-5 : 0;
@@ -802,17 +798,10 @@ static void test_declared_sizes(void **state)
 }
 
 const struct CMUnitTest contract_statement_tests[] = {
-    cmocka_unit_test(test_rows_of_statements),
-    cmocka_unit_test(test_rest_is_given_up),
-    cmocka_unit_test(test_many_slots),
-    cmocka_unit_test(test_statements_refused),
-    cmocka_unit_test(test_changed_table),
-    cmocka_unit_test(test_commit_and_rollback),
-    cmocka_unit_test(test_append_inside),
-    cmocka_unit_test(test_deadlock),
-    cmocka_unit_test(test_serialization),
-    cmocka_unit_test(test_declared_types),
-    cmocka_unit_test(test_read_both_ways),
-    cmocka_unit_test(test_declared_sizes),
-    {0},
+    cmocka_unit_test(test_rows_of_statements), cmocka_unit_test(test_rest_is_given_up),
+    cmocka_unit_test(test_many_slots),         cmocka_unit_test(test_statements_refused),
+    cmocka_unit_test(test_changed_table),      cmocka_unit_test(test_append_inside),
+    cmocka_unit_test(test_deadlock),           cmocka_unit_test(test_serialization),
+    cmocka_unit_test(test_declared_types),     cmocka_unit_test(test_read_both_ways),
+    cmocka_unit_test(test_declared_sizes),     {0},
 };

@@ -1,4 +1,4 @@
-/* Statements in slots, transactions, and tables as a script declares them. */
+/* Transactions, and keys that the database numbers. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include "base/ask.h"
 
 enum {
-    TEXT_BYTES = 256,
-    SLOTS = 20,
+    TEXT_BYTES = 256
 };
 
 /* The first columns of these: a number, a text. */
@@ -127,66 +126,6 @@ static bool has_keyed(struct contract *contract, struct table *table)
     return true;
 }
 
-static void test_slots(void **state)
-{
-    struct contract *contract = *state;
-    struct table table;
-    char sql[SLOTS][64];
-    struct statement slots[SLOTS];
-    if (!has_keyed(contract, &table)) {
-        skip();
-        return;
-    }
-    for (unsigned i = 0; i < SLOTS; i++) {
-        snprintf(sql[i], sizeof sql[i], "select %u from keyed where id = ?", i + 100);
-        slots[i] = (struct statement){.sql = sql[i],
-                                      .is_prepared = true,
-                                      .slot = i < SLOTS - 1 ? i + 1 : STATEMENT_SLOTS_MAX,
-                                      .parameters = types_of(1)};
-        contract_expect(contract,
-                        contract->adapter->prepare(contract->conn, &slots[i], &contract->error),
-                        STATUS_OK);
-    }
-    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1); /* in place of the first slot's */
-    for (unsigned i = 0; i < 3 * SLOTS; i++) {
-        struct taken taken = {0};
-        struct answer answer = {.take = take, .context = &taken};
-        const unsigned slot = i * 7 % SLOTS;
-        char wanted[8];
-        contract_expect(contract, run(contract, &slots[slot], 1, NULL, &answer), STATUS_OK);
-        snprintf(wanted, sizeof wanted, "%u", slot + 100);
-        assert_string_equal(taken.text, wanted);
-        assert_int_equal(answer.rows, 1);
-    }
-    table_fini(&table);
-}
-
-static void test_rows(void **state)
-{
-    struct contract *contract = *state;
-    struct table table;
-    struct taken taken = {0};
-    struct answer answer = {.take = take, .context = &taken};
-    if (!has_keyed(contract, &table)) {
-        skip();
-        return;
-    }
-    assert_int_equal(rows_of(contract, INSERT, 1, "same"), 1);
-    assert_int_equal(rows_of(contract, INSERT, 2, "two"), 1);
-    assert_int_equal(rows_of(contract, INSERT, 3, NULL), 1);
-    assert_int_equal(rows_of(contract, UPDATE, 3, NULL), 2);
-    assert_int_equal(rows_of(contract, UPDATE, 3, NULL), 2); /* found, and nothing to change */
-    assert_int_equal(rows_of(contract, UPDATE, 1, NULL), 0);
-    assert_int_equal(rows_of(contract, SELECT, 3, NULL), 3);
-    assert_int_equal(rows_of(contract, SELECT, 0, NULL), 0);
-    assert_int_equal(rows_of(contract, DELETE, 2, NULL), 1);
-    assert_int_equal(rows_of(contract, DELETE, 2, NULL), 0);
-    contract_expect(contract, run(contract, statement(SELECT), 3, NULL, &answer), STATUS_OK);
-    assert_string_equal(taken.text, "same");
-    assert_int_equal(count_apart(contract, &table), 2);
-    table_fini(&table);
-}
-
 /* A value that is longer than a buffer of the adapter's. */
 static void test_long_value(void **state)
 {
@@ -206,39 +145,12 @@ static void test_long_value(void **state)
     assert_int_equal(taken.length, 5000);
 }
 
-static void test_prepare_refused(void **state)
-{
-    struct contract *contract = *state;
-    struct table table;
-    const struct statement wrong[] = {
-        {.sql = "select nonsense from", .is_prepared = true, .slot = 1},
-        {.sql = "select id from no_such_table", .is_prepared = true, .slot = 1},
-        {.sql = "select id from keyed where id = ? or id = ?",
-         .is_prepared = true,
-         .slot = 1,
-         .parameters = types_of(1)},
-    };
-    if (!has_keyed(contract, &table)) {
-        skip();
-        return;
-    }
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const enum status status =
-            contract->adapter->prepare(contract->conn, &wrong[i], &contract->error);
-        if (status != STATUS_REJECTED && status != STATUS_FATAL) {
-            fail_msg("prepared: %s", wrong[i].sql);
-        }
-        contract_expect(contract, status, status);
-        error_clear(&contract->error);
-    }
-    assert_int_equal(rows_of(contract, INSERT, 1, "one"), 1);
-    table_fini(&table);
-}
-
 static void test_commit_and_rollback(void **state)
 {
     struct contract *contract = *state;
     struct table table;
+    const struct statement as_text = {.sql = statement(INSERT)->sql, .parameters = types_of(2)};
+    struct answer answer = {.take = NULL};
     uint64_t rows = 0;
     uint64_t accepted = 0;
     if (!has_keyed(contract, &table)) {
@@ -251,15 +163,18 @@ static void test_commit_and_rollback(void **state)
                     contract_query(contract, "insert into keyed (id, v) values (2, 'two')", &rows),
                     STATUS_OK);
     assert_int_equal(rows, 1);
-    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 2);
+    contract_expect(contract, run(contract, &as_text, 3, "three", &answer), STATUS_OK);
+    assert_int_equal(answer.rows, 1);
+    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 3);
     assert_int_equal(count_apart(contract, &table), 0);
     commit(contract);
-    assert_int_equal(count_apart(contract, &table), 2);
+    assert_int_equal(count_apart(contract, &table), 3);
 
     begin(contract, NULL, true);
     assert_int_equal(rows_of(contract, DELETE, 1, NULL), 1);
+    assert_int_equal(rows_of(contract, DELETE, 1, NULL), 0);
     roll_back(contract);
-    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 2);
+    assert_int_equal(rows_of(contract, SELECT, 9, NULL), 3);
 
     begin(contract, NULL, false); /* without any statement */
     commit(contract);
@@ -267,15 +182,15 @@ static void test_commit_and_rollback(void **state)
     roll_back(contract);
 
     /* outside each is a transaction of its own, and appends are as they were */
-    assert_int_equal(rows_of(contract, INSERT, 3, "three"), 1);
-    assert_int_equal(count_apart(contract, &table), 3);
+    assert_int_equal(rows_of(contract, INSERT, 4, "four"), 1);
+    assert_int_equal(count_apart(contract, &table), 4);
     contract_expect(contract, contract_append(contract, &table, 10, 10, &accepted), STATUS_OK);
     assert_int_equal(accepted, 10);
-    assert_int_equal(count_apart(contract, &table), 13);
+    assert_int_equal(count_apart(contract, &table), 14);
     begin(contract, NULL, true);
-    assert_int_equal(rows_of(contract, DELETE, 3, NULL), 1);
+    assert_int_equal(rows_of(contract, DELETE, 4, NULL), 1);
     commit(contract);
-    assert_int_equal(contract_count(contract, &table), 12);
+    assert_int_equal(contract_count(contract, &table), 13);
     table_fini(&table);
 }
 
@@ -414,162 +329,6 @@ static void test_lost_inside(void **state)
     table_fini(&table);
 }
 
-static size_t width_of(enum column_type type)
-{
-    switch (type) {
-    case COLUMN_BOOL:
-        return 1;
-    case COLUMN_INT16:
-        return 2;
-    case COLUMN_INT32:
-    case COLUMN_FLOAT32:
-    case COLUMN_DATE:
-    case COLUMN_IP4:
-        return 4;
-    case COLUMN_UUID:
-    case COLUMN_IP6:
-        return 16;
-    case COLUMN_TEXT:
-    case COLUMN_BYTES:
-    case COLUMN_JSON:
-        return sizeof(struct text_value);
-    default:
-        return 8;
-    }
-}
-
-/* The declared columns, whose types this database has, and its statements with them. */
-struct declared {
-    struct connection_info info;
-    struct table columns; /* as a script declares them; the first is id */
-    struct buffer create, insert;
-};
-
-static void declare(struct declared *declared, const struct column *column)
-{
-    char text[TEXT_BYTES];
-    struct column made = *column;
-    struct error error = {0};
-    if (!declared->info.declare_column(&made, false, text, sizeof text)) {
-        return;
-    }
-    const bool is_first = declared->columns.column_count == 0;
-    buffer_add_format(&declared->create, "%s%s %s", is_first ? "" : ", ", made.name, text);
-    buffer_add_text(&declared->insert, is_first ? "?" : ", ?");
-    made.name[0] = '\0';
-    assert_int_equal(table_add_column(&declared->columns, &made, &error), STATUS_OK);
-}
-
-/* A row that a statement inserts is the row that an append of the same values makes. */
-static void test_declared(void **state)
-{
-    struct contract *contract = *state;
-    struct declared declared = {.info = {.host = ""}};
-    struct table table;
-    uint64_t accepted = 0;
-    if (contract->adapter->inspect != NULL) {
-        contract->adapter->inspect(contract->conn, &declared.info);
-    }
-    if (contract_discards(contract) || declared.info.declare_column == NULL ||
-        contract->adapter->begin == NULL) {
-        skip();
-        return;
-    }
-    assert_int_equal(table_init(&declared.columns, "declared", &contract->error), STATUS_OK);
-    buffer_add_text(&declared.create, "create table declared (");
-    buffer_add_text(&declared.insert, "insert into declared values (");
-    declare(&declared, &(struct column){.name = "id", .type = COLUMN_INT32});
-    for (int type = COLUMN_BOOL; type < COLUMN_TYPE_COUNT; type++) {
-        struct column column = {.type = (enum column_type)type, .is_nullable = true};
-        snprintf(column.name, sizeof column.name, "c%d", type);
-        column.size = type == COLUMN_TEXT || type == COLUMN_BYTES ? 200 : 0;
-        column.precision = type == COLUMN_DECIMAL ? 12 : 0;
-        column.scale = type == COLUMN_DECIMAL                            ? 3
-                       : type == COLUMN_TIME || type == COLUMN_TIMESTAMP ? 6
-                                                                         : 0;
-        declare(&declared, &column);
-    }
-    const char *tail = declared.info.create_tail != NULL ? declared.info.create_tail : "";
-    buffer_add_format(&declared.create, ", primary key (id))%s", tail);
-    buffer_add_text(&declared.insert, ")");
-    contract_make_table(contract, "declared", buffer_text(&declared.create), &table);
-    assert_int_equal(table.column_count, declared.columns.column_count);
-    assert_true(table.columns[0].is_unique);
-
-    struct samples *samples = samples_create(&table, 2 * (size_t)SAMPLE_COUNT, 0, false);
-    struct samples *nulls = samples_create(&table, 1, 1000, true);
-    struct batch batch = *samples_batch(samples);
-    batch.row_count = SAMPLE_COUNT;
-    contract_expect(contract,
-                    contract->adapter->append_open(contract->conn, &table, &contract->error),
-                    STATUS_OK);
-    contract_expect(contract,
-                    contract->adapter->append_rows(contract->conn, &batch, &contract->error),
-                    STATUS_OK);
-    contract_expect(contract,
-                    contract->adapter->append_close(contract->conn, &accepted, &contract->error),
-                    STATUS_OK);
-
-    const struct statement insert = {.sql = buffer_text(&declared.insert),
-                                     .is_prepared = true,
-                                     .slot = 5,
-                                     .parameters = &declared.columns};
-    contract_expect(contract, contract->adapter->prepare(contract->conn, &insert, &contract->error),
-                    STATUS_OK);
-    struct column_data data[COLUMN_TYPE_COUNT];
-    const struct batch one = {.table = &declared.columns, .row_count = 1, .columns = data};
-    for (size_t row = 0; row <= SAMPLE_COUNT; row++) {
-        const struct batch *from =
-            row < SAMPLE_COUNT ? samples_batch(samples) : samples_batch(nulls);
-        const size_t offset = row < SAMPLE_COUNT ? row + SAMPLE_COUNT : 0;
-        struct answer answer = {.take = NULL};
-        for (size_t i = 0; i < table.column_count; i++) {
-            const struct column_data *all = &from->columns[i];
-            data[i].values.any =
-                (const char *)all->values.any + offset * width_of(table.columns[i].type);
-            data[i].is_null = all->is_null;
-        }
-        contract_expect(
-            contract,
-            contract->adapter->run(contract->conn, &insert, &one, &answer, &contract->error),
-            STATUS_OK);
-        assert_int_equal(answer.rows, 1);
-    }
-    for (size_t i = 0; i < table.column_count; i++) {
-        char sql[ROW_NAME_BYTES + TEXT_BYTES];
-        if (table.columns[i].type != declared.columns.columns[i].type) {
-            fail_msg("%s: type %d instead of %d", table.columns[i].type_name,
-                     (int)table.columns[i].type, (int)declared.columns.columns[i].type);
-        }
-        for (int row = 0; row <= SAMPLE_COUNT; row++) {
-            const int ids[] = {row, row < SAMPLE_COUNT ? row + SAMPLE_COUNT : 1000};
-            struct taken taken[2] = {{false}, {false}};
-            for (size_t side = row < SAMPLE_COUNT ? 0 : 1; side < 2 && i > 0; side++) {
-                struct answer answer = {.take = take, .context = &taken[side]};
-                snprintf(sql, sizeof sql, "select %s from declared where id = %d",
-                         table.columns[i].name, ids[side]);
-                const struct statement query = {.sql = sql};
-                contract_expect(
-                    contract,
-                    contract->adapter->run(contract->conn, &query, NULL, &answer, &contract->error),
-                    STATUS_OK);
-                assert_true(taken[side].is_taken);
-            }
-            if (i > 0 && (taken[1].is_null != (row == SAMPLE_COUNT) ||
-                          (row < SAMPLE_COUNT && strcmp(taken[0].text, taken[1].text) != 0))) {
-                fail_msg("%s, sample %d: \"%s\" instead of \"%s\"", table.columns[i].type_name, row,
-                         taken[1].text, taken[0].text);
-            }
-        }
-    }
-    samples_destroy(samples);
-    samples_destroy(nulls);
-    buffer_fini(&declared.create);
-    buffer_fini(&declared.insert);
-    table_fini(&declared.columns);
-    table_fini(&table);
-}
-
 /* A key that the database numbers, behind those that were given. */
 static void test_numbered(void **state)
 {
@@ -615,17 +374,13 @@ static void test_numbered(void **state)
 }
 
 const struct CMUnitTest contract_transaction_tests[] = {
-    cmocka_unit_test(test_slots),
-    cmocka_unit_test(test_rows),
     cmocka_unit_test(test_long_value),
-    cmocka_unit_test(test_prepare_refused),
     cmocka_unit_test(test_commit_and_rollback),
     cmocka_unit_test(test_refused_inside),
     cmocka_unit_test(test_isolation),
     cmocka_unit_test(test_conflict),
     cmocka_unit_test(test_closed_inside),
     cmocka_unit_test(test_lost_inside),
-    cmocka_unit_test(test_declared),
     cmocka_unit_test(test_numbered),
     {0},
 };
