@@ -95,6 +95,19 @@ void session_note_progress(struct session *session, int64_t now_ns)
     recorder_note_progress(session->load->recorder, session->index, now_ns);
 }
 
+void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last)
+{
+    session_add(session, RECORDER_FRESH_CHECKS, 1);
+    if (rows < own) {
+        session_add(session, RECORDER_FRESH_BEHIND, 1);
+        session->worst_lag = MAX(session->worst_lag, own - rows);
+    }
+    if (rows < *last) {
+        session_add(session, RECORDER_FRESH_BACKWARD, 1);
+    }
+    *last = rows;
+}
+
 /* Hands over the next rows of the batch, as many as there is room for. */
 static enum status hand_over(struct session *session, struct append *append, struct error *error)
 {

@@ -245,21 +245,11 @@ static enum status read_table(struct session *session)
         session_add(session, RECORDER_READS_FAILED, 1);
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
-    /* A count after an acknowledged append must show the session's own rows, and never fewer than
-     * the session saw before; but one that counts the rows of a connection, on one that is not the
-     * first. */
+    /* not one that counts the rows of a connection, on one that is not the first */
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0)) {
-        const uint64_t own = load->setup->rows_before + session->sum.rows.acknowledged;
-        session_add(session, RECORDER_FRESH_CHECKS, 1);
-        if (rows < own) {
-            session_add(session, RECORDER_FRESH_BEHIND, 1);
-            session->worst_lag = own - rows > session->worst_lag ? own - rows : session->worst_lag;
-        }
-        if (rows < session->last_count) {
-            session_add(session, RECORDER_FRESH_BACKWARD, 1);
-        }
-        session->last_count = rows;
+        session_note_count(session, rows, load->setup->rows_before + session->sum.rows.acknowledged,
+                           &session->last_count);
     }
     return settle_call(session, CAUSE_READ, status, &error);
 }

@@ -200,6 +200,9 @@ static inline bool session_goes_on(enum status status)
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
+/* A count must show the session's own rows, and never fewer than the one before. */
+void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
+
 /* One batch on its way. */
 struct append {
     const struct table *table;

@@ -319,19 +319,10 @@ static enum status count_rows(void *context, size_t dataset, uint64_t *rows)
     }
     record(own, OPERATION_READ, end_ns - start_ns);
     own->calls[SCRIPT_READ]++;
-    /* A count must show the session's own rows, and never fewer than it saw before, where nobody
-     * takes any. */
+    /* where nobody takes any */
     if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(own->script, dataset)) {
-        const uint64_t own_rows = known->rows_before + account->added + account->try_added;
-        session_add(session, RECORDER_FRESH_CHECKS, 1);
-        if (*rows < own_rows) {
-            session_add(session, RECORDER_FRESH_BEHIND, 1);
-            session->worst_lag = MAX(session->worst_lag, own_rows - *rows);
-        }
-        if (*rows < account->last_count) {
-            session_add(session, RECORDER_FRESH_BACKWARD, 1);
-        }
-        account->last_count = *rows;
+        session_note_count(session, *rows, known->rows_before + account->added + account->try_added,
+                           &account->last_count);
     }
     return STATUS_OK;
 }
@@ -527,7 +518,8 @@ static enum status call(struct transactions *own, const char *name,
     } else {
         own->error = error;
     }
-    return fail(own, CAUSE_STATEMENT, name, status);
+    fail(own, CAUSE_STATEMENT, name, status);
+    return status;
 }
 
 static enum status begin(struct transactions *own)
@@ -594,10 +586,11 @@ static enum try_end commit(struct transactions *own)
         return TRY_COMMITTED;
     }
     struct session *session = own->session;
-    if (call(own, "COMMIT", session->load->plan->adapter->commit) == STATUS_OK) {
+    const enum status status = call(own, "COMMIT", session->load->plan->adapter->commit);
+    if (status == STATUS_OK) {
         return TRY_COMMITTED;
     }
-    own->is_in_doubt = own->status == STATUS_LOST;
+    own->is_in_doubt = status == STATUS_LOST; /* an answer counts, be it late */
     return judge_failure(own);
 }
 

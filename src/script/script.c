@@ -1941,6 +1941,12 @@ static struct script_state *create_state(const struct script *script, struct scr
     return state;
 }
 
+static enum status lack_memory(struct error *error)
+{
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+    return STATUS_FATAL;
+}
+
 /* Runs what is on top of the stack as the top level of the script. */
 static enum status run_top_level(struct script_state *state, struct error *error)
 {
@@ -2078,7 +2084,7 @@ static enum status find_source(struct script_source *source, const char *name, s
     }
     source->chunk_name = chunk.bytes;
     if (source->text == NULL || source->chunk_name == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        lack_memory(error);
         return STATUS_REJECTED;
     }
     if (source->text[0] == LUA_SIGNATURE[0]) {
@@ -2151,8 +2157,7 @@ static enum status declare(struct script *script, struct error *error)
     source->has_used = calloc(places, sizeof *source->has_used);
     source->main = create_state(script, script, &place);
     if (source->has_used == NULL || source->main == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
-        return STATUS_FATAL;
+        return lack_memory(error);
     }
     struct script_state *state = source->main;
     lua_State *lua = state->lua;
@@ -2162,8 +2167,7 @@ static enum status declare(struct script *script, struct error *error)
         return STATUS_REJECTED;
     }
     if (lua_dump(lua, write_code, &source->code, 0) != 0) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
-        return STATUS_FATAL;
+        return lack_memory(error);
     }
     if (run_top_level(state, error) != STATUS_OK || check_sets(script, error) != STATUS_OK) {
         return STATUS_REJECTED;
@@ -2180,8 +2184,7 @@ static enum status declare(struct script *script, struct error *error)
         return STATUS_REJECTED;
     }
     if (!make_room(state)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
-        return STATUS_FATAL;
+        return lack_memory(error);
     }
     script->names_append = names_append(source->text);
     uint64_t hash = hash_text(0, source->text);
@@ -2201,7 +2204,7 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     if (script == NULL || source == NULL) {
         free(script);
         free(source);
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
+        lack_memory(error);
         return NULL;
     }
     pthread_mutex_init(&source->lock, NULL);
@@ -2317,8 +2320,7 @@ enum status script_resolve(const struct script *script, size_t number,
         *sql = put_session(statement->sql, place->session);
         statement->sql = *sql;
         if (*sql == NULL) {
-            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-            return STATUS_FATAL;
+            return lack_memory(error);
         }
     }
     return status;
@@ -2338,8 +2340,7 @@ static enum status share_statements(struct script_state *state, struct error *er
         source->dialect = strdup(dialect);
         source->statements = calloc(script->statement_count + 1, sizeof *source->statements);
         if (source->dialect == NULL || source->statements == NULL) {
-            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a script");
-            status = STATUS_FATAL;
+            status = lack_memory(error);
         }
         for (size_t i = 0; i < script->statement_count && status == STATUS_OK; i++) {
             status = resolve(script, i, dialect, &source->statements[i], error);
@@ -2376,8 +2377,7 @@ static enum status make_own_statements(struct script_state *state, struct error 
         }
     }
     if (state->own_count < count) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
-        return STATUS_FATAL;
+        return lack_memory(error);
     }
     return STATUS_OK;
 }
@@ -2390,8 +2390,7 @@ enum status script_state_create(struct script_state **state, const struct script
     struct script_state *made = create_state(script, NULL, place);
     if (made == NULL || !make_room(made)) {
         script_state_destroy(made);
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
-        return STATUS_FATAL;
+        return lack_memory(error);
     }
     const int result = luaL_loadbufferx(made->lua, source->code.bytes, source->code.length,
                                         source->chunk_name, "b");
