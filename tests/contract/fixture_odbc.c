@@ -99,7 +99,7 @@ const struct fixture *fixture_odbc_postgresql_open(void)
     take_over(other, "postgresql");
     add_bad_server();
     fixture.broken_sqlstate = NULL;
-    fixture.needs_type = true; /* psqlODBC leaves the type of every text to the server */
+    fixture.needs_type = true; /* psqlODBC names none for texts and for floats of 32 bits */
     return &fixture;
 }
 
