@@ -872,9 +872,12 @@ static enum status call_statement(struct adapter_conn *conn, SQLHSTMT statement,
         status = call_error(conn, statement, error);
     }
     if (status == STATUS_OK) {
-        const SQLRETURN result = call->sql != NULL
-                                     ? SQLExecDirect(statement, borrow(call->sql), SQL_NTS)
-                                     : SQLExecute(statement);
+        SQLRETURN result;
+        if (call->sql != NULL) {
+            result = SQLExecDirect(statement, borrow(call->sql), SQL_NTS);
+        } else {
+            result = SQLExecute(statement);
+        }
         status = take_rows(conn, statement, result, call, error);
     }
     parameters_fini(&bound);
@@ -922,6 +925,10 @@ static enum status run_ask(struct adapter_conn *conn, const char *sql, char text
     return run_call(conn, &(struct call){.sql = sql, .take = take_value, .context = text}, error);
 }
 
+enum {
+    NUMBERS_MAX = 64
+};
+
 /* Where the rows of a statement go. */
 struct reading {
     struct answer *answer;
@@ -929,7 +936,8 @@ struct reading {
     struct cell *cells; /* of one row; owned */
     struct buffer text; /* of its values */
     size_t columns;
-    bool is_over; /* nothing more is wanted */
+    uint64_t numbers; /* a bit for each of the first columns that is a whole number */
+    bool is_over;     /* nothing more is wanted */
     bool has_no_memory;
 };
 
@@ -965,7 +973,15 @@ static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
     }
 }
 
-/* As text, because drivers make a number of anything. */
+static bool is_whole_number(SQLHSTMT statement, unsigned column)
+{
+    SQLLEN type = 0;
+    SQLColAttribute(statement, (SQLUSMALLINT)column, SQL_DESC_CONCISE_TYPE, NULL, 0, NULL, &type);
+    return type == SQL_BIT || type == SQL_TINYINT || type == SQL_SMALLINT || type == SQL_INTEGER ||
+           type == SQL_BIGINT;
+}
+
+/* As text, because drivers make a number of anything; of whole numbers, as these. */
 static bool take_cells(SQLHSTMT statement, void *context)
 {
     struct reading *reading = context;
@@ -980,6 +996,10 @@ static bool take_cells(SQLHSTMT statement, void *context)
         free(reading->cells);
         reading->columns = (size_t)columns;
         reading->cells = calloc(reading->columns, sizeof *reading->cells);
+        reading->numbers = 0;
+        for (unsigned i = 0; i < reading->columns && i < NUMBERS_MAX; i++) {
+            reading->numbers |= is_whole_number(statement, i + 1) ? UINT64_C(1) << i : 0;
+        }
     }
     buffer_clear(&reading->text);
     for (unsigned i = 0; reading->cells != NULL && i < reading->columns; i++) {
@@ -992,8 +1012,15 @@ static bool take_cells(SQLHSTMT statement, void *context)
     const char *at = buffer_text(&reading->text);
     reading->has_no_memory = reading->cells == NULL || buffer_failed(&reading->text);
     for (unsigned i = 0; !reading->has_no_memory && i < reading->columns; i++) {
-        reading->cells[i].as.text.bytes = at;
-        at += reading->cells[i].as.text.length;
+        struct cell *cell = &reading->cells[i];
+        const uint32_t length = cell->as.text.length;
+        int64_t number;
+        cell->as.text.bytes = at;
+        if (i < NUMBERS_MAX && (reading->numbers & UINT64_C(1) << i) != 0 && !cell->is_null &&
+            text_parse_integer(at, length, &number)) {
+            *cell = (struct cell){.type = COLUMN_INT64, .as.int64 = number};
+        }
+        at += length;
     }
     reading->is_over =
         reading->has_no_memory || !answer->take(answer->context, reading->cells, reading->columns);

@@ -22,7 +22,7 @@ class Page(workload_docs.Runs, harness.Case):
                             "--set", "preset=c", "--hold", "1s", "--first", 2, "--max-sessions", 4,
                             "--out", out, code=None)
         self.assertIn(ended.code, (0, 6), ended)
-        self.assertRegex(ended.out, r"(?m)^Written +0 rows; they stay: append cleanup")
+        self.assertRegex(ended.out, r"(?m)^Written +the workload.s tables stay: append cleanup")
         self.assertTrue((out / "find-max.json").exists())
 
     def test_help_of_scripts(self):
@@ -30,7 +30,8 @@ class Page(workload_docs.Runs, harness.Case):
             with self.subTest(name):
                 text = self.append("help", name).out
                 names = re.findall(r"^  (\w+)=", text, re.M)
-                plan = self.append(1, 1, "null:", "--workload", name, "--plan").out
+                plan = self.append(1, "null:", "--workload", name, "--transactions", 1,
+                                   "--plan").out
                 self.assertEqual(names, re.findall(r"^  (\w+)=", plan, re.M))
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
 
@@ -62,7 +63,8 @@ class Page(workload_docs.Runs, harness.Case):
         parts = {"sysbench": "oltp", "pgbench": "tpcb", "YCSB": "ycsb"}
         for part, workload in parts.items():
             chapter = ours[ours.index(f"### {part}\n"):].split("\n### ")[0]
-            plan = self.append(1, 1, "null:", "--workload", workload, "--plan").out
+            plan = self.append(1, "null:", "--workload", workload, "--transactions", 1,
+                               "--plan").out
             known = set(re.findall(r"^  (\w+)=", plan, re.M))
             named = set()
             for words in re.findall(r"`[^`]*--set ([^` ]+)", chapter):
