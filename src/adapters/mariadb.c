@@ -779,9 +779,11 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql, stru
         made->id = handle->stmt_id;
         made->column_count = handle->field_count;
         made->columns = calloc(made->column_count + 1U, sizeof *made->columns);
-        status = made->columns != NULL ? STATUS_OK : dialect_memory_error(error);
+        if (made->columns == NULL) {
+            status = dialect_memory_error(error);
+        }
     }
-    for (unsigned i = 0; status == STATUS_OK && i < made->column_count; i++) {
+    for (unsigned i = 0; made->columns != NULL && i < made->column_count; i++) {
         const MYSQL_FIELD *field = &handle->fields[i];
         made->columns[i] =
             (struct result_column){.type = (uint8_t)field->type,
@@ -800,7 +802,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql, stru
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
-    struct prepared made;
+    struct prepared made = {0};
     struct buffer sql = {0};
     if (conn->statement_table == table) {
         return STATUS_OK;
@@ -1404,7 +1406,7 @@ static enum status read_packet(struct adapter_conn *conn, struct packet *packet,
                                struct error *error)
 {
     const unsigned long length = mysql_net_read_packet(&conn->mysql);
-    *packet = (struct packet){NULL, NULL};
+    *packet = (struct packet){conn->mysql.net.read_pos, conn->mysql.net.read_pos};
     if (length == packet_error) {
         return call_error(conn, error);
     }

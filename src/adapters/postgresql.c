@@ -1270,7 +1270,7 @@ static enum status prepare_as(struct adapter_conn *conn, const char *name,
     if (buffer_failed(&sql) || types == NULL) {
         status = dialect_memory_error(error);
     }
-    if (status != STATUS_OK) {
+    if (status != STATUS_OK || types == NULL) {
         goto out;
     }
     for (;;) {

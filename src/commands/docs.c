@@ -65,7 +65,7 @@ static void put_man_option(const struct option_entry *entry)
     puts("");
     put_text(entry->help, true);
     /* "[append, find-max]", unless it is one of all commands that connect */
-    const char *before = " [";
+    const char *before = "\n["; /* a line of its own: none is longer than 80 columns */
     for (size_t i = 0; i < command_table_size; i++) {
         const struct command_form *form = &command_table[i].form;
         if ((entry->commands & COMMANDS_ALL) != COMMANDS_ALL &&
