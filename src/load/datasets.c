@@ -923,8 +923,11 @@ static void write_index_columns(struct buffer *sql, const struct script_dataset 
             }
         } else {
             buffer_add_text(sql, is_first ? "" : ", ");
-            const bool is_column = find_column(&dataset->table, name) != NULL;
-            buffer_add_identifier(sql, name, is_column ? quote : '\0');
+            if (find_column(&dataset->table, name) != NULL) {
+                buffer_add_identifier(sql, name, quote);
+            } else {
+                buffer_add_text(sql, name);
+            }
         }
     }
 }

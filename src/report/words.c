@@ -89,7 +89,7 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
                                               : 0;
     const char *plural = sessions == 1 ? "" : "s";
     const char *workload = figure_text(&run->figures, FIGURE_WORKLOAD);
-    char script[REPORT_WORDS_BYTES / 2] = "";
+    char script[32] = "";
     if (workload[0] != '\0') {
         snprintf(script, sizeof script, "%.28s: ", workload);
     }

@@ -422,9 +422,11 @@ static bool reserve_room(struct script_state *state, size_t bytes)
 {
     if (bytes > state->room_bytes || state->room == NULL) {
         char *grown = realloc(state->room, bytes + 1);
-        state->room = grown != NULL ? grown : state->room;
-        state->room_bytes = grown != NULL ? bytes : state->room_bytes;
-        return grown != NULL;
+        if (grown == NULL) {
+            return false;
+        }
+        state->room = grown;
+        state->room_bytes = bytes;
     }
     return true;
 }
