@@ -513,7 +513,8 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     const uint64_t statements =
         counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
     if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
-        say_if(out, statements > 0, ", %.2f us a statement",
+        /* of a warm-up the time is known, and not how many there were */
+        say_if(out, statements > 0 && result->warm_up.begun == 0, ", %.2f us a statement",
                resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
         say(out, ", script %.1f %% of the transactions' time", percent);
     }
