@@ -144,6 +144,11 @@ enum status dialect_record(const struct dialect_meaning *meaning,
 /* Tells how the dialect makes tables. */
 void dialect_inspect(const struct dialect *dialect, struct connection_info *info);
 
+/* The slots of a connection, `count` entries of so many bytes, with room for number `number` (from
+ * 0) and some to come; new ones are zeroed. NULL: out of memory, and the old ones are as they were.
+ */
+void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes);
+
 /* Records that this program has no memory: FATAL. */
 enum status dialect_memory_error(struct error *error);
 

@@ -303,6 +303,20 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->number_from = dialect->number_from;
 }
 
+void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)
+{
+    if (number < *count) {
+        return slots;
+    }
+    const unsigned wanted = number + number / 2 + 7;
+    char *const more = realloc(slots, wanted * bytes);
+    if (more != NULL) {
+        memset(more + *count * bytes, 0, (wanted - *count) * bytes);
+        *count = wanted;
+    }
+    return more;
+}
+
 enum status dialect_memory_error(struct error *error)
 {
     error_set(error, ERROR_MEMORY, 0, NULL, "out of memory");

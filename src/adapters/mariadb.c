@@ -1728,16 +1728,12 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     if (status != STATUS_OK || conn->sends_text) {
         return status;
     }
-    if (number > conn->slot_count) {
-        const unsigned wanted = number + number / 2 + 6;
-        struct slot *const more = realloc(conn->slots, wanted * sizeof *more);
-        if (more == NULL) {
-            return dialect_memory_error(error);
-        }
-        memset(more + conn->slot_count, 0, (wanted - conn->slot_count) * sizeof *more);
-        conn->slots = more;
-        conn->slot_count = wanted;
+    struct slot *const slots =
+        dialect_grow_slots(conn->slots, &conn->slot_count, number - 1, sizeof *slots);
+    if (slots == NULL) {
+        return dialect_memory_error(error);
     }
+    conn->slots = slots;
     struct slot *const slot = &conn->slots[number - 1];
     if (slot->statement != NULL) {
         slot->statement = NULL;

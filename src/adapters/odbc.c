@@ -1166,16 +1166,12 @@ static enum status prepare_slot(struct adapter_conn *conn, struct slot *slot,
 static enum status odbc_prepare(struct adapter_conn *conn, const struct statement *statement,
                                 struct error *error)
 {
-    if (statement->slot >= conn->slot_count) {
-        const unsigned count = statement->slot + 1;
-        struct slot *slots = realloc(conn->slots, count * sizeof *slots);
-        if (slots == NULL) {
-            return dialect_memory_error(error);
-        }
-        memset(slots + conn->slot_count, 0, (count - conn->slot_count) * sizeof *slots);
-        conn->slots = slots;
-        conn->slot_count = count;
+    struct slot *const slots =
+        dialect_grow_slots(conn->slots, &conn->slot_count, statement->slot, sizeof *slots);
+    if (slots == NULL) {
+        return dialect_memory_error(error);
     }
+    conn->slots = slots;
     struct slot *const slot = &conn->slots[statement->slot];
     enum status status = conn->is_in_transaction ? STATUS_OK : set_autocommit(conn, true, error);
     if (status == STATUS_OK) {

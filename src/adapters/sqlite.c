@@ -272,16 +272,12 @@ static enum status prepare_one(struct adapter_conn *conn, struct sqlite_prepared
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct error *error)
 {
-    if (statement->slot >= conn->slot_count) {
-        const unsigned count = statement->slot + 1;
-        struct sqlite_prepared *slots = realloc(conn->slots, count * sizeof *slots);
-        if (slots == NULL) {
-            return dialect_memory_error(error);
-        }
-        memset(slots + conn->slot_count, 0, (count - conn->slot_count) * sizeof *slots);
-        conn->slots = slots;
-        conn->slot_count = count;
+    struct sqlite_prepared *const slots =
+        dialect_grow_slots(conn->slots, &conn->slot_count, statement->slot, sizeof *slots);
+    if (slots == NULL) {
+        return dialect_memory_error(error);
     }
+    conn->slots = slots;
     struct sqlite_prepared *const prepared = &conn->slots[statement->slot];
     enum status status = prepare_one(conn, prepared, statement, statement->sql, error);
     if (status == STATUS_OK && statement->slot > 0) {

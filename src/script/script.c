@@ -718,25 +718,11 @@ static void parse_type(lua_State *lua, const char *text, struct column *column)
                text);
 }
 
-static const int64_t powers_of_10[] = {INT64_C(1),
-                                       INT64_C(10),
-                                       INT64_C(100),
-                                       INT64_C(1000),
-                                       INT64_C(10000),
-                                       INT64_C(100000),
-                                       INT64_C(1000000),
-                                       INT64_C(10000000),
-                                       INT64_C(100000000),
-                                       INT64_C(1000000000),
-                                       INT64_C(10000000000),
-                                       INT64_C(100000000000),
-                                       INT64_C(1000000000000),
-                                       INT64_C(10000000000000),
-                                       INT64_C(100000000000000),
-                                       INT64_C(1000000000000000),
-                                       INT64_C(10000000000000000),
-                                       INT64_C(100000000000000000),
-                                       INT64_C(1000000000000000000)};
+/* 10^digits, up to 10^18. */
+static int64_t power_of_10(unsigned digits)
+{
+    return digits == 0 ? 1 : 10 * power_of_10(digits - 1);
+}
 
 /* A whole number in low … high. Client libraries give numbers as text. */
 static bool to_whole(const struct draw_value *value, int64_t low, int64_t high, int64_t *whole)
@@ -818,8 +804,8 @@ static bool store(const struct column *column, const struct draw_value *value, u
         }
         return true;
     case COLUMN_DECIMAL: {
-        const int64_t unit = powers_of_10[column->scale];
-        const int64_t most = powers_of_10[column->precision] - 1;
+        const int64_t unit = power_of_10(column->scale);
+        const int64_t most = power_of_10(column->precision) - 1;
         if (value->type == DRAW_IS_INTEGER) {
             const bool fits = to_whole(value, -(most / unit), most / unit, &whole);
             at->int64 = fits ? whole * unit : 0;
