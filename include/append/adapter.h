@@ -92,6 +92,18 @@ struct server_limits {
     bool is_pooled;             /* a pooler listens in front of it, whose limits it does not know */
 };
 
+/* What append itself asks for and orders, in a database's own words: $0 stands for the table's
+ * name, $1 to $3 for its columns n1 to n3, all quoted; $4 for a run's tag, which is in n1. NULL:
+ * this database has no words for it. */
+struct words {
+    const char *count;   /* its rows, one number: "select count(*) from $0" */
+    const char *nothing; /* a question that costs nothing: "select 1" */
+    const char *create;  /* makes it, where its columns need not be declared; NULL: they need */
+    const char *drop;    /* if it is there */
+    const char *tags;    /* the different values of $1 */
+    const char *rows;    /* $2 and $3 of the rows whose $1 is $4; -1 where one is NULL */
+};
+
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
     char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
@@ -102,6 +114,7 @@ struct connection_info {
     char dialect[32];      /* of SQL, by the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *method;    /* in use: one of adapter.methods; static */
+    const struct words *words; /* static; NULL: those of SQL */
 
     /* How this database makes a table that a script declares; NULL: it has none of that.
      * declare_column writes what stands behind a column's name in CREATE TABLE: type, NOT NULL, and

@@ -64,6 +64,7 @@ struct table {
                                came before the failing one */
     uint64_t statement_bytes_max; /* the server takes none that is longer; 0 = not known */
     bool has_no_bulk_path;        /* the server does not know the adapter's fastest way */
+    bool takes_any_column;        /* the database knows no columns before there are rows */
     bool is_pooled; /* a pooler may run each statement in another session of the server */
     size_t column_count;
     struct column *columns; /* owned: table_fini frees it */

@@ -375,6 +375,10 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     enum status status = STATUS_OK;
     PGresult *result;
 
+    /* the answer may be there: reading is a call, and polling before it would be another */
+    if (was_sent) {
+        PQconsumeInput(conn->connection);
+    }
     while ((result = PQgetResult(conn->connection)) != NULL) {
         enum status one = STATUS_OK;
         switch (PQresultStatus(result)) {

@@ -179,7 +179,8 @@ enum exit_code job_begin(struct job *job, struct error *error)
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    job->recorder = recorder_create(cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
+    job->recorder = recorder_create(plan_sessions_all(plan),
+                                    cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
                                     plan_operations(plan).count);
     job->result = calloc(1, sizeof *job->result);
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;

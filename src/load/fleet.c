@@ -859,8 +859,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         result->session_list = calloc(total, sizeof *result->session_list);
         result->session_count = result->session_list == NULL ? 0 : total;
     }
-    if (fleet.sessions == NULL || (is_run && result->session_list == NULL) ||
-        !recorder_watch(load->recorder, total)) {
+    if (fleet.sessions == NULL || (is_run && result->session_list == NULL)) {
         free(fleet.sessions);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
         return STATUS_FATAL;

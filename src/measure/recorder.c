@@ -100,41 +100,37 @@ double histogram_mean_ns(const struct histogram *histogram)
 #define GET(atomic) atomic_load_explicit(&(atomic), memory_order_relaxed)
 #define SET(atomic, value) atomic_store_explicit(&(atomic), (value), memory_order_relaxed)
 
-/* There is no total: a snapshot sums the buckets, which spares the hot path one atomic and makes
- * the total of every snapshot agree with its buckets. */
-struct live_histogram {
-    _Atomic uint64_t counts[HISTOGRAM_BUCKETS];
+/* The buckets of an operation, which sessions share. */
+struct shard {
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t counts[HISTOGRAM_BUCKETS];
     _Atomic uint64_t overflow;
+};
+
+/* What else a session says of an operation. There is no total: a snapshot sums the buckets, so the
+ * total agrees with them. */
+struct own_operation {
     _Atomic uint64_t sum_ns;
     _Atomic int64_t max_ns;
 };
 
-struct live_operation {
-    _Atomic uint64_t counts[OPERATION_COUNTS];
-    struct live_histogram histogram;
-};
-
-struct shard {
-    alignas(CACHE_LINE_BYTES) _Atomic uint64_t counters[RECORDER_COUNTERS];
-    struct live_operation operations[]; /* by their numbers */
-};
-
-/* Of one session; written by it alone. */
-struct watched {
+/* Of one session; written by it alone, so that adding needs no locked instruction. */
+struct own {
     alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = it does not work */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
+    _Atomic uint64_t counters[RECORDER_COUNTERS];
+    struct own_operation operations[]; /* by number; behind them the counts of a script's own */
 };
 
 struct recorder {
-    unsigned mask;
-    unsigned watched_count; /* fixed before watched is set */
-    void *watched_allocation;
-    struct watched *_Atomic watched; /* NULL before recorder_watch */
-    void *allocation;
-    char *shards; /* the first cache line inside allocation */
-    size_t shard_bytes;
+    unsigned mask; /* of the shards */
+    unsigned sessions;
     size_t operations;
+    struct shard *shards; /* by shard, then operation */
+    void *shards_allocation;
+    char *owns;
+    void *owns_allocation;
+    size_t own_bytes;
 };
 
 /* Zeroed elements from a cache line's beginning on; *allocation is what has to be freed. NULL: out
@@ -154,7 +150,13 @@ static void *allocate_lines(size_t count, size_t size, void **allocation)
     return (char *)*allocation + gap;
 }
 
-struct recorder *recorder_create(unsigned shards, size_t operations)
+/* Operations of a script: those that have counts. */
+static size_t count_scripted(const struct recorder *recorder)
+{
+    return recorder->operations > OPERATIONS ? recorder->operations - OPERATIONS : 0;
+}
+
+struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations)
 {
     size_t count = 1;
     while (count < shards) {
@@ -164,15 +166,19 @@ struct recorder *recorder_create(unsigned shards, size_t operations)
     if (recorder == NULL) {
         return NULL;
     }
-    const size_t bytes = sizeof(struct shard) + operations * sizeof(struct live_operation);
+    recorder->mask = (unsigned)(count - 1);
+    recorder->sessions = sessions;
     recorder->operations = operations;
-    recorder->shard_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-    recorder->shards = allocate_lines(count, recorder->shard_bytes, &recorder->allocation);
-    if (recorder->shards == NULL) {
-        free(recorder);
+    const size_t bytes = sizeof(struct own) + operations * sizeof(struct own_operation) +
+                         count_scripted(recorder) * OPERATION_COUNTS * sizeof(uint64_t);
+    recorder->own_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+    recorder->shards =
+        allocate_lines(count * operations, sizeof(struct shard), &recorder->shards_allocation);
+    recorder->owns = allocate_lines(sessions, recorder->own_bytes, &recorder->owns_allocation);
+    if (recorder->shards == NULL || recorder->owns == NULL) {
+        recorder_destroy(recorder);
         return NULL;
     }
-    recorder->mask = (unsigned)(count - 1);
     return recorder;
 }
 
@@ -181,91 +187,66 @@ void recorder_destroy(struct recorder *recorder)
     if (recorder == NULL) {
         return;
     }
-    free(recorder->allocation);
-    free(recorder->watched_allocation);
+    free(recorder->shards_allocation);
+    free(recorder->owns_allocation);
     free(recorder);
 }
 
-bool recorder_watch(struct recorder *recorder, unsigned count)
+static struct own *own_of(const struct recorder *recorder, unsigned session)
 {
-    struct watched *watched =
-        allocate_lines(count, sizeof(struct watched), &recorder->watched_allocation);
-    recorder->watched_count = watched == NULL ? 0 : count;
-    atomic_store_explicit(&recorder->watched, watched, memory_order_release);
-    return watched != NULL;
+    return (struct own *)(void *)(recorder->owns + session * recorder->own_bytes);
 }
 
-static struct watched *find_watched(struct recorder *recorder, unsigned session)
+static _Atomic uint64_t *counts_of(const struct recorder *recorder, struct own *own,
+                                   size_t operation)
 {
-    return &GET(recorder->watched)[session];
+    return (_Atomic uint64_t *)(void *)&own->operations[recorder->operations] +
+           (operation - OPERATIONS) * OPERATION_COUNTS;
 }
 
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns)
 {
-    SET(find_watched(recorder, session)->working_ns, since_ns);
+    SET(own_of(recorder, session)->working_ns, since_ns);
 }
 
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns)
 {
-    SET(find_watched(recorder, session)->progress_ns, now_ns);
+    SET(own_of(recorder, session)->progress_ns, now_ns);
 }
 
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading)
 {
-    SET(find_watched(recorder, session)->is_reading, is_reading);
+    SET(own_of(recorder, session)->is_reading, is_reading);
 }
 
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading)
 {
-    struct watched *watched = atomic_load_explicit(&recorder->watched, memory_order_acquire);
     uint64_t count = 0;
     *reading = 0;
-    for (unsigned i = 0; watched != NULL && i < recorder->watched_count; i++) {
-        const int64_t working_ns = GET(watched[i].working_ns);
-        const int64_t progress_ns = GET(watched[i].progress_ns);
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        struct own *const own = own_of(recorder, i);
+        const int64_t working_ns = GET(own->working_ns);
+        const int64_t progress_ns = GET(own->progress_ns);
         if (working_ns != 0 && working_ns <= since_ns && progress_ns < since_ns) {
             count++;
-            *reading += GET(watched[i].is_reading) ? 1 : 0;
+            *reading += GET(own->is_reading) ? 1 : 0;
         }
     }
     return count;
 }
 
-static struct shard *shard_at(const struct recorder *recorder, size_t index)
-{
-    return (struct shard *)(void *)(recorder->shards + index * recorder->shard_bytes);
-}
-
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n)
 {
-    struct shard *shard = shard_at(recorder, session & recorder->mask);
-    atomic_fetch_add_explicit(&shard->counters[counter], n, memory_order_relaxed);
+    _Atomic uint64_t *const own = &own_of(recorder, session)->counters[counter];
+    SET(*own, GET(*own) + n);
 }
 
 void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
                     enum operation_count count, uint64_t n)
 {
-    struct shard *shard = shard_at(recorder, session & recorder->mask);
-    atomic_fetch_add_explicit(&shard->operations[operation].counts[count], n, memory_order_relaxed);
-}
-
-static void raise_max(_Atomic int64_t *max, int64_t value)
-{
-    int64_t seen = atomic_load_explicit(max, memory_order_relaxed);
-    while (value > seen && !atomic_compare_exchange_weak_explicit(
-                               max, &seen, value, memory_order_relaxed, memory_order_relaxed)) {
-    }
-}
-
-static void raise_sum(_Atomic uint64_t *sum_ns, uint64_t value, uint64_t times)
-{
-    const uint64_t more_ns = times > 0 && value > UINT64_MAX / times ? UINT64_MAX : value * times;
-    uint64_t seen_ns = atomic_load_explicit(sum_ns, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(sum_ns, &seen_ns,
-                                                  histogram_sum_ns(seen_ns, more_ns),
-                                                  memory_order_relaxed, memory_order_relaxed)) {
-    }
+    _Atomic uint64_t *const own = &counts_of(recorder, own_of(recorder, session), operation)[count];
+    SET(*own, GET(*own) + n);
 }
 
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns)
@@ -276,38 +257,28 @@ void recorder_record(struct recorder *recorder, unsigned session, size_t operati
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times)
 {
-    struct live_histogram *live =
-        &shard_at(recorder, session & recorder->mask)->operations[operation].histogram;
+    struct own_operation *const own = &own_of(recorder, session)->operations[operation];
+    struct shard *const shard =
+        &recorder->shards[(session & recorder->mask) * recorder->operations + operation];
     const int64_t value = ns < 0 ? 0 : ns;
-    raise_max(&live->max_ns, value);
-    _Atomic uint64_t *count =
-        value < HISTOGRAM_LIMIT_NS ? &live->counts[histogram_bucket(value)] : &live->overflow;
-    atomic_fetch_add_explicit(count, times, memory_order_relaxed);
-    raise_sum(&live->sum_ns, (uint64_t)value, times);
+    const uint64_t most = times > 0 ? UINT64_MAX / times : 0;
+    const uint64_t more_ns = (uint64_t)value > most ? UINT64_MAX : (uint64_t)value * times;
+    if (value > GET(own->max_ns)) {
+        SET(own->max_ns, value);
+    }
+    SET(own->sum_ns, histogram_sum_ns(GET(own->sum_ns), more_ns));
+    atomic_fetch_add_explicit(value < HISTOGRAM_LIMIT_NS ? &shard->counts[histogram_bucket(value)]
+                                                         : &shard->overflow,
+                              times, memory_order_relaxed);
 }
 
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i <= recorder->mask; i++) {
-        sum += GET(shard_at(recorder, i)->counters[counter]);
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        sum += GET(own_of(recorder, i)->counters[counter]);
     }
     return sum;
-}
-
-static void add_live(struct histogram *into, struct live_histogram *live)
-{
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        const uint64_t count = GET(live->counts[i]);
-        into->counts[i] += count;
-        into->total += count;
-    }
-    const uint64_t overflow = GET(live->overflow);
-    into->overflow += overflow;
-    into->total += overflow;
-    into->sum_ns = histogram_sum_ns(into->sum_ns, GET(live->sum_ns));
-    const int64_t max_ns = GET(live->max_ns);
-    into->max_ns = MAX(into->max_ns, max_ns);
 }
 
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations)
@@ -357,23 +328,47 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
     };
 }
 
+static void add_shard(struct histogram *into, struct shard *shard)
+{
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        const uint64_t count = GET(shard->counts[i]);
+        into->counts[i] += count;
+        into->total += count;
+    }
+    const uint64_t overflow = GET(shard->overflow);
+    into->overflow += overflow;
+    into->total += overflow;
+}
+
+static void add_own(const struct recorder *recorder, struct own *own,
+                    struct recorder_snapshot *snapshot)
+{
+    for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
+        snapshot->counters[c] += GET(own->counters[c]);
+    }
+    for (size_t i = 0; i < snapshot->operations; i++) {
+        struct histogram *const into = &snapshot->histograms[i];
+        const int64_t max_ns = GET(own->operations[i].max_ns);
+        into->sum_ns = histogram_sum_ns(into->sum_ns, GET(own->operations[i].sum_ns));
+        into->max_ns = MAX(into->max_ns, max_ns);
+        for (size_t c = 0; i >= OPERATIONS && c < OPERATION_COUNTS; c++) {
+            snapshot->counts[i][c] += GET(counts_of(recorder, own, i)[c]);
+        }
+    }
+}
+
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot)
 {
     memset(snapshot->counters, 0, sizeof snapshot->counters);
     memset(snapshot->histograms, 0, snapshot->operations * sizeof *snapshot->histograms);
     memset(snapshot->counts, 0, snapshot->operations * sizeof *snapshot->counts);
     snapshot->taken_ns = mono_now_ns();
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        add_own(recorder, own_of(recorder, i), snapshot);
+    }
     for (size_t i = 0; i <= recorder->mask; i++) {
-        struct shard *shard = shard_at(recorder, i);
-        for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
-            snapshot->counters[c] += GET(shard->counters[c]);
-        }
         for (size_t h = 0; h < snapshot->operations; h++) {
-            struct live_operation *live = &shard->operations[h];
-            add_live(&snapshot->histograms[h], &live->histogram);
-            for (size_t c = 0; c < OPERATION_COUNTS; c++) {
-                snapshot->counts[h][c] += GET(live->counts[c]);
-            }
+            add_shard(&snapshot->histograms[h], &recorder->shards[i * recorder->operations + h]);
         }
     }
 }

@@ -1,14 +1,11 @@
 /*
  * What sessions count while they run.
  *
- * The sessions share a few shards (a histogram for each of 14,000 sessions would take hundreds of
- * MiB). Shards are cache-line aligned and made of relaxed atomics: a session adds to the shard of
- * its number, any thread may take a snapshot at any time. Snapshots are cumulative; an interval is
- * the difference of two. A snapshot taken during the run may be torn between two counters of one
- * batch; after the sessions are joined it is exact.
- *
- * Beside the shards each session has a cache line of its own, which only it writes, with the time
- * of its latest progress: who stands still cannot be told from sums.
+ * Each session has cache lines of its own, which only it writes: counters, counts, sums, its latest
+ * progress. The buckets of the histograms it shares with others, in a few shards (a histogram for
+ * each of 14,000 sessions would take hundreds of MiB). Any thread may take a snapshot at any time.
+ * Snapshots are cumulative; an interval is the difference of two. A snapshot taken during the run
+ * may be torn between two counters of one batch; after the sessions are joined it is exact.
  */
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
@@ -95,12 +92,14 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
 
 struct recorder;
 
-/* For so many operations. `shards` is rounded up to a power of two. NULL: out of memory. */
-struct recorder *recorder_create(unsigned shards, size_t operations);
+/* For sessions 0 … sessions-1 and so many operations. `shards` is rounded up to a power of two.
+ * NULL: out of memory. */
+struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations);
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
-/* Called by sessions; `session` picks the shard. */
+/* Called by the session itself, on one thread at a time. What is counted is an operation of a
+ * script, from OPERATIONS on. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
@@ -109,12 +108,8 @@ void recorder_record(struct recorder *recorder, unsigned session, size_t operati
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);
 
-/* Prepares room for the progress of each session, 0 … count-1: once a recorder, before the first
- * session, also while another thread takes snapshots. False: out of memory. */
-bool recorder_watch(struct recorder *recorder, unsigned count);
-
-/* Called by the session itself, when the recorder watches: it works since then (0: it has done its
- * share or given up), had an acknowledged append, is in a read. */
+/* Called by the session itself: it works since then (0: it has done its share or given up), had an
+ * acknowledged append, is in a read. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
@@ -123,10 +118,10 @@ void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_
  * *reading: those of them that are in a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
-/* One counter summed over the shards. */
+/* One counter summed over the sessions. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);
 
-/* Sums all shards into *snapshot, taken_ns included; it was made for as many operations. */
+/* Sums everything into *snapshot, taken_ns included; it was made for as many operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
 /* One row of intervals.csv: what happened in one second (the last one is cut at the end). */

@@ -325,7 +325,7 @@ static void test_waits_of_many_batches(void **state)
 {
     (void)state;
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
     assert_non_null(recorder);
     assert_non_null(snapshot);

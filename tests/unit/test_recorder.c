@@ -49,7 +49,7 @@ static struct recorder_snapshot *new_snapshot(void)
 static void sums_are_exact_after_the_join(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(3, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 3, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct worker workers[THREADS];
     assert_non_null(recorder);
@@ -86,7 +86,7 @@ static void sums_are_exact_after_the_join(void **state)
 static void a_snapshot_is_what_one_histogram_would_hold(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(4, OPERATIONS);
+    struct recorder *recorder = recorder_create(70, 4, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct histogram *expected = calloc(1, sizeof(*expected));
     assert_non_null(recorder);
@@ -113,7 +113,7 @@ static void a_snapshot_is_what_one_histogram_would_hold(void **state)
 static void counters_do_not_mix(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(2, OPERATIONS);
+    struct recorder *recorder = recorder_create(RECORDER_COUNTERS + 1, 2, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
@@ -137,7 +137,7 @@ static void operations_are_counted(void **state)
     enum {
         COUNTED = OPERATIONS + 2
     };
-    struct recorder *recorder = recorder_create(2, COUNTED);
+    struct recorder *recorder = recorder_create(2, 2, COUNTED);
     struct recorder_snapshot snapshot;
     assert_non_null(recorder);
     assert_true(recorder_snapshot_init(&snapshot, COUNTED));
@@ -166,7 +166,7 @@ static void operations_are_counted(void **state)
 static void snapshots_carry_their_time(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
@@ -182,9 +182,9 @@ static void any_number_of_shards_will_do(void **state)
 {
     (void)state;
     for (unsigned shards = 0; shards < 10; shards++) {
-        struct recorder *recorder = recorder_create(shards, OPERATIONS);
+        struct recorder *recorder = recorder_create(1000, shards, OPERATIONS);
         assert_non_null(recorder);
-        recorder_add(recorder, UINT32_MAX, RECORDER_READS, 2);
+        recorder_add(recorder, 999, RECORDER_READS, 2);
         recorder_add(recorder, 0, RECORDER_READS, 3);
         assert_int_equal(recorder_read(recorder, RECORDER_READS), 5);
         recorder_destroy(recorder);
@@ -196,11 +196,8 @@ static void who_stands_still_is_counted(void **state)
 {
     (void)state;
     uint64_t reading;
-    struct recorder *recorder = recorder_create(2, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 2, OPERATIONS);
     assert_non_null(recorder);
-    assert_int_equal(recorder_count_stalled(recorder, 100, &reading),
-                     0); /* nobody is watched yet */
-    assert_true(recorder_watch(recorder, 6));
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 0);
     for (unsigned i = 0; i < 5; i++) {
         recorder_set_working(recorder, i, i < 4 ? 100 : 150);
@@ -237,11 +234,8 @@ static struct intervals intervals;
 static int set_up_intervals(void **state)
 {
     (void)state;
-    counted = recorder_create(2, OPERATIONS);
-    return counted != NULL && recorder_watch(counted, SESSIONS) &&
-                   intervals_init(&intervals, counted, mono_now_ns())
-               ? 0
-               : 1;
+    counted = recorder_create(SESSIONS, 2, OPERATIONS);
+    return counted != NULL && intervals_init(&intervals, counted, mono_now_ns()) ? 0 : 1;
 }
 
 static int tear_down_intervals(void **state)

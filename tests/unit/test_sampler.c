@@ -157,7 +157,7 @@ static void check_entries(const struct resource_summary *summary)
 static void intervals_add_up(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(4, OPERATIONS);
+    struct recorder *recorder = recorder_create(20, 4, OPERATIONS);
     assert_non_null(recorder);
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5); /* before the sampler: counts too */
     struct sampler *sampler = start(recorder, 400 * MONO_NS_PER_MS, false);
@@ -204,7 +204,7 @@ static void intervals_add_up(void **state)
 static void a_short_run_is_one_sample(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
@@ -244,7 +244,7 @@ static void write_stat(int file, unsigned idle_ticks)
 static void short_samples_do_not_set_maxima(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
     wait_for_intervals(1);
@@ -274,7 +274,7 @@ static void the_host_has_no_less_than_its_parts(void **state)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     write_stat(file, 100);
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct error error;
     const struct sampler_config config = {.recorder = recorder,
@@ -335,7 +335,7 @@ static void the_servers_cpu_time_is_that_of_the_work(void **state)
         for (;;) {
         }
     }
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct error error;
     const struct sampler_config config = {
@@ -364,7 +364,7 @@ static void a_poke_reads_memory_between_samples(void **state)
 {
     (void)state;
     const size_t bytes = 64 * MIB;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
@@ -388,7 +388,7 @@ static void a_poke_reads_memory_between_samples(void **state)
 static void a_hold_is_the_mean_of_its_samples(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const int64_t start_ns = mono_now_ns();
     struct sampler *sampler = start(recorder, 100 * MONO_NS_PER_MS, true);
@@ -440,7 +440,7 @@ static void *poke_often(void *argument)
 static void any_thread_may_poke(void **state)
 {
     (void)state;
-    struct recorder *recorder = recorder_create(1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
     pthread_t threads[POKERS];

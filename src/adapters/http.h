@@ -1,0 +1,139 @@
+/*
+ * One connection to a database that speaks HTTP, and what the databases behind it share.
+ *
+ * A request is sent at most once: what has been written and was not answered is in doubt, and is
+ * not sent again. A connection that the server ended while nothing was asked is made anew before
+ * the next request, which costs no row. Redirects are not followed. Bodies are borrowed for the
+ * length of a request.
+ *
+ * The parameters of a target's URL that are read here:
+ *   tls=off|require|verify   off (default): http; require: https, whoever answers; verify: https,
+ *                            and the certificate is checked against the host's name
+ *   ca=FILE                  the authorities that verify trusts, instead of the system's
+ *   auth=basic|bearer|header how user and password are shown; bearer: the password is the token;
+ *                            header: in headers of the database's own, where it has some
+ */
+#ifndef ADAPTERS_HTTP_H
+#define ADAPTERS_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "adapters/dialect.h"
+#include "append/adapter.h"
+#include "base/client_socket.h"
+#include "base/text.h"
+
+enum {
+    HTTP_KEPT_MAX = 64 << 20, /* bytes of an answer that is kept whole */
+    HTTP_LINE_MAX = 16 << 20, /* of one line of an answer that is read by lines */
+    HTTP_STACK_BYTES = 192 * 1024,
+};
+
+/* What a database's adapter says of itself. Static. */
+struct http_database {
+    uint16_t default_port;
+    const char *user_header, *password_header; /* of auth=header; NULL: there are none */
+    const char *default_user;                  /* NULL: without a user no credentials are shown */
+    const char *ping; /* path of a harmless GET, which tells that the server is there */
+
+    /* Optional. Takes a parameter of the URL that is not http's; false: it is unknown, or its value
+     * is wrong, and *error may say what would be right. */
+    bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
+
+    /* Reads an answer with an error: a status from 400 on, or an error within another one. Fills
+     * failure->number and *meaning as far as it knows better, and failure->text, in `text`, with
+     * the server's words. *meaning holds what the status alone means. */
+    void (*explain)(unsigned status, const char *body, size_t length,
+                    struct dialect_failure *failure, struct dialect_meaning *meaning,
+                    char text[ERROR_TEXT_BYTES]);
+};
+
+struct http_request {
+    const char *method; /* "GET", "POST", "DELETE" ... */
+    const char *path;   /* with its query, encoded: "/write?db=x" */
+    const char *type;   /* of the body; NULL: there is none */
+    const void *body;   /* borrowed */
+    size_t length;
+    const char *accept; /* type of the answer; NULL: any */
+
+    /* Takes the body of an answer of status 2xx line by line, without the line break, which is
+     * '\0' there; false = enough, the rest is given up. NULL: the body is kept. The body of another
+     * status is always kept. */
+    bool (*take)(void *context, char *line, size_t length);
+    void *context;
+};
+
+struct http;
+
+/* Connects and sends a ping with the credentials: on OK *http is owned by the caller, otherwise it
+ * is NULL. LOST: not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the
+ * certificate. `conn` goes to database->set. `host` and `port` are in the target. */
+enum status http_open(struct http **http, const struct http_database *database,
+                      const struct target *target, struct adapter_conn *conn, struct error *error);
+void http_close(struct http *http); /* takes NULL */
+
+/* From another thread: the request under way, and later ones, come to LOST. */
+void http_interrupt(struct http *http);
+
+/* To be called before rows are handed over: where the server has ended the idle connection, makes
+ * another one. LOST: it cannot be made; nothing is in doubt. */
+enum status http_revive(struct http *http, struct error *error);
+
+/* Sends a request and waits until its answer is whole. OK: its status is 2xx. Other statuses:
+ * *error holds what the server says, and the result is what it means: 401, 403 FATAL (ERROR_AUTH);
+ * 404 ERROR_NOT_FOUND; 408, 429, 503, 504 ERROR_BUSY, REJECTED where the server says that nothing
+ * was stored (429, 503), else LOST; 413 ERROR_DATA; 3xx FATAL, with the place that the server
+ * names. LOST: the connection is gone, and whether the request was carried out is not known. */
+enum status http_send(struct http *http, const struct http_request *request, struct error *error);
+
+/* The kept body of the latest answer, terminated; valid until the next request. */
+const char *http_body(const struct http *http, size_t *length);
+
+/* A header of the latest answer; NULL: it has none of that name. Valid until the next request. */
+const char *http_header(const struct http *http, const char *name);
+
+/* Records an error that an answer of 2xx holds, as database->explain reads it; returns what it
+ * means. */
+enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error);
+
+/* The kept body as JSON, to be given back by json_decref; whole numbers up to 64 bits stay whole.
+ * NULL: it is none, *error says so, and the request is REJECTED. */
+json_t *http_json(const struct http *http, struct error *error);
+
+/* Counts the rows of a JSON array and hands them to answer->take, if there is one, until that has
+ * enough. A row is an array or an object of values, or one value. Whole numbers are numbers, true
+ * and false 1 and 0, null NULL, other numbers and strings text; arrays and objects as JSON. */
+enum status http_take_rows(const json_t *rows, struct answer *answer, struct error *error);
+
+/* Adds a value of a batch as JSON: NULL, numbers and booleans as such (not a number: null), JSON as
+ * it is, bytes in base64, all others as strings; a timestamp in UTC, "2026-01-31 12:00:00.123456".
+ */
+void http_add_json(struct buffer *buffer, const struct column *column,
+                   const struct column_data *data, size_t row);
+
+/* Adds text with what has a meaning in a URL percent-encoded. */
+void http_add_encoded(struct buffer *buffer, const char *text);
+
+/* Asks who listens: sends GET `path` and reads the answer, however it is cut, until it is whole or
+ * longer than 64 KiB; is_it says whether it is the database's. As adapter.recognise. */
+enum status http_recognise(const char *host, uint16_t port, unsigned timeout_ms, const char *path,
+                           const char *protocol,
+                           bool (*is_it)(unsigned status, const char *headers, const char *body),
+                           struct error *error);
+
+/* The library's name and version; as adapter.start and adapter.stop. */
+void http_client_version(char *text, size_t size);
+enum status http_start(const char *client_lib, struct adapter_library **library,
+                       struct error *error);
+void http_stop(struct adapter_library *library);
+
+extern const struct adapter adapter_clickhouse;
+extern const struct adapter adapter_influxdb; /* InfluxDB 1.x, and QuestDB by the same protocol */
+extern const struct adapter adapter_singlestore;
+extern const struct adapter adapter_arangodb;
+
+#endif
