@@ -31,10 +31,43 @@ void ask_text(const struct cell *cell, char *text, size_t size)
     }
 }
 
-void ask_write_count(struct buffer *sql, const char *table_name, char quote)
+const struct words *ask_words(const struct connection_info *connection)
 {
-    buffer_add_text(sql, "select count(*) from ");
-    buffer_add_identifier(sql, table_name, quote);
+    static const struct words of_sql = {
+        .count = "select count(*) from $0",
+        .nothing = "select 1",
+        .drop = "drop table if exists $0",
+        .tags = "select distinct $1 from $0 where $1 is not null",
+        .rows = "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = $4",
+    };
+    return connection->words != NULL ? connection->words : &of_sql;
+}
+
+void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
+               const char *table_name, const struct table *columns, int tag)
+{
+    const char quote = connection->identifier_quote;
+    for (; *words != '\0'; words++) {
+        if (*words != '$') {
+            buffer_add(sql, words, 1);
+            continue;
+        }
+        const char name[] = {'n', *++words, '\0'};
+        switch (*words) {
+        case '0':
+            buffer_add_identifier(sql, table_name, quote);
+            break;
+        case '4':
+            buffer_add_format(sql, "%d", tag);
+            break;
+        default:
+            for (size_t c = 0; c < columns->column_count; c++) {
+                if (strcasecmp(columns->columns[c].name, name) == 0) {
+                    buffer_add_identifier(sql, columns->columns[c].name, quote);
+                }
+            }
+        }
+    }
 }
 
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote)

@@ -24,8 +24,12 @@ int64_t ask_number(const struct cell *cell);
 /* An answer.take: leaves the number of the first cell in *context, an int64_t. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
-/* Writes the text of select count(*) from a table; `quote` is the database's identifier_quote. */
-void ask_write_count(struct buffer *sql, const char *table_name, char quote);
+/* The words of a connection; those of SQL where it has no others. */
+const struct words *ask_words(const struct connection_info *connection);
+
+/* Writes one of them about a table; `columns` is needed for $1 to $3, `tag` for $4. */
+void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
+               const char *table_name, const struct table *columns, int tag);
 
 /* Writes `"table" ("a", "b")`, a table with its columns that are written; returns how many. */
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote);
@@ -33,7 +37,7 @@ size_t ask_write_target(struct buffer *sql, const struct table *table, char quot
 /* Writes an INSERT of so many rows, whose values are ?. */
 void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows);
 
-/* Runs select count(*). A result without a number: REJECTED. */
+/* Runs a count of rows. A result without a number: REJECTED. */
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 

@@ -173,7 +173,7 @@ static enum status check_columns(const struct datasets_place *place,
     const char *script = place->plan->script->name;
     const bool has_own =
         script_text_for(&dataset->create, place->setup->connection.dialect) != NULL;
-    for (size_t c = 0; c < dataset->table.column_count; c++) {
+    for (size_t c = 0; c < dataset->table.column_count && !table->takes_any_column; c++) {
         const struct column *declared = &dataset->table.columns[c];
         const struct column *found = find_column(table, declared->name);
         if (found == NULL) {
@@ -187,7 +187,7 @@ static enum status check_columns(const struct datasets_place *place,
                 declared->name, dataset->name, found->type_name, script, REMEDY);
         }
     }
-    for (size_t c = 0; c < table->column_count && !has_own; c++) {
+    for (size_t c = 0; c < table->column_count && !has_own && !table->takes_any_column; c++) {
         if (find_column(&dataset->table, table->columns[c].name) == NULL) {
             return refuse(error,
                           "table '%.60s' has a column '%.40s', which %.40s does not declare: %s",
@@ -230,7 +230,9 @@ static enum status adopt(const struct datasets_place *place, size_t number,
     const struct script *script = place->plan->script;
     struct buffer sql = {0};
     const enum status status = take_table(script, number, described, &out->table, error);
-    ask_write_count(&sql, script->datasets[number].name, place->setup->connection.identifier_quote);
+    const struct connection_info *connection = &place->setup->connection;
+    ask_write(&sql, ask_words(connection)->count, connection, script->datasets[number].name, NULL,
+              0);
     free(out->count_sql);
     out->count_sql = sql.bytes;
     out->count = (struct statement){.sql = out->count_sql, .is_prepared = !out->table.is_pooled};
@@ -264,6 +266,10 @@ static enum status write_create(const struct datasets_place *place,
     const char *options = script_text_for(&dataset->options, connection->dialect);
     if (own != NULL) {
         buffer_add_text(sql, own);
+    } else if (ask_words(connection)->create != NULL) {
+        ask_write(sql, ask_words(connection)->create, connection, dataset->name, NULL, 0);
+    }
+    if (sql->length > 0 || buffer_failed(sql)) {
         return buffer_failed(sql) ? lack_memory(error) : STATUS_OK;
     }
     if (connection->declare_column == NULL) {
@@ -587,8 +593,8 @@ void datasets_destroy(struct datasets *datasets)
 static enum status drop(const struct datasets_place *place, const char *name, struct error *error)
 {
     struct buffer sql = {0};
-    buffer_add_text(&sql, "drop table if exists ");
-    buffer_add_identifier(&sql, name, place->setup->connection.identifier_quote);
+    const struct connection_info *connection = &place->setup->connection;
+    ask_write(&sql, ask_words(connection)->drop, connection, name, NULL, 0);
     const enum status status = execute(place->plan, place->conn, &sql, error);
     buffer_fini(&sql);
     return status;

@@ -463,7 +463,6 @@ static void work(struct session *session)
  * too. */
 static enum session_outcome stay_idle(struct session *session)
 {
-    static const struct statement question = {.sql = "select 1"};
     struct load *load = session->load;
     struct error error = {.kind = ERROR_NONE};
     gate_wait_go(&load->gate);
@@ -472,7 +471,7 @@ static enum session_outcome stay_idle(struct session *session)
         return SESSION_STOPPED;
     }
     session_begin_call(session);
-    const enum status status = load->plan->adapter->run(session->conn, &question, NULL,
+    const enum status status = load->plan->adapter->run(session->conn, &load->setup->nothing, NULL,
                                                         &(struct answer){.take = NULL}, &error);
     session_end_call(session);
     if (session_goes_on(status)) {

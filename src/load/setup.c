@@ -286,11 +286,10 @@ static enum status execute(struct adapter_conn *conn, const struct plan *plan, s
 }
 
 static enum status drop_table(struct adapter_conn *conn, const struct plan *plan, const char *name,
-                              char quote, struct error *error)
+                              const struct connection_info *connection, struct error *error)
 {
     struct buffer sql = {0};
-    buffer_add_text(&sql, "drop table if exists ");
-    buffer_add_identifier(&sql, name, quote);
+    ask_write(&sql, ask_words(connection)->drop, connection, name, NULL, 0);
     return execute(conn, plan, &sql, error);
 }
 
@@ -320,7 +319,6 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
                                   struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
-    const char quote = connection->identifier_quote;
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
     /* NULL: there is no statement that makes the table, so it has to exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_find("syslog", connection->dialect);
@@ -339,11 +337,11 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
         status = create_table(conn, plan, ddl, trial, error);
         if (status == STATUS_OK) {
-            status = drop_table(conn, plan, trial, quote, error);
+            status = drop_table(conn, plan, trial, connection, error);
         }
     }
     if (plan->is_recreate && status == STATUS_OK) {
-        status = drop_table(conn, plan, plan->table_name, quote, error);
+        status = drop_table(conn, plan, plan->table_name, connection, error);
     }
     if (status != STATUS_OK) {
         return status;
@@ -450,6 +448,7 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
     if (conn != NULL && plan->adapter->inspect != NULL) {
         plan->adapter->inspect(conn, connection);
     }
+    setup->nothing.sql = ask_words(connection)->nothing;
     /* a container has an address of its own, which is none of this machine's */
     setup->is_remote = !connection->is_embedded && plan->server_pid == 0 &&
                        plan->server_cgroup == NULL && !address_is_local(connection->host);
@@ -520,7 +519,8 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
         status = keep_writable(plan, table, error);
     }
     if (status == STATUS_OK) {
-        ask_write_count(&sql, table->name, setup->connection.identifier_quote);
+        ask_write(&sql, ask_words(&setup->connection)->count, &setup->connection, table->name, NULL,
+                  0);
         setup->count_sql = sql.bytes;
         /* a pooler may have prepared it in another session */
         setup->count =
@@ -809,28 +809,6 @@ struct scan {
     bool is_used[TAGS];  /* tags that rows of the table carry */
 };
 
-/* Writes a query: $0 is the table, $1 to $3 are its columns n1 to n3, as it spells them. */
-static void write_query(struct buffer *sql, const struct setup *setup, const char *text)
-{
-    const struct table *table = &setup->table;
-    const char quote = setup->connection.identifier_quote;
-    for (; *text != '\0'; text++) {
-        if (*text != '$') {
-            buffer_add(sql, text, 1);
-            continue;
-        }
-        const char name[] = {'n', *++text, '\0'};
-        if (*text == '0') {
-            buffer_add_identifier(sql, table->name, quote);
-        }
-        for (size_t c = 0; *text != '0' && c < table->column_count; c++) {
-            if (strcasecmp(table->columns[c].name, name) == 0) {
-                buffer_add_identifier(sql, table->columns[c].name, quote);
-            }
-        }
-    }
-}
-
 static bool take_numbers(void *context, const int64_t *values)
 {
     struct probe *probe = context;
@@ -875,6 +853,12 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
     }
+    if (ask_words(&setup->connection)->tags == NULL) {
+        return usage_refuse(error,
+                            "--verify rows: append has no words to read rows back from %s: "
+                            "use --verify count",
+                            setup->connection.dialect);
+    }
     if (!generator_identifies_rows(plan, &setup->table)) {
         return usage_refuse(
             error,
@@ -887,7 +871,8 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
     }
     struct scan scan = {.map = NULL};
     enum status status = STATUS_FATAL;
-    write_query(&scan.sql, setup, "select distinct $1 from $0 where $1 is not null");
+    ask_write(&scan.sql, ask_words(&setup->connection)->tags, &setup->connection, setup->table.name,
+              &setup->table, plan->run_tag);
     if (buffer_failed(&scan.sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
     } else {
@@ -929,8 +914,8 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     struct scan scan = {.result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
     /* rows whose session or number is NULL are another writer's; -1 is no session's number */
-    write_query(&scan.sql, setup, "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = ");
-    buffer_add_format(&scan.sql, "%d", plan->run_tag);
+    ask_write(&scan.sql, ask_words(&setup->connection)->rows, &setup->connection, setup->table.name,
+              &setup->table, plan->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
         error_set(&error, ERROR_MEMORY, 0, NULL,
                   "out of memory for what is known of each row (1 bit a row)");

@@ -47,10 +47,16 @@ bool contract_discards(const struct contract *contract)
 void contract_make_table(struct contract *contract, const char *name, const char *sql,
                          struct table *table)
 {
-    char drop[128];
-    snprintf(drop, sizeof drop, "drop table if exists %s", name);
-    contract_expect(contract, contract->adapter->execute(contract->conn, drop, &contract->error),
-                    STATUS_OK);
+    struct connection_info info = {.port = 0};
+    struct buffer drop = {0};
+    if (contract->adapter->inspect != NULL) {
+        contract->adapter->inspect(contract->conn, &info);
+    }
+    ask_write(&drop, ask_words(&info)->drop, &info, name, NULL, 0);
+    contract_expect(
+        contract, contract->adapter->execute(contract->conn, buffer_text(&drop), &contract->error),
+        STATUS_OK);
+    buffer_fini(&drop);
     contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
                     STATUS_OK);
     contract_expect(contract,
@@ -107,7 +113,7 @@ enum status contract_ask_count(struct contract *contract, const struct table *ta
         contract->adapter->inspect(contract->conn, &info);
     }
     buffer_init(&sql);
-    ask_write_count(&sql, table->name, info.identifier_quote);
+    ask_write(&sql, ask_words(&info)->count, &info, table->name, NULL, 0);
     const struct statement *count = find_count(buffer_text(&sql));
     buffer_fini(&sql);
     return ask_count(contract->adapter, contract->conn, count, rows, &contract->error);
