@@ -462,6 +462,34 @@ static void begin_part(struct transactions *own, enum part part)
     error_clear(&own->error);
 }
 
+/* What was prepared is no part of the first calls. One that the server refuses, be it that it lacks
+ * a temporary table yet, is prepared when it is run. */
+static enum status prepare_statements(struct transactions *own, struct error *error)
+{
+    struct session *session = own->session;
+    const struct load *load = session->load;
+    const struct adapter *adapter = load->plan->adapter;
+    enum status status = STATUS_OK;
+    if (adapter->prepare == NULL || load->plan->is_unprepared || load->setup->server.is_pooled) {
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < own->script->statement_count && session_goes_on(status); i++) {
+        const struct statement *statement = script_state_statement(own->state, i);
+        if (statement->is_prepared) {
+            error_clear(error);
+            session_begin_call(session);
+            status = adapter->prepare(session->conn, statement, error);
+            session_end_call(session);
+        }
+    }
+    if (!session_goes_on(status)) {
+        session_blame(session, CAUSE_STATEMENT, NULL, status, error);
+        return status;
+    }
+    error_clear(error);
+    return STATUS_OK;
+}
+
 enum status transactions_connected(struct session *session, struct error *error)
 {
     struct transactions *own = session->transactions;
@@ -473,8 +501,7 @@ enum status transactions_connected(struct session *session, struct error *error)
     switch (end) {
     case SCRIPT_DONE:
     case SCRIPT_ROLLBACK: /* of nothing */
-        error_clear(error);
-        return STATUS_OK;
+        return prepare_statements(own, error);
     case SCRIPT_STOPPED:
         error_set(error, ERROR_CANCELLED, 0, NULL, "the run ended before");
         return STATUS_LOST;
