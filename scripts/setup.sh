@@ -5,7 +5,8 @@ set -eu
 
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
-    libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev'
+    libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
+    libcurl4-openssl-dev'
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
@@ -34,6 +35,7 @@ is_there_by_another_name() {
     gnuplot-nox) command -v gnuplot >/dev/null ;;
     clang) command -v clang >/dev/null ;;
     libclang-rt-dev) can_fuzz ;;
+    libcurl4-openssl-dev) pkg-config --exists libcurl 2>/dev/null ;;
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
     *) false ;;
     esac
@@ -50,7 +52,7 @@ if command -v dpkg-query >/dev/null 2>&1; then
 else
     # Not Debian: the programs and libraries themselves may still be there.
     programs='cc cmake make ninja pkg-config python3'
-    libraries='jansson libmicrohttpd lua5.4 libpq sqlite3 libmariadb odbc'
+    libraries='jansson libmicrohttpd libcurl lua5.4 libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
         programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy

@@ -24,13 +24,13 @@
 
 #include "adapters/dialect.h"
 #include "append/adapter.h"
-#include "base/client_socket.h"
 #include "base/text.h"
 
 enum {
     HTTP_KEPT_MAX = 64 << 20, /* bytes of an answer that is kept whole */
     HTTP_LINE_MAX = 16 << 20, /* of one line of an answer that is read by lines */
     HTTP_STACK_BYTES = 192 * 1024,
+    HTTP_FILES = 3, /* descriptors of a connection: its socket, and two that the library keeps */
 };
 
 /* What a database's adapter says of itself. Static. */
@@ -58,7 +58,8 @@ struct http_request {
     const char *type;   /* of the body; NULL: there is none */
     const void *body;   /* borrowed */
     size_t length;
-    const char *accept; /* type of the answer; NULL: any */
+    const char *accept;  /* type of the answer; NULL: any */
+    const char *headers; /* more of them, each with its "\r\n"; NULL: there are none */
 
     /* Takes the body of an answer of status 2xx line by line, without the line break, which is
      * '\0' there; false = enough, the rest is given up. NULL: the body is kept. The body of another
@@ -84,10 +85,11 @@ void http_interrupt(struct http *http);
 enum status http_revive(struct http *http, struct error *error);
 
 /* Sends a request and waits until its answer is whole. OK: its status is 2xx. Other statuses:
- * *error holds what the server says, and the result is what it means: 401, 403 FATAL (ERROR_AUTH);
- * 404 ERROR_NOT_FOUND; 408, 429, 503, 504 ERROR_BUSY, REJECTED where the server says that nothing
- * was stored (429, 503), else LOST; 413 ERROR_DATA; 3xx FATAL, with the place that the server
- * names. LOST: the connection is gone, and whether the request was carried out is not known. */
+ * *error holds what the server says, and the result is what it means, unless explain knows better:
+ * 401, 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), as
+ * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
+ * place that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is gone, and
+ * whether the request was carried out is not known. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* The kept body of the latest answer, terminated; valid until the next request. */
@@ -118,12 +120,62 @@ void http_add_json(struct buffer *buffer, const struct column *column,
 /* Adds text with what has a meaning in a URL percent-encoded. */
 void http_add_encoded(struct buffer *buffer, const char *text);
 
-/* Asks who listens: sends GET `path` and reads the answer, however it is cut, until it is whole or
- * longer than 64 KiB; is_it says whether it is the database's. As adapter.recognise. */
-enum status http_recognise(const char *host, uint16_t port, unsigned timeout_ms, const char *path,
-                           const char *protocol,
-                           bool (*is_it)(unsigned status, const char *headers, const char *body),
-                           struct error *error);
+/* Adds bytes in base64. */
+void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
+
+/* An answer of HTTP/1.0 or 1.1 on its way in. Begins zeroed; one that is through begins again with
+ * http_answer_clear. What a server sends is not to be trusted: numbers are checked, its head is
+ * bounded, and what is no answer is told as soon as that is known. */
+struct http_answer {
+    struct buffer head;   /* status line and headers, and the empty line behind them; owned */
+    unsigned status;      /* 0: the head is not whole yet */
+    bool ends_connection; /* no other request can be sent behind this one */
+    const char *fault;    /* static; why it is no answer */
+
+    /* Takes a part of the body, which may be written to; false = the rest is not wanted, and no
+     * more of it comes. */
+    bool (*take)(void *context, char *bytes, size_t length);
+    void *context;
+
+    enum http_phase {
+        HTTP_HEAD,
+        HTTP_LENGTH,     /* a body of `left` more bytes */
+        HTTP_TO_END,     /* a body that the end of the connection ends */
+        HTTP_CHUNK_SIZE, /* chunks: a line with the length of the next one */
+        HTTP_CHUNK,
+        HTTP_CHUNK_END, /* the line break behind one */
+        HTTP_TRAILER,   /* lines behind the last chunk */
+        HTTP_WHOLE,
+        HTTP_CUT, /* take had enough, or there is a fault */
+    } phase;
+    uint64_t left;
+    unsigned line_bytes; /* of the line that is being read */
+    bool is_extension;   /* the rest of a chunk's line is passed over */
+};
+
+/* Takes the next bytes; returns how many of them are of this answer. */
+size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length);
+
+/* The connection has ended; false: the answer is not whole. */
+bool http_answer_end(struct http_answer *answer);
+
+/* The value of a header, its length in *length; NULL: there is none of that name. */
+const char *http_answer_header(const struct http_answer *answer, const char *name, size_t *length);
+
+void http_answer_clear(struct http_answer *answer);
+void http_answer_fini(struct http_answer *answer);
+
+/* How a database is recognised by the answer to a GET. */
+struct http_question {
+    const char *path;     /* of a harmless request */
+    const char *protocol; /* "ClickHouse's": for the message */
+    bool (*is_it)(unsigned status, const char *headers, const char *body);
+};
+
+/* Asks who listens, and reads the answer, however it is cut, until it is whole or its body longer
+ * than 64 KiB. As adapter.recognise. */
+enum status http_recognise(const struct http_question *question, const char *host, uint16_t port,
+                           unsigned timeout_ms, struct error *error);
 
 /* The library's name and version; as adapter.start and adapter.stop. */
 void http_client_version(char *text, size_t size);

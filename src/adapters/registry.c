@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "adapters/http.h" /* the adapters of APPEND_HAVE_HTTP */
+
 const struct adapter *const registry_adapters[] = {
 #if APPEND_HAVE_POSTGRESQL
     &adapter_postgresql,

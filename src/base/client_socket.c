@@ -262,7 +262,13 @@ enum status probe_recognise(const struct probe *probe, const char *host, uint16_
     while (judged == PROBE_MORE && length < sizeof answer &&
            client_socket_wait(sock, POLLIN, until_ns, interrupt_requested) > 0) {
         const ssize_t received = recv(sock, answer + length, sizeof answer - length, 0);
-        length += received > 0 ? (size_t)received : 0;
+        const size_t part = received > 0 ? (size_t)received : 0;
+        if (probe->hear != NULL) {
+            judged = probe->hear(probe->context, (char *)answer, part);
+            judged = judged == PROBE_MORE && part == 0 ? PROBE_NO : judged;
+            continue;
+        }
+        length += part;
         judged = received > 0 ? probe->judge(answer, length) : PROBE_NO;
     }
     close(sock);

@@ -67,6 +67,11 @@ struct probe {
     const void *question;    /* sent first; NULL: the server speaks first */
     size_t question_bytes;
     enum probe_answer (*judge)(const unsigned char *answer, size_t length);
+
+    /* Instead of judge, for answers of any length: takes each part as it comes, which may be
+     * written to; length 0: the server has ended the connection, and there is no more. */
+    enum probe_answer (*hear)(void *context, char *part, size_t length);
+    void *context;
 };
 
 /* Asks who listens on host:port, or, when host begins with '/', on the Unix socket of that path;

@@ -1,0 +1,911 @@
+/*
+ * libcurl resolves, connects and does TLS; requests and answers are written and read here
+ * (CURLOPT_CONNECT_ONLY). Its own requests are sent again, without a word, when a connection that
+ * was used before dies unanswered, and cost several times as much.
+ */
+#include "adapters/http.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+
+#include "base/client_socket.h"
+#include "base/mono.h"
+#include "base/url.h"
+
+enum {
+    IN_BYTES = 8 * 1024,
+    IDLE_BYTES = 16 * 1024,  /* what a buffer may keep between requests */
+    REFUSAL_BYTES = 1 << 20, /* that are read of an answer with an error */
+    USER_TIMEOUT_MS = 10000,
+};
+
+enum auth {
+    AUTH_BASIC,
+    AUTH_BEARER,
+    AUTH_HEADER
+};
+
+/* Why taking a body has ended. */
+enum cut {
+    CUT_NOT,
+    CUT_ENOUGH,
+    CUT_TOO_LONG,
+    CUT_MEMORY
+};
+
+/* A connection of one session's thread; what another one may touch is `sock`, under the lock, and
+ * is_interrupted. */
+struct http {
+    const struct http_database *database;
+    const struct target *target;
+    char place[300]; /* host:port, for messages */
+    char *url;       /* owned, as are the next two */
+    char *ca_file;
+    CURL *easy; /* NULL: there is no connection */
+    bool is_tls, is_verified;
+    enum auth auth;
+    int64_t until_ns; /* of the ping; 0: no limit */
+
+    pthread_mutex_t lock;
+    int sock; /* -1: none is open */
+    atomic_bool is_interrupted;
+    int socket_errno; /* why there is no socket */
+
+    struct buffer fixed; /* what all requests begin with behind their first line */
+    struct buffer head;  /* of the request */
+    struct http_answer answer;
+    struct buffer body;             /* kept, or the beginning of a line */
+    const struct http_request *now; /* borrowed */
+    enum cut cut;
+    char in[IN_BYTES];
+};
+
+static enum status lost(struct http *http, enum error_kind kind, int code, const char *what,
+                        struct error *error);
+
+/*
+ * The connection
+ */
+
+static void set_options_of_tcp(const struct http *http, int sock)
+{
+    /* As with the other databases: a server that is gone without a word is noticed within 10 s. */
+    const unsigned answer_ms = http->target->answer_timeout_ms;
+    const int options[][3] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 5},
+        {IPPROTO_TCP, TCP_KEEPINTVL, 2},
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, answer_ms > 0 ? (int)answer_ms : USER_TIMEOUT_MS}};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        setsockopt(sock, options[i][0], options[i][1], &options[i][2], sizeof options[i][2]);
+    }
+}
+
+static void keep_socket(struct http *http, int sock)
+{
+    pthread_mutex_lock(&http->lock);
+    http->sock = sock;
+    if (atomic_load(&http->is_interrupted) && sock >= 0) {
+        shutdown(sock, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&http->lock);
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct http *http = context;
+    (void)purpose;
+    const int sock = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (sock < 0) {
+        http->socket_errno = errno;
+        return CURL_SOCKET_BAD;
+    }
+    set_options_of_tcp(http, sock);
+    keep_socket(http, sock);
+    return sock;
+}
+
+static int close_socket(void *context, curl_socket_t sock)
+{
+    struct http *http = context;
+    pthread_mutex_lock(&http->lock);
+    http->sock = http->sock == sock ? -1 : http->sock;
+    pthread_mutex_unlock(&http->lock);
+    return close(sock);
+}
+
+static bool is_given_up(const struct http *http)
+{
+    return atomic_load(&http->is_interrupted) ||
+           (http->target->is_cancelled != NULL && http->target->is_cancelled());
+}
+
+static int ask_whether_given_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c,
+                                curl_off_t d)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    return is_given_up(context) ? 1 : 0;
+}
+
+static void disconnect(struct http *http)
+{
+    curl_easy_cleanup(http->easy);
+    http->easy = NULL;
+}
+
+static bool set_up(struct http *http, char *reason)
+{
+    CURL *const easy = http->easy;
+    const struct {
+        CURLoption option;
+        long value;
+    } numbers[] = {
+        {CURLOPT_CONNECT_ONLY, 1},
+        {CURLOPT_NOSIGNAL, 1},
+        {CURLOPT_NOPROGRESS, 0},
+        {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
+        {CURLOPT_CONNECTTIMEOUT_MS, (long)http->target->connect_timeout_s * 1000},
+        {CURLOPT_BUFFERSIZE, 1024},
+        {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
+        {CURLOPT_SSL_VERIFYHOST, http->is_verified ? 2 : 0},
+    };
+    bool is_good =
+        curl_easy_setopt(easy, CURLOPT_URL, http->url) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reason) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, http) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, http) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, ask_whether_given_up) == CURLE_OK &&
+        curl_easy_setopt(easy, CURLOPT_XFERINFODATA, http) == CURLE_OK;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        is_good =
+            is_good && curl_easy_setopt(easy, numbers[i].option, numbers[i].value) == CURLE_OK;
+    }
+    return is_good && (http->ca_file == NULL ||
+                       curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file) == CURLE_OK);
+}
+
+/* What a connect that failed means; `reason` is the library's. */
+static enum status explain_connect(struct http *http, CURLcode code, const char *reason,
+                                   struct error *error)
+{
+    const char *const place = http->place;
+    long reached = 0;
+    curl_easy_getinfo(http->easy, CURLINFO_OS_ERRNO, &reached);
+    reason = reason[0] != '\0' ? reason : curl_easy_strerror(code);
+    if (http->socket_errno != 0) {
+        error_set(error, ERROR_SYSTEM, http->socket_errno, NULL, "no socket for %s: %s", place,
+                  strerror(http->socket_errno));
+        return STATUS_FATAL;
+    }
+    switch (code) {
+    case CURLE_ABORTED_BY_CALLBACK:
+        error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
+        return STATUS_LOST;
+    case CURLE_OPERATION_TIMEDOUT:
+        error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from %s within %u s", place,
+                  http->target->connect_timeout_s);
+        return STATUS_LOST;
+    case CURLE_COULDNT_CONNECT:
+        if (reached == ECONNREFUSED) {
+            error_set(error, ERROR_UNREACHABLE, (int)reached, NULL, "nothing listens on %s", place);
+        } else {
+            error_set(error, ERROR_UNREACHABLE, (int)reached, NULL, "%s cannot be reached: %s",
+                      place, reached != 0 ? strerror((int)reached) : reason);
+        }
+        return STATUS_LOST;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        error_set(error, ERROR_AUTH, (int)code, NULL,
+                  "the certificate of %s is not accepted: %.80s; name its authority with ca=FILE",
+                  place, reason);
+        return STATUS_FATAL;
+    case CURLE_OUT_OF_MEMORY:
+        return dialect_memory_error(error);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        error_set(error, ERROR_USAGE, (int)code, NULL, "%s cannot be used: %s", place, reason);
+        return STATUS_FATAL;
+    default:
+        error_set(error, ERROR_UNREACHABLE, (int)code, NULL, "%s cannot be reached: %s", place,
+                  reason);
+        return STATUS_LOST;
+    }
+}
+
+/* Makes a connection in place of the one that is there, if any. */
+static enum status connect_anew(struct http *http, struct error *error)
+{
+    char reason[CURL_ERROR_SIZE] = "";
+    curl_socket_t sock = CURL_SOCKET_BAD;
+    disconnect(http);
+    http->socket_errno = 0;
+    http->easy = curl_easy_init();
+    if (http->easy == NULL || !set_up(http, reason)) {
+        disconnect(http);
+        return dialect_memory_error(error);
+    }
+    const CURLcode code = curl_easy_perform(http->easy);
+    enum status status = STATUS_OK;
+    if (code != CURLE_OK) {
+        status = explain_connect(http, code, reason, error);
+    } else if (curl_easy_getinfo(http->easy, CURLINFO_ACTIVESOCKET, &sock) != CURLE_OK ||
+               sock == CURL_SOCKET_BAD) {
+        status = lost(http, ERROR_CONNECTION, 0, "the connection ended as it began", error);
+    }
+    if (status != STATUS_OK) {
+        disconnect(http);
+        return status;
+    }
+    curl_easy_setopt(http->easy, CURLOPT_ERRORBUFFER, NULL);
+    keep_socket(http, sock); /* of several that were tried this is the one */
+    if (!http->is_tls) {
+        fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK); /* read without asking first */
+    }
+    return STATUS_OK;
+}
+
+/* Whether the server has left an idle connection, or said what nobody asked for. */
+static bool has_ended(struct http *http)
+{
+    char byte;
+    size_t got = 0;
+    const ssize_t length = recv(http->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (length < 0) {
+        return errno != EAGAIN && errno != EINTR;
+    }
+    /* with TLS there are messages that are no answers */
+    return length == 0 || !http->is_tls ||
+           curl_easy_recv(http->easy, &byte, 1, &got) != CURLE_AGAIN;
+}
+
+enum status http_revive(struct http *http, struct error *error)
+{
+    if (atomic_load(&http->is_interrupted)) {
+        return lost(http, ERROR_CONNECTION, 0, "interrupted", error);
+    }
+    return http->easy != NULL && !has_ended(http) ? STATUS_OK : connect_anew(http, error);
+}
+
+void http_interrupt(struct http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    atomic_store(&http->is_interrupted, true);
+    if (http->sock >= 0) {
+        shutdown(http->sock, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* Records that the connection is gone, and gives it up. */
+static enum status lost(struct http *http, enum error_kind kind, int code, const char *what,
+                        struct error *error)
+{
+    if (atomic_load(&http->is_interrupted)) {
+        error_set(error, ERROR_CONNECTION, 0, NULL, "interrupted while waiting for an answer");
+    } else if (code != 0) {
+        error_set(error, kind, code, NULL, "%s: %s: %s", http->place, what, strerror(code));
+    } else {
+        error_set(error, kind, 0, NULL, "%s: %s", http->place, what);
+    }
+    disconnect(http);
+    return STATUS_LOST;
+}
+
+/*
+ * Requests and answers
+ */
+
+/* Waits until the socket is ready; false: errno says why not. */
+static bool wait_for(struct http *http, short events)
+{
+    struct pollfd wanted = {.fd = http->sock, .events = events};
+    int ready = 0;
+    if (http->until_ns == 0) {
+        while ((ready = poll(&wanted, 1, -1)) < 0 && errno == EINTR) {
+        }
+    } else {
+        ready = client_socket_wait(http->sock, events, http->until_ns, http->target->is_cancelled);
+        errno = ready == 0 ? ETIMEDOUT : ready == CLIENT_SOCKET_CANCELLED ? ECANCELED : errno;
+    }
+    return ready > 0;
+}
+
+/* Writes what the socket takes; -1: errno. */
+static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
+{
+    if (!http->is_tls) {
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        return sendmsg(http->sock, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    size_t sent = 0;
+    const CURLcode code = curl_easy_send(http->easy, parts[0].iov_base, parts[0].iov_len, &sent);
+    errno = code == CURLE_AGAIN ? EAGAIN : ECONNRESET;
+    return code == CURLE_OK ? (ssize_t)sent : -1;
+}
+
+/* Whether the server answers although the request is not whole: it will not read the rest. */
+static bool answers_early(struct http *http)
+{
+    char start[10];
+    if (http->is_tls) {
+        return false;
+    }
+    const ssize_t length = recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
+    return length > 0 && (length < (ssize_t)sizeof start || start[9] != '1');
+}
+
+/* Writes head and body. False: not all; errno says why, 0: there is an answer already. `*written`:
+ * bytes that may have reached the server. */
+static bool put(struct http *http, size_t *written)
+{
+    const struct http_request *request = http->now;
+    struct iovec parts[2] = {
+        {.iov_base = http->head.bytes, .iov_len = http->head.length},
+        {.iov_base = (void *)(uintptr_t)request->body, .iov_len = request->length}};
+    size_t first = 0;
+    const size_t count = request->length > 0 ? 2 : 1;
+    while (first < count) {
+        const ssize_t sent = put_some(http, parts + first, count - first);
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        if (sent < 0 && errno != EAGAIN) {
+            return false;
+        }
+        size_t left = sent < 0 ? 0 : (size_t)sent;
+        *written += left;
+        while (first < count && left >= parts[first].iov_len) {
+            left -= parts[first++].iov_len;
+        }
+        if (first < count) {
+            parts[first].iov_base = (char *)parts[first].iov_base + left;
+            parts[first].iov_len -= left;
+            if (answers_early(http)) {
+                errno = 0;
+                return false;
+            }
+            if (!wait_for(http, (short)(http->is_tls ? POLLOUT : POLLOUT | POLLIN))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Reads what has come: its bytes, 0 at the end, -1: errno. */
+static ssize_t get(struct http *http)
+{
+    if (http->is_tls) {
+        size_t got = 0;
+        CURLcode code;
+        while ((code = curl_easy_recv(http->easy, http->in, IN_BYTES, &got)) == CURLE_AGAIN) {
+            if (!wait_for(http, POLLIN)) {
+                return -1;
+            }
+        }
+        errno = ECONNRESET;
+        return code == CURLE_OK ? (ssize_t)got : -1;
+    }
+    ssize_t got = -1;
+    if (http->until_ns == 0 || wait_for(http, POLLIN)) {
+        while ((got = recv(http->sock, http->in, IN_BYTES, 0)) < 0 && errno == EINTR) {
+        }
+    }
+    return got;
+}
+
+static bool keep(struct http *http, const char *bytes, size_t length, size_t max)
+{
+    if (http->body.length + length >= max) {
+        http->cut = CUT_TOO_LONG;
+        return false;
+    }
+    buffer_add(&http->body, bytes, length);
+    if (buffer_failed(&http->body)) {
+        http->cut = CUT_MEMORY;
+    }
+    return http->cut == CUT_NOT;
+}
+
+/* Hands a line to the request, whose beginning may be in the buffer. */
+static bool take_line(struct http *http, char *bytes, size_t length)
+{
+    if (http->body.length > 0) {
+        if (!keep(http, bytes, length, HTTP_LINE_MAX)) {
+            return false;
+        }
+        bytes = http->body.bytes;
+        length = http->body.length;
+    }
+    bytes[length] = '\0';
+    http->cut = http->now->take(http->now->context, bytes, length) ? CUT_NOT : CUT_ENOUGH;
+    buffer_clear(&http->body);
+    return http->cut == CUT_NOT;
+}
+
+static bool take_body(void *context, char *bytes, size_t length)
+{
+    struct http *http = context;
+    const bool is_good = http->answer.status / 100 == 2;
+    if (!is_good || http->now->take == NULL) {
+        return keep(http, bytes, length, is_good ? HTTP_KEPT_MAX : REFUSAL_BYTES);
+    }
+    char *end;
+    while ((end = memchr(bytes, '\n', length)) != NULL) {
+        const size_t line = (size_t)(end - bytes);
+        if (!take_line(http, bytes, line)) {
+            return false;
+        }
+        bytes = end + 1;
+        length -= line + 1;
+    }
+    return length == 0 || keep(http, bytes, length, HTTP_LINE_MAX);
+}
+
+/* Reads the answer to its end, or as far as it is wanted. */
+static enum status read_answer(struct http *http, struct error *error)
+{
+    struct http_answer *answer = &http->answer;
+    while (answer->phase < HTTP_WHOLE) {
+        const ssize_t got = get(http);
+        if (got > 0) {
+            if (http_answer_read(answer, http->in, (size_t)got) < (size_t)got) {
+                answer->ends_connection = true; /* more than was asked for */
+            }
+        } else if (got < 0) {
+            const bool is_late = errno == ETIMEDOUT;
+            return lost(http,
+                        is_late              ? ERROR_TIMEOUT
+                        : errno == ECANCELED ? ERROR_CANCELLED
+                                             : ERROR_CONNECTION,
+                        errno, "no answer", error);
+        } else if (!http_answer_end(answer)) {
+            return lost(http, ERROR_CONNECTION, 0,
+                        answer->head.length == 0
+                            ? "the server ended the connection instead of answering"
+                            : "the server ended the connection in the middle of its answer",
+                        error);
+        }
+    }
+    const bool is_good = answer->status / 100 == 2;
+    if (answer->phase == HTTP_WHOLE && is_good && http->now->take != NULL &&
+        http->body.length > 0) {
+        take_line(http, http->in, 0); /* the last one has no line break */
+    }
+    if (answer->fault != NULL) {
+        error_set(error, ERROR_SERVER, 0, NULL, "%s: the answer cannot be read: %s%s", http->place,
+                  answer->fault,
+                  answer->status == 0 && !http->is_tls ? "; if it is TLS, add ?tls=require" : "");
+        disconnect(http);
+        return STATUS_LOST;
+    }
+    if (http->cut == CUT_MEMORY) {
+        disconnect(http);
+        return dialect_memory_error(error);
+    }
+    if (http->cut == CUT_TOO_LONG && is_good) {
+        return lost(http, ERROR_SERVER, 0,
+                    http->now->take == NULL ? "the answer is longer than 64 MiB"
+                                            : "a line of the answer is longer than 16 MiB",
+                    error);
+    }
+    if (answer->phase == HTTP_CUT || answer->ends_connection) {
+        disconnect(http);
+    }
+    return STATUS_OK;
+}
+
+static void write_head(struct http *http, const struct http_request *request)
+{
+    struct buffer *head = &http->head;
+    const char *const parts[] = {request->method, " ", request->path, " HTTP/1.1\r\n"};
+    buffer_clear(head);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        buffer_add_text(head, parts[i]);
+    }
+    buffer_add(head, http->fixed.bytes, http->fixed.length);
+    buffer_add_text(head, "Accept: ");
+    buffer_add_text(head, request->accept != NULL ? request->accept : "*/*");
+    buffer_add_text(head, request->headers != NULL ? "\r\n" : "");
+    buffer_add(head, request->headers, request->headers != NULL ? strlen(request->headers) - 2 : 0);
+    if (request->type != NULL) {
+        buffer_add_text(head, "\r\nContent-Type: ");
+        buffer_add_text(head, request->type);
+    }
+    if (request->type != NULL || strcmp(request->method, "GET") != 0) {
+        buffer_add_format(head, "\r\nContent-Length: %zu", request->length);
+    }
+    buffer_add(head, "\r\n\r\n", 4);
+}
+
+/* A buffer that has grown does not stay so. */
+static void settle(struct buffer *buffer)
+{
+    if (buffer->capacity > IDLE_BYTES) {
+        buffer_fini(buffer);
+    } else {
+        buffer_clear(buffer);
+    }
+}
+
+static void explain_status(unsigned status, struct dialect_meaning *meaning)
+{
+    static const struct {
+        unsigned status;
+        enum status result;
+        enum error_kind kind;
+    } known[] = {
+        {401, STATUS_FATAL, ERROR_AUTH},         {403, STATUS_FATAL, ERROR_AUTH},
+        {404, STATUS_REJECTED, ERROR_NOT_FOUND}, {408, STATUS_LOST, ERROR_TIMEOUT},
+        {413, STATUS_REJECTED, ERROR_DATA},      {429, STATUS_REJECTED, ERROR_BUSY},
+        {502, STATUS_LOST, ERROR_CONNECTION},    {503, STATUS_REJECTED, ERROR_BUSY},
+        {504, STATUS_LOST, ERROR_TIMEOUT},
+    };
+    *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_SERVER, NULL};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (known[i].status == status) {
+            meaning->status = known[i].result;
+            meaning->kind = known[i].kind;
+        }
+    }
+    if (status / 100 == 3) {
+        *meaning = (struct dialect_meaning){STATUS_FATAL, ERROR_UNSUPPORTED, NULL};
+    }
+}
+
+/* The words of an answer that the database's own adapter does not read. */
+static void describe_status(const struct http *http, const char *body, size_t length,
+                            char text[ERROR_TEXT_BYTES])
+{
+    const struct http_answer *answer = &http->answer;
+    size_t place_length = 0;
+    const char *place = http_answer_header(answer, "Location", &place_length);
+    const size_t blank = strspn(body, " \t\r\n");
+    const bool has_words = blank < length && body[blank] != '<';
+    const char *const reason = answer->head.bytes + 9;
+    if (answer->status / 100 == 3) {
+        snprintf(text, ERROR_TEXT_BYTES,
+                 "HTTP status %u: the server sends to another place, which is not followed; put it "
+                 "into the URL: %.*s",
+                 answer->status, (int)place_length, place != NULL ? place : "");
+    } else {
+        snprintf(text, ERROR_TEXT_BYTES, "HTTP status %.*s%s%.160s", (int)strcspn(reason, "\r\n"),
+                 reason, has_words ? ": " : "", has_words ? body + blank : "");
+    }
+}
+
+enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error)
+{
+    char text[ERROR_TEXT_BYTES] = "";
+    const unsigned status = http->answer.status;
+    const bool is_opening = http->until_ns != 0;
+    struct dialect_failure failure = {
+        .is_connecting = is_opening, .number = (int)status, .sqlstate = "", .text = text};
+    struct dialect_meaning meaning;
+    explain_status(status, &meaning);
+    if (http->database->explain != NULL && status / 100 != 3) {
+        http->database->explain(status, body, length, &failure, &meaning, text);
+    }
+    if (failure.text[0] == '\0') {
+        describe_status(http, body, length, text);
+        failure.text = text;
+    }
+    if (is_opening && meaning.status == STATUS_REJECTED) {
+        const bool can_pass = meaning.kind == ERROR_BUSY || meaning.kind == ERROR_SERVER ||
+                              meaning.kind == ERROR_LIMIT;
+        meaning.status = can_pass ? STATUS_LOST : STATUS_FATAL;
+    }
+    if (meaning.status == STATUS_LOST) {
+        disconnect(http);
+    }
+    return dialect_record(&meaning, &failure, failure.text, error);
+}
+
+enum status http_send(struct http *http, const struct http_request *request, struct error *error)
+{
+    size_t written = 0;
+    http->now = request;
+    http->cut = CUT_NOT;
+    settle(&http->body);
+    http_answer_clear(&http->answer);
+    write_head(http, request);
+    if (buffer_failed(&http->head)) {
+        return dialect_memory_error(error);
+    }
+    enum status status = http_revive(http, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    bool is_sent = put(http, &written);
+    if (!is_sent && written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
+        /* it ended at this very moment: nothing has gone out */
+        status = connect_anew(http, error);
+        is_sent = status == STATUS_OK && put(http, &written);
+    }
+    if (status == STATUS_OK) {
+        /* a server that does not read on may have said why */
+        http->answer.ends_connection = !is_sent;
+        status = read_answer(http, error);
+    }
+    settle(&http->head);
+    if (status != STATUS_OK || http->answer.status / 100 == 2) {
+        return status;
+    }
+    return http_refuse(http, buffer_text(&http->body), http->body.length, error);
+}
+
+const char *http_body(const struct http *http, size_t *length)
+{
+    if (length != NULL) {
+        *length = http->body.length;
+    }
+    return buffer_text(&http->body);
+}
+
+const char *http_header(const struct http *http, const char *name)
+{
+    size_t length = 0;
+    const char *value = http_answer_header(&http->answer, name, &length);
+    if (value == NULL) {
+        return NULL;
+    }
+    char *const end = http->answer.head.bytes + (value - http->answer.head.bytes) + length;
+    *end = '\0'; /* a blank or the line break; lines are found by '\n', which may be the next one */
+    return value;
+}
+
+json_t *http_json(const struct http *http, struct error *error)
+{
+    json_error_t reason;
+    json_t *json = json_loadb(buffer_text(&http->body), http->body.length,
+                              JSON_DECODE_ANY | JSON_ALLOW_NUL, &reason);
+    if (json == NULL) {
+        error_set(error, ERROR_SERVER, 0, NULL, "%s: the answer is no JSON: %s", http->place,
+                  reason.text);
+    }
+    return json;
+}
+
+/*
+ * Opening
+ */
+
+static enum status wrong_parameter(struct error *error, const char *key, const char *right)
+{
+    error_set(error, ERROR_USAGE, 0, NULL, "parameter %s of the URL: %s", key, right);
+    return STATUS_FATAL;
+}
+
+static enum status set_parameter(struct http *http, const struct url_parameter *parameter,
+                                 struct adapter_conn *conn, struct error *error)
+{
+    static const char *const ways[] = {
+        [AUTH_BASIC] = "basic", [AUTH_BEARER] = "bearer", [AUTH_HEADER] = "header"};
+    const char *const key = parameter->key, *const value = parameter->value;
+    if (strcmp(key, "tls") == 0) {
+        http->is_verified = strcmp(value, "verify") == 0;
+        http->is_tls = http->is_verified || strcmp(value, "require") == 0;
+        return http->is_tls || strcmp(value, "off") == 0
+                   ? STATUS_OK
+                   : wrong_parameter(error, key, "it is off, require or verify");
+    }
+    if (strcmp(key, "ca") == 0) {
+        free(http->ca_file);
+        http->ca_file = strdup(value);
+        if (access(value, R_OK) != 0) {
+            char text[ERROR_TEXT_BYTES];
+            snprintf(text, sizeof text, "%.150s: %s", value, strerror(errno));
+            return wrong_parameter(error, key, text);
+        }
+        return http->ca_file == NULL ? dialect_memory_error(error) : STATUS_OK;
+    }
+    if (strcmp(key, "auth") == 0) {
+        for (size_t i = 0; i < COUNT_OF(ways); i++) {
+            if (strcmp(value, ways[i]) == 0) {
+                http->auth = (enum auth)i;
+                return http->auth != AUTH_HEADER || http->database->user_header != NULL
+                           ? STATUS_OK
+                           : wrong_parameter(error, key, "this database has no headers for it");
+            }
+        }
+        return wrong_parameter(error, key, "it is basic, bearer or header");
+    }
+    struct error reason = {0};
+    if (http->database->set != NULL && http->database->set(conn, key, value, &reason)) {
+        return STATUS_OK;
+    }
+    return wrong_parameter(error, key,
+                           error_is_set(&reason) ? reason.text : "there is none of this name");
+}
+
+static enum status read_parameters(struct http *http, struct adapter_conn *conn,
+                                   struct error *error)
+{
+    const char *rest = http->target->query;
+    struct url_parameter parameter;
+    bool is_good = true;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && url_query_next(&rest, &parameter, &is_good)) {
+        status = is_good ? set_parameter(http, &parameter, conn, error)
+                         : wrong_parameter(error, parameter.key, "too long, or wrongly encoded");
+    }
+    if (status == STATUS_OK && http->ca_file != NULL && !http->is_verified) {
+        status = wrong_parameter(error, "ca", "it does nothing without tls=verify");
+    }
+    return status;
+}
+
+static void add_header(struct buffer *to, const char *name, const char *value)
+{
+    buffer_add_text(to, name);
+    buffer_add_text(to, ": ");
+    buffer_add_text(to, value);
+    buffer_add_text(to, "\r\n");
+}
+
+static bool is_clean(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text >= ' ' && *text != 0x7f) {
+        text++;
+    }
+    return *text == '\0';
+}
+
+/* What every request says: to whom, and from whom. */
+static enum status write_fixed(struct http *http, struct error *error)
+{
+    const struct target *target = http->target;
+    const struct http_database *database = http->database;
+    const char *const user = target->user != NULL ? target->user : database->default_user;
+    const char *const password = target->password != NULL ? target->password : "";
+    struct buffer *const fixed = &http->fixed;
+    add_header(fixed, "Host", http->place);
+    add_header(fixed, "User-Agent", "append/" APPEND_VERSION);
+    if (http->auth == AUTH_BEARER) {
+        if (password[0] == '\0') {
+            return wrong_parameter(error, "auth", "bearer needs a token as password");
+        }
+        buffer_add_text(fixed, "Authorization: Bearer ");
+        buffer_add_text(fixed, password);
+        buffer_add_text(fixed, "\r\n");
+    } else if (http->auth == AUTH_HEADER && user != NULL) {
+        add_header(fixed, database->user_header, user);
+        add_header(fixed, database->password_header, password);
+    } else if (user != NULL) {
+        struct buffer pair;
+        buffer_init(&pair);
+        buffer_add_format(&pair, "%s:%s", user, password);
+        buffer_add_text(fixed, "Authorization: Basic ");
+        http_add_base64(fixed, pair.bytes, pair.length);
+        buffer_add_text(fixed, "\r\n");
+        fixed->has_failed |= buffer_failed(&pair);
+        buffer_fini(&pair);
+    }
+    if (http->auth != AUTH_BASIC && (!is_clean(password) || (user != NULL && !is_clean(user)))) {
+        return wrong_parameter(error, "auth", "user and password hold what no header can");
+    }
+    return buffer_failed(fixed) ? dialect_memory_error(error) : STATUS_OK;
+}
+
+static enum status write_places(struct http *http, struct error *error)
+{
+    const struct target *target = http->target;
+    const char *const host = target->host != NULL ? target->host : "127.0.0.1";
+    const unsigned port = target->port != 0 ? target->port : http->database->default_port;
+    const bool is_ipv6 = strchr(host, ':') != NULL;
+    if (host[strspn(host, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:%")] !=
+            '\0' ||
+        strlen(host) > 253) {
+        error_set(error, ERROR_USAGE, 0, NULL, "'%.150s' is not the name or address of a host",
+                  host);
+        return STATUS_FATAL;
+    }
+    snprintf(http->place, sizeof http->place, "%s%s%s:%u", is_ipv6 ? "[" : "", host,
+             is_ipv6 ? "]" : "", port);
+    if (asprintf(&http->url, "%s://%s/", http->is_tls ? "https" : "http", http->place) < 0) {
+        http->url = NULL;
+        return dialect_memory_error(error);
+    }
+    return STATUS_OK;
+}
+
+static enum status ping(struct http *http, struct error *error)
+{
+    const struct http_request request = {.method = "GET", .path = http->database->ping};
+    http->until_ns = mono_now_ns() + http->target->connect_timeout_s * MONO_NS_PER_S;
+    const enum status status = http_send(http, &request, error);
+    http->until_ns = 0;
+    return status;
+}
+
+enum status http_open(struct http **http, const struct http_database *database,
+                      const struct target *target, struct adapter_conn *conn, struct error *error)
+{
+    struct http *own = calloc(1, sizeof *own);
+    *http = NULL;
+    if (own == NULL) {
+        return dialect_memory_error(error);
+    }
+    pthread_mutex_init(&own->lock, NULL);
+    own->database = database;
+    own->target = target;
+    own->sock = -1;
+    own->answer.take = take_body;
+    own->answer.context = own;
+    enum status status = read_parameters(own, conn, error);
+    status = status == STATUS_OK ? write_places(own, error) : status;
+    status = status == STATUS_OK ? write_fixed(own, error) : status;
+    status = status == STATUS_OK ? ping(own, error) : status;
+    if (status != STATUS_OK) {
+        http_close(own);
+        return status;
+    }
+    *http = own;
+    return STATUS_OK;
+}
+
+void http_close(struct http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    disconnect(http);
+    buffer_fini(&http->fixed);
+    buffer_fini(&http->head);
+    buffer_fini(&http->body);
+    http_answer_fini(&http->answer);
+    pthread_mutex_destroy(&http->lock);
+    free(http->url);
+    free(http->ca_file);
+    free(http);
+}
+
+/*
+ * The library
+ */
+
+void http_client_version(char *text, size_t size)
+{
+    const curl_version_info_data *about = curl_version_info(CURLVERSION_NOW);
+    snprintf(text, size, "libcurl %s (%s)", about->version,
+             about->ssl_version != NULL ? about->ssl_version : "without TLS");
+}
+
+enum status http_start(const char *client_lib, struct adapter_library **library,
+                       struct error *error)
+{
+    (void)client_lib;
+    (void)library;
+    const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (code != CURLE_OK) {
+        error_set(error, ERROR_SYSTEM, (int)code, NULL, "libcurl does not start: %s",
+                  curl_easy_strerror(code));
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+void http_stop(struct adapter_library *library)
+{
+    (void)library;
+    curl_global_cleanup();
+}

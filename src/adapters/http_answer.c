@@ -1,0 +1,318 @@
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "adapters/http.h"
+#include "base/client_socket.h"
+
+enum {
+    HEAD_MAX = 64 * 1024, /* of the status line with all headers; and of what follows the chunks */
+    PROBE_BODY_MAX = 64 * 1024,
+    CHUNK_DIGITS_MAX = 16, /* hexadecimal */
+    CHUNK_LINE_MAX = 4096,
+    QUESTION_BYTES = 512,
+};
+
+static void fail(struct http_answer *answer, const char *fault)
+{
+    answer->fault = fault;
+    answer->phase = HTTP_CUT;
+}
+
+const char *http_answer_header(const struct http_answer *answer, const char *name, size_t *length)
+{
+    const size_t name_length = strlen(name);
+    const char *const end = answer->head.bytes + answer->head.length;
+    for (const char *at = answer->head.bytes; at != NULL && at < end;) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        line_end = line_end == NULL ? end : line_end;
+        if ((size_t)(line_end - at) > name_length && at[name_length] == ':' &&
+            strncasecmp(at, name, name_length) == 0) {
+            at += name_length + 1;
+            while (at < line_end && (*at == ' ' || *at == '\t')) {
+                at++;
+            }
+            while (line_end > at && strchr(" \t\r", line_end[-1]) != NULL) {
+                line_end--;
+            }
+            *length = (size_t)(line_end - at);
+            return at;
+        }
+        at = line_end + 1;
+    }
+    return NULL;
+}
+
+/* Whether a header has a word among its values: "keep-alive, Upgrade". */
+static bool has_word(const struct http_answer *answer, const char *name, const char *word)
+{
+    size_t length = 0;
+    const char *value = http_answer_header(answer, name, &length);
+    const size_t word_length = strlen(word);
+    for (size_t i = 0; value != NULL && i + word_length <= length; i++) {
+        if (strncasecmp(value + i, word, word_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_length(const char *digits, size_t length, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (digits[i] < '0' || digits[i] > '9' || *value > INT64_MAX / 10 - 1) {
+            return false;
+        }
+        *value = *value * 10 + (uint64_t)(digits[i] - '0');
+    }
+    return length > 0;
+}
+
+/* The head is whole: what follows it? */
+static void begin_body(struct http_answer *answer)
+{
+    const char *head = answer->head.bytes;
+    uint64_t status = 0;
+    size_t length = 0;
+    if (answer->head.length < 14 || head[8] != ' ' || !read_length(head + 9, 3, &status) ||
+        status < 100 || status > 599 || strchr(" \r\n", head[12]) == NULL) {
+        fail(answer, "its first line has no status");
+        return;
+    }
+    if (status == 101) {
+        fail(answer, "it changes to another protocol");
+        return;
+    }
+    if (status < 200) { /* something is said before the answer itself */
+        buffer_clear(&answer->head);
+        return;
+    }
+    answer->status = (unsigned)status;
+    answer->ends_connection = has_word(answer, "Connection", "close") ||
+                              (head[7] == '0' && !has_word(answer, "Connection", "keep-alive"));
+    const char *given = http_answer_header(answer, "Content-Length", &length);
+    if (status == 204 || status == 304) {
+        answer->phase = HTTP_WHOLE;
+    } else if (has_word(answer, "Transfer-Encoding", "chunked")) {
+        answer->phase = HTTP_CHUNK_SIZE;
+    } else if (given == NULL) {
+        answer->phase = HTTP_TO_END;
+        answer->ends_connection = true;
+    } else if (!read_length(given, length, &answer->left)) {
+        fail(answer, "its Content-Length is no number");
+    } else {
+        answer->phase = answer->left > 0 ? HTTP_LENGTH : HTTP_WHOLE;
+    }
+}
+
+static size_t read_head(struct http_answer *answer, const char *bytes, size_t length)
+{
+    static const char magic[] = "HTTP/1.";
+    size_t used = 0;
+    while (used < length && answer->phase == HTTP_HEAD) {
+        const char *const end = memchr(bytes + used, '\n', length - used);
+        const size_t part = end == NULL ? length - used : (size_t)(end - bytes) + 1 - used;
+        const size_t line = answer->line_bytes + part;
+        if (answer->head.length + part > HEAD_MAX) {
+            fail(answer, "its headers are longer than 64 KiB");
+            return used;
+        }
+        buffer_add(&answer->head, bytes + used, part);
+        used += part;
+        if (buffer_failed(&answer->head)) {
+            fail(answer, "out of memory for its headers");
+            return used;
+        }
+        const size_t known = answer->head.length;
+        if (memcmp(answer->head.bytes, magic,
+                   known < sizeof magic - 1 ? known : sizeof magic - 1) != 0) {
+            fail(answer, "it is not HTTP/1");
+            return used;
+        }
+        answer->line_bytes = end == NULL ? (unsigned)line : 0;
+        if (end != NULL && (line == 1 || (line == 2 && answer->head.bytes[known - 2] == '\r'))) {
+            begin_body(answer);
+        }
+    }
+    return used;
+}
+
+static size_t give(struct http_answer *answer, char *bytes, size_t length)
+{
+    const size_t part = length < answer->left ? length : (size_t)answer->left;
+    answer->left -= part;
+    if (answer->take != NULL && part > 0 && !answer->take(answer->context, bytes, part)) {
+        answer->phase = HTTP_CUT;
+    }
+    return part;
+}
+
+static void read_chunk_size(struct http_answer *answer, char byte)
+{
+    const char *const digits = "0123456789abcdef";
+    const char lower = byte >= 'A' && byte <= 'F' ? (char)(byte + 'a' - 'A') : byte;
+    const char *digit = byte == '\0' ? NULL : strchr(digits, lower);
+    answer->line_bytes++;
+    if (byte == '\n') {
+        if (answer->line_bytes == 1) {
+            fail(answer, "a chunk has no length");
+            return;
+        }
+        answer->phase = answer->left > 0 ? HTTP_CHUNK : HTTP_TRAILER;
+        answer->line_bytes = 0;
+        answer->is_extension = false;
+    } else if (answer->is_extension) {
+        if (answer->line_bytes > CHUNK_LINE_MAX) {
+            fail(answer, "a chunk's line is too long");
+        }
+    } else if (digit != NULL && answer->line_bytes <= CHUNK_DIGITS_MAX) {
+        answer->left =
+            (answer->line_bytes == 1 ? 0 : answer->left * 16) + (uint64_t)(digit - digits);
+    } else if (digit == NULL && answer->line_bytes > 1 && memchr(" \t\r;", byte, 4) != NULL) {
+        answer->is_extension = true;
+    } else {
+        fail(answer, "a chunk's length is no number");
+    }
+}
+
+/* Lines behind the last chunk, up to an empty one. */
+static void read_trailer(struct http_answer *answer, char byte)
+{
+    answer->left++; /* of all of them */
+    if (byte == '\n' && answer->line_bytes == 0) {
+        answer->phase = HTTP_WHOLE;
+    } else if (answer->left > HEAD_MAX) {
+        fail(answer, "what follows its chunks is longer than 64 KiB");
+    } else if (byte != '\r') {
+        answer->line_bytes = byte == '\n' ? 0 : 1;
+    }
+}
+
+size_t http_answer_read(struct http_answer *answer, char *bytes, size_t length)
+{
+    size_t used = 0;
+    while (used < length && answer->phase < HTTP_WHOLE) {
+        switch (answer->phase) {
+        case HTTP_HEAD:
+            used += read_head(answer, bytes + used, length - used);
+            break;
+        case HTTP_TO_END:
+            answer->left = UINT64_MAX;
+            used += give(answer, bytes + used, length - used);
+            break;
+        case HTTP_LENGTH:
+        case HTTP_CHUNK:
+            used += give(answer, bytes + used, length - used);
+            if (answer->left == 0 && answer->phase != HTTP_CUT) {
+                answer->phase = answer->phase == HTTP_CHUNK ? HTTP_CHUNK_END : HTTP_WHOLE;
+            }
+            break;
+        case HTTP_CHUNK_SIZE:
+            read_chunk_size(answer, bytes[used++]);
+            break;
+        case HTTP_CHUNK_END:
+            if (bytes[used] == '\n') {
+                answer->phase = HTTP_CHUNK_SIZE;
+                answer->line_bytes = 0;
+            } else if (bytes[used] == '\r' && answer->line_bytes == 0) {
+                answer->line_bytes = 1;
+            } else {
+                fail(answer, "a chunk is longer than it says");
+            }
+            used++;
+            break;
+        case HTTP_TRAILER:
+            read_trailer(answer, bytes[used++]);
+            break;
+        case HTTP_WHOLE:
+        case HTTP_CUT:
+            break;
+        }
+    }
+    return used;
+}
+
+bool http_answer_end(struct http_answer *answer)
+{
+    answer->ends_connection = true;
+    if (answer->phase == HTTP_TO_END) {
+        answer->phase = HTTP_WHOLE;
+    }
+    return answer->phase == HTTP_WHOLE;
+}
+
+void http_answer_clear(struct http_answer *answer)
+{
+    const struct http_answer before = *answer;
+    *answer =
+        (struct http_answer){.head = before.head, .take = before.take, .context = before.context};
+    buffer_clear(&answer->head);
+}
+
+void http_answer_fini(struct http_answer *answer)
+{
+    buffer_fini(&answer->head);
+}
+
+/* Who listens, as it comes out bit by bit. */
+struct hearing {
+    struct http_answer answer;
+    struct buffer body;
+    bool (*is_it)(unsigned status, const char *headers, const char *body);
+};
+
+static bool keep_for_hearing(void *context, char *bytes, size_t length)
+{
+    struct hearing *hearing = context;
+    if (hearing->body.length + length > PROBE_BODY_MAX) {
+        return false;
+    }
+    buffer_add(&hearing->body, bytes, length);
+    return true;
+}
+
+static enum probe_answer hear(void *context, char *part, size_t length)
+{
+    struct hearing *hearing = context;
+    struct http_answer *answer = &hearing->answer;
+    if (length == 0) {
+        http_answer_end(answer);
+    } else {
+        http_answer_read(answer, part, length);
+    }
+    if (answer->phase != HTTP_WHOLE) {
+        return answer->phase == HTTP_CUT ? PROBE_NO : PROBE_MORE;
+    }
+    return hearing->is_it(answer->status, buffer_text(&answer->head), buffer_text(&hearing->body))
+               ? PROBE_YES
+               : PROBE_NO;
+}
+
+enum status http_recognise(const struct http_question *question, const char *host, uint16_t port,
+                           unsigned timeout_ms, struct error *error)
+{
+    char text[QUESTION_BYTES];
+    const bool is_ipv6 = strchr(host, ':') != NULL;
+    const int length = snprintf(
+        text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s%.250s%s:%u\r\nConnection: close\r\n\r\n",
+        question->path, is_ipv6 ? "[" : "", host[0] == '/' ? "localhost" : host, is_ipv6 ? "]" : "",
+        (unsigned)port);
+    if ((size_t)length >= sizeof text) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the question to %.100s is too long", host);
+        return STATUS_REJECTED;
+    }
+    struct hearing hearing = {.is_it = question->is_it};
+    hearing.answer.take = keep_for_hearing;
+    hearing.answer.context = &hearing;
+    const struct probe probe = {.protocol = question->protocol,
+                                .socket_name = "http.sock",
+                                .question = text,
+                                .question_bytes = (size_t)length,
+                                .hear = hear,
+                                .context = &hearing};
+    const enum status status = probe_recognise(&probe, host, port, timeout_ms, error);
+    http_answer_fini(&hearing.answer);
+    buffer_fini(&hearing.body);
+    return status;
+}
