@@ -29,6 +29,7 @@ enum adapter_flag {
     ADAPTER_STRING = 8,        /* the target is a text for the client library: scheme:text */
     ADAPTER_ONE_DATABASE = 16, /* a server has but one: the target names none */
     ADAPTER_LOADS = 32,        /* start loads the client library: target.client_lib */
+    ADAPTER_CLAUSES = 64,      /* behind an engine's name stands what it needs: "MergeTree() ..." */
 };
 
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
@@ -119,8 +120,10 @@ struct connection_info {
     /* How this database makes a table that a script declares; NULL: it has none of that.
      * declare_column writes what stands behind a column's name in CREATE TABLE: type, NOT NULL, and
      * with `is_numbered` that the database numbers the rows of which it is left out; false: it has
-     * no such type. create_tail stands behind the closing bracket. number_from writes the statement
-     * that makes such numbers begin behind those that are in the table; "": none is needed. */
+     * no such type. create_tail stands behind the closing bracket; where it ends in "()" the
+     * columns of the key go in there, otherwise they are a PRIMARY KEY. number_from writes the
+     * statement that makes such numbers begin behind those that are in the table; "": none is
+     * needed. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);

@@ -68,6 +68,7 @@ struct dialect {
 extern const struct dialect dialect_postgresql;
 extern const struct dialect dialect_mysql; /* MariaDB, MySQL and their kin */
 extern const struct dialect dialect_sqlite;
+extern const struct dialect dialect_clickhouse;
 
 /* PostgreSQL: column.native_type is the number of the type in the catalogue, fixed for ever
  * (pg_type.dat). Those that matter beyond their enum column_type: */
@@ -86,6 +87,24 @@ enum mysql_type {
     MYSQL_NATIVE_TIMESTAMP, /* read in the session's time zone, unlike datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs written out in a column of text */
 };
+
+/* ClickHouse: how a value is written in its format RowBinary. */
+enum clickhouse_wire {
+    CLICKHOUSE_NONE, /* not known: as text only */
+    CLICKHOUSE_INT,
+    CLICKHOUSE_UINT,
+    CLICKHOUSE_FLOAT,
+    CLICKHOUSE_STRING,
+    CLICKHOUSE_FIXED,
+    CLICKHOUSE_UUID,
+    CLICKHOUSE_IP4, /* as CLICKHOUSE_UINT, CLICKHOUSE_FIXED, but for their text */
+    CLICKHOUSE_IP6,
+};
+
+/* column.native_type: the wire, and the bytes of a value; 0: no form in RowBinary is known. */
+#define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
+#define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
+#define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
 
 /* declare_column for servers that are of MariaDB 10.10 or later: they have types for addresses and
  * UUIDs. */

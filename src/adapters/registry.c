@@ -20,6 +20,9 @@ const struct adapter *const registry_adapters[] = {
 #if APPEND_HAVE_ODBC
     &adapter_odbc,
 #endif
+#if APPEND_HAVE_HTTP
+    &adapter_clickhouse,
+#endif
     &adapter_null,       NULL,
 };
 

@@ -70,6 +70,17 @@ void ask_write(struct buffer *sql, const char *words, const struct connection_in
     }
 }
 
+void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
+                      const char *engine)
+{
+    const char *const own = clause != NULL && engine != NULL ? strstr(create, clause) : NULL;
+    buffer_add(sql, create, own != NULL ? (size_t)(own - create) : strlen(create));
+    if (clause != NULL && engine != NULL) {
+        buffer_add_text(sql, clause);
+        buffer_add_text(sql, engine);
+    }
+}
+
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote)
 {
     size_t count = 0;

@@ -31,6 +31,11 @@ const struct words *ask_words(const struct connection_info *connection);
 void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag);
 
+/* Writes a CREATE TABLE with the engine that is asked for in place of its own, if it has one;
+ * `clause` is adapter.engine_clause. Either may be NULL: as it is. */
+void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
+                      const char *engine);
+
 /* Writes `"table" ("a", "b")`, a table with its columns that are written; returns how many. */
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote);
 

@@ -239,21 +239,41 @@ static enum status adopt(const struct datasets_place *place, size_t number,
     return buffer_failed(&sql) ? lack_memory(error) : status;
 }
 
-static void write_columns(struct buffer *sql, const struct script_dataset *dataset, char quote)
+/* Writes the columns of the key, if it has one. */
+static void write_key(struct buffer *sql, const struct script_dataset *dataset, char quote)
 {
     for (unsigned place = 1; place <= dataset->column_count; place++) {
         for (size_t c = 0; c < dataset->column_count; c++) {
             if (dataset->columns[c].key == place) {
-                buffer_add_text(sql, place == 1 ? ", primary key (" : ", ");
+                buffer_add_text(sql, place == 1 ? "" : ", ");
                 buffer_add_identifier(sql, dataset->table.columns[c].name, quote);
             }
         }
     }
-    bool has_key = false;
-    for (size_t c = 0; c < dataset->column_count; c++) {
-        has_key = has_key || dataset->columns[c].key > 0;
+}
+
+/* What stands behind the columns. */
+static void write_tail(struct buffer *sql, const struct datasets_place *place,
+                       const struct script_dataset *dataset)
+{
+    const struct connection_info *connection = &place->setup->connection;
+    const char *const tail = connection->create_tail == NULL ? "" : connection->create_tail;
+    const size_t length = strlen(tail);
+    const bool takes_key = length > 2 && strcmp(tail + length - 2, "()") == 0;
+    struct buffer key = {0}, whole = {0};
+    write_key(&key, dataset, connection->identifier_quote);
+    if (takes_key) {
+        buffer_add(&whole, tail, length - 1);
+        buffer_add_format(&whole, "%s)", buffer_text(&key));
+    } else if (key.length > 0) {
+        buffer_add_format(sql, ", primary key (%s)", buffer_text(&key));
     }
-    buffer_add_text(sql, has_key ? ")" : "");
+    buffer_add_text(sql, ")");
+    ask_write_engine(sql, takes_key ? buffer_text(&whole) : tail,
+                     place->plan->adapter->engine_clause, place->plan->engine);
+    sql->has_failed = sql->has_failed || buffer_failed(&key) || buffer_failed(&whole);
+    buffer_fini(&key);
+    buffer_fini(&whole);
 }
 
 /* CREATE TABLE in this database's words. */
@@ -293,13 +313,7 @@ static enum status write_create(const struct datasets_place *place,
         buffer_add_identifier(sql, column->name, connection->identifier_quote);
         buffer_add_format(sql, " %s", type);
     }
-    write_columns(sql, dataset, connection->identifier_quote);
-    buffer_add_text(sql, ")");
-    buffer_add_text(sql, connection->create_tail == NULL ? "" : connection->create_tail);
-    if (place->plan->engine != NULL && place->plan->adapter->engine_clause != NULL) {
-        buffer_add_text(sql, place->plan->adapter->engine_clause);
-        buffer_add_text(sql, place->plan->engine);
-    }
+    write_tail(sql, place, dataset);
     buffer_add_format(sql, "%s%s", options == NULL ? "" : " ", options == NULL ? "" : options);
     return buffer_failed(sql) ? lack_memory(error) : STATUS_OK;
 }

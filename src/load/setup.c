@@ -293,6 +293,14 @@ static enum status drop_table(struct adapter_conn *conn, const struct plan *plan
     return execute(conn, plan, &sql, error);
 }
 
+/* The engine that is asked for is the one of this name; behind its own there may be more. */
+static bool is_engine(const char *asked, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncasecmp(asked, name, length) == 0 &&
+           (asked[length] == '\0' || strchr(" (", asked[length]) != NULL);
+}
+
 /* Makes the table, with the engine asked for, if one is; under the name `trial`, if that is given.
  */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
@@ -305,11 +313,7 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
         buffer_add_text(&sql, trial);
         ddl = name + strlen(PLAN_DEFAULT_TABLE);
     }
-    buffer_add_text(&sql, ddl);
-    if (plan->engine != NULL) {
-        buffer_add_text(&sql, plan->adapter->engine_clause);
-        buffer_add_text(&sql, plan->engine);
-    }
+    ask_write_engine(&sql, ddl, plan->adapter->engine_clause, plan->engine);
     return execute(conn, plan, &sql, error);
 }
 
@@ -506,8 +510,7 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
     struct buffer sql = {0};
     enum status status = find_or_create(conn, plan, &setup->connection, table, error);
     inspect(setup, conn, plan); /* it knows more about the server by now */
-    if (status == STATUS_OK && plan->engine != NULL &&
-        strcasecmp(plan->engine, table->engine) != 0) {
+    if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
         /* it was there before, or the server made it with another engine than asked for */
         error_set(
             error, ERROR_USAGE, 0, NULL,

@@ -259,7 +259,9 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
                             "--engine is for the built-in table: write it into the statement in %s",
                             plan->schema_file);
     }
-    if (plan->engine != NULL && strspn(plan->engine, allowed) != strlen(plan->engine)) {
+    const size_t name_length = plan->engine == NULL ? 0 : strspn(plan->engine, allowed);
+    const bool takes_more = (adapter->flags & ADAPTER_CLAUSES) != 0 && name_length > 0;
+    if (plan->engine != NULL && plan->engine[name_length] != '\0' && !takes_more) {
         return usage_refuse(error, "--engine '%.60s' is not a name of letters, digits and _",
                             plan->engine);
     }

@@ -1,0 +1,374 @@
+/*
+ * ClickHouse, by HTTP. An append is one INSERT, whose body is collected first: RowBinary, or
+ * TabSeparated or JSONEachRow by --method. Queries are sent as text with their parameters in it,
+ * and are answered in TabSeparated. A parameter of the URL that is not http.h's is a setting of the
+ * server's, for every request: "?async_insert=1".
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "adapters/clickhouse.h"
+#include "adapters/http.h"
+#include "base/ask.h"
+
+static const char *const methods[] = {"rowbinary", "tsv", "json", NULL};
+static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"};
+
+struct adapter_conn {
+    struct http *http;
+    struct buffer path; /* with database and settings */
+    char version[64];
+    char user[128], database[128];
+    enum clickhouse_method method;
+
+    const struct table *table; /* of insert_path and of the append that is open */
+    struct buffer insert_path;
+    struct buffer body;
+    uint64_t rows; /* in body */
+};
+
+/* "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception", later ones "Code:
+ * 60. DB::Exception: words. (UNKNOWN_TABLE) (version 22.3)". */
+static void explain(unsigned status, const char *body, size_t length,
+                    struct dialect_failure *failure, struct dialect_meaning *meaning,
+                    char text[ERROR_TEXT_BYTES])
+{
+    const char *const code = strstr(body, "Code: ");
+    const char *const words = code != NULL ? strstr(code, CLICKHOUSE_EXCEPTION) : NULL;
+    (void)status;
+    (void)length;
+    if (words != NULL) {
+        failure->number = (int)strtol(code + strlen("Code: "), NULL, 10);
+        failure->text = words + strlen(CLICKHOUSE_EXCEPTION);
+        dialect_clickhouse.explain(failure, meaning);
+        dialect_clickhouse.write_text(failure, NULL, text, ERROR_TEXT_BYTES);
+        failure->text = text;
+    }
+}
+
+/* A parameter of the URL is a setting for every request. */
+static bool set(struct adapter_conn *conn, const char *key, const char *value, struct error *error)
+{
+    static const char *const own[] = {"query",    "database",       "user",
+                                      "password", "default_format", "session_id"};
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        if (strcmp(own[i], key) == 0) {
+            error_set(error, ERROR_USAGE, 0, NULL, "'%s' is no setting of ClickHouse", key);
+            return false;
+        }
+    }
+    buffer_add_text(&conn->path, "&");
+    http_add_encoded(&conn->path, key);
+    buffer_add_text(&conn->path, "=");
+    http_add_encoded(&conn->path, value);
+    return true;
+}
+
+static const struct http_database database = {
+    .default_port = 8123,
+    .user_header = "X-ClickHouse-User",
+    .password_header = "X-ClickHouse-Key",
+    .ping = "/ping",
+    .set = set,
+    .explain = explain,
+};
+
+/* Rows that a statement wrote: those of its text, or as many as the server says. Old servers do
+ * not. */
+static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
+{
+    static const char member[] = "\"written_rows\":\"";
+    const char *const summary = http_header(conn->http, "X-ClickHouse-Summary");
+    const char *const written = summary != NULL ? strstr(summary, member) : NULL;
+    const uint64_t rows = clickhouse_count_values(sql);
+    return rows > 0 || written == NULL ? rows : strtoull(written + strlen(member), NULL, 10);
+}
+
+/* Runs one statement, and adds to the answer's rows. */
+static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
+                           struct answer *answer, uint64_t *written, struct error *error)
+{
+    struct clickhouse_reading reading = {.answer = answer};
+    const struct http_request request = {.method = "POST",
+                                         .path = buffer_text(&conn->path),
+                                         .type = "text/plain; charset=UTF-8",
+                                         .body = sql->bytes,
+                                         .length = sql->length,
+                                         .take = clickhouse_take_line,
+                                         .context = &reading};
+    enum status status = http_send(conn->http, &request, error);
+    free(reading.cells);
+    if (status == STATUS_OK && reading.has_failed) {
+        return dialect_memory_error(error);
+    }
+    if (status == STATUS_OK && reading.exception[0] != '\0') {
+        return http_refuse(conn->http, reading.exception, strlen(reading.exception), error);
+    }
+    *written += status == STATUS_OK ? count_written(conn, buffer_text(sql)) : 0;
+    return status;
+}
+
+/* Runs every statement of a text, with values in place of its ?. */
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    struct sql_script script = {.rest = statement->sql};
+    struct buffer sql = {0};
+    enum status status = STATUS_OK;
+    uint64_t written = 0;
+    size_t used = 0;
+    answer->rows = 0;
+    while (status == STATUS_OK && sql_script_next(&script)) {
+        const char *at = buffer_text(&script.statement);
+        buffer_clear(&sql);
+        for (const char *mark; *(mark = sql_script_find_parameter(at)) != '\0'; at = mark + 1) {
+            buffer_add(&sql, at, (size_t)(mark - at));
+            if (parameters == NULL || used == parameters->table->column_count) {
+                buffer_add_text(&sql, "?"); /* the server says what is wrong with it */
+            } else {
+                clickhouse_add_literal(&sql, &parameters->table->columns[used],
+                                       &parameters->columns[used]);
+                used++;
+            }
+        }
+        buffer_add_text(&sql, at);
+        status = buffer_failed(&sql) || buffer_failed(&script.statement)
+                     ? dialect_memory_error(error)
+                     : run_one(conn, &sql, answer, &written, error);
+    }
+    buffer_fini(&script.statement);
+    buffer_fini(&sql);
+    answer->rows = answer->rows > 0 ? answer->rows : written;
+    return status;
+}
+
+/* Nothing is kept on the server. */
+static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
+                           struct error *error)
+{
+    size_t marks = 0;
+    (void)conn;
+    for (const char *at = sql_script_find_parameter(statement->sql); *at != '\0';
+         at = sql_script_find_parameter(at + 1)) {
+        marks++;
+    }
+    return dialect_check_parameters(statement, marks, error);
+}
+
+static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    const struct statement statement = {.sql = sql};
+    return run(conn, &statement, NULL, &(struct answer){.take = NULL}, error);
+}
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn == NULL) {
+        return;
+    }
+    http_close(conn->http);
+    buffer_fini(&conn->path);
+    buffer_fini(&conn->insert_path);
+    buffer_fini(&conn->body);
+    free(conn);
+}
+
+static bool take_identity(void *context, const struct cell *cells, size_t count)
+{
+    struct adapter_conn *conn = context;
+    if (count == 2) {
+        ask_text(&cells[0], conn->version, sizeof conn->version);
+        ask_text(&cells[1], conn->database, sizeof conn->database);
+    }
+    return true;
+}
+
+/* The server answers its ping to everybody: a query tells whether user, password, database and
+ * settings are right. */
+static enum status open_connection(const struct target *target, struct adapter_conn **conn,
+                                   struct error *error)
+{
+    *conn = NULL;
+    if (target->schema != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "ClickHouse has no schemas: name the database in the URL (--database)");
+        return STATUS_FATAL;
+    }
+    struct adapter_conn *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return dialect_memory_error(error);
+    }
+    while (target->method != NULL && strcmp(methods[made->method], target->method) != 0) {
+        made->method++;
+    }
+    snprintf(made->user, sizeof made->user, "%s", target->user != NULL ? target->user : "default");
+    buffer_add_text(&made->path, "/?default_format=TabSeparated");
+    if (target->database != NULL) {
+        buffer_add_text(&made->path, "&database=");
+        http_add_encoded(&made->path, target->database);
+    }
+    enum status status = http_open(&made->http, &database, target, made, error);
+    if (status == STATUS_OK) {
+        const struct statement identity = {.sql = "select version(), currentDatabase()"};
+        struct answer answer = {.take = take_identity, .context = made};
+        status = run(made, &identity, NULL, &answer, error);
+        status = status == STATUS_REJECTED ? STATUS_LOST : status;
+    }
+    if (status != STATUS_OK) {
+        close_connection(made);
+        return status;
+    }
+    *conn = made;
+    return STATUS_OK;
+}
+
+static void interrupt_connection(struct adapter_conn *conn)
+{
+    http_interrupt(conn->http);
+}
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    snprintf(info->user, sizeof info->user, "%s", conn->user);
+    snprintf(info->database, sizeof info->database, "%s", conn->database);
+    info->method = methods[conn->method];
+    dialect_inspect(&dialect_clickhouse, info);
+}
+
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = &adapter_clickhouse, .conn = conn};
+    return dialect_clickhouse.describe(&asker, table_name, table, error);
+}
+
+/* An idle connection that the server has ended is replaced here: no row is in doubt yet. */
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    for (size_t i = 0; i < table->column_count && conn->table != table; i++) {
+        const struct column *column = &table->columns[i];
+        if (conn->method == CLICKHOUSE_ROWBINARY && !column->is_generated &&
+            column->native_type == 0) {
+            error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                      "column '%.60s' of table '%.60s' has no form in RowBinary here: use --method "
+                      "tsv or json",
+                      column->name, table->name);
+            return STATUS_FATAL;
+        }
+    }
+    if (conn->table != table) {
+        struct buffer sql = {0};
+        buffer_add_text(&sql, "INSERT INTO ");
+        ask_write_target(&sql, table, '`');
+        buffer_add_format(&sql, " FORMAT %s", formats[conn->method]);
+        buffer_clear(&conn->insert_path);
+        buffer_add_format(&conn->insert_path, "%s&query=", buffer_text(&conn->path));
+        http_add_encoded(&conn->insert_path, buffer_text(&sql));
+        const bool has_failed = buffer_failed(&sql) || buffer_failed(&conn->insert_path);
+        buffer_fini(&sql);
+        conn->table = has_failed ? NULL : table;
+        if (has_failed) {
+            return dialect_memory_error(error);
+        }
+    }
+    conn->rows = 0;
+    return http_revive(conn->http, error);
+}
+
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
+{
+    const struct column *unfit = clickhouse_add_rows(&conn->body, batch, conn->method);
+    conn->rows += batch->row_count;
+    if (unfit == NULL && !buffer_failed(&conn->body)) {
+        return STATUS_OK;
+    }
+    if (unfit == NULL) {
+        dialect_memory_error(error);
+    } else {
+        error_set(error, ERROR_DATA, 0, NULL, "column '%.80s' of type %.60s cannot hold a value",
+                  unfit->name, unfit->type_name);
+    }
+    buffer_fini(&conn->body);
+    return unfit == NULL ? STATUS_FATAL : STATUS_REJECTED;
+}
+
+/* The server stores all rows of a body of up to max_insert_block_size (1,048,576) rows, or none. */
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    const struct http_request request = {.method = "POST",
+                                         .path = buffer_text(&conn->insert_path),
+                                         .type = "application/octet-stream",
+                                         .body = conn->body.bytes,
+                                         .length = conn->body.length};
+    enum status status = STATUS_OK;
+    *accepted = 0;
+    if (conn->rows > 0) {
+        size_t length = 0;
+        status = http_send(conn->http, &request, error);
+        const char *const said = status == STATUS_OK ? http_body(conn->http, &length) : "";
+        if (strstr(said, CLICKHOUSE_EXCEPTION) != NULL) {
+            status = http_refuse(conn->http, said, length, error);
+        }
+    }
+    buffer_fini(&conn->body);
+    *accepted = status == STATUS_OK ? conn->rows : 0;
+    return status;
+}
+
+static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = &adapter_clickhouse, .conn = conn};
+    memset(limits, 0, sizeof *limits);
+    snprintf(limits->version, sizeof limits->version, "ClickHouse %s", conn->version);
+    return dialect_clickhouse.limits(&asker, limits, error);
+}
+
+/* Only ClickHouse answers, or refuses, a query with headers of this name. */
+static bool is_clickhouse(unsigned status, const char *headers, const char *body)
+{
+    (void)status;
+    (void)body;
+    return strcasestr(headers, "\nX-ClickHouse-") != NULL;
+}
+
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
+{
+    static const struct http_question question = {"/?query=select%201", "ClickHouse's",
+                                                  is_clickhouse};
+    return http_recognise(&question, host, port, timeout_ms, error);
+}
+
+const struct adapter adapter_clickhouse = {
+    .name = "clickhouse",
+    .summary = "ClickHouse, by HTTP: rowbinary, tsv, json",
+    .flags = ADAPTER_CLAUSES,
+    .default_port = 8123,
+    .identifier_quote = '`',
+    .engine_clause = " ENGINE = ",
+    .stack_bytes = HTTP_STACK_BYTES,
+    .files_per_session = HTTP_FILES,
+    .methods = methods,
+    .start = http_start,
+    .stop = http_stop,
+    .client_version = http_client_version,
+    .recognise = recognise,
+    .open = open_connection,
+    .close = close_connection,
+    .interrupt = interrupt_connection,
+    .inspect = inspect,
+    .execute = execute,
+    .describe = describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .run = run,
+    .prepare = prepare,
+    .server_limits = server_limits,
+};

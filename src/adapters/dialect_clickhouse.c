@@ -1,0 +1,275 @@
+/*
+ * ClickHouse: what its error codes mean, its types and its catalogue.
+ *
+ * Versions differ in their types, so that the tables that append makes have those of all of them: a
+ * column's comment tells what is in it ('ipv4' for a UInt32, 'varchar(128)' for a String).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "adapters/dialect.h"
+#include "base/ask.h"
+
+enum {
+    FIXED_PRECISION_MAX = 18,
+    NS_DIGITS = 9,
+    CODE_TOO_MANY_PARTS = 252,
+};
+
+/* https://clickhouse.com/docs: src/Common/ErrorCodes.cpp */
+static const struct {
+    struct dialect_meaning meaning;
+    uint16_t codes[16]; /* ends with 0 */
+} meanings[] = {
+    {{STATUS_FATAL, ERROR_AUTH, NULL}, {192, 193, 194, 195, 291, 497, 516}},
+    {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
+    {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
+    /* too many parts, too many simultaneous queries, in all or of this user: nothing was stored */
+    {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
+    {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
+    {{STATUS_REJECTED, ERROR_DATA, NULL},
+     {6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349, 469}},
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}}, /* whether it was inserted is not known */
+};
+
+static bool explain(const struct dialect_failure *failure, struct dialect_meaning *meaning)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
+        for (const uint16_t *code = meanings[i].codes; *code != 0; code++) {
+            *meaning = *code == failure->number ? meanings[i].meaning : *meaning;
+            is_known = is_known || *code == failure->number;
+        }
+    }
+    return is_known;
+}
+
+static void write_text(const struct dialect_failure *failure, const char *user, char *text,
+                       size_t size)
+{
+    /* behind these comes what differs from row to row, or says nothing */
+    static const char *const ends[] = {
+        ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
+        " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};
+    const char *const words = failure->text;
+    size_t kept = strlen(words);
+    (void)user;
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        const char *end = strstr(words, ends[i]);
+        kept = end != NULL && (size_t)(end - words) < kept ? (size_t)(end - words) : kept;
+    }
+    /* "Too many parts (301)": as many as there are just now */
+    const char *const bracket = memchr(words, '(', kept);
+    if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
+        kept = (size_t)(bracket - words);
+    }
+    while (kept > 0 && strchr(" .:", words[kept - 1]) != NULL) {
+        kept--;
+    }
+    snprintf(text, size, "%.*s", (int)kept, words);
+}
+
+/* Types narrower than append's own are decimals that fit. UInt8 is what old versions have for
+ * true and false. */
+static const struct {
+    const char *name;
+    enum column_type type;
+    enum clickhouse_wire wire;
+    uint8_t width;
+    uint8_t precision;
+} natives[] = {
+    {"int8", COLUMN_DECIMAL, CLICKHOUSE_INT, 1, 2},
+    {"int16", COLUMN_INT16, CLICKHOUSE_INT, 2, 0},
+    {"int32", COLUMN_INT32, CLICKHOUSE_INT, 4, 0},
+    {"int64", COLUMN_INT64, CLICKHOUSE_INT, 8, 0},
+    {"bool", COLUMN_BOOL, CLICKHOUSE_UINT, 1, 0},
+    {"uint8", COLUMN_BOOL, CLICKHOUSE_UINT, 1, 0},
+    {"uint16", COLUMN_DECIMAL, CLICKHOUSE_UINT, 2, 4},
+    {"uint32", COLUMN_INT32, CLICKHOUSE_UINT, 4, 0},
+    {"uint64", COLUMN_INT64, CLICKHOUSE_UINT, 8, 0},
+    {"float32", COLUMN_FLOAT32, CLICKHOUSE_FLOAT, 4, 0},
+    {"float64", COLUMN_FLOAT64, CLICKHOUSE_FLOAT, 8, 0},
+    {"string", COLUMN_TEXT, CLICKHOUSE_STRING, 0, 0},
+    {"fixedstring", COLUMN_BYTES, CLICKHOUSE_FIXED, 0, 0},
+    {"date", COLUMN_DATE, CLICKHOUSE_UINT, 2, 0},
+    {"date32", COLUMN_DATE, CLICKHOUSE_INT, 4, 0},
+    {"datetime", COLUMN_TIMESTAMP, CLICKHOUSE_UINT, 4, 0},
+    {"datetime64", COLUMN_TIMESTAMP, CLICKHOUSE_INT, 8, 0},
+    {"decimal", COLUMN_DECIMAL, CLICKHOUSE_INT, 0, 0},
+    {"uuid", COLUMN_UUID, CLICKHOUSE_UUID, 16, 0},
+    {"ipv4", COLUMN_IP4, CLICKHOUSE_IP4, 4, 0},
+    {"ipv6", COLUMN_IP6, CLICKHOUSE_IP6, 16, 0},
+};
+
+/* What tables of scripts are made of; describe reads it back. */
+static const struct {
+    const char *type, *comment;
+} declared[COLUMN_TYPE_COUNT] = {
+    [COLUMN_BOOL] = {"UInt8", NULL},         [COLUMN_INT16] = {"Int16", NULL},
+    [COLUMN_INT32] = {"Int32", NULL},        [COLUMN_INT64] = {"Int64", NULL},
+    [COLUMN_FLOAT32] = {"Float32", NULL},    [COLUMN_FLOAT64] = {"Float64", NULL},
+    [COLUMN_DECIMAL] = {"Decimal", NULL},    [COLUMN_TEXT] = {"String", "text"},
+    [COLUMN_BYTES] = {"String", "blob"},     [COLUMN_JSON] = {"String", "json text"},
+    [COLUMN_DATE] = {"Date", NULL},          [COLUMN_TIME] = {"String", "time text"},
+    [COLUMN_TIMESTAMP] = {"DateTime", NULL}, [COLUMN_UUID] = {"UUID", NULL},
+    [COLUMN_IP4] = {"UInt32", "ipv4"},       [COLUMN_IP6] = {"FixedString(16)", "ipv6"},
+};
+
+static void read_type(struct column *column, const char *comment)
+{
+    char name[ROW_TYPE_NAME_BYTES];
+    const char *type = column->type_name;
+    unsigned long numbers[2] = {0, 0};
+    if (strncmp(type, "LowCardinality(", 15) == 0) {
+        type += 15;
+    }
+    column->is_nullable = strncmp(type, "Nullable(", 9) == 0;
+    if (column->is_nullable) {
+        type += 9;
+    }
+    const int count = dialect_split_type(type, name, sizeof name, numbers);
+    for (size_t i = 0; i < COUNT_OF(natives); i++) {
+        if (strcmp(natives[i].name, name) != 0) {
+            continue;
+        }
+        uint32_t width = natives[i].width;
+        column->type = natives[i].type;
+        column->precision = natives[i].precision;
+        if (natives[i].wire == CLICKHOUSE_FIXED) {
+            width = column->size = (uint32_t)numbers[0];
+        } else if (width == 0 && column->type == COLUMN_DECIMAL) {
+            width = numbers[0] <= 9 ? 4 : numbers[0] <= 18 ? 8 : numbers[0] <= 38 ? 16 : 32;
+            column->precision = (uint8_t)(numbers[0] < 18 ? numbers[0] : 18);
+            column->scale = (uint8_t)(count > 1 ? numbers[1] : 0);
+        } else if (column->type == COLUMN_TIMESTAMP) {
+            column->scale = (uint8_t)(numbers[0] <= NS_DIGITS ? numbers[0] : NS_DIGITS);
+        }
+        column->native_type = CLICKHOUSE_NATIVE(natives[i].wire, width);
+    }
+    const enum clickhouse_wire wire = CLICKHOUSE_WIRE(column->native_type);
+    const int comment_count = dialect_split_type(comment, name, sizeof name, numbers);
+    const enum column_type meant = dialect_type_of(name);
+    const bool is_text = meant == COLUMN_TEXT || meant == COLUMN_BYTES || meant == COLUMN_JSON ||
+                         meant == COLUMN_TIME;
+    if ((wire == CLICKHOUSE_STRING && is_text) ||
+        (column->native_type == CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 4) && meant == COLUMN_IP4) ||
+        (column->native_type == CLICKHOUSE_NATIVE(CLICKHOUSE_FIXED, 16) && meant == COLUMN_IP6)) {
+        column->type = meant;
+        column->size = wire == CLICKHOUSE_STRING && comment_count > 0 ? (uint32_t)numbers[0] : 0;
+    }
+}
+
+static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
+{
+    const char *const type = declared[column->type].type;
+    const char *const comment = declared[column->type].comment;
+    char numbers[32] = "", marked[48] = "";
+    if (type == NULL || is_numbered) {
+        return false;
+    }
+    if (column->type == COLUMN_DECIMAL) {
+        snprintf(numbers, sizeof numbers, "(%u,%u)", column->precision > 0 ? column->precision : 18,
+                 column->scale);
+    }
+    if (comment != NULL && column->type == COLUMN_TEXT && column->size > 0) {
+        snprintf(marked, sizeof marked, " comment 'varchar(%u)'", column->size);
+    } else if (comment != NULL) {
+        snprintf(marked, sizeof marked, " comment '%s'", comment);
+    }
+    snprintf(text, size, "%s%s%s%s%s", column->is_nullable ? "Nullable(" : "", type, numbers,
+             column->is_nullable ? ")" : "", marked);
+    return true;
+}
+
+static const char columns_sql[] =
+    "select c.name, c.type, 0, c.default_kind = 'DEFAULT',"
+    " c.default_kind in ('MATERIALIZED', 'ALIAS'), 0, c.comment"
+    " from system.columns as c where c.database = currentDatabase() and c.table = ?";
+
+static void read_column(struct column *column, const struct cell *cells)
+{
+    char comment[ROW_TYPE_NAME_BYTES];
+    dialect_read_common(column, cells);
+    ask_text(&cells[DIALECT_COMMON_FIELDS], comment, sizeof comment);
+    read_type(column, comment);
+}
+
+static bool take_engine(void *context, const struct cell *cells, size_t count)
+{
+    struct table *table = context;
+    if (count > 0) {
+        ask_text(&cells[0], table->engine, sizeof table->engine);
+    }
+    return true;
+}
+
+static enum status describe(const struct dialect_asker *asker, const char *table_name,
+                            struct table *table, struct error *error)
+{
+    static const struct dialect_columns columns = {DIALECT_COMMON_FIELDS + 1, read_column};
+    static const char engine_sql[] =
+        "select engine from system.tables where database = currentDatabase() and name = ?";
+    struct answer answer = {.take = take_engine, .context = table};
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        status = dialect_read_columns(asker, columns_sql, &columns, table, error);
+    }
+    if (status == STATUS_OK && table->column_count == 0) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no table \"%.180s\"", table_name);
+        status = STATUS_REJECTED;
+    }
+    if (status == STATUS_OK) {
+        status = ask_rows(asker->adapter, asker->conn, engine_sql, table_name, &answer, error);
+    }
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+static bool take_limit(void *context, const struct cell *cells, size_t count)
+{
+    if (count == 2) {
+        struct session_limit *limit = dialect_add_limit(
+            context, "max_connections", ask_number(&cells[0]), ask_number(&cells[1]));
+        if (limit != NULL) {
+            snprintf(limit->fix, sizeof limit->fix,
+                     "<max_connections>N+8</max_connections> in config.xml, and a restart");
+        }
+    }
+    return true;
+}
+
+/* Old servers do not tell their configuration. */
+static enum status limits(const struct dialect_asker *asker, struct server_limits *limits,
+                          struct error *error)
+{
+    int64_t is_told = 0;
+    struct answer number = {.take = ask_take_number, .context = &is_told};
+    struct answer answer = {.take = take_limit, .context = limits};
+    limits->tasks_per_session = 1;
+    limits->files_per_session = 1;
+    const enum status status =
+        ask_rows(asker->adapter, asker->conn,
+                 "select count(*) from system.tables where database = 'system'"
+                 " and name = 'server_settings'",
+                 NULL, &number, error);
+    return status != STATUS_OK || is_told == 0
+               ? status
+               : ask_rows(asker->adapter, asker->conn,
+                          "select value, (select sum(value) from system.metrics where metric in"
+                          " ('HTTPConnection', 'TCPConnection')) from system.server_settings"
+                          " where name = 'max_connections' and value <> '0'",
+                          NULL, &answer, error);
+}
+
+const struct dialect dialect_clickhouse = {
+    .name = "clickhouse",
+    .explain = explain,
+    .write_text = write_text,
+    .describe = describe,
+    .limits = limits,
+    .declare_column = declare_column,
+    .create_tail = " ENGINE = MergeTree() ORDER BY tuple()",
+};
