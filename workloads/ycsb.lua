@@ -26,6 +26,8 @@ local fields = param("fields", 10, "columns beside the key", some)
 local size = param("field_length", preset.size or 100, "bytes of each", some)
 local order = param("insert_order", "hashed", "of the keys", {"hashed", "ordered"})
 local max_scan = param("max_scan", 100, "most rows of a scan", some)
+local by_document = param("arangodb_api", "aql", "arangodb: what reads and changes one row",
+    {"aql", "document"}) == "document"
 local distribution = param("keys", preset.keys or "ycsb_zipfian", "distribution of the keys")
 local theta = param("theta", 0.99, "skew of ycsb_zipfian, zipfian, scrambled and latest")
 local hot_set = param("hot_set", 0.2, "hotspot: share of the keys that are hot", share_of_one)
@@ -64,30 +66,52 @@ local rmws = share("rmw")
 local deletes = share("delete")
 local inserts = share("insert")
 
+-- SQL, AQL, and a request of ArangoDB's document API. The key of a document is its _key; ?2 is
+-- the second value.
+local function texts(sql, aql, request)
+    return {default = sql, arangodb = by_document and request or aql}
+end
+local one_document = "/_api/document/usertable/"
+
 local read, scan, insert, delete
 local update = {}
 if reads or rmws then
-    read = statement("READ", "SELECT * FROM usertable WHERE ycsb_key = ?", {"text(255)"})
+    read = statement("READ", texts("SELECT * FROM usertable WHERE ycsb_key = ?",
+        "FOR d IN usertable FILTER d._key == ? RETURN d",
+        "GET " .. one_document .. "?"), {"text(255)"})
 end
 if scans then
     scan = statement("SCAN",
-        "SELECT * FROM usertable WHERE ycsb_key >= ? ORDER BY ycsb_key LIMIT ?",
+        texts("SELECT * FROM usertable WHERE ycsb_key >= ? ORDER BY ycsb_key LIMIT ?",
+            "FOR d IN usertable FILTER d._key >= ? SORT d._key LIMIT ? RETURN d"),
         {"text(255)", "int32"})
 end
 if updates or rmws then
     for f = 0, fields - 1 do
+        local name = "field" .. f
         update[f] = statement("UPDATE",
-            "UPDATE usertable SET field" .. f .. " = ? WHERE ycsb_key = ?", {"text", "text(255)"})
+            texts("UPDATE usertable SET " .. name .. " = ? WHERE ycsb_key = ?",
+                "FOR d IN usertable FILTER d._key == ?2 UPDATE d WITH {" .. name
+                    .. ": ?1} IN usertable",
+                "PATCH " .. one_document .. '?2 {"' .. name .. '": ?1}'),
+            {"text", "text(255)"})
     end
 end
 if deletes then
-    delete = statement("DELETE", "DELETE FROM usertable WHERE ycsb_key = ?", {"text(255)"},
-        {takes_from = usertable})
+    delete = statement("DELETE", texts("DELETE FROM usertable WHERE ycsb_key = ?",
+        "FOR d IN usertable FILTER d._key == ? REMOVE d IN usertable",
+        "DELETE " .. one_document .. "?"), {"text(255)"}, {takes_from = usertable})
 end
 if inserts then
+    local pairs_of = {'"_key": ?'}
+    for f = 0, fields - 1 do
+        pairs_of[f + 2] = '"field' .. f .. '": ?'
+    end
+    local document = "{" .. table.concat(pairs_of, ", ") .. "}"
     insert = statement("INSERT",
-        "INSERT INTO usertable VALUES (" .. list(fields + 1, "?") .. ")", types,
-        {adds_to = usertable})
+        texts("INSERT INTO usertable VALUES (" .. list(fields + 1, "?") .. ")",
+            "INSERT " .. document .. " INTO usertable",
+            "POST /_api/document/usertable " .. document), types, {adds_to = usertable})
 end
 
 local bodies = {} -- a miss is counted, it is no error

@@ -21,7 +21,7 @@ const struct adapter *const registry_adapters[] = {
     &adapter_odbc,
 #endif
 #if APPEND_HAVE_HTTP
-    &adapter_clickhouse,
+    &adapter_clickhouse, &adapter_arangodb,
 #endif
     &adapter_null,       NULL,
 };

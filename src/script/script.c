@@ -1335,8 +1335,10 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
+        new->kind = SCRIPT_OTHER; /* by the dialect whose first word tells */
         for (size_t i = 0; i < new->sql.count; i++) {
             const char *at = new->sql.entries[i].text;
+            new->kind = new->kind == SCRIPT_OTHER ? kind_of(at) : new->kind;
             lua_Integer marks = 0;
             while (*(at = sql_script_find_parameter(at)) != '\0') {
                 marks++;
@@ -1347,7 +1349,6 @@ static int declare_statement(lua_State *lua)
             new->has_session =
                 new->has_session || strstr(new->sql.entries[i].text, SESSION_MARK) != NULL;
         }
-        new->kind = kind_of(new->sql.entries[0].text);
         static const char *const known[] = {"adds_to", "takes_from", "prepared", NULL};
         if (check_options(lua, 4, "a statement", known, 0)) {
             new->adds_to = option_dataset(lua, 4, "adds_to");

@@ -1,0 +1,1 @@
+POST /_api/collection {"name": "syslog_table"}

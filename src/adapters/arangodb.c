@@ -1,0 +1,370 @@
+/*
+ * ArangoDB by its HTTP API, written from its documentation.
+ *
+ * Appends: POST /_api/import with a document a line, or /_api/document with an array of them. The
+ * server takes or refuses each document by itself; there are no transactions over requests.
+ */
+#include "adapters/arangodb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/http.h"
+
+enum {
+    PIECE_BYTES = 16 << 20, /* of an append that go into one request; the server takes 1 GiB */
+    KEPT_BYTES = 16 << 10,  /* of memory for them, between appends */
+    SAMPLE_ROWS = 100,      /* documents that tell what columns a collection has */
+};
+
+static const char *const methods[] = {"import", "document", NULL};
+
+static bool set(struct adapter_conn *conn, const char *key, const char *value, struct error *error)
+{
+    static const struct {
+        const char *key, *name;
+        unsigned max;
+    } numbers[] = {{"shards", "numberOfShards", 1000},
+                   {"replication_factor", "replicationFactor", 10},
+                   {"write_concern", "writeConcern", 10}};
+    json_t *property = NULL;
+    const char *name = NULL;
+    uint64_t number = 0;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        if (strcmp(key, numbers[i].key) == 0) {
+            name = numbers[i].name;
+            if (!units_parse_count(value, numbers[i].max, &number) || number == 0) {
+                error_set(error, ERROR_USAGE, 0, NULL, "it is a number from 1 to %u",
+                          numbers[i].max);
+                return false;
+            }
+            property = json_integer((json_int_t)number);
+        }
+    }
+    if (strcmp(key, "wait_for_sync") == 0) {
+        name = "waitForSync";
+        conn->waits_for_sync = strcmp(value, "true") == 0;
+        if (!conn->waits_for_sync && strcmp(value, "false") != 0) {
+            error_set(error, ERROR_USAGE, 0, NULL, "it is true or false");
+            return false;
+        }
+        property = json_boolean(conn->waits_for_sync);
+    }
+    return name != NULL && json_object_set_new(conn->properties, name, property) == 0;
+}
+
+static const struct http_database arangodb = {
+    .default_port = 8529,
+    .default_user = "root",
+    .ping = "/_api/version",
+    .set = set,
+    .explain = arangodb_explain,
+};
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn != NULL) {
+        http_close(conn->http);
+        json_decref(conn->properties);
+        buffer_fini(&conn->root);
+        buffer_fini(&conn->path);
+        buffer_fini(&conn->labels);
+        buffer_fini(&conn->body);
+        free(conn);
+    }
+}
+
+/* Makes the database where it is missing; another session may do so at the same time. */
+static enum status find_database(struct adapter_conn *conn, bool makes_it, struct error *error)
+{
+    arangodb_begin_path(conn, "/_api/database/current");
+    enum status status = arangodb_send(conn, "GET", NULL, error);
+    if (status != STATUS_OK && makes_it && error->native_code == ARANGODB_NO_DATABASE) {
+        struct buffer body = {0};
+        buffer_add_text(&body, "{\"name\":");
+        arangodb_add_string(&body, conn->database);
+        buffer_add_text(&body, "}");
+        buffer_clear(&conn->path);
+        buffer_add_text(&conn->path, "/_db/_system/_api/database");
+        error_clear(error);
+        status = arangodb_send(conn, "POST", &body, error);
+        buffer_fini(&body);
+        if (status != STATUS_OK && error->native_code == ARANGODB_IS_THERE) {
+            error_clear(error);
+            status = STATUS_OK;
+        }
+    }
+    if (status == STATUS_REJECTED) {
+        status = error_is_passing(error) ? STATUS_LOST : STATUS_FATAL;
+    }
+    return status;
+}
+
+static enum status open_connection(const struct target *target, struct adapter_conn **conn,
+                                   struct error *error)
+{
+    *conn = NULL;
+    struct adapter_conn *made = calloc(1, sizeof *made);
+    if (made == NULL || (made->properties = json_object()) == NULL) {
+        free(made);
+        return dialect_memory_error(error);
+    }
+    const bool is_named = target->database != NULL && target->database[0] != '\0';
+    made->database = is_named ? target->database : "_system";
+    made->sends_array = target->method != NULL && strcmp(target->method, methods[1]) == 0;
+    buffer_add_text(&made->root, "/_db/");
+    http_add_encoded(&made->root, made->database);
+    enum status status = http_open(&made->http, &arangodb, target, made, error);
+    if (status == STATUS_OK && is_named) {
+        status = find_database(made, !target->makes_nothing, error);
+    }
+    if (status != STATUS_OK) {
+        close_connection(made);
+        return status;
+    }
+    *conn = made;
+    return STATUS_OK;
+}
+
+static void interrupt_connection(struct adapter_conn *conn)
+{
+    http_interrupt(conn->http);
+}
+
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    if (conn->table != table) {
+        const struct column *key = arangodb_find_key(table);
+        conn->table = NULL;
+        buffer_clear(&conn->labels);
+        for (size_t i = 0; i < table->column_count; i++) {
+            const struct column *column = &table->columns[i];
+            buffer_add(&conn->labels, i == 0 ? "{" : ",", 1);
+            arangodb_add_string(&conn->labels, column == key ? "_key" : column->name);
+            buffer_add(&conn->labels, ":", 2); /* with its '\0' */
+        }
+        if (buffer_failed(&conn->labels)) {
+            return dialect_memory_error(error);
+        }
+        conn->table = table;
+    }
+    buffer_clear(&conn->body);
+    conn->rows = conn->accepted = 0;
+    conn->status = STATUS_OK;
+    conn->is_over = false;
+    error_clear(&conn->failure);
+    return http_revive(conn->http, error);
+}
+
+/* Of an import: {"created":9,"errors":1,"details":["at position 10: creating document failed with
+ * error 'unique constraint violated', offending document: {...}"]}. */
+static enum status read_import(struct adapter_conn *conn, uint64_t *failed, struct error *error)
+{
+    json_t *answer = http_json(conn->http, error);
+    if (answer == NULL) {
+        return STATUS_REJECTED;
+    }
+    const json_int_t created = json_integer_value(json_object_get(answer, "created"));
+    const json_t *details = json_object_get(answer, "details");
+    const char *words = json_string_value(json_array_get(details, 0));
+    *failed = created >= 0 && (uint64_t)created < conn->rows ? conn->rows - (uint64_t)created : 0;
+    if (*failed > 0) {
+        /* the position and the document differ from row to row */
+        const char *text = words != NULL ? words : "the server did not say why";
+        const char *colon = strncmp(text, "at position ", 12) == 0 ? strstr(text, ": ") : NULL;
+        text = colon != NULL ? colon + 2 : text;
+        const char *end = strstr(text, ", offending document");
+        const bool is_duplicate = strstr(text, "unique constraint violated") != NULL;
+        error_set(error, is_duplicate ? ERROR_DUPLICATE : ERROR_DATA,
+                  is_duplicate ? ARANGODB_DUPLICATE : 0, NULL, "%.*s",
+                  (int)(end != NULL ? end - text : 200), text);
+    }
+    json_decref(answer);
+    return *failed > 0 ? STATUS_REJECTED : STATUS_OK;
+}
+
+/* Of an array: the header x-arango-error-codes: 1210:3,1221:1, and the errors in the body. */
+static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, struct error *error)
+{
+    const char *codes = http_header(conn->http, "x-arango-error-codes");
+    size_t length = 0;
+    if (codes == NULL) {
+        return STATUS_OK;
+    }
+    while ((codes = strchr(codes, ':')) != NULL) {
+        *failed += strtoull(++codes, NULL, 10);
+    }
+    /* at least one failed */
+    *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
+    const char *body = http_body(conn->http, &length);
+    return http_refuse(conn->http, body, length, error);
+}
+
+/* Sends what the body holds. */
+static void send_rows(struct adapter_conn *conn)
+{
+    struct error error = {.kind = ERROR_NONE};
+    uint64_t failed = 0;
+    if (conn->rows == 0 || conn->is_over) {
+        return;
+    }
+    arangodb_begin_path(conn, conn->sends_array
+                                  ? "/_api/document/"
+                                  : "/_api/import?type=documents&details=true&collection=");
+    http_add_encoded(&conn->path, conn->table->name);
+    if (conn->sends_array) {
+        buffer_add_text(&conn->path, "?silent=true");
+        buffer_add_text(&conn->body, "]");
+    }
+    buffer_add_text(&conn->path, conn->waits_for_sync ? "&waitForSync=true" : "");
+    enum status status = arangodb_send(conn, "POST", &conn->body, &error);
+    conn->is_over = status != STATUS_OK;
+    if (status == STATUS_OK) {
+        status = conn->sends_array ? read_documents(conn, &failed, &error)
+                                   : read_import(conn, &failed, &error);
+        conn->accepted += status == STATUS_OK || failed > 0 ? conn->rows - failed : 0;
+    }
+    if (status != STATUS_OK && (conn->status == STATUS_OK || status != STATUS_REJECTED)) {
+        conn->status = status;
+        conn->failure = error;
+    }
+    buffer_clear(&conn->body);
+    conn->rows = 0;
+}
+
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
+{
+    const struct table *table = conn->table;
+    for (size_t row = 0; row < batch->row_count && !conn->is_over; row++) {
+        const char *label = buffer_text(&conn->labels);
+        if (conn->sends_array) {
+            buffer_add(&conn->body, conn->rows == 0 ? "[" : ",", 1);
+        }
+        for (size_t i = 0; i < table->column_count; i++) {
+            const size_t length = strlen(label);
+            buffer_add(&conn->body, label, length);
+            http_add_json(&conn->body, &table->columns[i], &batch->columns[i], row);
+            label += length + 1;
+        }
+        buffer_add(&conn->body, "}\n", 2);
+        conn->rows++;
+        if (conn->body.length >= PIECE_BYTES) {
+            send_rows(conn);
+        }
+    }
+    return buffer_failed(&conn->body) ? dialect_memory_error(error) : STATUS_OK;
+}
+
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    send_rows(conn);
+    *accepted = conn->accepted;
+    if (conn->body.capacity > KEPT_BYTES) {
+        buffer_fini(&conn->body);
+    }
+    if (conn->status != STATUS_OK && error != NULL && !error_is_set(error)) {
+        *error = conn->failure;
+    }
+    return conn->status;
+}
+
+/* A collection has no columns of its own. */
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error)
+{
+    struct buffer body = {0};
+    json_t *page = NULL;
+    enum status status = table_init(table, table_name, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    table->takes_any_column = true;
+    buffer_add_format(
+        &body, "{\"query\":\"FOR d IN @@c LIMIT %d RETURN d\",\"bindVars\":{\"@c\":", SAMPLE_ROWS);
+    arangodb_add_string(&body, table_name);
+    buffer_add_text(&body, "}}");
+    status = arangodb_ask(conn, "/_api/cursor", &body, &page, error);
+    if (status == STATUS_OK) {
+        status = arangodb_guess_columns(table, json_object_get(page, "result"), error);
+    } else if (status != STATUS_LOST && error->native_code == ARANGODB_NO_COLLECTION) {
+        status = STATUS_REJECTED;
+    }
+    json_decref(page);
+    buffer_fini(&body);
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error)
+{
+    memset(limits, 0, sizeof *limits);
+    arangodb_begin_path(conn, "/_api/version");
+    const enum status status = arangodb_send(conn, "GET", NULL, error);
+    json_t *answer = status == STATUS_OK ? http_json(conn->http, error) : NULL;
+    const char *version = json_string_value(json_object_get(answer, "version"));
+    snprintf(limits->version, sizeof limits->version, "%s%.60s", version != NULL ? "ArangoDB " : "",
+             version != NULL ? version : "");
+    json_decref(answer);
+    return status == STATUS_OK && answer == NULL ? STATUS_REJECTED : status;
+}
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    static const struct words words = {
+        .count = "RETURN LENGTH(`$0`)",
+        .nothing = "RETURN 1",
+        .create = "POST /_api/collection {\"name\": \"$0\"}",
+        .drop = "DELETE /_api/collection/$0",
+        .tags = "FOR d IN `$0` FILTER d.`$1` != null RETURN DISTINCT d.`$1`",
+        .rows = "FOR d IN `$0` FILTER d.`$1` == $4"
+                " RETURN [NOT_NULL(d.`$2`, -1), NOT_NULL(d.`$3`, -1)]",
+    };
+    snprintf(info->database, sizeof info->database, "%.127s", conn->database);
+    info->words = &words;
+}
+
+/* Without credentials the server may say no more than who refuses them. */
+static bool is_arangodb(unsigned status, const char *headers, const char *body)
+{
+    return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
+                         : strstr(body, "\"server\"") != NULL && strstr(body, "\"arango\"") != NULL;
+}
+
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
+{
+    static const struct http_question question = {"/_api/version", "ArangoDB's", is_arangodb};
+    return http_recognise(&question, host, port, timeout_ms, error);
+}
+
+const struct adapter adapter_arangodb = {
+    .name = "arangodb",
+    .summary = "ArangoDB over HTTP: import, document",
+    .default_port = 8529,
+    .stack_bytes = HTTP_STACK_BYTES,
+    .files_per_session = HTTP_FILES,
+    .methods = methods,
+    .start = http_start,
+    .stop = http_stop,
+    .client_version = http_client_version,
+    .recognise = recognise,
+    .open = open_connection,
+    .close = close_connection,
+    .interrupt = interrupt_connection,
+    .inspect = inspect,
+    .execute = arangodb_execute,
+    .describe = describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .run = arangodb_run,
+    .prepare = arangodb_prepare,
+    .server_limits = server_limits,
+};

@@ -1,0 +1,302 @@
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/arangodb.h"
+#include "base/ask.h"
+#include "base/value_text.h"
+
+enum {
+    ID_BYTES = 64,
+    PAGE_ROWS = 1000,
+    PAGE_NUMBERS = 20000,
+};
+
+/* A request in words; all point into its text. */
+struct request {
+    char method[8];
+    const char *path, *path_end, *body, *end; /* body == end: it has none */
+};
+
+/* What a parameter becomes. */
+enum place {
+    PLACE_QUERY, /* @p1: its value is sent beside the AQL */
+    PLACE_PATH,  /* the value, encoded */
+    PLACE_BODY,  /* the value as JSON */
+};
+
+/* Reads the line at `text`, behind blanks; false: no request begins there. */
+static bool read_request(const char *text, struct request *request)
+{
+    static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+    text += strspn(text, " \t\r\n");
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        const size_t length = strlen(methods[i]);
+        if (strncmp(text, methods[i], length) == 0 && strncmp(text + length, " /", 2) == 0) {
+            snprintf(request->method, sizeof request->method, "%s", methods[i]);
+            request->path = text + length + 1;
+            request->path_end = request->path + strcspn(request->path, " \t\r\n");
+            request->body = request->path_end + strspn(request->path_end, " \t");
+            request->end = request->body + strcspn(request->body, "\r\n");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds a value as a part of a path. */
+static void add_encoded(struct buffer *out, const struct column *column,
+                        const struct column_data *data)
+{
+    char written[VALUE_TEXT_BYTES];
+    struct buffer value = {0};
+    if (column->type == COLUMN_TEXT) {
+        buffer_add(&value, data->values.text->bytes, data->values.text->length);
+    } else {
+        buffer_add(&value, written, value_text_write(written, column, data->values, 0, 6));
+    }
+    http_add_encoded(out, buffer_text(&value));
+    out->has_failed |= buffer_failed(&value);
+    buffer_fini(&value);
+}
+
+/* Adds the text up to `end` with its parameters put in; *next is the number of the next ?, from 1.
+ * Returns the highest number of a parameter. */
+static size_t fill_in(struct buffer *out, const char *text, const char *end, enum place place,
+                      const struct batch *parameters, size_t *next)
+{
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    size_t highest = 0;
+    while (text < end) {
+        const char *mark = sql_script_find_parameter(text);
+        mark = mark < end ? mark : end;
+        buffer_add(out, text, (size_t)(mark - text));
+        if (mark == end) {
+            break;
+        }
+        size_t number = 0;
+        for (text = mark + 1; isdigit((unsigned char)*text) && number <= ROW_COLUMNS_MAX; text++) {
+            number = number * 10 + (size_t)(*text - '0');
+        }
+        number = number > 0 ? number : (*next)++;
+        highest = number > highest ? number : highest;
+        if (place == PLACE_QUERY) {
+            buffer_add_format(out, "@p%zu", number);
+        } else if (number <= count && place == PLACE_BODY) {
+            http_add_json(out, &parameters->table->columns[number - 1],
+                          &parameters->columns[number - 1], 0);
+        } else if (number <= count) {
+            add_encoded(out, &parameters->table->columns[number - 1],
+                        &parameters->columns[number - 1]);
+        }
+    }
+    return highest;
+}
+
+/* Adds the body of a request that runs AQL; `parameters` may be NULL. */
+static void write_query(struct buffer *out, const char *query, const struct batch *parameters,
+                        unsigned page_rows)
+{
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    struct buffer numbered = {0};
+    size_t next = 1;
+    if (count > 0) {
+        fill_in(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &next);
+        query = buffer_text(&numbered);
+    }
+    buffer_add_text(out, "{\"query\":");
+    arangodb_add_string(out, query);
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_format(out, "%s\"p%zu\":", i == 0 ? ",\"bindVars\":{" : ",", i + 1);
+        http_add_json(out, &parameters->table->columns[i], &parameters->columns[i], 0);
+    }
+    buffer_add_format(out, "%s,\"batchSize\":%u}", count > 0 ? "}" : "", page_rows);
+    out->has_failed |= buffer_failed(&numbered);
+    buffer_fini(&numbered);
+}
+
+/* Sends a request in words, with its parameters where it has some. */
+static enum status send_words(struct adapter_conn *conn, const struct request *request,
+                              const struct batch *parameters, struct error *error)
+{
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    const size_t length = (size_t)(request->end - request->body);
+    size_t next = 1, highest = 0;
+    struct buffer body = {0};
+    enum status status = STATUS_FATAL;
+    arangodb_begin_path(conn, "");
+    if (parameters == NULL) { /* a ? is the path's own */
+        buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
+        buffer_add(&body, request->body, length);
+    } else {
+        highest =
+            fill_in(&conn->path, request->path, request->path_end, PLACE_PATH, parameters, &next);
+        const size_t others =
+            fill_in(&body, request->body, request->end, PLACE_BODY, parameters, &next);
+        highest = others > highest ? others : highest;
+    }
+    if (highest > count) {
+        error_set(error, ERROR_USAGE, 0, NULL, "the request has ?%zu, and there are %zu values",
+                  highest, count);
+    } else {
+        status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
+    }
+    buffer_fini(&body);
+    return status;
+}
+
+/* A collection that is made gets what the URL says, unless the statement says something else. */
+static enum status make_collection(struct adapter_conn *conn, struct request request,
+                                   struct error *error)
+{
+    json_t *wanted = json_loadb(request.body, (size_t)(request.end - request.body), 0, NULL);
+    char *text = NULL;
+    if (wanted != NULL && json_object_update_missing(wanted, conn->properties) == 0) {
+        text = json_dumps(wanted, JSON_COMPACT);
+    }
+    if (text != NULL) { /* otherwise the server says what is wrong */
+        request.body = text;
+        request.end = text + strlen(text);
+    }
+    const enum status status = send_words(conn, &request, NULL, error);
+    free(text);
+    json_decref(wanted);
+    return status;
+}
+
+enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    static const char collection[] = "/_api/collection";
+    struct request request;
+    enum status status = STATUS_OK;
+    for (; status == STATUS_OK && sql[strspn(sql, " \t\r\n")] != '\0'; sql = request.end) {
+        if (!read_request(sql, &request)) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "ArangoDB has no SQL: statements are METHOD PATH [JSON], a line each, as in "
+                      "POST %s {\"name\": \"c\"}: %.80s",
+                      collection, sql);
+            return STATUS_REJECTED;
+        }
+        const size_t length = strcspn(request.path, "? \t\r\n");
+        const bool makes = strcmp(request.method, "POST") == 0 && length == sizeof collection - 1 &&
+                           strncmp(request.path, collection, length) == 0;
+        status =
+            makes ? make_collection(conn, request, error) : send_words(conn, &request, NULL, error);
+        if (status != STATUS_OK && strcmp(request.method, "DELETE") == 0 &&
+            error->native_code == ARANGODB_NO_COLLECTION) {
+            error_clear(error);
+            status = STATUS_OK;
+        }
+    }
+    return status;
+}
+
+/* A stop of the one who takes rows is of all pages. */
+struct taking {
+    const struct answer *answer;
+    bool is_enough;
+};
+
+static bool take(void *context, const struct cell *cells, size_t count)
+{
+    struct taking *taking = context;
+    taking->is_enough = !taking->answer->take(taking->answer->context, cells, count);
+    return !taking->is_enough;
+}
+
+static enum status run_query(struct adapter_conn *conn, const struct buffer *body,
+                             struct answer *answer, struct error *error)
+{
+    struct taking taking = {.answer = answer};
+    struct answer pages = {.take = answer->take != NULL ? take : NULL, .context = &taking};
+    char path[ID_BYTES + 32] = "/_api/cursor";
+    json_int_t writes = 0;
+    json_t *page = NULL;
+    enum status status = arangodb_ask(conn, path, body, &page, error);
+    while (status == STATUS_OK) {
+        const json_t *extra = json_object_get(page, "extra");
+        const json_t *stats = json_object_get(extra, "stats");
+        const char *id = json_string_value(json_object_get(page, "id"));
+        const bool has_more = json_is_true(json_object_get(page, "hasMore")) && id != NULL;
+        writes += json_integer_value(json_object_get(stats, "writesExecuted"));
+        status = http_take_rows(json_object_get(page, "result"), &pages, error);
+        snprintf(path, sizeof path, "/_api/cursor/%.*s", ID_BYTES, id != NULL ? id : "");
+        json_decref(page);
+        page = NULL;
+        if (status != STATUS_OK || !has_more) {
+            break;
+        }
+        if (taking.is_enough) {
+            arangodb_begin_path(conn, path);
+            status = arangodb_send(conn, "DELETE", NULL, error);
+            break;
+        }
+        status = arangodb_ask(conn, path, NULL, &page, error);
+    }
+    answer->rows = pages.rows > 0 ? pages.rows : (uint64_t)writes;
+    return status;
+}
+
+/* A request that succeeds has one row, its answer; one for a document that is not there has none.
+ */
+static enum status run_words(struct adapter_conn *conn, const struct request *request,
+                             const struct batch *parameters, struct answer *answer,
+                             struct error *error)
+{
+    enum status status = send_words(conn, request, parameters, error);
+    if (status != STATUS_OK && error->native_code == ARANGODB_NO_DOCUMENT) {
+        error_clear(error);
+        return STATUS_OK;
+    }
+    answer->rows = status == STATUS_OK && answer->take == NULL ? 1 : 0;
+    if (status == STATUS_OK && answer->take != NULL) {
+        json_t *row = http_json(conn->http, error);
+        json_t *rows = row != NULL ? json_pack("[o]", row) : NULL;
+        status = row == NULL    ? STATUS_REJECTED
+                 : rows == NULL ? dialect_memory_error(error)
+                                : http_take_rows(rows, answer, error);
+        json_decref(rows);
+    }
+    return status;
+}
+
+enum status arangodb_run(struct adapter_conn *conn, const struct statement *statement,
+                         const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    struct request request;
+    struct buffer body = {0};
+    answer->rows = 0;
+    if (read_request(statement->sql, &request)) {
+        return run_words(conn, &request, parameters, answer, error);
+    }
+    write_query(&body, statement->sql, parameters,
+                statement->reads_numbers ? PAGE_NUMBERS : PAGE_ROWS);
+    const enum status status = run_query(conn, &body, answer, error);
+    buffer_fini(&body);
+    return status;
+}
+
+/* Nothing is kept on the server: it reads the query, and says whether it could run it. */
+enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
+                             struct error *error)
+{
+    const char *const sql = statement->sql;
+    struct request request;
+    struct buffer numbered = {0}, body = {0};
+    json_t *parsed = NULL;
+    size_t next = 1;
+    const size_t highest = fill_in(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &next);
+    enum status status = dialect_check_parameters(statement, highest, error);
+    if (status == STATUS_OK && !read_request(sql, &request)) {
+        buffer_add_text(&body, "{\"query\":");
+        arangodb_add_string(&body, buffer_text(&numbered));
+        buffer_add_text(&body, "}");
+        body.has_failed |= buffer_failed(&numbered);
+        status = arangodb_ask(conn, "/_api/query", &body, &parsed, error);
+    }
+    json_decref(parsed);
+    buffer_fini(&numbered);
+    buffer_fini(&body);
+    return status;
+}
