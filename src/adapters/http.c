@@ -342,15 +342,17 @@ static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
     return code == CURLE_OK ? (ssize_t)sent : -1;
 }
 
-/* Whether the server answers although the request is not whole: it will not read the rest. */
-static bool answers_early(struct http *http)
+/* What the socket is to be waited for in the middle of a request: room, and an answer that comes
+ * early, as from a server that will not read the rest. 0: there is one. */
+static short events_of(struct http *http)
 {
     char start[10];
-    if (http->is_tls) {
-        return false;
+    const ssize_t length =
+        http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
+    if (length == (ssize_t)sizeof start && start[9] == '1') {
+        return POLLOUT; /* "HTTP/1.1 100 Continue" is none */
     }
-    const ssize_t length = recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
-    return length > 0 && (length < (ssize_t)sizeof start || start[9] != '1');
+    return length >= 0 ? 0 : (short)(http->is_tls ? POLLOUT : POLLOUT | POLLIN);
 }
 
 /* Writes head and body. False: not all; errno says why, 0: there is an answer already. `*written`:
@@ -379,11 +381,9 @@ static bool put(struct http *http, size_t *written)
         if (first < count) {
             parts[first].iov_base = (char *)parts[first].iov_base + left;
             parts[first].iov_len -= left;
-            if (answers_early(http)) {
-                errno = 0;
-                return false;
-            }
-            if (!wait_for(http, (short)(http->is_tls ? POLLOUT : POLLOUT | POLLIN))) {
+            const short events = events_of(http);
+            errno = events == 0 ? 0 : errno;
+            if (events == 0 || !wait_for(http, events)) {
                 return false;
             }
         }
@@ -626,6 +626,7 @@ enum status http_send(struct http *http, const struct http_request *request, str
     http->now = request;
     http->cut = CUT_NOT;
     settle(&http->body);
+    settle(&http->answer.head);
     http_answer_clear(&http->answer);
     write_head(http, request);
     if (buffer_failed(&http->head)) {
@@ -668,8 +669,8 @@ const char *http_header(const struct http *http, const char *name)
     if (value == NULL) {
         return NULL;
     }
-    char *const end = http->answer.head.bytes + (value - http->answer.head.bytes) + length;
-    *end = '\0'; /* a blank or the line break; lines are found by '\n', which may be the next one */
+    char *const start = http->answer.head.bytes;
+    start[(size_t)(value - start) + length] = '\0'; /* in place of a blank or '\r' */
     return value;
 }
 

@@ -106,33 +106,49 @@ static void begin_body(struct http_answer *answer)
     }
 }
 
-static size_t read_head(struct http_answer *answer, const char *bytes, size_t length)
+/* Adds what is there of a line; a line break gets the '\r' that it lacks. False: there is a fault.
+ */
+static bool add_to_head(struct http_answer *answer, const char *bytes, size_t length)
 {
     static const char magic[] = "HTTP/1.";
+    struct buffer *const head = &answer->head;
+    const bool is_line = bytes[length - 1] == '\n';
+    if (head->length + length > HEAD_MAX) {
+        fail(answer, "its headers are longer than 64 KiB");
+        return false;
+    }
+    buffer_add(head, bytes, length - (is_line ? 1 : 0));
+    if (is_line) {
+        const bool has_return = head->length > 0 && head->bytes[head->length - 1] == '\r';
+        buffer_add_text(head, has_return ? "\n" : "\r\n");
+    }
+    if (buffer_failed(head)) {
+        fail(answer, "out of memory for its headers");
+        return false;
+    }
+    const size_t known = head->length < sizeof magic - 1 ? head->length : sizeof magic - 1;
+    if (memcmp(head->bytes, magic, known) != 0) {
+        fail(answer, "it is not HTTP/1");
+        return false;
+    }
+    return true;
+}
+
+static size_t read_head(struct http_answer *answer, const char *bytes, size_t length)
+{
     size_t used = 0;
     while (used < length && answer->phase == HTTP_HEAD) {
         const char *const end = memchr(bytes + used, '\n', length - used);
         const size_t part = end == NULL ? length - used : (size_t)(end - bytes) + 1 - used;
-        const size_t line = answer->line_bytes + part;
-        if (answer->head.length + part > HEAD_MAX) {
-            fail(answer, "its headers are longer than 64 KiB");
+        if (!add_to_head(answer, bytes + used, part)) {
             return used;
         }
-        buffer_add(&answer->head, bytes + used, part);
         used += part;
-        if (buffer_failed(&answer->head)) {
-            fail(answer, "out of memory for its headers");
-            return used;
-        }
-        const size_t known = answer->head.length;
-        if (memcmp(answer->head.bytes, magic,
-                   known < sizeof magic - 1 ? known : sizeof magic - 1) != 0) {
-            fail(answer, "it is not HTTP/1");
-            return used;
-        }
-        answer->line_bytes = end == NULL ? (unsigned)line : 0;
-        if (end != NULL && (line == 1 || (line == 2 && answer->head.bytes[known - 2] == '\r'))) {
+        if (end != NULL && answer->head.length - answer->left == 2) {
+            answer->left = 0;
             begin_body(answer);
+        } else if (end != NULL) {
+            answer->left = answer->head.length; /* here begins the next line */
         }
     }
     return used;

@@ -1,0 +1,92 @@
+/* Answers of HTTP servers: however one is cut, it reads the same, and it never reads on behind its
+ * end. */
+#include "fuzz/fuzz.h"
+
+#include "adapters/http.h"
+
+/* What has been read. */
+struct reading {
+    struct http_answer answer;
+    struct buffer body;
+    size_t used;
+    size_t enough; /* bytes of body; 0: all are wanted */
+};
+
+static bool collect(void *context, char *bytes, size_t length)
+{
+    struct reading *reading = context;
+    fuzz_require(length > 0, "a part is not empty");
+    bytes[0] = bytes[0]; /* it may be written to */
+    buffer_add(&reading->body, bytes, length);
+    return reading->enough == 0 || reading->body.length < reading->enough;
+}
+
+/* Reads parts of `step` bytes, each in a block of its own. */
+static void read_in_parts(struct reading *reading, const uint8_t *data, size_t size, size_t step)
+{
+    reading->answer.take = collect;
+    reading->answer.context = reading;
+    for (size_t at = 0; at < size && reading->answer.phase < HTTP_WHOLE; at += step) {
+        const size_t length = step < size - at ? step : size - at;
+        char *part = malloc(length);
+        fuzz_require(part != NULL, "there is memory for a part");
+        memcpy(part, data + at, length);
+        const size_t used = http_answer_read(&reading->answer, part, length);
+        fuzz_require(used <= length, "no more is read than there is");
+        fuzz_require(used == length || reading->answer.phase >= HTTP_WHOLE,
+                     "all is read until the end");
+        reading->used += used;
+        free(part);
+    }
+}
+
+static void check_headers(const struct http_answer *answer)
+{
+    static const char *const names[] = {"Content-Length", "x", "", "Location"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t length = 0;
+        const char *value = http_answer_header(answer, names[i], &length);
+        fuzz_require(value == NULL ||
+                         value + length + 2 <= answer->head.bytes + answer->head.length,
+                     "a value is within the headers, and a line break behind it");
+        fuzz_require(value == NULL || memchr(value, '\n', length) == NULL, "a value is one line");
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) {
+        return 0;
+    }
+    const size_t step = 1 + data[0] % 16, enough = data[1] % 8;
+    struct reading whole = {.enough = enough}, cut = {.enough = enough};
+    read_in_parts(&whole, data + 2, size - 2, size);
+    read_in_parts(&cut, data + 2, size - 2, step);
+    const struct http_answer *a = &whole.answer, *b = &cut.answer;
+    fuzz_require(a->status == b->status, "the status does not depend on the cuts");
+    fuzz_require((a->fault == NULL) == (b->fault == NULL), "nor does whether it is an answer");
+    fuzz_require(a->fault == NULL || strcmp(a->fault, b->fault) == 0, "nor why not");
+    if (enough == 0) {
+        fuzz_require(a->phase == b->phase, "nor how far it comes");
+        fuzz_require(strcmp(buffer_text(&whole.body), buffer_text(&cut.body)) == 0 &&
+                         whole.body.length == cut.body.length,
+                     "nor the body");
+        fuzz_require(a->phase != HTTP_WHOLE || whole.used == cut.used, "nor its end");
+    }
+    fuzz_require(a->fault == NULL || a->phase == HTTP_CUT, "what is no answer is given up");
+    fuzz_require(a->phase != HTTP_WHOLE || (a->status >= 200 && a->status <= 599),
+                 "a whole answer has a status");
+    if (a->status != 0) {
+        check_headers(a);
+    }
+    const bool is_whole = a->phase == HTTP_WHOLE || a->phase == HTTP_TO_END;
+    fuzz_require(http_answer_end(&whole.answer) == is_whole, "the end makes whole what it can");
+    http_answer_clear(&whole.answer);
+    fuzz_require(a->phase == HTTP_HEAD && a->status == 0 && a->head.length == 0,
+                 "another one begins afresh");
+    http_answer_fini(&whole.answer);
+    http_answer_fini(&cut.answer);
+    buffer_fini(&whole.body);
+    buffer_fini(&cut.body);
+    return 0;
+}

@@ -1,0 +1,981 @@
+/* The HTTP transport against a server of this file, which does what it is told: what is sent, how
+ * often, and what comes of each way in which an answer can go wrong. */
+#include "unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "adapters/http.h"
+#include "base/mono.h"
+
+#define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+/*
+ * The reader of answers
+ */
+
+static bool collect(void *context, char *bytes, size_t length)
+{
+    buffer_add(context, bytes, length);
+    return true;
+}
+
+/* Reads `text` in parts that end at `first` and `second`. */
+static void read_cut(struct http_answer *answer, struct buffer *body, const char *text,
+                     size_t length, const size_t cuts[2])
+{
+    char *copy = malloc(length + 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length + 1);
+    *answer = (struct http_answer){.take = collect, .context = body};
+    buffer_init(body);
+    size_t at = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const size_t end = i < 2 ? cuts[i] : length;
+        while (at < end && answer->phase < HTTP_WHOLE) {
+            at += http_answer_read(answer, copy + at, end - at);
+        }
+    }
+    free(copy);
+}
+
+static void end_reading(struct http_answer *answer, struct buffer *body)
+{
+    http_answer_fini(answer);
+    buffer_fini(body);
+}
+
+static const struct {
+    const char *text;
+    unsigned status;
+    const char *body;
+    bool ends_connection;
+} answers[] = {
+    {OK_ANSWER, 200, "ok", false},
+    {"HTTP/1.1 204 No Content\r\nX: y\r\n\r\n", 204, "", false},
+    {"HTTP/1.1 200\nContent-length:2 \nConnection: close\n\nok", 200, "ok", true},
+    {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+    {"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+    {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\n" OK_ANSWER, 200, "ok", false},
+    {"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0a;x=y\r\n0123456789\r\n"
+     "0\r\nTrailer: t\r\n\r\n",
+     500, "abc0123456789", false},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\nok\n0\n\n", 200, "ok", false},
+};
+
+/* However an answer is cut, in two places, it reads the same. */
+static void test_cut_anywhere(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        const size_t length = strlen(answers[i].text);
+        for (size_t first = 0; first <= length; first++) {
+            for (size_t second = first; second <= length; second++) {
+                struct http_answer answer;
+                struct buffer body;
+                read_cut(&answer, &body, answers[i].text, length, (size_t[2]){first, second});
+                assert_int_equal(answer.phase, HTTP_WHOLE);
+                assert_int_equal(answer.status, answers[i].status);
+                assert_string_equal(buffer_text(&body), answers[i].body);
+                assert_int_equal(answer.ends_connection, answers[i].ends_connection);
+                end_reading(&answer, &body);
+            }
+        }
+    }
+}
+
+/* One that ends too early is not whole, wherever it ends. */
+static void test_ends_early(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        for (size_t length = 0; length < strlen(answers[i].text); length++) {
+            struct http_answer answer;
+            struct buffer body;
+            read_cut(&answer, &body, answers[i].text, length, (size_t[2]){0, 0});
+            assert_true(answer.phase < HTTP_WHOLE);
+            assert_false(http_answer_end(&answer));
+            end_reading(&answer, &body);
+        }
+    }
+}
+
+static void test_body_to_the_end(void **state)
+{
+    (void)state;
+    static const char text[] = "HTTP/1.1 200 OK\r\n\r\nsome\nlines";
+    struct http_answer answer;
+    struct buffer body;
+    read_cut(&answer, &body, text, sizeof text - 1, (size_t[2]){20, 25});
+    assert_int_equal(answer.phase, HTTP_TO_END);
+    assert_true(http_answer_end(&answer));
+    assert_true(answer.ends_connection);
+    assert_string_equal(buffer_text(&body), "some\nlines");
+    end_reading(&answer, &body);
+}
+
+static void test_no_answer(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "R",
+        "HTTP/2 200 OK\r\n\r\n",
+        "HTTP/1.1 2x0 OK\r\n\r\n",
+        "HTTP/1.1 099 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 101 Switching\r\n\r\n",
+        "HTTP/1.1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n;2\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n00000000000000001\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokay\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct http_answer answer;
+        struct buffer body;
+        read_cut(&answer, &body, texts[i], strlen(texts[i]), (size_t[2]){0, 0});
+        assert_int_equal(answer.phase, HTTP_CUT);
+        assert_non_null(answer.fault);
+        end_reading(&answer, &body);
+    }
+}
+
+/* No server can make a head, a chunk's line or a trailer grow for ever. */
+static void test_bounded(void **state)
+{
+    (void)state;
+    static const char *const beginnings[] = {
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(beginnings); i++) {
+        struct http_answer answer;
+        struct buffer body;
+        char more[] = "X: y";
+        read_cut(&answer, &body, beginnings[i], strlen(beginnings[i]), (size_t[2]){0, 0});
+        unsigned rounds = 0;
+        while (answer.phase < HTTP_WHOLE && rounds < 100000) {
+            http_answer_read(&answer, more, sizeof more - 1);
+            rounds++;
+        }
+        assert_non_null(answer.fault);
+        assert_true(rounds < 20000);
+        end_reading(&answer, &body);
+    }
+}
+
+/*
+ * A server
+ */
+
+enum then {
+    STAY,
+    CLOSE,
+    RESET,
+    FLOOD,    /* the answer is followed by 1 GiB, as far as the client takes it */
+    HEAD_ONLY /* the body of the request is not read; then close */
+};
+
+struct turn {
+    const char *answer; /* NULL: none */
+    enum then then;
+    size_t cut; /* the answer is sent in parts of so many bytes; 0: as a whole */
+};
+
+static struct server {
+    const struct turn *turns; /* one a request, up to one that is zeroed */
+    int listener;
+    uint16_t port;
+    pthread_t thread;
+    atomic_uint connections, requests, done; /* done: turns */
+    atomic_size_t body_bytes;                /* that came in, of all requests */
+    char latest[4096];                       /* request; read behind `done` */
+} server;
+
+/* Reads one request; false: the client has left. */
+static bool read_request(int sock, bool is_head_only)
+{
+    char text[sizeof server.latest];
+    size_t used = 0, body = 0, wanted = 0;
+    char *end = NULL;
+    char rest[65536];
+    text[0] = '\0';
+    while ((end = strstr(text, "\r\n\r\n")) == NULL) {
+        const ssize_t got = recv(sock, text + used, sizeof text - 1 - used, 0);
+        if (got <= 0) {
+            return false;
+        }
+        used += (size_t)got;
+        text[used] = '\0';
+    }
+    const char *length = strstr(text, "Content-Length: ");
+    wanted = length == NULL ? 0 : strtoul(length + 16, NULL, 10);
+    body = used - (size_t)(end + 4 - text);
+    while (body < wanted && !is_head_only) {
+        const ssize_t got = recv(sock, rest, sizeof rest, 0);
+        if (got <= 0) {
+            return false;
+        }
+        body += (size_t)got;
+    }
+    memcpy(server.latest, text, used + 1);
+    atomic_fetch_add(&server.body_bytes, body);
+    atomic_fetch_add(&server.requests, 1);
+    return true;
+}
+
+static void send_answer(int sock, const struct turn *turn)
+{
+    const size_t length = turn->answer == NULL ? 0 : strlen(turn->answer);
+    for (size_t at = 0; at < length;) {
+        const size_t part = turn->cut == 0 || turn->cut > length - at ? length - at : turn->cut;
+        if (send(sock, turn->answer + at, part, MSG_NOSIGNAL) != (ssize_t)part) {
+            return;
+        }
+        at += part;
+    }
+    static char flood[1 << 20];
+    memset(flood, 'x', sizeof flood);
+    for (int i = 0; turn->then == FLOOD && i < 1024; i++) {
+        if (send(sock, flood, sizeof flood, MSG_NOSIGNAL) < 0) {
+            return;
+        }
+    }
+}
+
+static void *serve(void *unused)
+{
+    (void)unused;
+    int sock = -1;
+    for (const struct turn *turn = server.turns; turn->answer != NULL || turn->then != STAY;) {
+        if (sock < 0) {
+            sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
+            if (sock < 0) {
+                return NULL;
+            }
+            const int yes = 1;
+            setsockopt(sock, IPPROTO_TCP, 1 /* TCP_NODELAY */, &yes, sizeof yes);
+            atomic_fetch_add(&server.connections, 1);
+        }
+        if (!read_request(sock, turn->then == HEAD_ONLY)) {
+            close(sock);
+            sock = -1;
+            continue;
+        }
+        send_answer(sock, turn);
+        if (turn->then == RESET) {
+            const struct linger now = {.l_onoff = 1};
+            setsockopt(sock, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        }
+        if (turn->then != STAY) {
+            close(sock);
+            sock = -1;
+        }
+        turn++;
+        atomic_fetch_add(&server.done, 1);
+    }
+    if (sock >= 0) {
+        char byte;
+        while (recv(sock, &byte, 1, 0) > 0) {
+        }
+        close(sock);
+    }
+    return NULL;
+}
+
+static void start_server(const struct turn *turns)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    server = (struct server){.turns = turns};
+    server.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server.listener, 8), 0);
+    assert_int_equal(getsockname(server.listener, (struct sockaddr *)&address, &length), 0);
+    server.port = ntohs(address.sin_port);
+    assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
+}
+
+static void stop_server(void)
+{
+    shutdown(server.listener, SHUT_RDWR);
+    assert_int_equal(pthread_join(server.thread, NULL), 0);
+    close(server.listener);
+}
+
+/* Waits until the server is through with so many turns: what it closed is closed. */
+static void wait_for_turns(unsigned turns)
+{
+    while (atomic_load(&server.done) < turns) {
+        mono_sleep(MONO_NS_PER_MS);
+    }
+}
+
+/* Nobody has connected whom the server did not serve. */
+static void check_nobody_waits(void)
+{
+    struct pollfd listener = {.fd = server.listener, .events = POLLIN};
+    assert_int_equal(poll(&listener, 1, 50), 0);
+}
+
+/*
+ * The client
+ */
+
+static void explain_by_words(unsigned status, const char *body, size_t length,
+                             struct dialect_failure *failure, struct dialect_meaning *meaning,
+                             char text[ERROR_TEXT_BYTES])
+{
+    (void)status;
+    if (strncmp(body, "duplicate", 9) == 0) {
+        failure->number = 1062;
+        meaning->kind = ERROR_DUPLICATE;
+        meaning->status = STATUS_REJECTED;
+        snprintf(text, ERROR_TEXT_BYTES, "%.*s!", (int)length, body);
+    }
+}
+
+static bool set_shards(struct adapter_conn *conn, const char *key, const char *value,
+                       struct error *error)
+{
+    (void)conn;
+    if (strcmp(key, "shards") == 0 && value[0] == 'x') {
+        error_set(error, ERROR_USAGE, 0, NULL, "it is a number");
+    }
+    return strcmp(key, "shards") == 0 && value[0] != 'x';
+}
+
+static const struct http_database database = {
+    .default_port = 8123,
+    .user_header = "X-User",
+    .password_header = "X-Key",
+    .ping = "/ping",
+    .set = set_shards,
+    .explain = explain_by_words,
+};
+
+static struct error error;
+
+static enum status open_with(struct http **http, struct target *target)
+{
+    error_clear(&error);
+    target->host = "127.0.0.1";
+    target->port = server.port;
+    target->connect_timeout_s = 20;
+    return http_open(http, &database, target, NULL, &error);
+}
+
+static struct target plain;
+
+static struct http *open_plain(void)
+{
+    struct http *http = NULL;
+    plain = (struct target){0};
+    assert_int_equal(open_with(&http, &plain), STATUS_OK);
+    assert_string_equal(error.text, "");
+    return http;
+}
+
+static enum status post(struct http *http, const char *body)
+{
+    const struct http_request request = {.method = "POST",
+                                         .path = "/rows?x=1",
+                                         .type = "text/plain",
+                                         .body = body,
+                                         .length = strlen(body)};
+    error_clear(&error);
+    return http_send(http, &request, &error);
+}
+
+static void test_request(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {"HTTP/1.1 200 OK\r\nA: b\r\nX-Version: 1.8 \r\nLast: z\r\nContent-Length: 2\r\n\r\nok",
+         STAY, 0},
+        {OK_ANSWER, STAY, 1},
+        {NULL, STAY, 0}};
+    start_server(turns);
+    struct target target = {.user = "me", .password = "s:c"};
+    struct http *http = NULL;
+    assert_int_equal(open_with(&http, &target), STATUS_OK);
+    assert_string_equal(http_header(http, "x-version"), "1.8");
+    assert_string_equal(http_header(http, "last"), "z");
+    assert_string_equal(http_header(http, "A"), "b");
+    assert_null(http_header(http, "B"));
+    wait_for_turns(1);
+    assert_non_null(strstr(server.latest, "GET /ping HTTP/1.1\r\n"));
+    const struct http_request request = {.method = "POST",
+                                         .path = "/rows?x=1",
+                                         .type = "text/plain",
+                                         .accept = "application/json",
+                                         .headers = "X-One: 1\r\nX-Two: 2\r\n",
+                                         .body = "a\0b",
+                                         .length = 3};
+    assert_int_equal(http_send(http, &request, &error), STATUS_OK);
+    wait_for_turns(2);
+    char wanted[512];
+    snprintf(wanted, sizeof wanted,
+             "POST /rows?x=1 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: append/" APPEND_VERSION
+             "\r\nAuthorization: Basic bWU6czpj\r\nAccept: application/json\r\nX-One: 1\r\n"
+             "X-Two: 2\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\na",
+             server.port);
+    assert_string_equal(server.latest, wanted);
+    size_t length = 0;
+    assert_string_equal(http_body(http, &length), "ok");
+    assert_int_equal(length, 2);
+    http_close(http);
+    stop_server();
+    assert_int_equal(server.connections, 1);
+}
+
+static void test_credentials(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {NULL, STAY, 0}};
+    static const struct {
+        struct target target;
+        const char *there;
+    } ways[] = {
+        {{.query = "auth=bearer", .password = "token"}, "\r\nAuthorization: Bearer token\r\n"},
+        {{.query = "auth=header&shards=3", .user = "u", .password = "p"},
+         "\r\nX-User: u\r\nX-Key: p\r\n"},
+        {{.query = ""}, "\r\nAccept: */*\r\n"},
+    };
+    start_server(turns);
+    for (unsigned i = 0; i < COUNT_OF(ways); i++) {
+        struct target target = ways[i].target;
+        struct http *http = NULL;
+        assert_int_equal(open_with(&http, &target), STATUS_OK);
+        wait_for_turns(i + 1);
+        assert_non_null(strstr(server.latest, ways[i].there));
+        assert_int_equal(strstr(server.latest, "Authorization") != NULL, i == 0);
+        http_close(http);
+    }
+    stop_server();
+}
+
+static void test_wrong_parameters(void **state)
+{
+    (void)state;
+    static const struct target wrong[] = {
+        {.query = "tls=on"},       {.query = "ca=/nonexistent"},
+        {.query = "ca=/dev/null"}, {.query = "auth=digest"},
+        {.query = "auth=bearer"},  {.query = "auth=bearer", .password = "a\r\nX: y"},
+        {.query = "shards=x"},     {.query = "colour=red"},
+        {.query = "tls=%zz"},
+    };
+    static const char *const words[] = {"off, require or verify",
+                                        "No such file",
+                                        "does nothing without tls=verify",
+                                        "basic, bearer or header",
+                                        "needs a token",
+                                        "hold what no header can",
+                                        "shards of the URL: it is a number",
+                                        "colour of the URL: there is none of this name",
+                                        "wrongly encoded"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct target target = wrong[i];
+        struct http *http = NULL;
+        assert_int_equal(open_with(&http, &target), STATUS_FATAL);
+        assert_null(http);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_non_null(strstr(error.text, words[i]));
+    }
+    struct target target = {.host = "a b", .connect_timeout_s = 1};
+    struct http *http = NULL;
+    error_clear(&error);
+    assert_int_equal(http_open(&http, &database, &target, NULL, &error), STATUS_FATAL);
+    assert_int_equal(error.kind, ERROR_USAGE);
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+static void test_open_fails(void **state)
+{
+    (void)state;
+    static const struct turn none[] = {{NULL, STAY, 0}};
+    struct target target = {0};
+    struct http *http = NULL;
+    start_server(none);
+    stop_server();
+    assert_int_equal(open_with(&http, &target), STATUS_LOST);
+    assert_int_equal(error.kind, ERROR_UNREACHABLE);
+    assert_non_null(strstr(error.text, "nothing listens on 127.0.0.1:"));
+    start_server(none); /* which takes no connection: the kernel does */
+    target.is_cancelled = always;
+    assert_int_equal(open_with(&http, &target), STATUS_LOST);
+    assert_int_equal(error.kind, ERROR_CANCELLED);
+    target = (struct target){.host = "127.0.0.1", .port = server.port, .connect_timeout_s = 1};
+    error_clear(&error);
+    assert_int_equal(http_open(&http, &database, &target, NULL, &error), STATUS_LOST);
+    assert_int_equal(error.kind, ERROR_TIMEOUT);
+    assert_null(http);
+    stop_server();
+}
+
+static void test_statuses(void **state)
+{
+    (void)state;
+#define STATUS_ANSWER(line) "HTTP/1.1 " line "\r\nContent-Length: 5\r\n\r\nwords"
+    static const struct {
+        const char *answer;
+        enum status status;
+        enum error_kind kind;
+        int number;
+        const char *text;
+    } known[] = {
+        {STATUS_ANSWER("400 Bad"), STATUS_REJECTED, ERROR_SERVER, 400,
+         "HTTP status 400 Bad: words"},
+        {STATUS_ANSWER("401 No"), STATUS_FATAL, ERROR_AUTH, 401, "401 No: words"},
+        {STATUS_ANSWER("403 No"), STATUS_FATAL, ERROR_AUTH, 403, "words"},
+        {STATUS_ANSWER("404 No"), STATUS_REJECTED, ERROR_NOT_FOUND, 404, "words"},
+        {STATUS_ANSWER("408 No"), STATUS_LOST, ERROR_TIMEOUT, 408, "words"},
+        {STATUS_ANSWER("413 No"), STATUS_REJECTED, ERROR_DATA, 413, "words"},
+        {STATUS_ANSWER("429 No"), STATUS_REJECTED, ERROR_BUSY, 429, "words"},
+        {STATUS_ANSWER("500 No"), STATUS_REJECTED, ERROR_SERVER, 500, "words"},
+        {STATUS_ANSWER("502 No"), STATUS_LOST, ERROR_CONNECTION, 502, "words"},
+        {STATUS_ANSWER("503 No"), STATUS_REJECTED, ERROR_BUSY, 503, "words"},
+        {STATUS_ANSWER("504 No"), STATUS_LOST, ERROR_TIMEOUT, 504, "words"},
+        {"HTTP/1.1 301 Moved\r\nLocation: https://other/x\r\nContent-Length: 0\r\n\r\n",
+         STATUS_FATAL, ERROR_UNSUPPORTED, 301, "https://other/x"},
+        {"HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n<html>", STATUS_REJECTED, ERROR_SERVER, 500,
+         "HTTP status 500 No"},
+        {"HTTP/1.1 400 No\r\nContent-Length: 13\r\n\r\nduplicate key", STATUS_REJECTED,
+         ERROR_DUPLICATE, 1062, "duplicate key!"},
+    };
+    struct turn turns[2 * COUNT_OF(known) + 1] = {0};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        turns[2 * i] = (struct turn){OK_ANSWER, STAY, 0};
+        turns[2 * i + 1] = (struct turn){known[i].answer, STAY, 3};
+    }
+    start_server(turns);
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        struct http *http = open_plain();
+        assert_int_equal(post(http, "a row"), known[i].status);
+        assert_int_equal(error.kind, known[i].kind);
+        assert_int_equal(error.native_code, known[i].number);
+        assert_non_null(strstr(error.text, known[i].text));
+        http_close(http);
+    }
+    stop_server();
+}
+
+/* While opening nothing is rejected: it can pass, or it cannot. */
+static void test_statuses_of_open(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {{STATUS_ANSWER("404 No"), STAY, 0},
+                                        {STATUS_ANSWER("503 No"), STAY, 0},
+                                        {STATUS_ANSWER("401 No"), STAY, 0},
+                                        {NULL, STAY, 0}};
+    static const enum status wanted[] = {STATUS_FATAL, STATUS_LOST, STATUS_FATAL};
+    start_server(turns);
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        struct target target = {0};
+        struct http *http = NULL;
+        assert_int_equal(open_with(&http, &target), wanted[i]);
+        assert_null(http);
+    }
+    stop_server();
+}
+
+/* A connection that was used before, and dies when it has read the whole of the next request: the
+ * server has the rows once, and the client says that it does not know. */
+static void test_never_twice(void **state)
+{
+    (void)state;
+    static const enum then ends[] = {CLOSE, RESET};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        const struct turn turns[] = {{OK_ANSWER, STAY, 0},
+                                     {OK_ANSWER, STAY, 0},
+                                     {NULL, ends[i], 0},
+                                     {OK_ANSWER, STAY, 0},
+                                     {NULL, STAY, 0}};
+        start_server(turns);
+        struct http *http = open_plain();
+        assert_int_equal(post(http, "first"), STATUS_OK);
+        assert_int_equal(post(http, "second row"), STATUS_LOST);
+        assert_int_equal(error.kind, ERROR_CONNECTION);
+        check_nobody_waits();
+        http_close(http);
+        stop_server();
+        assert_int_equal(server.requests, 3);
+        assert_int_equal(server.body_bytes, strlen("first") + strlen("second row"));
+        assert_int_equal(server.connections, 1);
+    }
+}
+
+/* A server that ends idle connections costs nothing. */
+static void test_idle_connection_ends(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {OK_ANSWER, CLOSE, 0},
+        {OK_ANSWER, RESET, 0},
+        {OK_ANSWER "HTTP/1.1 408 too late", STAY, 0}, /* said while nobody asked */
+        {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nto the end", CLOSE, 0},
+        {OK_ANSWER, STAY, 0},
+        {NULL, STAY, 0}};
+    start_server(turns);
+    struct http *http = open_plain();
+    for (unsigned i = 1; i < COUNT_OF(turns) - 1; i++) {
+        wait_for_turns(i);
+        assert_int_equal(http_revive(http, &error), STATUS_OK);
+        assert_int_equal(post(http, "row"), STATUS_OK);
+        assert_string_equal(http_body(http, NULL), i == 3 ? "to the end" : "ok");
+    }
+    http_close(http);
+    stop_server();
+    assert_int_equal(server.connections, 5);
+    assert_int_equal(server.requests, 5);
+    assert_int_equal(server.body_bytes, 4 * strlen("row"));
+}
+
+static void test_broken_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        enum then then;
+        enum error_kind kind;
+        const char *text;
+    } broken[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Le", CLOSE, ERROR_CONNECTION, "in the middle of its answer"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", CLOSE, ERROR_CONNECTION,
+         "in the middle of its answer"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nok", CLOSE, ERROR_CONNECTION,
+         "in the middle of its answer"},
+        {"", CLOSE, ERROR_CONNECTION, "instead of answering"},
+        {"\x15\x03\x01", CLOSE, ERROR_SERVER, "add ?tls=require"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n", FLOOD, ERROR_SERVER,
+         "longer than 64 MiB"},
+        {"HTTP/1.1 200 OK\r\n\r\n", FLOOD, ERROR_SERVER, "longer than 64 MiB"},
+    };
+    struct turn turns[2 * COUNT_OF(broken) + 1] = {0};
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        turns[2 * i] = (struct turn){OK_ANSWER, STAY, 0};
+        turns[2 * i + 1] = (struct turn){broken[i].answer, broken[i].then, 0};
+    }
+    start_server(turns);
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        struct http *http = open_plain();
+        assert_int_equal(post(http, "a row"), STATUS_LOST);
+        assert_int_equal(error.kind, broken[i].kind);
+        assert_non_null(strstr(error.text, broken[i].text));
+        http_close(http);
+    }
+    stop_server();
+    assert_int_equal(server.requests, 2 * COUNT_OF(broken));
+}
+
+/* An error of any length is an error; what it says is in its beginning. */
+static void test_endless_error(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {OK_ANSWER, STAY, 0},
+        {"HTTP/1.1 500 Bad\r\nContent-Length: 1073741824\r\n\r\n", FLOOD, 0},
+        {OK_ANSWER, STAY, 0},
+        {NULL, STAY, 0}};
+    start_server(turns);
+    struct http *http = open_plain();
+    assert_int_equal(post(http, "a row"), STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "500 Bad: xxx"));
+    assert_int_equal(post(http, "a row"), STATUS_OK);
+    http_close(http);
+    stop_server();
+}
+
+/* A server that refuses a body says so without reading it, and the client hears it. */
+static void test_refused_early(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {{OK_ANSWER, STAY, 0},
+                                        {STATUS_ANSWER("413 Too large"), HEAD_ONLY, 0},
+                                        {OK_ANSWER, STAY, 0},
+                                        {NULL, STAY, 0}};
+    enum {
+        LARGE = 32 << 20
+    };
+    start_server(turns);
+    struct http *http = open_plain();
+    char *body = calloc(1, LARGE);
+    assert_non_null(body);
+    const struct http_request request = {
+        .method = "POST", .path = "/", .type = "text/plain", .body = body, .length = LARGE};
+    const enum status status = http_send(http, &request, &error);
+    /* what was not read may end the connection before its answer was */
+    assert_int_not_equal(status, STATUS_OK);
+    assert_int_equal(status, error.kind == ERROR_DATA ? STATUS_REJECTED : STATUS_LOST);
+    free(body);
+    http_close(http);
+    stop_server();
+}
+
+struct lines {
+    char text[256];
+    unsigned count, enough;
+};
+
+static bool take_line(void *context, char *line, size_t length)
+{
+    struct lines *lines = context;
+    assert_int_equal(strlen(line), length);
+    const size_t used = strlen(lines->text);
+    snprintf(lines->text + used, sizeof lines->text - used, "%s|", line);
+    return ++lines->count != lines->enough;
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+#define LINES_ANSWER                                                                               \
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: "                                                       \
+    "chunked\r\n\r\n6\r\none\ntw\r\n7\r\no\n\nlast\r\n0\r\n\r\n"
+    static const struct turn turns[] = {{OK_ANSWER, STAY, 0},    {LINES_ANSWER, STAY, 0},
+                                        {LINES_ANSWER, STAY, 1}, {LINES_ANSWER, STAY, 0},
+                                        {OK_ANSWER, STAY, 0},    {NULL, STAY, 0}};
+    start_server(turns);
+    struct http *http = open_plain();
+    for (unsigned i = 0; i < 3; i++) {
+        struct lines lines = {.enough = i < 2 ? 0 : 2};
+        const struct http_request request = {
+            .method = "GET", .path = "/", .take = take_line, .context = &lines};
+        assert_int_equal(http_send(http, &request, &error), STATUS_OK);
+        assert_string_equal(lines.text, i < 2 ? "one|two||last|" : "one|two|");
+        assert_string_equal(http_body(http, NULL), "");
+    }
+    assert_int_equal(post(http, "row"), STATUS_OK);
+    http_close(http);
+    stop_server();
+    assert_int_equal(server.connections, 2); /* the rest of what was enough is left behind */
+}
+
+static void *interrupt_it(void *http)
+{
+    wait_for_turns(1);
+    while (atomic_load(&server.requests) < 2) {
+        mono_sleep(MONO_NS_PER_MS);
+    }
+    http_interrupt(http);
+    return NULL;
+}
+
+static void test_interrupt(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {{OK_ANSWER, STAY, 0},
+                                        {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", STAY, 0},
+                                        {OK_ANSWER, STAY, 0},
+                                        {NULL, STAY, 0}};
+    pthread_t thread;
+    start_server(turns);
+    struct http *http = open_plain();
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_it, http), 0);
+    assert_int_equal(post(http, "row"), STATUS_LOST); /* waits for the rest of the body */
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(post(http, "row"), STATUS_LOST);
+    assert_int_equal(http_revive(http, &error), STATUS_LOST);
+    http_interrupt(http);
+    http_close(http);
+    http_close(NULL);
+    stop_server();
+    assert_int_equal(server.connections, 1);
+}
+
+static bool is_influx(unsigned status, const char *headers, const char *body)
+{
+    return status == 200 && strstr(headers, "\r\nX-Version: 9\r\n") != NULL &&
+           strcmp(body, "ready") == 0;
+}
+
+static void test_recognise(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "HTTP/1.1 200 OK\r\nX-Version: 9\r\nContent-Length: 5\r\n\r\nready",
+        "HTTP/1.1 200 OK\r\nX-Version: 9\r\n\r\nready",
+        "HTTP/1.1 200 OK\r\nX-Version: 9\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n5\r\nready\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX-Version: 9\r\nContent-Length: 6\r\n\r\nready",
+        "HTTP/1.1 200 OK\r\nX-Version: 8\r\nContent-Length: 5\r\n\r\nready",
+        "220 smtp\r\n"};
+    static const struct http_question question = {"/ping", "Influx's", is_influx};
+    for (size_t cut = 0; cut < 4; cut++) {
+        for (size_t i = 0; i < COUNT_OF(texts); i++) {
+            const struct turn turns[] = {{texts[i], CLOSE, cut}, {NULL, STAY, 0}};
+            start_server(turns);
+            error_clear(&error);
+            const enum status status =
+                http_recognise(&question, "127.0.0.1", server.port, 20000, &error);
+            assert_int_equal(status, i < 3 ? STATUS_OK : STATUS_REJECTED);
+            wait_for_turns(1);
+            assert_non_null(strstr(server.latest, "GET /ping HTTP/1.1\r\nHost: 127.0.0.1:"));
+            stop_server();
+        }
+    }
+}
+
+/*
+ * Values
+ */
+
+static bool take_row(void *context, const struct cell *cells, size_t count)
+{
+    struct buffer *text = context;
+    for (size_t i = 0; i < count; i++) {
+        if (cells[i].is_null) {
+            buffer_add_text(text, "NULL ");
+        } else if (cells[i].type == COLUMN_INT64) {
+            buffer_add_format(text, "%lld ", (long long)cells[i].as.int64);
+        } else {
+            buffer_add_format(text, "'%.*s' ", (int)cells[i].as.text.length,
+                              cells[i].as.text.bytes);
+        }
+    }
+    buffer_add_text(text, "| ");
+    return strstr(buffer_text(text), "enough") == NULL;
+}
+
+static void test_take_rows(void **state)
+{
+    (void)state;
+    struct buffer text;
+    buffer_init(&text);
+    struct answer answer = {.take = take_row, .context = &text};
+    json_t *rows = json_loads("[[1, \"a\", null, true, 9007199254740993], {\"x\": 0.1, \"y\": [1, "
+                              "{\"z\": 2}]}, 7, [], [\"enough\"], [1]]",
+                              0, NULL);
+    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_OK);
+    assert_string_equal(buffer_text(&text), "1 'a' NULL 1 9007199254740993 | '0.1' '[1,{\"z\":2}]' "
+                                            "| 7 | | 'enough' | ");
+    assert_int_equal(answer.rows, 5);
+    answer = (struct answer){0};
+    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_OK);
+    assert_int_equal(answer.rows, 6);
+    json_decref(rows);
+    rows = json_object();
+    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_REJECTED);
+    json_decref(rows);
+    buffer_fini(&text);
+}
+
+static void check_json(struct column column, const void *values, const char *wanted)
+{
+    struct buffer text;
+    buffer_init(&text);
+    const struct column_data data = {.values.any = values};
+    http_add_json(&text, &column, &data, 0);
+    assert_string_equal(buffer_text(&text), wanted);
+    buffer_fini(&text);
+}
+
+static void test_add_json(void **state)
+{
+    (void)state;
+    static const struct text_value odd = {"a\"\\\n\x01é", 7}, json = {"{\"a\":1}", 7};
+    check_json((struct column){.type = COLUMN_BOOL}, &(uint8_t){1}, "true");
+    check_json((struct column){.type = COLUMN_INT16}, &(int16_t){-7}, "-7");
+    check_json((struct column){.type = COLUMN_INT64}, &(int64_t){INT64_MIN},
+               "-9223372036854775808");
+    check_json((struct column){.type = COLUMN_FLOAT32}, &(float){0.1f}, "0.1");
+    check_json((struct column){.type = COLUMN_FLOAT64}, &(double){0.1}, "0.1");
+    check_json((struct column){.type = COLUMN_FLOAT64}, &(double){1.0 / 3}, "0.3333333333333333");
+    check_json((struct column){.type = COLUMN_FLOAT64}, &(double){1.0 / 0.0}, "null");
+    check_json((struct column){.type = COLUMN_DECIMAL, .scale = 2}, &(int64_t){-1234}, "-12.34");
+    check_json((struct column){.type = COLUMN_TEXT}, &odd, "\"a\\\"\\\\\\u000a\\u0001é\"");
+    check_json((struct column){.type = COLUMN_BYTES}, &(struct text_value){"\xff\x00z", 3},
+               "\"/wB6\"");
+    check_json((struct column){.type = COLUMN_JSON}, &json, "{\"a\":1}");
+    check_json((struct column){.type = COLUMN_TIMESTAMP},
+               &(int64_t){1769860800 * MONO_NS_PER_S + 123456789},
+               "\"2026-01-31 12:00:00.123456\"");
+    check_json((struct column){.type = COLUMN_DATE}, &(int32_t){0}, "\"1970-01-01\"");
+    check_json((struct column){.type = COLUMN_IP4}, (uint8_t[4]){10, 0, 0, 1}, "\"10.0.0.1\"");
+    struct buffer text;
+    buffer_init(&text);
+    const struct column_data null = {.values.any = &odd, .is_null = (uint8_t[1]){1}};
+    http_add_json(&text, &(struct column){.type = COLUMN_TEXT}, &null, 0);
+    assert_string_equal(buffer_text(&text), "null");
+    buffer_fini(&text);
+}
+
+static void test_encodings(void **state)
+{
+    (void)state;
+    static const char *const base64[][2] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}};
+    for (size_t i = 0; i < COUNT_OF(base64); i++) {
+        struct buffer text;
+        buffer_init(&text);
+        http_add_base64(&text, base64[i][0], strlen(base64[i][0]));
+        assert_string_equal(buffer_text(&text), base64[i][1]);
+        buffer_fini(&text);
+    }
+    struct buffer text;
+    buffer_init(&text);
+    http_add_encoded(&text, "aZ09-._~ /?&=+%\xc3\xa9");
+    assert_string_equal(buffer_text(&text), "aZ09-._~%20%2F%3F%26%3D%2B%25%C3%A9");
+    buffer_fini(&text);
+}
+
+static int start_library(void **state)
+{
+    (void)state;
+    struct adapter_library *library = NULL;
+    return http_start(NULL, &library, &error) == STATUS_OK ? 0 : -1;
+}
+
+static int stop_library(void **state)
+{
+    (void)state;
+    http_stop(NULL);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_ends_early),
+        cmocka_unit_test(test_body_to_the_end),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_wrong_parameters),
+        cmocka_unit_test(test_open_fails),
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_statuses_of_open),
+        cmocka_unit_test(test_never_twice),
+        cmocka_unit_test(test_idle_connection_ends),
+        cmocka_unit_test(test_broken_answers),
+        cmocka_unit_test(test_endless_error),
+        cmocka_unit_test(test_refused_early),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_recognise),
+        cmocka_unit_test(test_take_rows),
+        cmocka_unit_test(test_add_json),
+        cmocka_unit_test(test_encodings),
+    };
+    return cmocka_run_group_tests(tests, start_library, stop_library);
+}
