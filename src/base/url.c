@@ -108,7 +108,61 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-static bool parse_authority(struct url *url, char *rest)
+/* host, host:port, [v6] or [v6]:port */
+static bool parse_host(char *text, struct url_host *host)
+{
+    char *port;
+    if (text[0] == '[') {
+        port = cut_at(strchr(text++, ']'));
+        if (port == NULL || (*port != '\0' && *port != ':')) {
+            return false;
+        }
+        port += *port == ':' ? 1 : 0;
+    } else {
+        port = cut_at(strrchr(text, ':'));
+    }
+    if (unless_empty(port) != NULL && (!url_parse_port(port, &host->port) || host->port == 0)) {
+        return false;
+    }
+    host->name = unless_empty(text);
+    return decode(text);
+}
+
+/* Takes the list of hosts apart, in place. `fault` says what is wrong with one; "": nothing is. */
+static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
+{
+    char *rest = list;
+    for (size_t i = 0; rest != NULL; i++) {
+        char *text = rest;
+        rest = cut_at(strchr(rest, ','));
+        if (i == URL_HOSTS_MAX) {
+            snprintf(fault, size, "its list has more than %d hosts", URL_HOSTS_MAX);
+            return;
+        }
+        char shown[64];
+        struct url_host *host = &url->hosts[i];
+        url->host_count = i + 1;
+        snprintf(shown, sizeof shown, "%s", text);
+        if (!parse_host(text, host)) {
+            snprintf(fault, size, "'%s' of its list is not HOST, HOST:PORT or [IPv6]:PORT", shown);
+            return;
+        }
+        if (host->name == NULL) {
+            snprintf(fault, size, "host %zu of its list has no name", i + 1);
+            return;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (url->hosts[k].port == host->port &&
+                strcasecmp(url->hosts[k].name, host->name) == 0) {
+                snprintf(fault, size, "'%s' is in its list twice", shown);
+                return;
+            }
+        }
+    }
+}
+
+/* `fault`: what is wrong with a list of hosts, which then is the only thing wrong. */
+static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
     /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
      * would be a host and a port, and be shown. Then an @ comes behind it, outside of a parameter's
@@ -135,24 +189,14 @@ static bool parse_authority(struct url *url, char *rest)
         return false;
     }
     if (strchr(host, ',') != NULL) {
-        return true; /* a list of hosts, which the client library must read */
+        parse_hosts(url, host, fault, size);
+        return fault[0] == '\0';
     }
-    /* host, host:port, [v6] or [v6]:port */
-    char *port;
-    if (host[0] == '[') {
-        port = cut_at(strchr(host++, ']'));
-        if (port == NULL || (*port != '\0' && *port != ':')) {
-            return false;
-        }
-        port += *port == ':' ? 1 : 0;
-    } else {
-        port = cut_at(strrchr(host, ':'));
-    }
-    if (unless_empty(port) != NULL && (!url_parse_port(port, &url->port) || url->port == 0)) {
-        return false;
-    }
-    url->host = unless_empty(host);
-    return decode(host);
+    struct url_host only = {.port = 0};
+    const bool is_good = parse_host(host, &only);
+    url->host = only.name;
+    url->port = only.port;
+    return is_good;
 }
 
 enum status url_parse(struct url *url, const char *text, bool is_file, struct error *error)
@@ -172,11 +216,19 @@ enum status url_parse(struct url *url, const char *text, bool is_file, struct er
         url->path = has_slashes ? rest + 2 : rest;
         return STATUS_OK;
     }
-    if (has_slashes ? parse_authority(url, rest + 2) : *rest == '\0') {
+    char fault[128] = "";
+    if (has_slashes ? parse_authority(url, rest + 2, fault, sizeof fault) : *rest == '\0') {
         return STATUS_OK;
     }
     char shown[160];
     url_redact(text, shown, sizeof shown);
+    if (fault[0] != '\0') {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "target '%s': %s: write %s://user@host:port,host:port/database", shown, fault,
+                  url->scheme);
+        url_fini(url);
+        return STATUS_REJECTED;
+    }
     error_set(error, ERROR_USAGE, 0, NULL,
               "target '%s' is not a URL: write %s://user@host:port/database, with %%40 for @, "
               "%%2F for /, %%3F for ?, %%23 for # and %%25 for %% in a name or password",

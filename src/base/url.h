@@ -1,6 +1,6 @@
 /*
  * A target as the user writes it: a port, scheme://user:password@host:port/database?parameters, or
- * scheme:path.
+ * scheme:path. In place of a host there can be several: host:port,host:port.
  */
 #ifndef BASE_URL_H
 #define BASE_URL_H
@@ -11,6 +11,15 @@
 
 #include "append/error.h"
 
+enum {
+    URL_HOSTS_MAX = 64
+};
+
+struct url_host {
+    const char *name; /* without the brackets of an IPv6 address */
+    uint16_t port;    /* 0: none is given */
+};
+
 /* Members that are not in the text are NULL or 0. All strings point into `text`. */
 struct url {
     char *text; /* owned */
@@ -19,6 +28,8 @@ struct url {
     const char *user, *password;
     const char *host; /* NULL also for a list of hosts */
     uint16_t port;
+    size_t host_count; /* of a list, else 0 */
+    struct url_host hosts[URL_HOSTS_MAX];
     const char *database;
     const char *query; /* behind '?', still encoded */
 };

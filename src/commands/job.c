@@ -179,12 +179,21 @@ enum exit_code job_begin(struct job *job, struct error *error)
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    job->recorder = recorder_create(plan_sessions_all(plan),
-                                    cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
-                                    plan_operations(plan).count);
+    job->recorder = recorder_create_for_hosts(
+        plan_sessions_all(plan), cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
+        plan_operations(plan).count, plan->host_count > 0 ? plan->host_count : 1);
     job->result = calloc(1, sizeof *job->result);
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
-    bool has_datasets = true;
+    bool has_datasets = true, has_hosts = true;
+    if (job->result != NULL && plan->host_count > 0) {
+        job->result->hosts = calloc(plan->host_count, sizeof *job->result->hosts);
+        job->result->host_count = job->result->hosts == NULL ? 0 : plan->host_count;
+        for (unsigned i = 0; i < job->result->host_count; i++) {
+            struct host_result *host = &job->result->hosts[i];
+            target_name_host(plan, i, host->name, sizeof host->name);
+        }
+        has_hosts = job->result->host_count > 0;
+    }
     if (job->result != NULL) {
         causes_init(&job->result->causes);
         const size_t count = plan->script == NULL ? 0 : plan->script->dataset_count;
@@ -192,9 +201,11 @@ enum exit_code job_begin(struct job *job, struct error *error)
         job->result->dataset_count = job->result->datasets == NULL ? 0 : count;
         has_datasets = job->result->dataset_count == count;
     }
-    if (!has_datasets || job->recorder == NULL || job->result == NULL ||
+    if (!has_hosts || !has_datasets || job->recorder == NULL || job->result == NULL ||
         (job->search == NULL && job->evidence == NULL) ||
-        !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder))) {
+        !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder)) ||
+        (plan->host_count > 0 &&
+         !recorder_snapshot_add_hosts(&job->result->totals, plan->host_count))) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
         return EXIT_CODE_CLIENT_LIMIT;
     }
@@ -207,6 +218,10 @@ static void on_interval(void *context, const struct interval *interval)
 {
     struct job *job = context;
     run_files_add(job->files, CSV_INTERVALS, interval);
+    for (size_t i = 0; i < interval->hosts; i++) {
+        const struct host_interval host = {interval, job->result->hosts[i].name, i};
+        run_files_add(job->files, CSV_HOSTS_INTERVALS, &host);
+    }
 }
 
 static void on_sample(void *context, const struct sample *sample)
@@ -288,6 +303,15 @@ static enum exit_code load(struct job *job, struct error *error)
     }
     job->has_begun = true;
     recorder_take_snapshot(job->recorder, &result->totals);
+    for (unsigned i = 0; i < result->host_count; i++) {
+        struct host_result *host = &result->hosts[i];
+        host->counters = result->totals.hosts_counters[i];
+        host->elapsed_ns = result->elapsed_ns;
+        host->measured_ns = result->measured_ns;
+        for (size_t operation = 0; operation < OPERATIONS; operation++) {
+            host->latencies[operation] = recorder_latency_at(job->recorder, i, operation);
+        }
+    }
     snprintf(result->metrics_note, sizeof result->metrics_note, "%s",
              metrics_conclude(job->metrics, &result->totals));
     return EXIT_CODE_OK;
@@ -457,6 +481,7 @@ void job_release(struct job *job)
         session_list_free(job->result->session_list, job->result->session_count);
         event_list_fini(&job->result->events);
         recorder_snapshot_fini(&job->result->totals);
+        result_free_hosts(job->result);
         causes_fini(&job->result->causes);
         free(job->result->datasets);
         free(job->result);

@@ -170,6 +170,8 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
+    /* tries to connect that failed: sessions', after a loss, with --churn, at each of several hosts */ \
+    C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
     /* first, after a loss, and with --churn; of these, lost or closed */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \

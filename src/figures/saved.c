@@ -147,6 +147,10 @@ enum status saved_run_read(struct saved_run *run, const char *folder, struct err
         snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
         status = csv_table_read(files[i].table, path, error);
     }
+    if (status == STATUS_OK && saved_is_there(run->folder, "hosts_intervals.csv")) {
+        snprintf(path, sizeof path, "%s/hosts_intervals.csv", run->folder);
+        status = csv_table_read(&run->hosts_intervals, path, error);
+    }
     if (status == STATUS_OK && run->summary.rows != 1) {
         error_set(error, ERROR_DATA, 0, NULL, "%s/summary.csv has %zu rows, not one", run->folder,
                   run->summary.rows);
@@ -167,6 +171,7 @@ void saved_run_free(struct saved_run *run)
     csv_table_free(&run->summary);
     csv_table_free(&run->intervals);
     csv_table_free(&run->samples);
+    csv_table_free(&run->hosts_intervals);
     csv_table_free(&run->levels);
     *run = (struct saved_run){0};
 }

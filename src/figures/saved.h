@@ -101,6 +101,7 @@ struct saved_run {
     struct csv_table levels;           /* a row a level of a search; else empty */
     struct csv_table intervals;        /* a row an interval of about a second */
     struct csv_table samples;          /* a row a sample of CPU and memory */
+    struct csv_table hosts_intervals;  /* of several hosts a row each an interval; else empty */
     struct figure_set figures;         /* of summary.csv, and of run.json those that it alone has;
                                           without those of operations */
 };

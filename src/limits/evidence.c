@@ -33,7 +33,7 @@ enum shortage {
 /* What the cause of a failed session says about limits. */
 static enum shortage classify(const struct cause *cause)
 {
-    const bool is_connect = cause->phase == CAUSE_CONNECT;
+    const bool is_connect = cause->phase == CAUSE_CONNECT || cause->phase == CAUSE_HOST;
     const char *limit = cause->error.limit;
     const int number = cause->error.native_code;
     if (cause->phase == CAUSE_THREAD) {
@@ -384,7 +384,7 @@ static void name_own(const struct naming *naming, enum shortage shortage)
 static void name_setting(const struct naming *naming, const struct cause *cause)
 {
     const struct evidence *evidence = naming->evidence;
-    const bool is_later = cause->phase == CAUSE_RECONNECT;
+    const bool is_later = cause->phase == CAUSE_RECONNECT || cause->phase == CAUSE_HOST;
     const bool is_after = is_later && evidence->has_server_after;
     const struct server_limits *server =
         is_after ? &evidence->server_after : evidence->question->server;
@@ -517,7 +517,9 @@ void evidence_name(const struct evidence *evidence, const struct result *result,
                 continue;
             }
             /* one that connects again fails more than once, and may get in at last */
-            *(cause->phase == CAUSE_RECONNECT ? &naming.tries : &naming.sessions) += cause->count;
+            *(cause->phase == CAUSE_RECONNECT || cause->phase == CAUSE_HOST ? &naming.tries
+                                                                            : &naming.sessions) +=
+                cause->count;
             if (naming.first == NULL || cause->first_ns < naming.first->first_ns) {
                 naming.first = cause;
             }

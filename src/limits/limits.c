@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
     const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
     *question = (struct limits_question){
         .sessions = plan_sessions_all(plan),
+        .hosts = plan->host_policy == HOST_FIRST ? 1 : (unsigned)plan->host_count,
         .stack_bytes = plan->stack_bytes,
         .files_per_session = plan->adapter->files_per_session,
         .is_embedded = connection == NULL ? is_embedded : connection->is_embedded,
@@ -145,11 +147,16 @@ static struct limit *add_limit(struct reading *reading, const struct draft *draf
 {
     struct limit_list *list = reading->list;
     const uint64_t asked = reading->question->sessions;
+    const bool is_client = draft->limit.side == LIMIT_CLIENT;
+    const uint64_t hosts = is_client ? 1 : MAX(reading->question->hosts, 1);
     assert(list->count < LIMITS_MAX);
     struct limit *entry = &list->entries[list->count++];
     *entry = draft->limit;
-    entry->needed = entry->each * asked + draft->fixed;
+    entry->needed = entry->each * ((asked + hosts - 1) / hosts) + draft->fixed;
     entry->sessions = fitting(draft);
+    if (hosts > 1 && entry->sessions < LIMIT_NONE / hosts) {
+        entry->sessions *= hosts; /* the others are taken to be as the one that was asked */
+    }
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }

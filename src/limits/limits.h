@@ -31,6 +31,7 @@ enum {
 /* What is asked. Strings are borrowed. */
 struct limits_question {
     uint64_t sessions;                  /* idle ones included */
+    unsigned hosts;                     /* that share them; 0 or 1: there is one */
     size_t stack_bytes;                 /* of a session's thread */
     unsigned files_per_session;         /* of this program */
     bool has_server;                    /* false: only this machine is looked at */

@@ -1101,7 +1101,8 @@ static void *hand_run(void *argument)
                                        .seed = plan->seed,
                                        .dialect = loader->setup->connection.dialect};
     struct error error = {.kind = ERROR_NONE};
-    enum status status = plan->adapter->open(&plan->target, &hand->conn, &error);
+    const struct target target = target_at(plan, loader->setup->host);
+    enum status status = plan->adapter->open(&target, &hand->conn, &error);
     if (status == STATUS_OK) {
         share(hand, hand->conn);
         status = script_state_create(&hand->state, plan->script, &place, &error);

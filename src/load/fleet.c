@@ -66,6 +66,7 @@ static void renew(struct fleet *fleet, unsigned index)
     session->quota = session->is_idle ? 0 : plan_quota(plan, index);
     session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, index);
     session->last_count = 0;
+    session->has_moved = false;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);
     sum->outcome = SESSION_NOT_STARTED;

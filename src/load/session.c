@@ -32,26 +32,36 @@ static void close_connection(struct session *session)
     session->conn = NULL;
 }
 
-/* Connects for `phase`: CAUSE_CONNECT the first time, later CAUSE_RECONNECT; times and counts that,
- * shows the connection to the main thread, and gets it ready. What fails is blamed, unless the run
- * was to end before the server had answered (ERROR_CANCELLED). */
+/* The session goes to another of several hosts: what follows is counted there. */
+static void go_to_host(struct session *session, unsigned host)
+{
+    session->host = host;
+    recorder_set_host(session->load->recorder, session->index, host);
+}
+
+/* Connects to the session's host for `phase`: CAUSE_CONNECT the first time, CAUSE_HOST where
+ * another host is tried next, later CAUSE_RECONNECT; times and counts that, shows the connection to
+ * the main thread, and gets it ready. What fails is blamed, unless the run was to end before the
+ * server had answered (ERROR_CANCELLED). */
 static enum status open_connection(struct session *session, enum cause_phase phase,
                                    struct error *error)
 {
     struct load *load = session->load;
     const struct adapter *adapter = load->plan->adapter;
+    const struct target target = target_at(load->plan, session->host);
     session->is_overdue = false; /* that was the connection before */
     const int64_t start_ns = mono_now_ns();
-    const enum status status = adapter->open(&load->plan->target, &session->conn, error);
+    const enum status status = adapter->open(&target, &session->conn, error);
     const int64_t end_ns = mono_now_ns();
     if (status != STATUS_OK) {
         if (error->kind != ERROR_CANCELLED) {
+            session_add(session, RECORDER_CONNECTS_FAILED, 1);
             session_blame(session, phase, NULL, status, error);
         }
         return status == STATUS_FATAL ? STATUS_FATAL : STATUS_LOST;
     }
     recorder_record(load->recorder, session->index,
-                    phase == CAUSE_CONNECT ? OPERATION_CONNECT : OPERATION_RECONNECT,
+                    phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
     share_connection(session, session->conn);
@@ -68,6 +78,35 @@ static enum status open_connection(struct session *session, enum cause_phase pha
     }
     stack_give_back();
     return ready;
+}
+
+/* The host at which a session begins. */
+static unsigned first_host(const struct session *session)
+{
+    const struct plan *plan = session->load->plan;
+    const uint64_t drawn = random_mix(random_mix(plan->seed) + session->index);
+    const uint64_t number = plan->host_policy == HOST_FIRST    ? 0
+                            : plan->host_policy == HOST_RANDOM ? drawn
+                                                               : session->index;
+    return plan->host_count == 0 ? 0 : (unsigned)(number % plan->host_count);
+}
+
+/* The first connect: of several hosts the next one is tried, until one takes the session. */
+static enum status connect_first(struct session *session, struct error *error)
+{
+    const unsigned hosts = (unsigned)session->load->plan->host_count;
+    const unsigned first = first_host(session);
+    unsigned tried = 0;
+    enum status status;
+    do {
+        const bool is_last = tried + 1 >= hosts;
+        error_clear(error);
+        go_to_host(session, hosts == 0 ? 0 : (first + tried) % hosts);
+        status = open_connection(session, is_last ? CAUSE_CONNECT : CAUSE_HOST, error);
+        tried++;
+    } while (status != STATUS_OK && tried < hosts && error->kind != ERROR_CANCELLED &&
+             !gate_is_stopped(&session->load->gate));
+    return status;
 }
 
 /* What a session has a share of and begins one after the other: rows, in batches; with a script
@@ -246,9 +285,11 @@ static enum status read_table(struct session *session)
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
     /* not one that counts the rows of a connection, on one that is not the first */
+    uint64_t before;
     if (status == STATUS_OK && is_count &&
-        ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0)) {
-        session_note_count(session, rows, load->setup->rows_before + session->sum.rows.acknowledged,
+        ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0) &&
+        session_knows_before(session, 0, load->setup->rows_before, &before)) {
+        session_note_count(session, rows, before + session->sum.rows.acknowledged,
                            &session->last_count);
     }
     return settle_call(session, CAUSE_READ, status, &error);
@@ -288,8 +329,9 @@ static enum status take_turn(struct session *session)
  * connections at the same moment (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture
  * Blog, 2015). Tries count from the last batch that was answered, by anything but
  * "read-only", so that a server which takes connections and then drops them does not keep the
- * session for ever. No more sessions connect at a time than --connect-concurrency allows. Every
- * wait ends at STOP.
+ * session for ever. Of several hosts each try is for the next one, which may want the session where
+ * the one before did not. No more sessions connect at a time than --connect-concurrency allows.
+ * Every wait ends at STOP.
  */
 
 int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
@@ -321,8 +363,8 @@ static enum status connect_once(struct session *session)
 /* The connection is gone and nobody on this side has cut it: counts that, and closes what is left
  * of it. One to a read-only server is closed, too: another try may reach the new primary. OK: with
  * --on-drop reconnect the session is connected again and ready to append. REJECTED: the run ended
- * first. LOST: it has to end: not asked for, or too many tries. FATAL: the server does not want
- * this session any more. */
+ * first. LOST: it has to end: not asked for, or too many tries. FATAL: the only server does not
+ * want this session any more. */
 static enum status reconnect_after_loss(struct session *session)
 {
     struct load *load = session->load;
@@ -338,12 +380,19 @@ static enum status reconnect_after_loss(struct session *session)
     if (plan->drop_policy != DROP_RECONNECT) {
         return STATUS_LOST;
     }
+    const unsigned hosts = (unsigned)plan->host_count;
+    unsigned next = plan->host_policy == HOST_FIRST ? 0 : session->host + 1;
     while (session->tries < plan->reconnect_tries) {
         const int64_t pause_ns =
             reconnect_pause_ns(plan->seed, session->index, session->tries, session->tries_total);
-        const enum status status = gate_sleep_until(&load->gate, mono_now_ns() + pause_ns)
-                                       ? connect_once(session)
-                                       : STATUS_REJECTED;
+        if (!gate_sleep_until(&load->gate, mono_now_ns() + pause_ns)) {
+            return STATUS_REJECTED;
+        }
+        if (hosts > 0) {
+            session->has_moved |= next % hosts != session->host;
+            go_to_host(session, next++ % hosts);
+        }
+        const enum status status = connect_once(session);
         if (status == STATUS_REJECTED) {
             return status;
         }
@@ -359,7 +408,7 @@ static enum status reconnect_after_loss(struct session *session)
             return status;
         }
         session_add(session, RECORDER_RECONNECTS_FAILED, 1);
-        if (status == STATUS_FATAL) {
+        if (status == STATUS_FATAL && hosts == 0) {
             return status;
         }
     }
@@ -510,7 +559,7 @@ void *session_run(void *argument)
     }
     const bool has_begun = status == STATUS_OK;
     if (has_begun) {
-        status = open_connection(session, CAUSE_CONNECT, &error);
+        status = connect_first(session, &error);
     } else {
         note_no_script(session, &error);
     }

@@ -150,6 +150,8 @@ struct session {
     /* What it came to. Moments are monotonic, 0 = never, until the fleet hands it over. The room of
      * `exceptions` is the next power of two. */
     struct session_summary sum;
+    unsigned host;                     /* of several: that it is at, or tries */
+    bool has_moved;                    /* from the host at which it began to work */
     struct adapter_conn *conn;         /* the session's own; NULL = not connected */
     struct adapter_conn *shared_conn;  /* the same while others may interrupt it */
     atomic_bool was_cut;               /* as it did not end in time after STOP */
@@ -199,6 +201,11 @@ static inline bool session_goes_on(enum status status)
  * was. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
+
+/* The rows that table number `table` had before the run: `rows`, or of several hosts those of the
+ * session's. False: they are not known, or the session's own rows may be at another host. */
+bool session_knows_before(const struct session *session, size_t table, uint64_t rows,
+                          uint64_t *before);
 
 /* A count must show the session's own rows, and never fewer than the one before. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);

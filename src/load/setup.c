@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/ask.h"
@@ -48,6 +49,8 @@ struct probe {
     const struct plan *plan;
     enum probe_open open;
     bool makes_nothing; /* no database is made that is not there */
+    unsigned host;      /* of several: tried first; out: the one that answered */
+    bool is_of_host;    /* no other will do */
 
     /* On the probe's thread; `connection` is good. */
     enum status (*work)(struct probe *probe, struct adapter_conn *connection, struct error *error);
@@ -88,6 +91,27 @@ static bool look_for_another(void *context)
     return probe->other != NULL;
 }
 
+/* Connects to the host of the probe; of several that will do, to the first that answers. */
+static enum status open_any(struct probe *probe, struct target *target,
+                            struct adapter_conn **connection, struct error *error)
+{
+    const unsigned hosts = (unsigned)probe->plan->host_count;
+    const unsigned tries = hosts == 0 || probe->is_of_host ? 1 : hosts;
+    enum status status;
+    unsigned tried = 0;
+    do {
+        error_clear(error);
+        const struct target there = target_at(probe->plan, probe->host);
+        target->host = there.host;
+        target->port = there.port;
+        status = probe->plan->adapter->open(target, connection, error);
+        if (status == STATUS_OK || error->kind == ERROR_CANCELLED || ++tried == tries) {
+            return status;
+        }
+        probe->host = (probe->host + 1) % hosts;
+    } while (true);
+}
+
 static enum status open_connection(struct probe *probe, struct adapter_conn **connection,
                                    struct error *error)
 {
@@ -105,7 +129,7 @@ static enum status open_connection(struct probe *probe, struct adapter_conn **co
         target.connect_timeout_s = LATE_CONNECT_S;
     }
     for (;;) {
-        const enum status status = adapter->open(&target, connection, error);
+        const enum status status = open_any(probe, &target, connection, error);
         const bool is_odd = status != STATUS_OK &&
                             (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
         if (target.is_another != NULL &&
@@ -626,6 +650,102 @@ static enum exit_code load_datasets(struct preparation *preparation, const struc
     return exit_code_of(error);
 }
 
+/* The tables that are counted: the run's own, or those of the script. */
+static size_t count_tables(const struct setup *setup)
+{
+    return setup->dataset_count > 0 ? setup->dataset_count : 1;
+}
+
+/* Counts each table where the probe is. */
+static enum status count_tables_at(struct probe *probe, struct adapter_conn *conn, uint64_t *rows,
+                                   struct error *error)
+{
+    const struct setup *setup = probe->setup;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count_tables(setup) && status == STATUS_OK; i++) {
+        const struct statement *count =
+            setup->dataset_count > 0 ? &setup->datasets[i].count : &setup->count;
+        status = ask_count(probe->plan->adapter, conn, count, &rows[i], error);
+        note_answer(probe);
+    }
+    return status;
+}
+
+/* Another one of several hosts: the same database, or one of its own, whose table may be missing.
+ */
+static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    const struct plan *plan = probe->plan;
+    const struct setup *setup = probe->setup;
+    uint64_t *const rows = probe->context;
+    struct table table = {0};
+    enum status status = STATUS_OK;
+    if (plan->script == NULL) {
+        status = plan->adapter->describe(conn, plan->table_name, &table, error);
+        table_fini(&table);
+        const bool is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
+        if (status == STATUS_OK && plan->is_recreate) {
+            status = count_tables_at(probe, conn, rows, error);
+        }
+        if (is_missing || (status == STATUS_OK && plan->is_recreate && rows[0] > 0)) {
+            error_clear(error);
+            status = find_or_create(conn, plan, &setup->connection, &table, error);
+            table_fini(&table);
+        }
+    }
+    return status == STATUS_OK ? count_tables_at(probe, conn, rows, error) : status;
+}
+
+/* Looks at all hosts but the one that is set up. One that does not answer is left alone. */
+static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan,
+                                    struct error *error)
+{
+    const size_t tables = count_tables(setup);
+    setup->hosts = calloc(plan->host_count, sizeof *setup->hosts);
+    bool has_memory = setup->hosts != NULL;
+    setup->host_count = plan->host_count;
+    for (unsigned i = 0; i < plan->host_count && has_memory; i++) {
+        struct setup_host *host = &setup->hosts[i];
+        host->rows_before = calloc(tables, sizeof *host->rows_before);
+        has_memory = host->rows_before != NULL;
+    }
+    if (!has_memory) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the hosts");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    for (unsigned i = 0; i < plan->host_count && !interrupt_requested(); i++) {
+        struct setup_host *host = &setup->hosts[i];
+        struct probe probe = {
+            .plan = plan,
+            .open = PROBE_AGAIN,
+            .host = i,
+            .is_of_host = true,
+            .work = prepare_host,
+            .setup = setup,
+            .context = host->rows_before,
+            .what = "a host while its table was set up",
+            .notice = "waiting for a host to get its table ready",
+            .limit_ns = plan->timeout_ns,
+        };
+        if (i == setup->host) {
+            host->is_known = true;
+            for (size_t t = 0; t < tables; t++) {
+                host->rows_before[t] =
+                    setup->dataset_count > 0 ? setup->datasets[t].rows_before : setup->rows_before;
+            }
+            continue;
+        }
+        struct error why = {.kind = ERROR_NONE};
+        host->is_known = probe_run(&probe, &why) == STATUS_OK;
+        if (!host->is_known && !plan->is_quiet) {
+            char name[PLAN_HOST_BYTES];
+            target_name_host(plan, i, name, sizeof name);
+            notice_print("host %s is not set up: %s", name, why.text);
+        }
+    }
+    return conclude(STATUS_OK, "the first session", error);
+}
+
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error)
 {
     memset(setup, 0, sizeof *setup);
@@ -641,8 +761,13 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         .limit_ns = plan->timeout_ns,
     };
     enum exit_code code = conclude(probe_run(&probe, error), "the first session", error);
+    setup->host = probe.host;
     if (code == EXIT_CODE_OK && preparation.datasets != NULL) {
         code = load_datasets(&preparation, plan, error);
+    }
+    if (code == EXIT_CODE_OK && plan->host_count > 0 &&
+        (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
+        code = prepare_hosts(setup, plan, error);
     }
     datasets_destroy(preparation.datasets);
     if (code != EXIT_CODE_OK) {
@@ -660,6 +785,11 @@ void setup_fini(struct setup *setup)
     free(setup->datasets);
     setup->datasets = NULL;
     setup->dataset_count = 0;
+    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+        free(setup->hosts[i].rows_before);
+    }
+    free(setup->hosts);
+    setup->hosts = NULL;
     table_fini(&setup->table);
     free(setup->count_sql);
     setup->count_sql = NULL;
@@ -833,12 +963,15 @@ static enum status read_numbers(struct probe *probe, struct adapter_conn *conn, 
     return ask_numbers(probe->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
 }
 
-static enum status read_table(const struct plan *plan, struct scan *scan, const char *notice,
-                              struct error *error)
+/* `host`: of several the one to read from; with `is_of_host` no other will do. */
+static enum status read_table(const struct plan *plan, struct scan *scan, unsigned host,
+                              bool is_of_host, const char *notice, struct error *error)
 {
     struct probe probe = {
         .plan = plan,
         .open = PROBE_AGAIN,
+        .host = host,
+        .is_of_host = is_of_host,
         .work = read_numbers,
         .context = scan,
         .what = "the rows",
@@ -869,7 +1002,11 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
             "without --values, which tell the rows apart: use --verify count",
             plan->table_name);
     }
-    if (setup->rows_before == 0) {
+    bool has_rows = setup->rows_before > 0;
+    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+        has_rows = has_rows || setup->hosts[i].rows_before[0] > 0;
+    }
+    if (!has_rows) {
         return EXIT_CODE_OK;
     }
     struct scan scan = {.map = NULL};
@@ -879,7 +1016,14 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
     if (buffer_failed(&scan.sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
     } else {
-        status = read_table(plan, &scan, "looking for rows of earlier runs in the table", error);
+        status = STATUS_OK;
+        for (unsigned i = 0; i < MAX(setup->host_count, 1) && status == STATUS_OK; i++) {
+            const bool has_hosts = setup->hosts != NULL;
+            if (!has_hosts || setup->hosts[i].rows_before[0] > 0) {
+                status = read_table(plan, &scan, i, has_hosts,
+                                    "looking for rows of earlier runs in the table", error);
+            }
+        }
     }
     buffer_fini(&scan.sql);
     const enum exit_code code = conclude(status, "the first session", error);
@@ -898,6 +1042,24 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
             plan->table_name);
     }
     return code;
+}
+
+/* Of several hosts that are databases of their own, from each that has a count. */
+static enum status read_rows(const struct setup *setup, const struct plan *plan, struct scan *scan,
+                             struct error *error)
+{
+    static const char notice[] = "reading the rows of the run back";
+    const struct result *result = scan->result;
+    if (result->host_count == 0 || result->are_hosts_one) {
+        return read_table(plan, scan, setup->host, false, notice, error);
+    }
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < result->host_count && status == STATUS_OK; i++) {
+        if (result->hosts[i].is_counted) {
+            status = read_table(plan, scan, i, true, notice, error);
+        }
+    }
+    return status;
 }
 
 static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
@@ -922,7 +1084,7 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
         error_set(&error, ERROR_MEMORY, 0, NULL,
                   "out of memory for what is known of each row (1 bit a row)");
-    } else if (read_table(plan, &scan, "reading the rows of the run back", &error) == STATUS_OK) {
+    } else if (read_rows(setup, plan, &scan, &error) == STATUS_OK) {
         row_map_settle(scan.map, result->session_list, verification);
         verification->state = VERIFICATION_DONE;
     }
@@ -931,41 +1093,90 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
+/* Asks for counts again, on a connection of its own. */
+static enum status recount(const struct setup *setup, const struct plan *plan,
+                           const struct result *result, struct probe probe, struct error *error)
+{
+    /* a server that did not let sessions finish will not be quicker now */
+    probe.is_hasty =
+        result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
+    probe.plan = plan;
+    probe.setup = setup;
+    probe.open = PROBE_AGAIN;
+    probe.what = "the count";
+    probe.limit_ns = probe.is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns;
+    return probe_run(&probe, error);
+}
+
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
     return ask_count(probe->plan->adapter, conn, &probe->setup->count, probe->context, error);
+}
+
+static enum status count_host_again(struct probe *probe, struct adapter_conn *conn,
+                                    struct error *error)
+{
+    return count_tables_at(probe, conn, probe->context, error);
+}
+
+/* Counts every table at every host: result->hosts[i].rows_after, owned by the result. False: out of
+ * memory. */
+static bool count_hosts(const struct setup *setup, const struct plan *plan, struct result *result)
+{
+    for (unsigned i = 0; i < setup->host_count; i++) {
+        struct host_result *host = &result->hosts[i];
+        const size_t bytes = count_tables(setup) * sizeof *host->rows_after;
+        struct error error = {.kind = ERROR_NONE};
+        host->rows_before = malloc(bytes);
+        host->rows_after = calloc(1, bytes);
+        if (host->rows_before == NULL || host->rows_after == NULL) {
+            return false;
+        }
+        memcpy(host->rows_before, setup->hosts[i].rows_before, bytes);
+        const struct probe probe = {.work = count_host_again,
+                                    .host = i,
+                                    .is_of_host = true,
+                                    .context = host->rows_after,
+                                    .notice = "counting the rows at every host"};
+        const bool is_counted = recount(setup, plan, result, probe, &error) == STATUS_OK;
+        host->is_counted = is_counted && setup->hosts[i].is_known;
+        snprintf(host->reason, sizeof host->reason, "%s",
+                 is_counted ? "it was not counted before the run" : error.text);
+    }
+    return true;
 }
 
 static void verify_count(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     struct verification *verification = &result->verification;
     struct error error = {.kind = ERROR_NONE};
-    /* a server that did not let sessions finish will not be quicker now */
-    const bool is_hasty =
-        result->sessions_cut > 0 && (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
-    struct probe probe = {
-        .plan = plan,
-        .open = PROBE_AGAIN,
-        .work = count_again,
-        .setup = setup,
-        .context = &verification->rows_after,
-        .what = "the count",
-        .notice = "counting the rows of the table",
-        .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
-        .is_hasty = is_hasty,
-    };
+    const struct probe probe = {.work = count_again,
+                                .context = &verification->rows_after,
+                                .notice = "counting the rows of the table"};
+    const struct row_ledger *rows = &result->rows;
     verification->rows_before = setup->rows_before;
-    if (probe_run(&probe, &error) == STATUS_OK) {
+    verification->state = VERIFICATION_FAILED;
+    if (setup->hosts != NULL) {
+        struct hosts_view view = {.least = rows->acknowledged,
+                                  .most = rows->acknowledged + rows->in_doubt + rows->rejected};
+        if (result_join_hosts(result, &view)) {
+            verification->state = VERIFICATION_DONE;
+            verification->rows_before = view.before;
+            verification->rows_after = view.after;
+        }
+        snprintf(verification->reason, sizeof verification->reason, "%.230s", view.reason);
+    } else if (recount(setup, plan, result, probe, &error) == STATUS_OK) {
         verification->state = VERIFICATION_DONE;
-        verification_settle(verification, &result->rows);
     } else {
-        verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason, "%s", error.text);
+    }
+    if (verification->state == VERIFICATION_DONE) {
+        verification_settle(verification, rows);
     }
 }
 
 /* A table of the script, to be counted again. */
-struct recount {
+struct table_count {
     const struct statement *count;
     uint64_t *rows;
 };
@@ -973,8 +1184,8 @@ struct recount {
 static enum status count_dataset(struct probe *probe, struct adapter_conn *conn,
                                  struct error *error)
 {
-    const struct recount *recount = probe->context;
-    return ask_count(probe->plan->adapter, conn, recount->count, recount->rows, error);
+    const struct table_count *table = probe->context;
+    return ask_count(probe->plan->adapter, conn, table->count, table->rows, error);
 }
 
 /* Whether the run was to change it. */
@@ -1002,27 +1213,31 @@ static void verify_datasets(const struct setup *setup, const struct plan *plan,
             continue;
         }
         struct error error = {.kind = ERROR_NONE};
-        struct recount recount = {&setup->datasets[i].count, &verification->rows_after};
-        const bool is_hasty = result->sessions_cut > 0 &&
-                              (plan->timeout_ns == 0 || plan->timeout_ns > HASTY_LIMIT_NS);
-        struct probe probe = {
-            .plan = plan,
-            .open = PROBE_AGAIN,
-            .work = count_dataset,
-            .context = &recount,
-            .what = "the count",
-            .notice = "counting the rows of the tables",
-            .limit_ns = is_hasty ? HASTY_LIMIT_NS : plan->timeout_ns,
-            .is_hasty = is_hasty,
-        };
-        if (failed == NULL && probe_run(&probe, &error) == STATUS_OK) {
+        struct table_count table = {&setup->datasets[i].count, &verification->rows_after};
+        const struct probe probe = {
+            .work = count_dataset, .context = &table, .notice = "counting the rows of the tables"};
+        const uint64_t added = verification->added, taken = verification->taken;
+        struct hosts_view view = {.table = i,
+                                  .least = added > taken ? added - taken : taken - added};
+        view.most = view.least + verification->added_in_doubt + verification->taken_in_doubt;
+        bool is_counted = false;
+        if (setup->hosts != NULL) {
+            is_counted = result_join_hosts(result, &view);
+            verification->rows_before = view.before;
+            verification->rows_after = view.after;
+        } else if (failed == NULL) {
+            is_counted = recount(setup, plan, result, probe, &error) == STATUS_OK;
+        }
+        if (is_counted) {
             verification->state = VERIFICATION_DONE;
             dataset_verification_settle(verification);
             continue;
         }
         verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason, "%s",
-                 failed == NULL ? error.text : failed);
+                 setup->hosts != NULL ? view.reason
+                 : failed == NULL     ? error.text
+                                      : failed);
         failed = verification->reason;
     }
 }
@@ -1032,6 +1247,12 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     memset(&result->verification, 0, sizeof result->verification);
     memset(&result->row_verification, 0, sizeof result->row_verification);
     const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
+    if (setup->hosts != NULL && !count_hosts(setup, plan, result)) {
+        snprintf(result->verification.reason, sizeof result->verification.reason,
+                 "out of memory for the counts of the hosts");
+        result->verification.state = VERIFICATION_FAILED;
+        return;
+    }
     if (keeps_rows && plan->script != NULL) {
         verify_datasets(setup, plan, result);
     } else if (keeps_rows) {

@@ -35,6 +35,12 @@ struct setup_made {
     int64_t load_ns;
 };
 
+/* One of several hosts. */
+struct setup_host {
+    bool is_known;         /* it answered, and: */
+    uint64_t *rows_before; /* of the table, or of each of the script's by number; owned */
+};
+
 struct setup {
     struct table table;     /* the columns that are written; owned; with a script that has no table
                                without columns of its own: empty */
@@ -49,6 +55,9 @@ struct setup {
     size_t dataset_count;              /* of the plan's script */
     struct setup_dataset *datasets;    /* by number; owned */
     struct setup_made made;
+    unsigned host; /* of several: the first that answered */
+    size_t host_count;
+    struct setup_host *hosts; /* by number; owned; NULL: there is one host */
 };
 
 /* Asks a server to which nobody may have connected yet about its limits. Makes nothing. Fills only
@@ -69,7 +78,11 @@ enum exit_code setup_name_table(struct plan *plan, struct error *error);
 /* Connects, creates the table where it is missing (or is to be recreated), learns its columns,
  * counts its rows, and runs the user's query once, if there is one. With a script, its tables are
  * made and loaded, and its statements prepared once. On OK the caller ends it with setup_fini; else
- * *error is the line to print. */
+ * *error is the line to print.
+ *
+ * Of several hosts the first that answers is set up. Each of the others that answers is looked at
+ * afterwards: where the table is missing, or has rows after --recreate, it is a database of its
+ * own, and the table is made there, too. Tables of a script are not. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
@@ -95,7 +108,11 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
 /* When the sessions have left: counts the rows again, settles the acknowledged ones against it, and
  * reads them back with --verify rows. Fills result->verification, result->row_verification and what
  * was verified of each session. With a script: counts the tables that it changes, and settles what
- * was added and taken against that, in result->datasets. */
+ * was added and taken against that, in result->datasets.
+ *
+ * Several hosts are all counted. They show one database where they showed the same number before,
+ * and what they show more now is, added up, more than the run can have written: then the highest
+ * count holds. Else each is a database of its own, and the counts are added up. */
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

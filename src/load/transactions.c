@@ -320,8 +320,10 @@ static enum status count_rows(void *context, size_t dataset, uint64_t *rows)
     record(own, OPERATION_READ, end_ns - start_ns);
     own->calls[SCRIPT_READ]++;
     /* where nobody takes any */
-    if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(own->script, dataset)) {
-        session_note_count(session, *rows, known->rows_before + account->added + account->try_added,
+    uint64_t before;
+    if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(own->script, dataset) &&
+        session_knows_before(session, dataset, known->rows_before, &before)) {
+        session_note_count(session, *rows, before + account->added + account->try_added,
                            &account->last_count);
     }
     return STATUS_OK;

@@ -142,6 +142,7 @@ void dataset_verification_settle(struct dataset_verification *verification);
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
     CAUSE_CONNECT,   /* open */
+    CAUSE_HOST,      /* open at one of several hosts, before another one was tried */
     CAUSE_APPEND,    /* append_open, append_rows, append_close */
     CAUSE_READ,      /* count or query */
     CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */

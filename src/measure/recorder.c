@@ -118,15 +118,17 @@ struct own {
     alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* since then; 0 = it does not work */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
     atomic_bool is_reading;
-    _Atomic uint64_t counters[RECORDER_COUNTERS];
-    struct own_operation operations[]; /* by number; behind them the counts of a script's own */
+    _Atomic unsigned host;
+    _Atomic uint64_t counters[][RECORDER_COUNTERS]; /* by host; behind them a struct own_operation
+                                                       each, then the counts of a script's own */
 };
 
 struct recorder {
-    unsigned mask; /* of the shards */
+    unsigned mask; /* of the shards of a host */
     unsigned sessions;
     size_t operations;
-    struct shard *shards; /* by shard, then operation */
+    size_t hosts;         /* 1 or more */
+    struct shard *shards; /* by host, then shard, then operation */
     void *shards_allocation;
     char *owns;
     void *owns_allocation;
@@ -158,8 +160,14 @@ static size_t count_scripted(const struct recorder *recorder)
 
 struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations)
 {
+    return recorder_create_for_hosts(sessions, shards, operations, 1);
+}
+
+struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, size_t operations,
+                                           size_t hosts)
+{
     size_t count = 1;
-    while (count < shards) {
+    while (count * hosts < shards) {
         count *= 2;
     }
     struct recorder *recorder = calloc(1, sizeof(*recorder));
@@ -169,11 +177,13 @@ struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t oper
     recorder->mask = (unsigned)(count - 1);
     recorder->sessions = sessions;
     recorder->operations = operations;
-    const size_t bytes = sizeof(struct own) + operations * sizeof(struct own_operation) +
+    recorder->hosts = hosts;
+    const size_t bytes = sizeof(struct own) + hosts * RECORDER_COUNTERS * sizeof(uint64_t) +
+                         operations * sizeof(struct own_operation) +
                          count_scripted(recorder) * OPERATION_COUNTS * sizeof(uint64_t);
     recorder->own_bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-    recorder->shards =
-        allocate_lines(count * operations, sizeof(struct shard), &recorder->shards_allocation);
+    recorder->shards = allocate_lines(hosts * count * operations, sizeof(struct shard),
+                                      &recorder->shards_allocation);
     recorder->owns = allocate_lines(sessions, recorder->own_bytes, &recorder->owns_allocation);
     if (recorder->shards == NULL || recorder->owns == NULL) {
         recorder_destroy(recorder);
@@ -197,11 +207,28 @@ static struct own *own_of(const struct recorder *recorder, unsigned session)
     return (struct own *)(void *)(recorder->owns + session * recorder->own_bytes);
 }
 
+static struct own_operation *operations_of(const struct recorder *recorder, struct own *own)
+{
+    return (struct own_operation *)(void *)&own->counters[recorder->hosts];
+}
+
 static _Atomic uint64_t *counts_of(const struct recorder *recorder, struct own *own,
                                    size_t operation)
 {
-    return (_Atomic uint64_t *)(void *)&own->operations[recorder->operations] +
+    return (_Atomic uint64_t *)(void *)&operations_of(recorder, own)[recorder->operations] +
            (operation - OPERATIONS) * OPERATION_COUNTS;
+}
+
+static struct shard *shard_of(const struct recorder *recorder, size_t host, size_t shard,
+                              size_t operation)
+{
+    const size_t row = host * (recorder->mask + (size_t)1) + shard;
+    return &recorder->shards[row * recorder->operations + operation];
+}
+
+void recorder_set_host(struct recorder *recorder, unsigned session, unsigned host)
+{
+    SET(own_of(recorder, session)->host, host);
 }
 
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns)
@@ -238,8 +265,9 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n)
 {
-    _Atomic uint64_t *const own = &own_of(recorder, session)->counters[counter];
-    SET(*own, GET(*own) + n);
+    struct own *const own = own_of(recorder, session);
+    _Atomic uint64_t *const to = &own->counters[GET(own->host)][counter];
+    SET(*to, GET(*to) + n);
 }
 
 void recorder_count(struct recorder *recorder, unsigned session, size_t operation,
@@ -257,9 +285,10 @@ void recorder_record(struct recorder *recorder, unsigned session, size_t operati
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times)
 {
-    struct own_operation *const own = &own_of(recorder, session)->operations[operation];
+    struct own *const owner = own_of(recorder, session);
+    struct own_operation *const own = &operations_of(recorder, owner)[operation];
     struct shard *const shard =
-        &recorder->shards[(session & recorder->mask) * recorder->operations + operation];
+        shard_of(recorder, GET(owner->host), session & recorder->mask, operation);
     const int64_t value = ns < 0 ? 0 : ns;
     const uint64_t most = times > 0 ? UINT64_MAX / times : 0;
     const uint64_t more_ns = (uint64_t)value > most ? UINT64_MAX : (uint64_t)value * times;
@@ -276,7 +305,9 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < recorder->sessions; i++) {
-        sum += GET(own_of(recorder, i)->counters[counter]);
+        for (size_t host = 0; host < recorder->hosts; host++) {
+            sum += GET(own_of(recorder, i)->counters[host][counter]);
+        }
     }
     return sum;
 }
@@ -297,7 +328,15 @@ void recorder_snapshot_fini(struct recorder_snapshot *snapshot)
 {
     free(snapshot->histograms);
     free(snapshot->counts);
+    free(snapshot->hosts_counters);
     *snapshot = (struct recorder_snapshot){0};
+}
+
+bool recorder_snapshot_add_hosts(struct recorder_snapshot *snapshot, size_t hosts)
+{
+    snapshot->hosts_counters = calloc(hosts, sizeof *snapshot->hosts_counters);
+    snapshot->hosts = snapshot->hosts_counters == NULL ? 0 : hosts;
+    return snapshot->hosts_counters != NULL;
 }
 
 const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
@@ -313,6 +352,16 @@ uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t oper
     return operation < snapshot->operations ? snapshot->counts[operation][count] : 0;
 }
 
+static struct recorder_latency describe(const struct histogram *histogram)
+{
+    return (struct recorder_latency){
+        .count = histogram->total,
+        .p50_ns = histogram_quantile_ns(histogram, 0.5),
+        .p99_ns = histogram_quantile_ns(histogram, 0.99),
+        .max_ns = histogram->max_ns,
+    };
+}
+
 struct recorder_latency recorder_latency_between(const struct recorder_snapshot *earlier,
                                                  const struct recorder_snapshot *later,
                                                  size_t operation)
@@ -320,12 +369,7 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
     struct histogram between;
     histogram_subtract(recorder_histogram(later, operation), recorder_histogram(earlier, operation),
                        &between);
-    return (struct recorder_latency){
-        .count = between.total,
-        .p50_ns = histogram_quantile_ns(&between, 0.5),
-        .p99_ns = histogram_quantile_ns(&between, 0.99),
-        .max_ns = between.max_ns,
-    };
+    return describe(&between);
 }
 
 static void add_shard(struct histogram *into, struct shard *shard)
@@ -343,13 +387,20 @@ static void add_shard(struct histogram *into, struct shard *shard)
 static void add_own(const struct recorder *recorder, struct own *own,
                     struct recorder_snapshot *snapshot)
 {
-    for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
-        snapshot->counters[c] += GET(own->counters[c]);
+    for (size_t host = 0; host < recorder->hosts; host++) {
+        for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
+            const uint64_t value = GET(own->counters[host][c]);
+            snapshot->counters[c] += value;
+            if (host < snapshot->hosts) {
+                snapshot->hosts_counters[host][c] += value;
+            }
+        }
     }
+    struct own_operation *const operations = operations_of(recorder, own);
     for (size_t i = 0; i < snapshot->operations; i++) {
         struct histogram *const into = &snapshot->histograms[i];
-        const int64_t max_ns = GET(own->operations[i].max_ns);
-        into->sum_ns = histogram_sum_ns(into->sum_ns, GET(own->operations[i].sum_ns));
+        const int64_t max_ns = GET(operations[i].max_ns);
+        into->sum_ns = histogram_sum_ns(into->sum_ns, GET(operations[i].sum_ns));
         into->max_ns = MAX(into->max_ns, max_ns);
         for (size_t c = 0; i >= OPERATIONS && c < OPERATION_COUNTS; c++) {
             snapshot->counts[i][c] += GET(counts_of(recorder, own, i)[c]);
@@ -362,15 +413,30 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
     memset(snapshot->counters, 0, sizeof snapshot->counters);
     memset(snapshot->histograms, 0, snapshot->operations * sizeof *snapshot->histograms);
     memset(snapshot->counts, 0, snapshot->operations * sizeof *snapshot->counts);
+    if (snapshot->hosts > 0) {
+        memset(snapshot->hosts_counters, 0, snapshot->hosts * sizeof *snapshot->hosts_counters);
+    }
     snapshot->taken_ns = mono_now_ns();
     for (unsigned i = 0; i < recorder->sessions; i++) {
         add_own(recorder, own_of(recorder, i), snapshot);
     }
-    for (size_t i = 0; i <= recorder->mask; i++) {
+    for (size_t i = 0; i < recorder->hosts * (recorder->mask + (size_t)1); i++) {
         for (size_t h = 0; h < snapshot->operations; h++) {
-            add_shard(&snapshot->histograms[h], &recorder->shards[i * recorder->operations + h]);
+            add_shard(&snapshot->histograms[h], shard_of(recorder, 0, i, h));
         }
     }
+}
+
+struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
+                                            size_t operation)
+{
+    static const struct histogram nothing;
+    struct histogram all = {.max_ns = HISTOGRAM_LIMIT_NS}, exact;
+    for (size_t i = 0; i <= recorder->mask; i++) {
+        add_shard(&all, shard_of(recorder, host, i, operation));
+    }
+    histogram_subtract(&all, &nothing, &exact);
+    return describe(&exact);
 }
 
 size_t recorder_operations(const struct recorder *recorder)
@@ -378,11 +444,24 @@ size_t recorder_operations(const struct recorder *recorder)
     return recorder->operations;
 }
 
+static bool add_hosts(struct intervals *intervals)
+{
+    const size_t hosts = intervals->recorder->hosts;
+    if (hosts == 1) {
+        return true;
+    }
+    intervals->hosts_counters = calloc(hosts, sizeof *intervals->hosts_counters);
+    return intervals->hosts_counters != NULL &&
+           recorder_snapshot_add_hosts(&intervals->snapshots[0], hosts) &&
+           recorder_snapshot_add_hosts(&intervals->snapshots[1], hosts);
+}
+
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns)
 {
     *intervals = (struct intervals){.recorder = recorder, .run_start_ns = run_start_ns};
     if (!recorder_snapshot_init(&intervals->snapshots[0], recorder->operations) ||
-        !recorder_snapshot_init(&intervals->snapshots[1], recorder->operations)) {
+        !recorder_snapshot_init(&intervals->snapshots[1], recorder->operations) ||
+        !add_hosts(intervals)) {
         intervals_fini(intervals);
         return false;
     }
@@ -394,6 +473,7 @@ void intervals_fini(struct intervals *intervals)
 {
     recorder_snapshot_fini(&intervals->snapshots[0]);
     recorder_snapshot_fini(&intervals->snapshots[1]);
+    free(intervals->hosts_counters);
     *intervals = (struct intervals){0};
 }
 
@@ -422,7 +502,13 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
     };
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         interval->counters[i] = later->counters[i] - earlier->counters[i];
+        for (size_t host = 0; host < later->hosts; host++) {
+            intervals->hosts_counters[host][i] =
+                later->hosts_counters[host][i] - earlier->hosts_counters[host][i];
+        }
     }
+    interval->hosts = later->hosts;
+    interval->hosts_counters = (const uint64_t(*)[RECORDER_COUNTERS])intervals->hosts_counters;
     for (size_t i = 0; i < later->operations && i < OPERATIONS_MAX; i++) {
         interval->latencies[i] = recorder_latency_between(earlier, later, i);
     }

@@ -65,11 +65,16 @@ struct recorder_snapshot {
     size_t operations;                    /* that have a histogram; 0: none has */
     struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
     uint64_t (*counts)[OPERATION_COUNTS]; /* owned, the same; all 0 where no script names them */
+    size_t hosts;                         /* with several: */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned: what of `counters` is of each */
 };
 
 /* An empty state. False: out of memory. fini takes a zeroed one, too. */
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations);
 void recorder_snapshot_fini(struct recorder_snapshot *snapshot);
+
+/* Makes room for the counters of each of several hosts. False: out of memory. */
+bool recorder_snapshot_add_hosts(struct recorder_snapshot *snapshot, size_t hosts);
 
 /* The histogram of an operation; of one that the snapshot does not have, an empty one. */
 const struct histogram *recorder_histogram(const struct recorder_snapshot *snapshot,
@@ -93,8 +98,11 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
 struct recorder;
 
 /* For sessions 0 … sessions-1 and so many operations. `shards` is rounded up to a power of two.
- * NULL: out of memory. */
+ * NULL: out of memory. With several hosts what a session does is counted for the one that it is at,
+ * too: each session has counters for every host, each host has shards of its own. */
 struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations);
+struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, size_t operations,
+                                           size_t hosts);
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
@@ -107,6 +115,13 @@ void recorder_count(struct recorder *recorder, unsigned session, size_t operatio
 void recorder_record(struct recorder *recorder, unsigned session, size_t operation, int64_t ns);
 void recorder_record_times(struct recorder *recorder, unsigned session, size_t operation,
                            int64_t ns, uint64_t times);
+
+/* Called by the session itself: what follows is of this host. It is at host 0 first. */
+void recorder_set_host(struct recorder *recorder, unsigned session, unsigned host);
+
+/* What an operation took at one host; the maximum is the high end of its bucket. */
+struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
+                                            size_t operation);
 
 /* Called by the session itself: it works since then (0: it has done its share or given up), had an
  * acknowledged append, is in a read. */
@@ -134,7 +149,9 @@ struct interval {
                                            do not read */
     uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
-    struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
+    struct recorder_latency latencies[OPERATIONS_MAX];   /* by number of the operation */
+    size_t hosts;                                        /* 0: one, or */
+    const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* of each; borrowed */
 };
 
 /* Intervals: what happened between two snapshots. One thread. The first begins with the run and an
@@ -142,8 +159,9 @@ struct interval {
 struct intervals {
     struct recorder *recorder; /* borrowed */
     int64_t run_start_ns;
-    struct recorder_snapshot snapshots[2]; /* owned */
-    unsigned later;                        /* the one to be taken next */
+    struct recorder_snapshot snapshots[2];         /* owned */
+    unsigned later;                                /* the one to be taken next */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; of the interval; NULL: one host */
 };
 
 /* False: out of memory. */

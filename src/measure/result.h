@@ -96,6 +96,17 @@ struct problem {
     char text[PROBLEM_BYTES];
 };
 
+/* What one of several hosts came to. */
+struct host_result {
+    char name[280];                  /* host:port */
+    int64_t elapsed_ns, measured_ns; /* of the run */
+    const uint64_t *counters;        /* of the recorder, in result.totals */
+    struct recorder_latency latencies[OPERATIONS];
+    bool is_counted; /* before and after the run; else the reason why not */
+    char reason[240];
+    uint64_t *rows_before, *rows_after; /* of the table, or of each of the script's; owned */
+};
+
 struct result {
     int64_t started_wall_ns;      /* 1970 UTC */
     int64_t start_mono_ns;        /* monotonic: causes count from here */
@@ -124,9 +135,12 @@ struct result {
 
     struct recorder_snapshot totals;
     struct causes causes;
-    struct event_list events; /* owned: event_list_fini */
-    char metrics_note[200];   /* why --metrics-file is not up to date; "" when it is */
-    struct findings findings; /* the limits that were hit */
+    struct event_list events;  /* owned: event_list_fini */
+    char metrics_note[200];    /* why --metrics-file is not up to date; "" when it is */
+    struct findings findings;  /* the limits that were hit */
+    size_t host_count;         /* of several hosts, else 0 */
+    struct host_result *hosts; /* by number, owned: result_free_hosts */
+    bool are_hosts_one;        /* as far as is known they show one database */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
     struct fairness fairness;
@@ -172,6 +186,22 @@ struct judge_context {
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules are in
  * verdict.c. */
 void result_judge(struct result *result, const struct judge_context *context);
+
+/* What several hosts show of a table, put together. */
+struct hosts_view {
+    size_t table;         /* its number */
+    uint64_t least, most; /* rows by which the run changed it */
+    uint64_t before, after;
+    char reason[240]; /* why they are not known; "" when they are */
+};
+
+/* Fills view->before and after, and says in result->are_hosts_one whether the hosts are one
+ * database. They are when they showed the same number before, and now all show what was added, or
+ * together more than that: then the highest count holds. Else the counts are added up. False:
+ * one that has rows of the run was not counted. */
+bool result_join_hosts(struct result *result, struct hosts_view *view);
+
+void result_free_hosts(struct result *result);
 
 /* Adds a problem, unless there is one of its kind. */
 __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *result,

@@ -68,6 +68,55 @@ verdict_if(struct result *result, bool holds, enum verdict verdict, const char *
 #define EXIT_IF(result, holds, code, ...)                                                          \
     result_add_problem((result), PROBLEM_RUN, (holds) ? (code) : EXIT_CODE_OK, __VA_ARGS__)
 
+bool result_join_hosts(struct result *result, struct hosts_view *view)
+{
+    const struct host_result *known = NULL, *unknown = NULL, *highest = NULL;
+    const size_t table = view->table;
+    bool is_same_before = true, is_same_after = true;
+    uint64_t changes = 0, largest = 0;
+    view->before = view->after = 0;
+    view->reason[0] = '\0';
+    for (size_t i = 0; i < result->host_count; i++) {
+        const struct host_result *host = &result->hosts[i];
+        if (!host->is_counted) {
+            const bool has_written =
+                host->counters[RECORDER_ROWS_ACKNOWLEDGED] + host->counters[RECORDER_WRITES] > 0;
+            unknown = has_written ? host : unknown;
+            continue;
+        }
+        const uint64_t was = host->rows_before[table], is = host->rows_after[table];
+        const uint64_t change = is > was ? is - was : was - is;
+        known = known == NULL ? host : known;
+        highest = highest == NULL || is > highest->rows_after[table] ? host : highest;
+        is_same_before = is_same_before && was == known->rows_before[table];
+        is_same_after = is_same_after && is == known->rows_after[table];
+        changes += change;
+        largest = MAX(largest, change);
+        view->before += was;
+        view->after += is;
+    }
+    result->are_hosts_one = known != NULL && is_same_before &&
+                            ((is_same_after && largest >= view->least) || changes > view->most);
+    if (result->are_hosts_one) {
+        view->before = known->rows_before[table];
+        view->after = highest->rows_after[table];
+    } else if (known == NULL || unknown != NULL) {
+        const struct host_result *host = unknown == NULL ? &result->hosts[0] : unknown;
+        snprintf(view->reason, sizeof view->reason, "host %.100s: %.120s", host->name,
+                 host->reason);
+    }
+    return view->reason[0] == '\0';
+}
+
+void result_free_hosts(struct result *result)
+{
+    for (size_t i = 0; i < result->host_count; i++) {
+        free(result->hosts[i].rows_before);
+        free(result->hosts[i].rows_after);
+    }
+    free(result->hosts);
+}
+
 void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
                         const char *format, ...)
 {

@@ -31,6 +31,7 @@ enum {
 static const char *const read_words[] = {"count", "none", "query", NULL};
 static const char *const data_words[] = {"varied", "constant", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
+static const char *const host_words[] = {"spread", "first", "random", NULL};
 static const char *const verify_words[] = {"count", "rows", NULL};
 static const char *const prepared_words[] = {"yes", "no", NULL};
 
@@ -542,6 +543,8 @@ const struct option_entry option_table[] = {
      SHOWN("min_sessions", "Sessions required")},
     {RUN, "on-drop", "continue|stop|reconnect", "when a session is lost (continue)",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop")},
+    {LOAD, "host-policy", "spread|first|random", "host of several to begin at (spread)",
+     CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy")},
     {RUN, "timeout", "T", "cut off a call that takes longer (no limit)",
      TIME(timeout_ns, 100 * MS, DAY_NS), SHOWN("timeout_s", "Timeout of a call, s")},
     {RUN, "verify", "count|rows", "what is checked against the ledger (count)",

@@ -431,6 +431,11 @@ void plan_print(const struct plan *plan, FILE *stream)
                 method != NULL ? "" : " unless the server cannot do it");
     }
     fputs("\n", stream);
+    for (unsigned i = 0; i < plan->host_count; i++) {
+        char name[PLAN_HOST_BYTES];
+        target_name_host(plan, i, name, sizeof name);
+        fprintf(stream, "host %u: %s\n", i + 1, name);
+    }
     print_script(plan, stream);
     if (plan_has_own_rows(plan)) {
         fprintf(stream, "table: %s%s\n", plan->table_name,

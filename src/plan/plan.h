@@ -16,6 +16,7 @@
 #include "append/row.h"
 #include "base/mono.h"
 #include "base/process.h"
+#include "base/url.h"
 #include "figures/bound.h"
 #include "figures/figures.h"
 #include "script/script.h"
@@ -65,6 +66,14 @@ enum drop_policy {
     DROP_RECONNECT, /* it connects again and goes on */
 };
 
+/* Which of several hosts a session connects to first; the others follow in the order of the list.
+ */
+enum host_policy {
+    HOST_SPREAD, /* session i to host i mod n */
+    HOST_FIRST,
+    HOST_RANDOM, /* drawn from the seed */
+};
+
 enum verify_mode {
     VERIFY_COUNT, /* count(*) before and after */
     VERIFY_ROWS,  /* and every row is read back and told by its identity */
@@ -104,7 +113,10 @@ struct plan {
     const char *target_given; /* operand TARGET: port, place or URL; NULL = none */
     const char *adapter_name; /* --adapter; NULL = from the target */
     const struct adapter *adapter;
-    struct target target;     /* options win over the parts of a URL */
+    struct target target;                 /* options win over the parts of a URL */
+    size_t host_count;                    /* of a list of hosts in the URL, else 0 */
+    struct url_host hosts[URL_HOSTS_MAX]; /* the first is target.host and target.port, too */
+    enum host_policy host_policy;
     char display_target[640]; /* for reports: without the password */
     char password[256];       /* of --password-file; "": not given */
     int64_t connect_timeout_ns;
@@ -218,6 +230,12 @@ bool plan_has_own_rows(const struct plan *plan);
 /* From --adapter, TARGET and the connection options: fills plan->adapter, plan->display_target, and
  * in plan->target what no option said. With only a port, asks who listens there. */
 enum exit_code target_resolve(struct plan *plan, struct error *error);
+
+/* Where a connection to a host goes: plan->target, or of several hosts the one of that number. */
+struct target target_at(const struct plan *plan, unsigned host);
+
+/* "a:5432", "[::1]:5432", "/run/x:5432". */
+void target_name_host(const struct plan *plan, unsigned host, char *name, size_t size);
 
 /* The adapter for the protocol that is spoken where the target is, if it is not the plan's own;
  * NULL: not found out. Takes 0.5 s for each protocol that nobody answers. */

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "plan/options.h"
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
@@ -206,12 +207,41 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
     /* options win over the parts of the URL */
     target->url = text;
     target->query = url.query;
-    target->host = target->host == NULL ? url.host : target->host;
-    target->port = target->port == 0 ? url.port : target->port;
+    if (target->host == NULL) {
+        plan->host_count = url.host_count;
+    }
+    for (size_t i = 0; i < plan->host_count; i++) {
+        plan->hosts[i] = url.hosts[i];
+        uint16_t *port = &plan->hosts[i].port;
+        *port = target->port != 0 ? target->port : *port != 0 ? *port : plan->adapter->default_port;
+    }
+    const struct url_host only = {.name = url.host, .port = url.port};
+    const struct url_host *first = plan->host_count > 0 ? &plan->hosts[0] : &only;
+    target->host = target->host == NULL ? first->name : target->host;
+    target->port = target->port == 0 ? first->port : target->port;
     target->user = target->user == NULL ? url.user : target->user;
     target->password = url.password;
     target->database = target->database == NULL ? url.database : target->database;
     return EXIT_CODE_OK;
+}
+
+struct target target_at(const struct plan *plan, unsigned host)
+{
+    struct target target = plan->target;
+    if (host < plan->host_count) {
+        target.host = plan->hosts[host].name;
+        target.port = plan->hosts[host].port;
+    }
+    return target;
+}
+
+void target_name_host(const struct plan *plan, unsigned host, char *name, size_t size)
+{
+    const struct target target = target_at(plan, host);
+    const char *text = target.host == NULL ? "" : target.host;
+    const bool is_ipv6 = text[0] != '/' && strchr(text, ':') != NULL;
+    snprintf(name, size, "%s%s%s:%u", is_ipv6 ? "[" : "", text, is_ipv6 ? "]" : "",
+             (unsigned)target.port);
 }
 
 const struct adapter *target_find_other(const struct plan *plan)
@@ -254,7 +284,7 @@ void target_show_connection(struct plan *plan, const struct connection_info *pla
 {
     const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
     char port[8] = "";
-    if ((plan->adapter->flags & (ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0) {
+    if ((plan->adapter->flags & (ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0 || plan->host_count > 0) {
         return;
     }
     if (place->port != 0) {
@@ -275,7 +305,7 @@ static void describe_target(struct plan *plan)
         url_redact_string(target->url, out, size);
     } else if ((plan->adapter->flags & ADAPTER_EMBEDDED) != 0) {
         snprintf(out, size, "%s:%s", plan->adapter->name, target->path == NULL ? "" : target->path);
-    } else if (target->url != NULL && target->host == NULL) {
+    } else if (target->url != NULL && (target->host == NULL || plan->host_count > 0)) {
         url_redact(target->url, out, size);
     } else {
         struct connection_info place;
@@ -314,6 +344,15 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
         target->password = plan->password;
     } else if (target->password == NULL && usual_password != NULL && usual_password[0] != '\0') {
         target->password = usual_password;
+    }
+    bool has_policy = false;
+    for (size_t i = 0; i < plan->given_count; i++) {
+        has_policy = has_policy || strcmp(plan->given[i].entry->name, "host-policy") == 0;
+    }
+    if (has_policy && plan->host_count == 0) {
+        return usage_refuse(error,
+                            "--host-policy is for several hosts: write them into the target, "
+                            "postgresql://user@host,host/database");
     }
     target->scheme = plan->adapter->name;
     describe_target(plan);

@@ -26,6 +26,7 @@ enum {
     OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
     ABOVE_0 = 256,     /* a line is only drawn when it is ever above 0 */
     PERCENTILES = 512, /* of the histograms of run.json, of short runs too */
+    OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
 };
 
 /* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
@@ -59,6 +60,12 @@ static const struct kind {
      LINES("~rows_per_s", "rows/s")},
     {"transactions-per-second", "Transactions committed each second", FIGURE_UNIT_PER_S,
      OF_RUN | OF_SEARCH | FILLED | ABOVE_0, NULL, LINES("~transactions_per_s", "transactions/s")},
+    {"hosts-rows", "Rows acknowledged each second by host", FIGURE_UNIT_ROWS_PER_S,
+     OF_RUN | OF_SEARCH | OF_HOSTS | ABOVE_0, NULL, LINES("~rows_per_s")},
+    {"hosts-transactions", "Transactions committed each second by host", FIGURE_UNIT_PER_S,
+     OF_RUN | OF_SEARCH | OF_HOSTS, NULL, LINES("~transactions_per_s")},
+    {"hosts-errors", "Errors by host", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | OF_HOSTS | ABOVE_0,
+     NULL, LINES("errors")},
     {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time",
      LINES("_p50_ms", "p50", "_p99_ms", "p99")},
     {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
@@ -248,14 +255,15 @@ static struct chart start_kind(struct report *report, const struct kind *kind)
 static const struct csv_table *table_of(const struct report_run *run, const struct kind *kind)
 {
     return (kind->flags & OF_LEVELS) != 0    ? &run->run.levels
+           : (kind->flags & OF_HOSTS) != 0   ? &run->run.hosts_intervals
            : (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples
                                              : &run->run.intervals;
 }
 
 /* The line of a column: a row of the file is a level, or several together; of a search those that
- * held. False: no row has a value, or none above 0. */
+ * held, of several hosts those of `host`. False: no row has a value, or none above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
-                     const char *column, const char *name)
+                     const char *column, const char *name, const char *host)
 {
     const struct csv_table *table = table_of(run, kind);
     const bool is_search = (kind->flags & OF_LEVELS) != 0, is_mean = column[0] == '~';
@@ -263,7 +271,11 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const size_t x_to = csv_table_column(table, is_search ? "sessions" : "end_s");
     const size_t outcome = csv_table_column(table, "outcome");
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
-    const size_t each = is_search ? 1 : (table->rows + CHART_LEVELS_MAX - 1) / CHART_LEVELS_MAX;
+    const size_t hosts =
+        host == NULL ? 1 : json_array_size(json_object_get(run->run.json, "hosts"));
+    const size_t most = CHART_LEVELS_MAX * hosts; /* a row of each follows on one of each */
+    const size_t each = is_search ? 1 : (table->rows + most - 1) / most * hosts;
+    const size_t whose = csv_table_column(table, "host");
     double best = -INFINITY;
     struct chart_series *series =
         add_series(chart, name, is_search ? table->rows : CHART_LEVELS_MAX);
@@ -273,7 +285,8 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
             const bool is_known = csv_table_number(table, row, place, &value);
             if (!csv_table_number(table, row, x_from, &start) ||
                 !csv_table_number(table, row, x_to, &end) ||
-                (is_search && strcmp(csv_table_text(table, row, outcome), "held") != 0)) {
+                (is_search && strcmp(csv_table_text(table, row, outcome), "held") != 0) ||
+                (host != NULL && strcmp(csv_table_text(table, row, whose), host) != 0)) {
                 continue;
             }
             from = isnan(from) ? start : from;
@@ -297,9 +310,9 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         chart->series_count--;
         return false;
     }
-    if (each > 1) {
+    if (each > hosts) {
         chart->note[0] = '\0'; /* of all lines the same */
-        add_note(chart, "%zu intervals each are drawn as one: %s.", each,
+        add_note(chart, "%zu intervals each are drawn as one: %s.", each / hosts,
                  is_mean ? "the mean" : "the highest of them");
     }
     return true;
@@ -365,11 +378,19 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             add_percentiles(&chart, run, name + (is_statement ? strlen(statement) : 0), name);
         }
     }
-    for (const char *const *line = kind->lines; line != NULL && *line != NULL && !is_both;
-         line += 2) {
+    const bool is_of_hosts = (kind->flags & OF_HOSTS) != 0;
+    const json_t *hosts = is_of_hosts ? json_object_get(run->run.json, "hosts") : NULL;
+    for (size_t i = 0; i < json_array_size(hosts) && i < CHART_SERIES_MAX; i++) {
+        const char *host = json_string_value(json_object_get(json_array_get(hosts, i), "host"));
+        add_line(&chart, run, kind, kind->lines[0], host == NULL ? "" : host,
+                 host == NULL ? "" : host);
+    }
+    note_first(&chart, json_array_size(hosts), CHART_SERIES_MAX, "hosts");
+    for (const char *const *line = kind->lines;
+         line != NULL && *line != NULL && !is_both && !is_of_hosts; line += 2) {
         char column[CHART_TEXT_BYTES];
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
-        has_values |= add_line(&chart, run, kind, column, line[1]);
+        has_values |= add_line(&chart, run, kind, column, line[1], NULL);
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
                   strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
@@ -589,7 +610,7 @@ static void add_together(struct report *report, const struct kind *kind)
             add_percentiles(&chart, run, run->label, kind->lines[0]);
         } else if (figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                    elapsed_s >= TIME_FROM_S &&
-                   add_line(&chart, run, kind, kind->lines[0], run->label)) {
+                   add_line(&chart, run, kind, kind->lines[0], run->label, NULL)) {
             chart.end = fmax(chart.end, elapsed_s);
         }
     }

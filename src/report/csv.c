@@ -264,6 +264,73 @@ static void put_session(struct csv *csv, const struct session_summary *session)
         COUNT_IF("verified_duplicates", is_verified, session->duplicates));
 }
 
+void csv_host_cells(const struct host_result *host, bool has_script,
+                    struct figure_cell cells[CSV_HOST_CELLS])
+{
+    static const uint64_t none[RECORDER_COUNTERS];
+    const uint64_t *counters = host->counters == NULL ? none : host->counters;
+    const double seconds = figures_seconds(host->elapsed_ns);
+    const double measured = figures_seconds(host->measured_ns);
+    const double rows = (double)counters[RECORDER_ROWS_ACKNOWLEDGED];
+    const double transactions = (double)counters[RECORDER_TRANSACTIONS_COMMITTED];
+    const struct recorder_latency *append = &host->latencies[OPERATION_APPEND];
+    const struct recorder_latency *read = &host->latencies[OPERATION_READ];
+    const struct recorder_latency *transaction = &host->latencies[OPERATION_TRANSACTION];
+    const bool is_counted = host->is_counted && !has_script; /* a script has several tables */
+    const struct figure_cell list[CSV_HOST_CELLS] = {
+        TEXT("host", host->name),
+        COUNT("sessions", counters[RECORDER_SESSIONS_CONNECTED]),
+        COUNT("connections", counters[RECORDER_CONNECTIONS_OPENED]),
+        COUNT("connects_failed", counters[RECORDER_CONNECTS_FAILED]),
+        COUNT("connections_lost", counters[RECORDER_CONNECTIONS_LOST]),
+        COUNT("reconnects", counters[RECORDER_RECONNECTS]),
+        COUNT("refusals", counters[RECORDER_REFUSALS]),
+        COUNT("errors", figures_host_errors(counters)),
+        COUNT("rows_acknowledged", counters[RECORDER_ROWS_ACKNOWLEDGED]),
+        COUNT("rows_rejected", counters[RECORDER_ROWS_REJECTED]),
+        COUNT("rows_in_doubt", counters[RECORDER_ROWS_IN_DOUBT]),
+        NUMBER("throughput_rows_per_s", ROWS_PER_S, seconds > 0, rows / seconds),
+        COUNT("appends", counters[RECORDER_APPENDS]),
+        COUNT("appends_failed", counters[RECORDER_APPENDS_FAILED]),
+        COUNT("reads", counters[RECORDER_READS]),
+        COUNT("reads_failed", counters[RECORDER_READS_FAILED]),
+        COUNT_IF("transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]),
+        NUMBER("transactions_per_s", PER_S, has_script && measured > 0, transactions / measured),
+        COUNT_IF("transactions_failed", has_script, counters[RECORDER_TRANSACTIONS_FAILED]),
+        MS("append_p50_ms", append->count > 0, append->p50_ns),
+        MS("append_p99_ms", append->count > 0, append->p99_ns),
+        MS("read_p50_ms", read->count > 0, read->p50_ns),
+        MS("read_p99_ms", read->count > 0, read->p99_ns),
+        MS("transaction_p50_ms", transaction->count > 0, transaction->p50_ns),
+        MS("transaction_p99_ms", transaction->count > 0, transaction->p99_ns),
+        COUNT_IF("rows_before", is_counted, is_counted ? host->rows_before[0] : 0),
+        COUNT_IF("rows_after", is_counted, is_counted ? host->rows_after[0] : 0)};
+    memcpy(cells, list, sizeof list);
+}
+
+static void put_host_interval(struct csv *csv, const struct operation_list *operations,
+                              const struct host_interval *host)
+{
+    static const uint64_t none[RECORDER_COUNTERS];
+    static const struct interval nothing;
+    const struct interval *interval = host->interval == NULL ? &nothing : host->interval;
+    const uint64_t *counters = interval->hosts == 0 ? none : interval->hosts_counters[host->host];
+    const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
+    const double each = seconds > 0 ? seconds : 1;
+    const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    PUT(csv, SECONDS("start_s", interval->start_ns), SECONDS("end_s", interval->end_ns),
+        TEXT("host", host->name), COUNT("rows", counters[RECORDER_ROWS_ACKNOWLEDGED]),
+        NUMBER("rows_per_s", ROWS_PER_S, seconds > 0,
+               (double)counters[RECORDER_ROWS_ACKNOWLEDGED] / each),
+        COUNT_IF("transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]),
+        NUMBER("transactions_per_s", PER_S, has_script && seconds > 0,
+               (double)counters[RECORDER_TRANSACTIONS_COMMITTED] / each),
+        COUNT("errors", figures_host_errors(counters)),
+        COUNT("connects_failed", counters[RECORDER_CONNECTS_FAILED]),
+        COUNT("connections_lost", counters[RECORDER_CONNECTIONS_LOST]),
+        COUNT("reconnects", counters[RECORDER_RECONNECTS]));
+}
+
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record)
 {
@@ -273,7 +340,10 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         struct level level;
         struct session_summary session;
         struct mark mark;
+        struct host_result host;
+        struct host_interval host_interval;
     } nothing;
+    struct figure_cell cells[CSV_HOST_CELLS];
     struct csv csv;
     char time[MOMENT_TEXT_BYTES];
     csv_begin(&csv, stream, record == NULL);
@@ -295,6 +365,15 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         break;
     case CSV_LEVELS:
         put_level(&csv, record);
+        break;
+    case CSV_HOSTS:
+        csv_host_cells(record, operation_is_used(operations, OPERATION_TRANSACTION), cells);
+        for (size_t i = 0; i < CSV_HOST_CELLS; i++) {
+            put_cell(&csv, &cells[i]);
+        }
+        break;
+    case CSV_HOSTS_INTERVALS:
+        put_host_interval(&csv, operations, record);
         break;
     case CSV_FILES:
         break;

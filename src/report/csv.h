@@ -43,12 +43,21 @@ void csv_write_operations(FILE *stream, const struct figure_set *set, const stru
 
 /* The other CSV files of a run, and what a row of each is made of. */
 enum csv_file {
-    CSV_SAMPLES,   /* struct sample */
-    CSV_INTERVALS, /* struct interval */
-    CSV_SESSIONS,  /* struct session_summary */
-    CSV_EVENTS,    /* struct mark */
-    CSV_LEVELS,    /* struct level */
+    CSV_SAMPLES,         /* struct sample */
+    CSV_INTERVALS,       /* struct interval */
+    CSV_SESSIONS,        /* struct session_summary */
+    CSV_EVENTS,          /* struct mark */
+    CSV_LEVELS,          /* struct level */
+    CSV_HOSTS,           /* struct host_result; with several hosts */
+    CSV_HOSTS_INTERVALS, /* struct host_interval; the same */
     CSV_FILES,
+};
+
+/* What happened at one of several hosts in an interval. */
+struct host_interval {
+    const struct interval *interval;
+    const char *name;
+    size_t host;
 };
 
 /* Writes one line: of a record, or with NULL the header. */
@@ -61,6 +70,13 @@ enum {
     CSV_LEVEL_CELLS = 20
 };
 void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS]);
+
+/* The columns of hosts.csv: what run.json says of a host, too. */
+enum {
+    CSV_HOST_CELLS = 27
+};
+void csv_host_cells(const struct host_result *host, bool has_script,
+                    struct figure_cell cells[CSV_HOST_CELLS]);
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution

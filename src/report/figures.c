@@ -31,6 +31,13 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
            counters[RECORDER_TRANSACTIONS_FAILED] + counters[RECORDER_TRANSACTIONS_IN_DOUBT];
 }
 
+uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS])
+{
+    /* a session that got in elsewhere did not fail, but for the host */
+    return figures_errors(counters) - counters[RECORDER_SESSIONS_FAILED] -
+           counters[RECORDER_RECONNECTS_FAILED] + counters[RECORDER_CONNECTS_FAILED];
+}
+
 double figures_seconds(int64_t ns)
 {
     return (double)ns / (double)MONO_NS_PER_S;

@@ -21,6 +21,7 @@ extern const char *const figures_verification_names[]; /* "none", "failed", "don
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point);
 
 /* Calls that failed: connects, later ones included, appends and reads. */
+uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]); /* of one of several */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
 double figures_seconds(int64_t ns);

@@ -32,6 +32,8 @@ static const char *const file_names[FILE_HGRM] = {
     [CSV_SESSIONS] = "sessions.csv",
     [CSV_EVENTS] = "events.csv",
     [CSV_LEVELS] = "levels.csv",
+    [CSV_HOSTS] = "hosts.csv",
+    [CSV_HOSTS_INTERVALS] = "hosts_intervals.csv",
     [FILE_SUMMARY] = "summary.csv",
     [FILE_RUN] = "run.json",
     [FILE_SEARCH] = "find-max.json",
@@ -120,7 +122,9 @@ static int open_files(struct run_files *files, const struct plan *plan)
         const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
         /* a search has levels instead of sessions; a run does not make every call */
         const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
-        const bool is_wanted = file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
+        const bool is_of_hosts = file == CSV_HOSTS || file == CSV_HOSTS_INTERVALS;
+        const bool is_wanted = is_of_hosts               ? plan->host_count > 0
+                               : file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
                                : file >= FILE_HGRM
                                    ? !plan->is_search && operation < files->operations.count &&
                                          operation_is_used(&files->operations, operation)
@@ -199,6 +203,7 @@ static int begin_files(struct run_files *files, const struct plan *plan)
     run_files_add(files, CSV_SAMPLES, NULL);
     run_files_add(files, CSV_INTERVALS, NULL);
     run_files_add(files, CSV_LEVELS, NULL);
+    run_files_add(files, CSV_HOSTS_INTERVALS, NULL);
     FILE *events = files->streams[CSV_EVENTS];
     bool has_failed = files->shortage[0] != '\0';
     if (events != NULL && !has_failed) {
@@ -287,6 +292,10 @@ void run_files_finish(struct run_files *files, const struct result *result)
             csv_write(sessions, CSV_SESSIONS, &files->operations, &result->session_list[i]);
         }
         settle(files, CSV_SESSIONS);
+    }
+    run_files_add(files, CSV_HOSTS, NULL);
+    for (size_t i = 0; i < result->host_count; i++) {
+        run_files_add(files, CSV_HOSTS, &result->hosts[i]);
     }
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];

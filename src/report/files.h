@@ -37,10 +37,10 @@ struct run_files;
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
                                 struct error *error);
 
-/* One row more of samples.csv, intervals.csv or levels.csv. */
+/* One row more of samples.csv, intervals.csv, hosts_intervals.csv or levels.csv. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
 
-/* Writes sessions.csv and the .hgrm files, and closes all. */
+/* Writes sessions.csv, hosts.csv and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct result *result);
 
 /* What a run came to; all is borrowed. */

@@ -102,8 +102,10 @@ static void add_plan(struct tree root, const struct plan *plan)
             const bool is_inner = strncmp(entry->key, inner, strlen(inner)) == 0;
             const struct tree place = is_inner ? target : tree;
             const char *key = entry->key + (is_inner ? strlen(inner) : 0);
-            if (entry->work ==
-                (plan->workload == NULL ? OPTION_WITH_SCRIPT : OPTION_WITHOUT_SCRIPT)) {
+            const bool is_of_hosts = strcmp(entry->key, "host_policy") == 0;
+            if ((is_of_hosts && plan->host_count == 0) ||
+                entry->work ==
+                    (plan->workload == NULL ? OPTION_WITH_SCRIPT : OPTION_WITHOUT_SCRIPT)) {
                 tree_text(place, key, NULL);
             } else {
                 add_option(place, key, entry, plan);
@@ -140,6 +142,26 @@ static void add_limit(struct tree tree, const char *key, __rlimit_resource_t res
             tree_count(pair, i == 0 ? "soft" : "hard", ends[i]);
         }
     }
+}
+
+/* Of several hosts each. */
+static void add_hosts(struct tree root, const struct plan *plan, const struct result *result)
+{
+    if (result->host_count == 0) {
+        return;
+    }
+    const struct tree list = tree_array(root, "hosts");
+    for (size_t i = 0; i < result->host_count; i++) {
+        const struct tree entry = tree_append_object(list);
+        struct figure_cell cells[CSV_HOST_CELLS];
+        csv_host_cells(&result->hosts[i], plan->script != NULL, cells);
+        for (size_t k = 0; k < CSV_HOST_CELLS; k++) {
+            tree_value(entry, cells[k].key, cells[k].unit, &cells[k].value);
+        }
+        tree_text(entry, "not_counted",
+                  result->hosts[i].is_counted ? NULL : result->hosts[i].reason);
+    }
+    tree_bool(root, "are_hosts_one", result->are_hosts_one);
 }
 
 /* The machine and the client library. */
@@ -537,6 +559,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_environment(root, plan);
     add_server(root, result);
     add_table(root, table);
+    add_hosts(root, plan, result);
     static const char *const sections[] = {"sessions",     "rows",         "batches",
                                            "transactions", "verification", "row_verification",
                                            "freshness"};

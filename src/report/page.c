@@ -353,6 +353,46 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
     }
 }
 
+/* Of several hosts each. */
+static void add_hosts(struct buffer *html, const struct saved_run *run)
+{
+    enum {
+        HOST_COLUMNS = 10
+    };
+    static const char *const columns[2][HOST_COLUMNS + 1] = {
+        {"*host", "#sessions", "#rows", "#rows/s", "#append p50", "#append p99", "#read p99",
+         "#lost", "#reconnects", "#errors", NULL},
+        {"*host", "#sessions", "#transactions", "#transactions/s", "#p50", "#p99", "#append p99",
+         "#lost", "#reconnects", "#errors", NULL}};
+    static const char *const keys[2][HOST_COLUMNS] = {
+        {"host", "sessions", "rows_acknowledged", "throughput_rows_per_s", "append_p50_ms",
+         "append_p99_ms", "read_p99_ms", "connections_lost", "reconnects", "errors"},
+        {"host", "sessions", "transactions", "transactions_per_s", "transaction_p50_ms",
+         "transaction_p99_ms", "append_p99_ms", "connections_lost", "reconnects", "errors"}};
+    const json_t *hosts = json_object_get(run->json, "hosts");
+    const size_t with = report_is_scripted(run) ? 1 : 0;
+    if (json_array_size(hosts) == 0) {
+        return;
+    }
+    const struct page_table table = open_table(html, "Hosts", columns[with]);
+    for (size_t i = 0; i < json_array_size(hosts); i++) {
+        const char *cells[HOST_COLUMNS];
+        char texts[HOST_COLUMNS][REPORT_WORDS_BYTES];
+        for (size_t k = 0; k < HOST_COLUMNS; k++) {
+            const char *key = keys[with][k];
+            const json_t *value = json_object_get(json_array_get(hosts, i), key);
+            cells[k] = strstr(key, "_ms") != NULL
+                           ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
+                       : json_is_integer(value)
+                           ? units_format_count((uint64_t)json_integer_value(value), texts[k])
+                       : json_is_number(value) ? report_format(json_number_value(value), texts[k])
+                                               : json_string_value(value);
+        }
+        add_row(&table, cells);
+    }
+    close_table(&table, NULL);
+}
+
 /* The limits that were hit, the errors, and the latencies. */
 static void add_tables(struct buffer *html, const struct saved_run *run)
 {
@@ -581,6 +621,7 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         }
     }
     buffer_add_text(html, "</div>\n");
+    add_hosts(html, &run->run);
     add_operations(html, &run->run);
     add_tables(html, &run->run);
     add_environment(html, &run->run);

@@ -12,6 +12,7 @@
 
 enum {
     LABEL = SCREEN_LABEL_COLUMNS,
+    HOST_LABEL = 20,
     SCRIPT_LABEL = 14, /* "Transactions" */
     FIGURE_COLUMN = 33,
     CAUSES_SHOWN = 5,
@@ -214,6 +215,8 @@ static void put_verification(struct screen *out, const struct result *result)
     } else {
         say(out, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
             UNITS_COUNT(v->rows_after));
+        say_if(out, result->host_count > 0, " at %s",
+               result->are_hosts_one ? "every host" : "all hosts together, each a database");
         if (r->state != VERIFICATION_DONE) {
             /* a count does not say whose the rows are that are left */
             const bool is_range = v->lost < v->lost_at_most;
@@ -460,6 +463,41 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
         say(out, "%*s", measured, UNITS_COUNT(histogram->total));
         put_line(out);
     }
+}
+
+/* Of several hosts each; one whose name is long has two lines. */
+static void put_hosts(struct screen *out, const struct plan *plan, const struct result *result)
+{
+    const bool has_script = plan->script != NULL;
+    const enum operation_id operation = has_script ? OPERATION_TRANSACTION : OPERATION_APPEND;
+    if (result->host_count == 0) {
+        return;
+    }
+    fputc('\n', out->stream);
+    const unsigned label = out->label;
+    out->label = HOST_LABEL;
+    say(out, "%-*s%9s%13s%9s%8s%8s%6s%7s", HOST_LABEL, "Hosts", "sessions",
+        has_script ? "transactions" : "rows", has_script ? "trans./s" : "rows/s", "p50", "p99",
+        "lost", "errors");
+    put_line(out);
+    for (size_t i = 0; i < result->host_count; i++) {
+        const struct host_result *host = &result->hosts[i];
+        const struct recorder_latency *latency = &host->latencies[operation];
+        const uint64_t *counters = host->counters;
+        const uint64_t work =
+            counters[has_script ? RECORDER_TRANSACTIONS_COMMITTED : RECORDER_ROWS_ACKNOWLEDGED];
+        const int64_t ns = has_script ? result->measured_ns : result->elapsed_ns;
+        const double per_s = ns > 0 ? (double)work / figures_seconds(ns) : 0;
+        say_name(out, host->name);
+        say(out, "%9s%13s%9s%8s%8s%6s%7s", UNITS_COUNT(counters[RECORDER_SESSIONS_CONNECTED]),
+            UNITS_COUNT(work), RATE(per_s), latency->count > 0 ? UNITS_NS(latency->p50_ns) : "-",
+            latency->count > 0 ? UNITS_NS(latency->p99_ns) : "-",
+            UNITS_COUNT(counters[RECORDER_CONNECTIONS_LOST]),
+            UNITS_COUNT(figures_host_errors(counters)));
+        put_line(out);
+    }
+    out->label = label;
+    fputc('\n', out->stream);
 }
 
 /* How the sessions fared, and what append itself took. */
@@ -709,6 +747,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     put_operations(&out, &set);
     put_latencies(&out, plan, result);
+    put_hosts(&out, plan, result);
     put_sessions(&out, &set, result);
     fputc('\n', stream);
     put_causes(&out, &result->causes);
