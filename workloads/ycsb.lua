@@ -148,6 +148,7 @@ end
 
 for _, operation in ipairs({"read", "update", "scan", "rmw", "delete", "insert"}) do
     if shares[operation] > 0 then
-        transaction(operation, bodies[operation], {weight = shares[operation], autocommit = true})
+        transaction(operation == "rmw" and "READ-MODIFY-WRITE" or operation, bodies[operation],
+            {weight = shares[operation], autocommit = true})
     end
 end

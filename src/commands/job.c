@@ -83,10 +83,11 @@ enum exit_code job_begin_client(struct container *container, struct adapter_libr
     return code == EXIT_CODE_OK ? setup_start_library(library, plan, error) : code;
 }
 
-enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
+/* Makes or empties a file that the user names by an option, if he does. */
+static enum exit_code open_named(FILE **stream, const char *option, const char *path, bool may_wait,
+                                 struct error *error)
 {
-    const char *path = job->plan.junit;
-    if (path == NULL || job->junit != NULL) {
+    if (path == NULL || *stream != NULL) {
         return EXIT_CODE_OK;
     }
     /* a pipe is not waited for, neither now nor at the end, when nobody may read it */
@@ -98,25 +99,29 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
     }
     const bool is_pipe =
         fd < 0 ? number == ENXIO : fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
-    job->junit = fd < 0 || is_pipe ? NULL : fdopen(fd, "w");
-    if (job->junit != NULL) {
+    *stream = fd < 0 || is_pipe ? NULL : fdopen(fd, "w");
+    if (*stream != NULL) {
         return EXIT_CODE_OK;
     }
-    error_set(error, ERROR_USAGE, is_pipe ? 0 : errno, NULL,
-              "--junit '%.120s' cannot be written: %s", path,
-              is_pipe ? "it is a pipe: give the name of a file" : strerror(errno));
+    error_set(error, ERROR_USAGE, is_pipe ? 0 : errno, NULL, "--%s '%.120s' cannot be written: %s",
+              option, path, is_pipe ? "it is a pipe: give the name of a file" : strerror(errno));
     if (fd >= 0) {
         close(fd);
     }
     return EXIT_CODE_USAGE;
 }
 
+enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error)
+{
+    return open_named(&job->junit, "junit", job->plan.junit, may_wait, error);
+}
+
 /* Returns 0 or errno. */
-static int close_junit(struct job *job, bool is_written)
+static int close_named(FILE **stream, bool is_written)
 {
     const int number = is_written ? 0 : errno;
-    const bool is_closed = fclose(job->junit) == 0;
-    job->junit = NULL;
+    const bool is_closed = fclose(*stream) == 0;
+    *stream = NULL;
     return number == 0 && !is_closed ? errno : number;
 }
 
@@ -146,6 +151,9 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     if (code == EXIT_CODE_OK) {
         code = job_open_junit(job, false, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        code = open_named(&job->ycsb, "ycsb-out", plan->ycsb, false, error);
     }
     if (code == EXIT_CODE_OK) {
         code = setup_name_table(plan, error);
@@ -401,6 +409,16 @@ static void settle(struct job *job, bool was_interrupted, const char *text)
     }
 }
 
+/* Of a file that the user named: `number` is 0 or errno. */
+static void note_unwritten(struct result *result, enum problem_kind kind, const char *path,
+                           int number)
+{
+    if (number != 0) {
+        result_add_problem(result, kind, EXIT_CODE_CLIENT_LIMIT,
+                           "'%.120s' could not be written: %s", path, strerror(number));
+    }
+}
+
 /* The page shows the files, so they are written before it; a page or a JUnit file tells of all
  * problems but its own and later ones. */
 static enum exit_code conclude(struct job *job)
@@ -449,12 +467,14 @@ static enum exit_code conclude(struct job *job)
         }
         settle(job, interrupt_requested(), late);
     }
+    if (job->ycsb != NULL) {
+        const int failure = close_named(&job->ycsb, ycsb_write(job->ycsb, plan, result));
+        note_unwritten(result, PROBLEM_YCSB, plan->ycsb, failure);
+        settle(job, interrupt_requested(), late);
+    }
     if (job->junit != NULL) {
-        const int failure = close_junit(job, junit_write(job->junit, plan, result));
-        if (failure != 0) {
-            result_add_problem(result, PROBLEM_JUNIT, EXIT_CODE_CLIENT_LIMIT,
-                               "'%.120s' could not be written: %s", plan->junit, strerror(failure));
-        }
+        const int failure = close_named(&job->junit, junit_write(job->junit, plan, result));
+        note_unwritten(result, PROBLEM_JUNIT, plan->junit, failure);
     }
     settle(job, interrupt_close(), late);
     return result->exit_code == EXIT_CODE_OK
@@ -470,7 +490,8 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
     }
     if (job->junit != NULL) {
         /* an empty file is no valid one either, and the run has failed already */
-        (void)close_junit(job, junit_write_error(job->junit, &job->plan, code, error->text));
+        (void)close_named(&job->junit,
+                          junit_write_error(job->junit, &job->plan, code, error->text));
     }
     return command_refuse(job->plan.is_json, code, error);
 }
@@ -488,6 +509,9 @@ void job_release(struct job *job)
     }
     if (job->junit != NULL) {
         fclose(job->junit);
+    }
+    if (job->ycsb != NULL) {
+        fclose(job->ycsb);
     }
     free(job->evidence);
     metrics_end(job->metrics, !job->has_begun);

@@ -37,7 +37,7 @@ struct job {
     struct limits_question question;
     struct evidence *evidence; /* of a run, or of a level */
     struct expectations expectations;
-    FILE *junit; /* NULL: not asked for, or written */
+    FILE *junit, *ycsb; /* NULL: not asked for, or written */
     struct result *result;
     bool has_begun; /* sessions were started: the files stay */
     bool is_told;   /* the files tell the outcome as it is in *result */

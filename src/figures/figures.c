@@ -69,6 +69,7 @@ const char *const operation_count_names[OPERATION_COUNTS] = {
     [COUNT_REFUSED] = "refused",
     [COUNT_UNANSWERED] = "unanswered",
     [COUNT_ROWS] = "rows",
+    [COUNT_EMPTY] = "empty",
     [COUNT_BEGUN] = "begun",
     [COUNT_COMMITTED] = "committed",
     [COUNT_ROLLED_BACK] = "rolled_back",

@@ -421,12 +421,14 @@ struct operation {
 
 /* What is counted of an operation that a script names. */
 enum operation_count {
-    /* of a statement: sent = answered + refused + unanswered; rows returned or matched */
+    /* of a statement: sent = answered + refused + unanswered; rows returned or matched; of the
+     * answered reads and writes those without a row */
     COUNT_SENT,
     COUNT_ANSWERED,
     COUNT_REFUSED,
     COUNT_UNANSWERED,
     COUNT_ROWS,
+    COUNT_EMPTY,
     /* of a transaction: begun = committed + rolled back + failed + in doubt; tries = begun +
      * retries; partial ones are among the failed */
     COUNT_BEGUN,

@@ -191,6 +191,9 @@ static enum status run(void *context, size_t number, const struct batch *paramet
     if (status == STATUS_OK) {
         count(own, declared->operation, COUNT_ANSWERED, 1);
         count(own, declared->operation, COUNT_ROWS, answer->rows);
+        if (answer->rows == 0 && declared->kind != SCRIPT_OTHER) {
+            count(own, declared->operation, COUNT_EMPTY, 1);
+        }
         record(own, OPERATIONS + declared->operation, end_ns - start_ns);
         own->calls[declared->kind]++;
         own->has_written |= declared->kind != SCRIPT_READ;

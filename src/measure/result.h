@@ -87,6 +87,7 @@ enum problem_kind {
     PROBLEM_FILES,       /* files of the run are short or gone */
     PROBLEM_PAGE,        /* report.html could not be made */
     PROBLEM_OUTPUT,      /* standard output could not be written */
+    PROBLEM_YCSB,        /* nor YCSB's text */
     PROBLEM_JUNIT,       /* nor the JUnit file */
     PROBLEM_KINDS,
 };

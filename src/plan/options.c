@@ -575,6 +575,8 @@ const struct option_entry option_table[] = {
      .key = "expect", .group = "Expectations"},
     {RUN_ALONE, "junit", "FILE", "outcome and expectations as JUnit XML", TEXT(junit), OF(CALL),
      .key = "junit"},
+    {RUN_ALONE, "ycsb-out", "FILE", "what YCSB prints of a run", TEXT(ycsb), OF(CALL),
+     .key = "ycsb_out", WITH_SCRIPT},
     {COMPARE, "fail-if", "BOUNDS", "exit 5 when B/A is: 'throughput<0.95'", OTHER(fail_if),
      .store = store_fail_if},
     {COMPARE, "threshold", "N%", "smaller differences do not count (5%)", OTHER(threshold),

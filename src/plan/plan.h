@@ -197,6 +197,7 @@ struct plan {
     bool is_plan_only; /* print the plan; nothing is connected to but to recognise a port */
     bool is_report;    /* report.html is written at the end */
     const char *junit; /* file for the outcome as JUnit XML; NULL: none */
+    const char *ycsb;  /* file for the figures in YCSB's words; NULL: none */
     struct plan_texts expected; /* --expect */
 
     bool is_text_charts, is_png_charts, is_all_charts; /* report */

@@ -1,7 +1,7 @@
 /*
  * What people, monitors and CI systems read of a run, a search and a check of limits: progress,
- * metrics, the report at the end, 80 columns wide but for words that are longer, JSON and JUnit
- * XML.
+ * metrics, the report at the end, 80 columns wide but for words that are longer, JSON, JUnit XML
+ * and YCSB's text.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
@@ -171,6 +171,10 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
 
 /* A run that did not begin: one test case with an error, and why. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
+
+/* What `ycsb run` prints by itself of the run of a script. What is not known is left out. False: a
+ * failed write (errno is set). */
+bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* run.json: the plan, the environment, the table, both ledgers, every figure and the histograms. */
 

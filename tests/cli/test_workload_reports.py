@@ -1,6 +1,7 @@
 """What the files, the page, a sweep and a comparison say of the run of a script; on SQLite."""
 
 import csv
+import re
 
 import harness
 
@@ -53,6 +54,80 @@ class WorkloadReports(harness.Case):
         for text in ("<h3>Statements</h3>", "<h3>Verified tables</h3>", "<h4>Workload</h4>",
                      '<th scope="row">note</th>'):
             self.assertIn(text, page)
+
+    def run_ycsb(self, name, *options, workload="ycsb", sets="records=200", code=0):
+        """The lines of --ycsb-out, by name and measurement, and the run itself."""
+        path, out = self.folder / f"{name}.txt", self.folder / name
+        path.write_text("of an earlier run")
+        self.append("2", f"sqlite:{self.folder}/{name}.db", "--workload", workload, "--set", sets,
+                    "--quiet", "--out", str(out), "--ycsb-out", str(path), *options, code=code)
+        lines = [re.fullmatch(r"\[([A-Za-z-]+)\], ([^,]+), (\d+(?:\.\d+)?)", line).groups()
+                 for line in path.read_text().splitlines()]
+        values = {line[:2]: line[2] for line in lines}
+        self.assertEqual(len(values), len(lines), "a line is there twice")
+        return values, harness.Run(out)
+
+    def test_ycsb(self):
+        values, run = self.run_ycsb("one", "--transactions", "2000", sets="records=200,preset=messenger")
+        rows = {row["operation"]: row for row in run.table("operations.csv")}
+        self.assertEqual(list(dict.fromkeys(name for name, _ in values)), ["OVERALL", "READ", "DELETE", "INSERT"])
+        for name in ("READ", "DELETE", "INSERT"):
+            row = rows[name]
+            returned = {key: int(values.get((name, f"Return={key}"), 0)) for key in ("OK", "NOT_FOUND", "ERROR")}
+            self.assertEqual(values[name, "Operations"], row["answered"])
+            self.assertEqual(returned, {"OK": int(row["rows"]), "NOT_FOUND": int(row["empty"]),
+                                        "ERROR": int(row["refused"])}, name)
+            for key, column in (("AverageLatency", "mean"), ("MaxLatency", "max"),
+                                ("50thPercentileLatency", "p50"), ("99thPercentileLatency", "p99")):
+                self.assertAlmostEqual(float(values[name, f"{key}(us)"]), 1000 * float(row[f"{column}_ms"]),
+                                       delta=1)
+            times = [int(values[name, f"{key}Latency(us)"]) for key in
+                     ("Min", "50thPercentile", "95thPercentile", "99thPercentile", "Max")]
+            self.assertEqual(times, sorted(times), name)
+        missed = int(values["READ", "Return=NOT_FOUND"]) + int(values.get(("DELETE", "Return=NOT_FOUND"), 0))
+        self.assertEqual(missed, run.json["counters"]["not_found"])
+        self.assertGreater(missed, 0)
+        self.assertAlmostEqual(float(values["OVERALL", "Throughput(ops/sec)"]),
+                               run.json["figures"]["transactions_per_s"], places=2)
+        self.assertAlmostEqual(float(values["OVERALL", "Throughput(ops/sec)"])
+                               * int(values["OVERALL", "RunTime(ms)"]) / 1000, 2000, delta=200)
+
+    def test_ycsb_of_several_statements(self):
+        """A transaction has lines of its own where it is more than the statement of its name."""
+        values, run = self.run_ycsb("rmw", "--transactions", "200", sets="records=200,preset=f")
+        row = {row["operation"]: row for row in run.table("operations.csv")}["READ-MODIFY-WRITE"]
+        self.assertEqual(values["READ-MODIFY-WRITE", "Operations"], row["committed"])
+        self.assertEqual(values["READ-MODIFY-WRITE", "Return=OK"], row["committed"])
+        self.assertNotIn(("READ-MODIFY-WRITE", "Return=NOT_FOUND"), values)
+        self.assertNotIn(("read", "Operations"), values)
+
+    def test_ycsb_of_errors(self):
+        """A statement that always fails has no times; one that never ran has no line."""
+        self.script.write_text("""
+            local t = dataset("t", param("rows", 1), {{"i", "int32", row(), key = true}})
+            local add = statement("add", "INSERT INTO t VALUES (1)")
+            local never = statement("never", "SELECT i FROM t")
+            transaction("twice", function() add:run() end, {autocommit = true})
+            transaction("idle", function() never:run() end, {weight = 0})""")
+        values, _ = self.run_ycsb("bad", "--transactions", "20", "--max-failed", "20", "--tries", "1",
+                                  workload=str(self.script), sets="rows=1", code=1)
+        self.assertEqual({key: value for key, value in values.items() if key[0] != "OVERALL"},
+                         {("add", "Operations"): "0", ("add", "Return=ERROR"): "20",
+                          ("twice", "Operations"): "0", ("twice", "Return=ERROR"): "20"})
+
+    def test_ycsb_that_cannot_be_written(self):
+        target = ("null:", "--workload", "ycsb", "--transactions", "10", "--quiet")
+        out = self.folder / "full"
+        ended = self.append("2", *target, "--ycsb-out", "/dev/full", "--out", str(out), code=3)
+        self.assertIn("'/dev/full' could not be written: No space left", ended.reason)
+        outcome = harness.Run(out).json["outcome"]
+        self.assertEqual((outcome["exit_code"], f"append: {outcome['exit_reason']}"), (3, ended.reason))
+        self.refused("2", *target, "--ycsb-out", str(self.folder), code=2,
+                     pattern="--ycsb-out .* cannot be written: Is a directory")
+        kept = self.folder / "kept"
+        kept.write_text("of an earlier run")
+        self.refused("2", "10", "null:", "--ycsb-out", str(kept), code=2, pattern="--ycsb-out needs --workload")
+        self.assertEqual(kept.read_text(), "of an earlier run")
 
     def test_metrics(self):
         path = self.folder / "append.prom"
