@@ -13,6 +13,8 @@ dataset("colemp", rows, {
 }, {create = {
     singlestore = "CREATE TABLE colemp (empno BIGINT, ename VARCHAR(255),"
         .. " PRIMARY KEY(empno) USING HASH, SORT KEY(empno), SHARD KEY(empno))",
+    arangodb = 'POST /_api/collection {"name": "colemp"}\n'
+        .. 'POST /_api/index?collection=colemp {"type": "persistent", "fields": ["empno"]}',
 }})
 
 local logging = dataset("colemp_logging", 0, {
@@ -24,10 +26,14 @@ local logging = dataset("colemp_logging", 0, {
         .. " PRIMARY KEY(empno, ts) USING HASH, SORT KEY(empno), SHARD KEY(empno))",
 }})
 
-local find = statement("select", "SELECT empno, ename FROM colemp WHERE empno = ?", {"int64"})
+local find = statement("select", {
+    default = "SELECT empno, ename FROM colemp WHERE empno = ?",
+    arangodb = "FOR d IN colemp FILTER d.empno == ? RETURN [d.empno, d.ename]",
+}, {"int64"})
 local log = statement("insert", {
     default = "INSERT INTO colemp_logging VALUES (?, ?, current_timestamp(6))",
     sqlite = "INSERT INTO colemp_logging VALUES (?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'))",
+    arangodb = "INSERT {empno: ?, ename: ?, ts: DATE_NOW()} INTO colemp_logging",
 }, {"int64", "text(255)"}, {adds_to = logging})
 
 local key = uniform(1, rows)

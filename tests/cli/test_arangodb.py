@@ -1,0 +1,341 @@
+"""Whole runs against a stand-in for ArangoDB that is written from its documentation. What they say
+is that append does what that asks for; they say nothing about a real server."""
+
+import contextlib
+import os
+import re
+import sqlite3
+import struct
+import sys
+import threading
+
+import harness
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "standin"))
+import arangodb_standin  # noqa: E402  pylint: disable=wrong-import-position
+
+METHODS = ("import", "document")
+
+
+class ArangodbCase(harness.Case):
+    SEED = 77
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.standin()
+        self.url = self.url_of(self.server)
+
+    def standin(self, **options):
+        server = arangodb_standin.Server(**options)
+        self.addCleanup(server.kill)
+        return server
+
+    @staticmethod
+    def url_of(server, user="", parameters=""):
+        return f"arangodb://{user}127.0.0.1:{server.port}/bench{parameters}"
+
+    def collection(self, name="syslog_table"):
+        return self.server.databases["bench"].collections[name]
+
+    def documents(self, name="syslog_table"):
+        return list(self.collection(name).documents.values())
+
+    def refuse_some(self, claim, *error):
+        """From now on documents of the table for which the claim holds are refused."""
+        self.append(1, 1, self.url)
+        collection = self.collection()
+        insert = collection.insert
+
+        def judge(document):
+            if claim(document):
+                raise arangodb_standin.Refused(*error)
+            return insert(document)
+        collection.insert = judge
+        return len(self.documents())
+
+    def load(self, *options, sessions=4, rows=2000, code=0, url=None):
+        return self.run_append(sessions, rows, url or self.url, "--seed", self.SEED, *options,
+                               code=code)
+
+    def cause(self, run, kind):
+        """The one cause of a kind: (text, native code, count)."""
+        found = [cause for cause in run.causes if cause["kind"] == kind]
+        self.assertEqual(len(found), 1, run.causes)
+        return found[0]
+
+
+class Appends(ArangodbCase):
+    def test_every_row_once_and_right(self):
+        path = self.folder / "same.db"
+        self.append(3, 1001, f"sqlite:{path}", "--seed", self.SEED)
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            wanted = sorted(database.execute(
+                "select n1, n2, n3, n5, host, msg, ip4, ip6, n4, tm from syslog_table"))
+        for method in METHODS:
+            _, run = self.load("--method", method, "--batch", 7, "--verify", "rows", "--recreate",
+                               sessions=3, rows=1001)
+            self.assertEqual(run.rows["acknowledged"], 1001)
+            self.assertEqual(run.json["row_verification"]["lost"], 0)
+            found = sorted((*(one[name] for name in ("n1", "n2", "n3", "n5", "host", "msg", "ip4",
+                                                     "ip6", "n4", "tm")),) for one in self.documents())
+            self.assertEqual([row[:8] for row in found], [row[:8] for row in wanted])
+            for mine, other in zip(found, wanted):
+                self.assertEqual(struct.pack("f", mine[8]), struct.pack("f", other[8]))
+                self.assertEqual(mine[9][:19], other[9][:19])
+
+    def test_what_a_url_asks_for(self):
+        url = self.url_of(self.server, parameters="?replication_factor=3&write_concern=2&shards=6"
+                                                  "&wait_for_sync=true")
+        for method in METHODS:
+            self.load("--method", method, rows=10, url=url)
+        self.assertEqual(self.collection().properties, {
+            "name": "syslog_table", "numberOfShards": 6, "replicationFactor": 3, "writeConcern": 2,
+            "waitForSync": True})
+        for wrong, words in (("shards=0", "shards of the URL: it is a number from 1 to 1000"),
+                             ("replication_factor=11", "a number from 1 to 10"),
+                             ("write_concern=x", "a number from 1 to 10"),
+                             ("wait_for_sync=1", "it is true or false"),
+                             ("shard=1", "there is none of this name")):
+            self.refused(1, 1, self.url_of(self.server, parameters="?" + wrong), code=2, pattern=words)
+        text = self.refused(1, 1, self.url_of(self.server, parameters="?write_concern=3"), "--recreate",
+                            code=4, pattern="bad parameter")
+        self.assertNotIn("syslog_table", self.server.databases["bench"].collections, text)
+
+    def test_refused_documents_are_counted_one_by_one(self):
+        for method, text in (("import", "creating document failed with error 'unique constraint "
+                                        "violated'"),
+                             ("document", "unique constraint violated - in index primary")):
+            there = self.refuse_some(
+                lambda one: one["n3"] % 10 == 3, 409, 1210, "unique constraint violated - in index "
+                "primary; conflicting key: %d" % os.getpid())
+            _, run = self.load("--method", method, "--verify", "rows", "--seed", 5 + there, code=1)
+            self.assertEqual((run.rows["acknowledged"], run.rows["rejected"]), (1800, 200))
+            self.assertEqual(run.json["row_verification"]["lost"], 0)
+            self.assertEqual(len(self.documents()), there + 1800)
+            cause = self.cause(run, "duplicate")
+            self.assertEqual((cause["text"], cause["native_code"]), (text, 1210))
+            self.assertEqual(cause["count"], 20)
+            del self.server.databases["bench"].collections["syslog_table"]
+
+    def test_a_refusal_that_is_no_duplicate(self):
+        for method in METHODS:
+            self.refuse_some(lambda one: one["n3"] == 0, 400, 1221, "illegal document key")
+            _, run = self.load("--method", method, code=1)
+            self.assertEqual((run.rows["acknowledged"], run.rows["rejected"]), (1996, 4))
+            self.assertRegex(self.cause(run, "data")["text"], "illegal document key")
+            del self.server.databases["bench"].collections["syslog_table"]
+
+    def test_a_large_append_is_sent_in_pieces(self):
+        self.append(1, 1, self.url)
+        before = self.server.requests["POST /_db/bench/_api/import"]
+        _, run = self.load("--batch", 80000, "--read", "none", sessions=1, rows=80000)
+        self.assertEqual(run.rows["acknowledged"], 80000)
+        self.assertEqual(self.server.requests["POST /_db/bench/_api/import"] - before, 2)
+
+    def test_a_table_of_the_users(self):
+        self.append(1, 1, self.url)
+        database = self.server.databases["bench"]
+        database.collections["mine"] = mine = arangodb_standin.Collection("mine", {})
+        self.refused(1, 1, self.url, "--table", "mine", code=2, pattern="no column to write")
+        mine.insert({"a": 1, "b": "some text", "c": True, "d": [1], "e": 1, "f": None})
+        mine.insert({"a": 1, "b": "x", "c": False, "d": {}, "e": 1.5})
+        self.load("--table", "mine", rows=100)
+        self.assertEqual(len(mine.documents), 102)
+        for one in list(mine.documents.values())[2:]:
+            self.assertEqual({name: type(value) for name, value in one.items() if name[0] != "_"
+                              and value is not None and name != "d"},
+                             {name: kind for name, kind in (("a", int), ("b", str), ("c", bool),
+                                                            ("e", float)) if one[name] is not None})
+            self.assertLessEqual(len(one["b"] or ""), 9)
+        self.refused(1, 1, self.url, "--table", "other", code=4,
+                     pattern="collection or view not found: other")
+
+
+class Servers(ArangodbCase):
+    def test_credentials(self):
+        server = self.standin(user="root", password=harness.SECRET)
+        pattern = "not authorized to execute this request: wrong user or password"
+        self.refused(1, 10, self.url_of(server), code=4, pattern=pattern)
+        self.refused(1, 10, self.url_of(server, "root:wrong@"), code=4, pattern=pattern)
+        self.refused(1, 10, self.url_of(server, f"me:{harness.SECRET}@"), code=4, pattern=pattern)
+        for user in (f"root:{harness.SECRET}@", f":{harness.SECRET}@"):
+            self.load(rows=10, url=self.url_of(server, user))
+        self.assertEqual(len(server.databases["bench"].collections["syslog_table"].documents), 20)
+
+    def test_recognised_by_its_port(self):
+        ended = self.append(2, 10, self.server.port)
+        self.assertIn(f"arangodb://127.0.0.1:{self.server.port}/_system (ArangoDB", ended.out)
+        server = self.standin(user="root", password=harness.SECRET)
+        self.refused(2, 10, server.port, code=4, pattern="wrong user or password")
+
+    def test_check_makes_nothing(self):
+        ended = self.append("check", 10, self.url, code=None)
+        self.assertEqual(list(self.server.databases), ["_system"], ended)
+        self.append(1, 1, self.url)
+        self.assertIn("ArangoDB " + arangodb_standin.VERSION, self.append("check", 10, self.url).out)
+
+    def test_busy_for_a_while(self):
+        self.append(1, 1, self.url)
+        for pattern, status, number in (("_api/import", 503, 21003), ("_api/import", 503, 503),
+                                        ("_api/import", 409, 1200), ("_api/import", 503, 1496)):
+            self.server.fail(pattern, status, number, "try again", times=9, skip=5)
+            _, run = self.load()
+            self.assertEqual(run.rows["acknowledged"], 2000)
+            self.assertEqual(run.json["counters"]["busy_retries"], 9, number)
+
+    def test_no_writes_for_a_while(self):
+        self.append(1, 1, self.url)
+        for status, number in ((403, 1004), (503, 1429)):
+            self.server.fail("_api/import", status, number, "write concern not fulfilled", times=3)
+            _, run = self.load(code=1)
+            self.assertEqual(run.rows["rejected"], 300)
+            self.assertEqual(self.cause(run, "read_only")["native_code"], number)
+            self.server.fail("_api/import", status, number, "write concern not fulfilled", times=3)
+            _, run = self.load("--on-drop", "reconnect")
+            self.assertEqual(run.rows["acknowledged"], 2000)
+            self.assertEqual(run.json["counters"]["refusals"], 3)
+
+    def test_connections_that_end_in_the_middle(self):
+        for after in (False, True):
+            for method, api in (("import", "import"), ("document", "document/")):
+                self.append(1, 1, self.url, "--recreate")
+                self.server.fail("POST .*_api/" + api, 0, 0, times=3, skip=4, after=after)
+                _, run = self.load("--method", method, "--on-drop", "reconnect", "--verify", "rows",
+                                   code=None)
+                self.assertEqual(run.rows["in_doubt"], 300)
+                self.assertEqual(run.rows["acknowledged"], 1700)
+                self.assertEqual(run.json["row_verification"]["lost"], 0)
+                self.assertEqual(len(self.documents()) - 1, 2000 if after else 1700)
+
+    def test_rows_of_a_cluster_that_lost_a_server_are_in_doubt(self):
+        self.append(1, 1, self.url)
+        self.server.fail("_api/import", 503, 1465, "connection lost", times=1, after=True)
+        _, run = self.load("--on-drop", "reconnect", "--verify", "rows", code=None)
+        self.assertEqual((run.rows["in_doubt"], run.rows["acknowledged"]), (100, 1900))
+
+    def test_a_server_that_is_gone(self):
+        self.append(1, 1, self.url)
+        self.server.fail("_api/import", 0, 0, times=1 << 30, skip=10)
+        end = threading.Timer(0.5, self.server.kill)
+        end.start()
+        self.addCleanup(end.join)
+        _, run = self.load(rows=20000, code=None)
+        self.assertEqual(run.sessions["dropped"], 4)
+        self.assertNotEqual(run.json["outcome"]["exit_code"], 0)
+        there = len(self.documents()) - 1
+        self.assertLessEqual(run.rows["acknowledged"], there)
+        self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
+        self.refused(1, 1, self.url, code=4, pattern="nothing listens on")
+
+    def test_results_of_several_pages(self):
+        """The second time a row that is not as it should be comes early: the rest is given up."""
+        self.append(1, 1, self.url)
+        collection, pages = self.collection(), "POST /_db/bench/_api/cursor"
+        insert = collection.insert
+        for is_odd in (False, True):
+            before = self.server.requests[pages]
+            _, run = self.load("--verify", "rows", "--read", "none", "--batch", 1000, "--seed",
+                               5 + is_odd, sessions=2, rows=21000, code=1 if is_odd else 0)
+            self.assertEqual(run.json["row_verification"]["state"], "failed" if is_odd else "done")
+            self.assertEqual(self.server.requests["DELETE /_db/bench/_api/cursor"], int(is_odd))
+            collection.insert = lambda one: insert(
+                {**one, "n2": "odd"} if one["n2"] == one["n3"] == 0 else one)
+            self.assertEqual(self.server.cursors, {})
+            self.assertGreaterEqual(self.server.requests[pages] - before, 3)
+
+
+class Scripts(ArangodbCase):
+    def ycsb(self, *sets, transactions="1k", code=0):
+        return self.append(8, self.url + "?replication_factor=3&write_concern=2&shards=6",
+                           "--workload", "ycsb", "--set", ",".join(sets), "--transactions",
+                           transactions, code=code)
+
+    def test_ycsb(self):
+        self.append("prepare", 4, self.url + "?shards=3", "--workload", "ycsb")
+        self.assertEqual(self.collection("usertable").properties["numberOfShards"], 3)
+        self.assertEqual(len(self.documents("usertable")), 1000)
+        one = self.documents("usertable")[0]
+        self.assertRegex(one["_key"], r"^user\d+$")
+        self.assertEqual(set(one), {"_id", "_key", "_rev", *(f"field{i}" for i in range(10))})
+        self.append("cleanup", self.url, "--workload", "ycsb")
+        self.assertEqual(self.server.databases["bench"].collections, {})
+        self.append("cleanup", self.url, "--workload", "ycsb")
+
+    def test_ycsb_messenger(self):
+        ended = self.ycsb("preset=messenger")
+        self.assertRegex(ended.out, r"1,000 = 1,000 committed \+ 0 rolled back \+ 0 failed")
+        self.assertIn("0 lost", ended.out)
+        self.assertEqual(self.collection("usertable").properties, {
+            "name": "usertable", "numberOfShards": 6, "replicationFactor": 3, "writeConcern": 2})
+
+    def test_ycsb_by_both_apis(self):
+        for api, used, unused in (("aql", "cursor", "_api/document"), ("document", "_api/document", None)):
+            self.server.requests.clear()
+            ended = self.ycsb("read=1,update=1,insert=1,delete=1,rmw=1,scan=1,field_length=8",
+                              "arangodb_api=" + api)
+            rows = {name: (int(answered.replace(",", "")), int(count.replace(",", "")))
+                    for name, _, answered, count in re.findall(
+                        r"^  ([A-Z]+) +([\d,]+) +([\d,]+) +0 +0 +([\d,]+)$", ended.out, re.M)}
+            self.assertEqual(set(rows), {"READ", "UPDATE", "INSERT", "DELETE", "SCAN"}, ended.out)
+            self.assertEqual(*rows["INSERT"])
+            for name in ("READ", "UPDATE", "DELETE"):  # a row that was deleted is a miss
+                self.assertGreater(rows[name][1], 0)
+                self.assertLess(rows[name][1], rows[name][0])
+            self.assertGreater(rows["SCAN"][1], rows["SCAN"][0])
+            self.assertEqual(len(self.documents("usertable")),
+                             1000 + rows["INSERT"][1] - rows["DELETE"][1])
+            calls = sum(count for name, count in self.server.requests.items() if used in name)
+            self.assertGreater(calls, 800)
+            self.assertFalse(unused and any(unused in name for name in self.server.requests))
+            changed = [one for one in self.documents("usertable") if len(one["field0"]) != 8]
+            self.assertEqual(changed, [])
+            self.append("cleanup", self.url, "--workload", "ycsb")
+
+    def test_select_insert(self):
+        ended = self.append(4, self.url, "--workload", "select-insert", "--set", "rows=300",
+                            "--transactions", 200)
+        self.assertEqual(len(self.documents("colemp_logging")), 200)
+        self.assertEqual(self.collection("colemp").indexes, [{"type": "persistent",
+                                                              "fields": ["empno"]}])
+        for one in self.documents("colemp_logging"):
+            self.assertEqual(one["ename"], "emp%06d" % one["empno"])
+            self.assertIsInstance(one["ts"], int)
+        self.assertRegex(ended.out, r"(?m)^Checks +200: 0 failed$")
+
+    def test_a_key_that_is_there(self):
+        path = self.folder / "same.lua"
+        path.write_text("""
+local t = dataset("t", 0, {{"k", "text(20)", format("key%d", uniform(1, 30)), key = true},
+    {"v", "int32", uniform(1, 9)}})
+transaction("t", function() t:append(10) end, {autocommit = true})
+""")
+        ended = self.append(4, self.url, "--workload", path, "--transactions", 50, code=None)
+        self.assertEqual(len(self.documents("t")), 30)
+        self.assertRegex(ended.out + ended.err, "unique constraint violated")
+        self.assertRegex(ended.out, r"t: 0 before \+ 30 added - 0 taken = 30 after:\s+0 lost")
+
+    def test_what_is_wrong_is_known_before_the_sessions_begin(self):
+        path = self.folder / "wrong.lua"
+        for text, pattern in (("SELECT 1", "statement 'x': AQL: syntax error"),
+                              ("RETURN LENGTH(none)", None)):
+            path.write_text('local s = statement("x", {arangodb = "%s"})\n'
+                            'transaction("t", function() s:run() end, {autocommit = true})\n' % text)
+            if pattern:
+                self.refused(2, self.url, "--workload", path, "--transactions", 9, code=2,
+                             pattern=pattern)
+            else:
+                self.append(2, self.url, "--workload", path, "--transactions", 9, code=1)
+        path = self.folder / "t.sql"
+        path.write_text("create table t (a int)")
+        self.refused(1, 1, self.url, "--table", "t", "--schema-file", path, code=2,
+                     pattern=r"ArangoDB has no SQL: statements are METHOD PATH \[JSON\]")
+        path.write_text('POST /_api/collection {"name": "t", "numberOfShards": 2}\n'
+                        'POST /_api/index?collection=t {"type": "persistent", "fields": ["a"]}\n')
+        self.refused(1, 1, self.url + "?shards=5", "--table", "t", "--schema-file", path, code=2,
+                     pattern="no column to write")
+        self.assertEqual(self.collection("t").properties["numberOfShards"], 2)
+        self.assertEqual(self.collection("t").indexes[0]["fields"], ["a"])
+
+
+if __name__ == "__main__":
+    harness.main()
