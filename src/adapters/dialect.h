@@ -67,6 +67,7 @@ struct dialect {
 
 extern const struct dialect dialect_postgresql;
 extern const struct dialect dialect_mysql; /* MariaDB, MySQL and their kin */
+extern const struct dialect dialect_singlestore;
 extern const struct dialect dialect_sqlite;
 extern const struct dialect dialect_clickhouse;
 
@@ -87,6 +88,9 @@ enum mysql_type {
     MYSQL_NATIVE_TIMESTAMP, /* read in the session's time zone, unlike datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs written out in a column of text */
 };
+
+/* Bytes of any kind, not text: addresses and UUIDs, too, unless a column of text holds them. */
+bool dialect_mysql_is_binary(const struct column *column);
 
 /* ClickHouse: how a value is written in its format RowBinary. */
 enum clickhouse_wire {

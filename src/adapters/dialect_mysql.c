@@ -281,6 +281,13 @@ static void read_column(struct column *column, const struct cell *cells)
     }
 }
 
+bool dialect_mysql_is_binary(const struct column *column)
+{
+    const bool is_id =
+        column->type == COLUMN_UUID || column->type == COLUMN_IP4 || column->type == COLUMN_IP6;
+    return column->type == COLUMN_BYTES || (is_id && column->native_type != MYSQL_NATIVE_TEXT);
+}
+
 static struct column *find_column(struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->column_count; i++) {

@@ -829,11 +829,14 @@ static enum status write_places(struct http *http, struct error *error)
     return STATUS_OK;
 }
 
-static enum status ping(struct http *http, struct error *error)
+static enum status ping(struct http *http, struct adapter_conn *conn, struct error *error)
 {
     const struct http_request request = {.method = "GET", .path = http->database->ping};
     http->until_ns = mono_now_ns() + http->target->connect_timeout_s * MONO_NS_PER_S;
-    const enum status status = http_send(http, &request, error);
+    enum status status = http_send(http, &request, error);
+    if (status == STATUS_OK && http->database->greet != NULL) {
+        status = http->database->greet(conn, error);
+    }
     http->until_ns = 0;
     return status;
 }
@@ -855,13 +858,13 @@ enum status http_open(struct http **http, const struct http_database *database,
     enum status status = read_parameters(own, conn, error);
     status = status == STATUS_OK ? write_places(own, error) : status;
     status = status == STATUS_OK ? write_fixed(own, error) : status;
-    status = status == STATUS_OK ? ping(own, error) : status;
+    *http = own;
+    status = status == STATUS_OK ? ping(own, conn, error) : status;
     if (status != STATUS_OK) {
         http_close(own);
-        return status;
+        *http = NULL;
     }
-    *http = own;
-    return STATUS_OK;
+    return status;
 }
 
 void http_close(struct http *http)

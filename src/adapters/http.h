@@ -33,12 +33,18 @@ enum {
     HTTP_FILES = 3, /* descriptors of a connection: its socket, and two that the library keeps */
 };
 
+struct http;
+
 /* What a database's adapter says of itself. Static. */
 struct http_database {
     uint16_t default_port;
     const char *user_header, *password_header; /* of auth=header; NULL: there are none */
     const char *default_user;                  /* NULL: without a user no credentials are shown */
     const char *ping; /* path of a harmless GET, which tells that the server is there */
+
+    /* Optional. Asks what a ping does not tell, behind it and within the same time; the http is
+     * where http_open leaves it. */
+    enum status (*greet)(struct adapter_conn *conn, struct error *error);
 
     /* Optional. Takes a parameter of the URL that is not http's; false: it is unknown, or its value
      * is wrong, and *error may say what would be right. */
@@ -67,8 +73,6 @@ struct http_request {
     bool (*take)(void *context, char *line, size_t length);
     void *context;
 };
-
-struct http;
 
 /* Connects and sends a ping with the credentials: on OK *http is owned by the caller, otherwise it
  * is NULL. LOST: not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the

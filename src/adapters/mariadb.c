@@ -133,14 +133,6 @@ static const char character_set[] = "utf8mb4";
 static const char packet_remedy[] =
     "one append is larger than the server's max_allowed_packet: make --batch smaller";
 
-/* Bytes of any kind, not text: addresses and UUIDs, too, unless a column of text holds them. */
-static bool is_binary(const struct column *column)
-{
-    const bool is_id =
-        column->type == COLUMN_UUID || column->type == COLUMN_IP4 || column->type == COLUMN_IP6;
-    return column->type == COLUMN_BYTES || (is_id && column->native_type != MYSQL_NATIVE_TEXT);
-}
-
 /* The bytes of a value: those of the batch, or written to `text`, VALUE_TEXT_BYTES. */
 static struct text_value bytes_of(const struct column *column, union column_values values,
                                   size_t row, char *text)
@@ -155,7 +147,7 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_UUID:
     case COLUMN_IP4:
     case COLUMN_IP6:
-        if (is_binary(column)) {
+        if (dialect_mysql_is_binary(column)) {
             const uint32_t width = column->type == COLUMN_IP4 ? 4 : 16;
             return (struct text_value){(const char *)values.any + row * width, width};
         }
@@ -207,7 +199,7 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
         buffer_add(sql, value.bytes, value.length);
         return;
     }
-    if (is_binary(column)) {
+    if (dialect_mysql_is_binary(column)) {
         char piece[256];
         size_t used = 0;
         buffer_add(sql, "x'", 2);
@@ -339,9 +331,9 @@ static void add_type(struct buffer *packet, const struct column *column)
     };
     unsigned char out[2];
     put_number(out,
-               types[column->type] != 0 ? types[column->type]
-               : is_binary(column)      ? MYSQL_TYPE_BLOB
-                                        : MYSQL_TYPE_VAR_STRING,
+               types[column->type] != 0          ? types[column->type]
+               : dialect_mysql_is_binary(column) ? MYSQL_TYPE_BLOB
+                                                 : MYSQL_TYPE_VAR_STRING,
                sizeof out);
     buffer_add(packet, out, sizeof out);
 }

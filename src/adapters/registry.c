@@ -21,7 +21,8 @@ const struct adapter *const registry_adapters[] = {
     &adapter_odbc,
 #endif
 #if APPEND_HAVE_HTTP
-    &adapter_clickhouse, &adapter_arangodb,
+    &adapter_clickhouse, &adapter_singlestore,
+    &adapter_arangodb,
 #endif
     &adapter_null,       NULL,
 };

@@ -1,0 +1,400 @@
+/*
+ * SingleStore by its Data API: SQL in JSON over HTTP; rows are the arguments of INSERTs.
+ *
+ * Each request is a transaction; there are no others. An append that does not fit into the 1 MB of
+ * a body is several. The server is taken to read numbers as doubles: those that these do not hold
+ * are strings. Bytes are base64, which the server decodes.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/dialect.h"
+#include "adapters/http.h"
+#include "base/ask.h"
+
+enum {
+    BODY_MAX = 1000 * 1000, /* the smaller of what "1 MB" can mean */
+    DEFAULT_PORT = 8080,    /* the vendor's examples have it; no port is fixed */
+};
+
+/* A connection belongs to one session's thread. */
+struct adapter_conn {
+    struct http *http;
+    struct buffer between;      /* within a body: behind the arguments, up to the SQL */
+    struct buffer body;         /* of the request to come, as far as its arguments */
+    struct buffer sql;          /* of the same */
+    const struct table *table;  /* of the open append */
+    size_t rows;                /* in the request */
+    size_t spare;               /* bytes that its SQL may be longer in JSON, and what closes it */
+    uint64_t kept;              /* rows that the server acknowledged */
+    enum status failure_status; /* of rows after those: told when the append is closed */
+    struct error failure;
+};
+
+static const struct column text_column = {.type = COLUMN_TEXT};
+
+static const char *mark_for(const struct column *column)
+{
+    return dialect_mysql_is_binary(column) ? "from_base64(?)" : "?";
+}
+
+/* Adds a value as an argument, a JSON scalar. */
+static void add_argument(struct buffer *body, const struct column *column,
+                         const struct column_data *data, size_t row)
+{
+    static const int64_t safe = INT64_C(1) << 53;
+    const bool is_null = data->is_null != NULL && data->is_null[row];
+    const bool is_id = column->type != COLUMN_BYTES && dialect_mysql_is_binary(column);
+    const bool is_long = column->type == COLUMN_DECIMAL ||
+                         (column->type == COLUMN_INT64 &&
+                          (data->values.int64[row] > safe || data->values.int64[row] < -safe));
+    const char *const quote = !is_null && (is_id || is_long) ? "\"" : "";
+    buffer_add_text(body, quote);
+    if (!is_null && is_id) {
+        const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
+        http_add_base64(body, (const char *)data->values.any + row * width, width);
+    } else {
+        http_add_json(body, column->type == COLUMN_JSON ? &text_column : column, data, row);
+    }
+    buffer_add_text(body, quote);
+}
+
+static void begin_request(struct adapter_conn *conn)
+{
+    conn->rows = 0;
+    buffer_clear(&conn->sql);
+    buffer_clear(&conn->body);
+    buffer_add_text(&conn->body, "{\"args\":[");
+}
+
+static void add_string(struct buffer *body, const char *bytes, size_t length)
+{
+    const struct text_value value = {bytes, (uint32_t)length};
+    http_add_json(body, &text_column, &(struct column_data){.values.text = &value}, 0);
+}
+
+/* Sends the request. An answer of 200 that makes no sense leaves in doubt what became of it. */
+static enum status post(struct adapter_conn *conn, bool is_query, struct answer *answer,
+                        struct error *error)
+{
+    buffer_add(&conn->body, conn->between.bytes, conn->between.length);
+    add_string(&conn->body, buffer_text(&conn->sql), conn->sql.length);
+    buffer_add_text(&conn->body, "}");
+    if (buffer_failed(&conn->between) || buffer_failed(&conn->body) || buffer_failed(&conn->sql)) {
+        return dialect_memory_error(error);
+    }
+    const struct http_request request = {.method = "POST",
+                                         .path = is_query ? "/api/v2/query/tuples" : "/api/v2/exec",
+                                         .type = "application/json",
+                                         .body = conn->body.bytes,
+                                         .length = conn->body.length};
+    enum status status = http_send(conn->http, &request, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    json_t *const json = http_json(conn->http, error);
+    const json_t *const affected = json_object_get(json, "rowsAffected");
+    const json_t *const results = json_object_get(json, "results");
+    const json_t *const rows = json_object_get(json_array_get(results, 0), "rows");
+    if (json_object_get(json, "error") != NULL) {
+        size_t length;
+        const char *const body = http_body(conn->http, &length);
+        status = http_refuse(conn->http, body, length, error);
+    } else if (is_query && json_is_array(rows)) {
+        status = http_take_rows(rows, answer, error);
+    } else if (!is_query && json_is_integer(affected) && json_integer_value(affected) >= 0) {
+        answer->rows += (uint64_t)json_integer_value(affected);
+    } else {
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer has no %s",
+                  is_query ? "rows of a result" : "number of rows affected");
+        status = STATUS_LOST;
+    }
+    json_decref(json);
+    return status;
+}
+
+static bool returns_rows(const char *sql)
+{
+    static const char words[] = " select with show describe desc explain profile echo table ";
+    char word[12] = " ";
+    for (size_t i = 0; i < sizeof word - 2 && isalpha((unsigned char)sql[i]); i++) {
+        word[i + 1] = sql[i];
+        word[i + 2] = ' ';
+    }
+    return sql[0] == '(' || (word[1] != '\0' && strcasestr(words, word) != NULL);
+}
+
+static enum status run_one(struct adapter_conn *conn, const char *sql,
+                           const struct batch *parameters, struct answer *answer,
+                           struct error *error)
+{
+    const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    const char *rest = sql;
+    begin_request(conn);
+    for (size_t i = 0; i < count; i++) {
+        const struct column *const column = &parameters->table->columns[i];
+        const char *const mark = sql_script_find_parameter(rest);
+        buffer_add_text(&conn->body, i > 0 ? "," : "");
+        add_argument(&conn->body, column, &parameters->columns[i], 0);
+        buffer_add(&conn->sql, rest, (size_t)(mark - rest));
+        buffer_add_text(&conn->sql, *mark != '\0' ? mark_for(column) : "");
+        rest = mark + (*mark != '\0' ? 1 : 0);
+    }
+    buffer_add_text(&conn->sql, rest);
+    return post(conn, returns_rows(sql), answer, error);
+}
+
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    struct sql_script script = {.rest = statement->sql};
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && sql_script_next(&script)) {
+        const char *const sql = buffer_text(&script.statement);
+        status = buffer_failed(&script.statement)  ? dialect_memory_error(error)
+                 : script.kind == SQL_SCRIPT_BEGIN ? dialect_refuse_transaction(STATUS_OK, error)
+                                                   : run_one(conn, sql, parameters, answer, error);
+    }
+    buffer_fini(&script.statement);
+    return status;
+}
+
+static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    return run(conn, &(struct statement){.sql = sql}, NULL, &(struct answer){.take = NULL}, error);
+}
+
+/* Reads "Error 1146: Table ..." or {"error":{"code":1146,"message":"Table ..."}}. */
+static int read_error(const char *body, size_t length, char *text, size_t size)
+{
+    json_t *const json = json_loadb(body, length, 0, NULL);
+    const json_t *const inside = json_object_get(json, "error");
+    const char *const message = json_string_value(json_object_get(inside, "message"));
+    int number = (int)json_integer_value(json_object_get(inside, "code"));
+    char line[2 * ERROR_TEXT_BYTES];
+    snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line), body);
+    const char *words = message != NULL ? message : line;
+    const char *const colon = strchr(words, ':');
+    if (colon != NULL && sscanf(words, "Error %9d", &number) == 1) {
+        words = colon + 1 + strspn(colon + 1, " ");
+    }
+    snprintf(text, size, "%.*s", (int)strcspn(words, "\r\n"), words);
+    json_decref(json);
+    return number;
+}
+
+static void explain(unsigned status, const char *body, size_t length,
+                    struct dialect_failure *failure, struct dialect_meaning *meaning,
+                    char text[ERROR_TEXT_BYTES])
+{
+    char words[2 * ERROR_TEXT_BYTES];
+    const int number = read_error(body, length, words, sizeof words);
+    const struct dialect_failure said = {.number = number, .sqlstate = "", .text = words};
+    dialect_singlestore.write_text(&said, NULL, text, ERROR_TEXT_BYTES);
+    dialect_singlestore.explain(&said, meaning);
+    failure->number = number > 0 ? number : failure->number;
+    failure->text = text;
+    if (status == 401 || status == 404) {
+        const size_t used = strlen(text);
+        snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%s", used > 0 ? ": " : "",
+                 status == 401 ? "user or password is wrong (--password-file FILE, APPEND_PASSWORD)"
+                               : "no Data API of SingleStore (/api/v2) is here");
+    }
+}
+
+/* A ping needs no credentials and names no database. */
+static enum status greet(struct adapter_conn *conn, struct error *error)
+{
+    return run_one(conn, "select 1", NULL, &(struct answer){.take = NULL}, error);
+}
+
+static const struct http_database http_of = {.default_port = DEFAULT_PORT,
+                                             .default_user = "root",
+                                             .ping = "/ping",
+                                             .greet = greet,
+                                             .explain = explain};
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn == NULL) {
+        return;
+    }
+    http_close(conn->http);
+    buffer_fini(&conn->between);
+    buffer_fini(&conn->body);
+    buffer_fini(&conn->sql);
+    free(conn);
+}
+
+static enum status open_connection(const struct target *target, struct adapter_conn **conn,
+                                   struct error *error)
+{
+    struct adapter_conn *const made = *conn = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return dialect_memory_error(error);
+    }
+    buffer_add_text(&made->between, target->database != NULL ? "],\"database\":" : "]");
+    if (target->database != NULL) {
+        add_string(&made->between, target->database, strlen(target->database));
+    }
+    buffer_add_text(&made->between, ",\"sql\":");
+    const enum status status = http_open(&made->http, &http_of, target, made, error);
+    if (status != STATUS_OK) {
+        close_connection(made);
+        *conn = NULL;
+    }
+    return status;
+}
+
+static void interrupt_connection(struct adapter_conn *conn)
+{
+    http_interrupt(conn->http);
+}
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    (void)conn;
+    dialect_inspect(&dialect_singlestore, info);
+    snprintf(info->dialect, sizeof info->dialect, "%s", dialect_singlestore.name);
+}
+
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = &adapter_singlestore, .conn = conn};
+    return dialect_singlestore.describe(&asker, table_name, table, error);
+}
+
+static enum status ask_limits(struct adapter_conn *conn, struct server_limits *limits,
+                              struct error *error)
+{
+    const struct dialect_asker asker = {.adapter = &adapter_singlestore, .conn = conn};
+    return dialect_singlestore.limits(&asker, limits, error);
+}
+
+static void begin_insert(struct adapter_conn *conn)
+{
+    begin_request(conn);
+    buffer_add_text(&conn->sql, "insert into ");
+    ask_write_target(&conn->sql, conn->table, '`');
+    buffer_add_text(&conn->sql, " values ");
+    conn->spare = 8 + 5 * conn->sql.length; /* of a name's character JSON makes up to 6 */
+}
+
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    conn->table = table;
+    conn->kept = 0;
+    conn->failure_status = STATUS_OK;
+    error_clear(&conn->failure);
+    begin_insert(conn);
+    return http_revive(conn->http, error);
+}
+
+static enum status send_rows(struct adapter_conn *conn, struct error *error)
+{
+    struct answer answer = {.take = NULL};
+    const enum status status = post(conn, false, &answer, error);
+    conn->kept += answer.rows < conn->rows ? answer.rows : conn->rows;
+    begin_insert(conn);
+    return status;
+}
+
+/* Adds a row to the request; when there is no room for it, those before it are sent first. */
+static enum status add_row(struct adapter_conn *conn, const struct batch *batch, size_t row,
+                           struct error *error)
+{
+    const size_t body_bytes = conn->body.length, sql_bytes = conn->sql.length;
+    const char *comma = "";
+    buffer_add_text(&conn->sql, conn->rows > 0 ? ",(" : "(");
+    for (size_t i = 0; i < conn->table->column_count; i++) {
+        const struct column *const column = &conn->table->columns[i];
+        if (!column->is_generated) {
+            buffer_add_text(&conn->body, conn->rows > 0 ? "," : comma);
+            add_argument(&conn->body, column, &batch->columns[i], row);
+            buffer_add_text(&conn->sql, comma);
+            buffer_add_text(&conn->sql, mark_for(column));
+            comma = ",";
+        }
+    }
+    buffer_add_text(&conn->sql, ")");
+    if (conn->body.length + conn->between.length + conn->sql.length + conn->spare <= BODY_MAX) {
+        conn->rows++;
+        return STATUS_OK;
+    }
+    if (conn->rows == 0) {
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "a row is larger than the 1 MB that the Data API takes in a request: make the "
+                  "columns of the table smaller");
+        return STATUS_REJECTED;
+    }
+    conn->body.length = body_bytes;
+    conn->sql.length = sql_bytes;
+    const enum status status = send_rows(conn, error);
+    return status == STATUS_OK ? add_row(conn, batch, row, error) : status;
+}
+
+/* When others of the append were kept, what a row comes to is told when it is closed, with the
+ * number of those. */
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
+{
+    for (size_t row = 0; row < batch->row_count && conn->failure_status == STATUS_OK; row++) {
+        conn->failure_status = add_row(conn, batch, row, &conn->failure);
+    }
+    if (conn->kept == 0 && conn->failure_status != STATUS_OK) {
+        *error = conn->failure;
+        return conn->failure_status;
+    }
+    return STATUS_OK;
+}
+
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    if (conn->failure_status == STATUS_OK && conn->rows > 0) {
+        conn->failure_status = send_rows(conn, &conn->failure);
+    }
+    *error = conn->failure;
+    *accepted = conn->kept;
+    return conn->failure_status;
+}
+
+static bool is_ours(unsigned status, const char *headers, const char *body)
+{
+    (void)headers;
+    return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6; /* a line break */
+}
+
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
+{
+    static const struct http_question question = {"/ping", "SingleStore's", is_ours};
+    return http_recognise(&question, host, port, timeout_ms, error);
+}
+
+const struct adapter adapter_singlestore = {
+    .name = "singlestore+http",
+    .summary = "SingleStore's Data API",
+    .default_port = DEFAULT_PORT,
+    .identifier_quote = '`',
+    .stack_bytes = HTTP_STACK_BYTES,
+    .files_per_session = HTTP_FILES,
+    .start = http_start,
+    .stop = http_stop,
+    .client_version = http_client_version,
+    .recognise = recognise,
+    .open = open_connection,
+    .close = close_connection,
+    .interrupt = interrupt_connection,
+    .inspect = inspect,
+    .execute = execute,
+    .describe = describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .run = run,
+    .server_limits = ask_limits,
+};

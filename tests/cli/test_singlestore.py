@@ -1,0 +1,352 @@
+"""Whole runs through SingleStore's Data API, against a stand-in for the server. What they say is that
+append does what is documented of it; they say nothing about a real server."""
+
+import contextlib
+import json
+import pathlib
+import sqlite3
+import struct
+import sys
+import threading
+import time
+
+import harness
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "standin"))
+from singlestore_standin import BODY_MAX, Rule, Server  # noqa: E402  pylint: disable=wrong-import-position
+
+
+class SinglestoreCase(harness.Case):
+    """Runs against a stand-in."""
+
+    SEED = 77
+
+    def stand_in(self, *rules, **options):
+        self.standin = Server(*rules, **{"password": harness.SECRET, **options})
+        self.addCleanup(self.standin.stop)
+        self.url = f"singlestore+http://root@127.0.0.1:{self.standin.port}/db"
+
+    def environment(self, **more):
+        return super().environment(**{"APPEND_PASSWORD": harness.SECRET, **more})
+
+    def load(self, sessions, rows, *options, code=0, target=None, **more):
+        return self.run_append(sessions, rows, target or self.url, "--seed", self.SEED, *options,
+                               code=code, **more)
+
+    def count(self, table="syslog_table"):
+        return self.standin.rows(f"select count(*) from {table}")[0][0]
+
+    def rule(self, text):
+        self.standin.rules.append(Rule(text))
+
+    def check_bounds(self, run, before=0):
+        """No row is invented or lost: what is there lies between what was acknowledged and what was
+        acknowledged or in doubt."""
+        there = self.count() - before
+        self.assertLessEqual(run.rows["acknowledged"], there)
+        self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
+        self.assertEqual(run.verification["lost"] or 0, 0)
+
+
+class Runs(SinglestoreCase):
+    def same_rows_of_sqlite(self, sessions, rows):
+        """What append's generator makes of them: rows are a function of seed, session and number."""
+        path = self.folder / "same.db"
+        path.unlink(missing_ok=True)
+        self.append(sessions, rows, f"sqlite:{path}", "--seed", self.SEED, "--out", self.out())
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            return sorted(database.execute("select n1, n2, n3, tm, n4, n5, host, msg, ip4, ip6"
+                                           " from syslog_table"))
+
+    def test_every_row_once_and_right(self):
+        """Answers come in chunks that cut their JSON anywhere."""
+        for sessions, rows, options, chunk in ((20, harness.fewer(20000), (), 0), (3, 1001, ("--batch", "7"), 3),
+                                               (1, 1, (), 1), (5, 8, (), 7)):
+            self.stand_in(chunk=chunk)
+            _, run = self.load(sessions, rows, "--verify", "rows", *options)
+            self.assertEqual(run.rows["acknowledged"], rows)
+            self.assertEqual(run.sessions["finished"], sessions)
+            self.assertEqual(run.verification["lost"], 0)
+            came = sorted(self.standin.rows("select n1, n2, n3, tm, n4, n5, host, msg, ip4, ip6 from syslog_table"))
+            self.assertEqual(len(came), rows)
+            for row, wanted in zip(came, self.same_rows_of_sqlite(sessions, rows)):
+                self.assertEqual(row[:4] + row[5:8], wanted[:4] + wanted[5:8])
+                self.assertEqual(struct.pack("f", row[4]), struct.pack("f", wanted[4]))
+                for address, text in zip(row[8:], wanted[8:]):
+                    self.assertEqual(bytes_of_address(text), address)
+
+    def test_a_table_that_is_there(self):
+        self.stand_in()
+        for rows in (100, 200):
+            _, run = self.load(2, 100)
+            self.assertEqual(run.verification["rows_after"], rows)
+        _, run = self.load(2, 100, "--recreate", "--verify", "rows")
+        self.assertEqual((self.count(), run.verification["rows_after"]), (100, 100))
+
+    def test_other_types(self):
+        self.stand_in()
+        path = self.folder / "own.sql"
+        path.write_text("create table own (a tinyint unsigned, b bool, c decimal(18,4), d char(5), e varbinary(7),"
+                        " f json, g date, h time(6), i datetime, j mediumtext, k binary(16) comment 'uuid',"
+                        " l varchar(40) comment 'ipv6', `m \"x\\` bigint not null)".replace(" `m \"x\\`", " m"))
+        self.load(2, 400, "--table", "own", "--schema-file", path)
+        rows = self.standin.rows("select typeof(c), c, d, typeof(e), length(e), f, g, h, i, typeof(k), length(k), l from own")
+        self.assertEqual(len(rows), 400)
+        for kind, c, d, e, e_length, f, g, h, _, k, k_length, ip in rows:
+            self.assertEqual((kind, e, k, k_length), ("text", "blob", "blob", 16))
+            self.assertRegex(c, r"^-?\d+\.\d{4}$")
+            self.assertRegex(g + " " + h, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$")
+            self.assertLessEqual((len(d), e_length), (5, 7))
+            self.assertIn(":", ip)
+            json.loads(f)
+
+    def test_a_batch_is_cut_by_bytes(self):
+        """The body of a request has at most 1 MB, however many rows are in a batch."""
+        self.stand_in()
+        rows = harness.fewer(20000)
+        _, run = self.load(2, rows, "--batch", rows // 2, "--verify", "rows")
+        self.assertEqual((run.rows["acknowledged"], self.count()), (rows, rows))
+        self.assertLessEqual(self.standin.largest_body, 1000 * 1000)
+        if harness.SLOW == 1:
+            self.assertGreater(self.standin.largest_body, 980 * 1000)
+            self.assertGreaterEqual(self.standin.counts["exec"], 2 * 3)
+
+    def test_a_row_that_is_too_large(self):
+        self.stand_in()
+        script = self.folder / "wide.lua"
+        script.write_text("""
+            dataset("wide", 10, {{"n", "int64", row()}, {"c", "text", format(string.rep("x", 1100000) .. "%d", row())}})
+            local read = statement("read", "SELECT n FROM wide WHERE n = ?", {"int64"})
+            transaction("one", function() read:one(1) end, {autocommit = true})
+        """)
+        ended = self.append("prepare", "1", self.url, "--workload", script, code=2)
+        self.assertRegex(ended.reason, r"a row is larger than the 1 MB that the Data API takes")
+
+    def test_a_port_alone(self):
+        for chunk in (0, 1):
+            self.stand_in(chunk=chunk)
+            _, run = self.load(2, 100, "--user", "root", "--database", "db", target=self.standin.port)
+            self.assertEqual((run.rows["acknowledged"], run.json["plan"]["adapter"]), (100, "singlestore+http"))
+
+    def test_check(self):
+        self.stand_in()
+        ended = self.append("check", "50", self.url, "--json")
+        self.assertEqual(json.loads(ended.out)["sessions"], 50)
+        self.assertIn("max_connection_threads", ended.out)
+        self.standin.variables["max_connection_threads"] = 20
+        ended = self.append("check", "50", self.url, code=4)
+        self.assertRegex(ended.reason, r"max_connection_threads")
+        self.assertRegex(ended.out, r"SET GLOBAL max_connection_threads = 50")
+
+    def test_queries(self):
+        self.stand_in()
+        _, run = self.load(2, 400, "--read", "select n2, count(*), null, 1.5 from syslog_table group by n2")
+        self.assertEqual(run.rows["acknowledged"], 400)
+        ended = self.append(2, 10, self.url, "--read", "select nonsense from", "--out", self.out(), code=4)
+        self.assertRegex(ended.reason, r"You have an error in your SQL syntax")
+
+    def test_idle_connections_that_the_server_ends(self):
+        """Behind every third answer, and without a word: no row is lost."""
+        self.stand_in(close_every=3)
+        _, run = self.load(4, 4000, "--rate", "4000", "--verify", "rows")
+        self.assertEqual((run.rows["acknowledged"], self.count()), (4000, 4000))
+        self.assertGreater(self.standin.accepted, 4 * 4)
+        self.assertEqual(run.json["counters"]["connections_lost"], 0)
+
+
+def bytes_of_address(text):
+    family = harness.socket.AF_INET6 if ":" in text else harness.socket.AF_INET
+    return harness.socket.inet_pton(family, text)
+
+
+class Scripts(SinglestoreCase):
+    def workload(self, command, *options, **more):
+        return self.append(*command, self.url, "--workload", "select-insert", "--set", "rows=1000", *options, **more)
+
+    def test_select_insert(self):
+        self.stand_in()
+        self.workload(("prepare", "4"))
+        self.assertEqual(self.count("colemp"), 1000)
+        self.assertEqual(self.standin.rows("select ename from colemp where empno = 7")[0][0], "emp000007")
+        out = self.out()
+        self.workload(("8",), "--transactions", "2000", "--out", out)
+        run = self.check_run(out, 0)
+        self.assertEqual(run.json["transactions"]["committed"], 2000)
+        self.assertEqual(self.count("colemp_logging"), 2000)
+        self.assertEqual(self.standin.rows("select count(*) from colemp_logging natural join colemp")[0][0], 2000)
+        self.workload(("cleanup",))
+        self.assertEqual(self.standin.rows("select name from main.sqlite_master where name like 'colemp%'"), [])
+
+    def test_transactions_are_refused(self):
+        self.stand_in()
+        ended = self.append("2", self.url, "--workload", "oltp", "--set", "table_size=100", "--transactions", "10",
+                            "--out", self.out(), code=None)
+        self.assertIn(ended.code, (2, 4), ended)
+        self.assertRegex(ended.reason, r"transaction")
+
+    def test_values_there_and_back(self):
+        """Whole numbers that a double does not hold, bytes, quotes, no value."""
+        self.stand_in()
+        script = self.folder / "values.lua"
+        script.write_text(r"""
+            local values = dataset("keep", 0, {
+                {"id", "int64", key = 1}, {"t", "text(100)"}, {"b", "bytes(20)"}, {"d", "decimal(18,2)"},
+                {"m", "timestamp(3)"}, {"f", "float64"},
+            })
+            local put = statement("put", "INSERT INTO keep VALUES (?, ?, ?, ?, '2026-02-03 04:05:06.789', ?)",
+                {"int64", "text(100)", "bytes(20)", "decimal(18,2)", "float64"}, {adds_to = values})
+            local get = statement("get", "SELECT id, t, f FROM keep WHERE id = ?", {"int64"})
+            local i = 0
+            transaction("one", function()
+                i = i + 1
+                local id = 9007199254740993 + 2 * i
+                put:run(id, "it's \"?\" \\ \n \t é " .. i, "\0\1\255'", "123456789012.25", 0.1)
+                local back, text, real = get:one(id)
+                check(back == id and text == "it's \"?\" \\ \n \t é " .. i and math.abs(real - 0.1) < 1e-12, "same")
+            end, {autocommit = true})
+        """)
+        out = self.out()
+        self.append("1", self.url, "--workload", script, "--transactions", "20", "--out", out)
+        run = self.check_run(out, 0)
+        self.assertEqual(run.json["transactions"]["committed"], 20)
+        rows = self.standin.rows("select id, t, b, d, m from keep order by id")
+        self.assertEqual([row[0] for row in rows], [9007199254740993 + 2 * i for i in range(1, 21)])
+        self.assertEqual(rows[0][1:], ("it's \"?\" \\ \n \t é 1", b"\0\1\xff'", "123456789012.25",
+                                       "2026-02-03 04:05:06.789"))
+
+
+class Refusals(SinglestoreCase):
+    def test_users(self):
+        self.stand_in()
+        for env, user in (({"APPEND_PASSWORD": "wrong"}, "root"), ({}, "other")):
+            ended = self.append(1, 10, self.url.replace("root", user), code=4, env=env)
+            self.assertRegex(ended.reason, r"Unauthorized: user or password is wrong \(--password-file")
+        self.load(1, 10, target=self.url + "?auth=bearer")
+        self.load(1, 10, target=self.url.replace("root@", ""))
+
+    def test_what_is_not_there(self):
+        self.stand_in()
+        ended = self.append(1, 10, self.url[:-2] + "other", code=4)
+        self.assertRegex(ended.reason, r"Unknown database 'other'")
+        ended = self.append(1, 10, self.url, "--table", "mine", code=None)
+        self.assertRegex(ended.reason, r"no table \"mine\"|table 'mine'")
+        ended = self.append(1, 10, self.url.replace(str(self.standin.port), "1"), code=4)
+        self.assertRegex(ended.reason, r"nothing listens on 127\.0\.0\.1:1")
+        ended = self.append(1, 10, self.url + "?nonsense=1", code=None)
+        self.assertRegex(ended.reason, r"nonsense")
+
+    def refuse(self, rule, *options, code=1, rows=4000):
+        self.stand_in()
+        self.load(1, 10)
+        self.rule(rule)
+        _, run = self.load(4, rows, *options, code=code)
+        self.check_bounds(run, 10)
+        return run
+
+    def test_an_error_inside_of_a_200(self):
+        run = self.refuse("inside=exec@5:1264:Out of range value for column 'n1' at row 3")
+        self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (100, 0))
+        self.assertEqual([(c["native_code"], c["kind"]) for c in run.causes], [(1264, "data")])
+        run = self.refuse("inside=query@20:1105:Leaf 3 is gone")
+        self.assertEqual(run.rows["acknowledged"], 4000)
+        self.assertEqual([(c["native_code"], c["text"]) for c in run.causes], [(1105, "Leaf 3 is gone")])
+
+    def test_errors_of_the_server(self):
+        for rule, kind, number, rejected, doubt in (
+                ("status=exec@5:500:Error 1062: Duplicate entry '7' for key 'PRIMARY'", "duplicate", 1062, 100, 0),
+                ("status=exec@5:500:Error 1712 (HY000): Not enough memory", "server", 1712, 100, 0),
+                ("status=exec@5:500:partitions are offline", "server", 500, 100, 0),
+                ("status=exec@5:413:too large", "data", 413, 100, 0),
+                ("late=exec@5:504:upstream request timeout", "timeout", 504, 0, 100),
+                ("late=exec@5:408:slow", "timeout", 408, 0, 100),
+                ("wrong=exec@5", "server", 0, 0, 100)):
+            with self.subTest(rule=rule):
+                run = self.refuse(rule)
+                self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (rejected, doubt))
+                self.assertEqual(run.causes[0]["native_code"], number)
+                if kind:
+                    self.assertEqual(run.causes[0]["kind"], kind)
+
+    def test_a_server_that_is_busy(self):
+        """Pushed back now and then: the rows are sent again, as nothing was stored, and it is counted."""
+        for code, text in ((503, "busy"), (429, "slow down"), (500, "Error 1040: Too many connections")):
+            run = self.refuse(f"status=exec@%7:{code}:{text}", code=0)
+            self.assertEqual(run.rows["acknowledged"], 4000)
+            self.assertGreaterEqual(run.json["counters"]["busy_retries"], 40 // 7)
+
+    def test_part_of_an_append(self):
+        """An append of several requests, one of which is refused: those before it count."""
+        if harness.SLOW > 1:
+            return
+        self.stand_in()
+        self.load(1, 10)
+        self.rule("inside=exec@3:1264:Out of range value")
+        _, run = self.load(1, 20000, "--batch", 20000, code=1)
+        self.assertEqual(run.rows["acknowledged"], self.count() - 10)
+        self.assertGreater(run.rows["acknowledged"], 5000)
+        self.assertEqual(run.rows["acknowledged"] + run.rows["rejected"], 20000)
+        self.standin.rules.clear()
+        before = self.count()
+        self.rule("lose=exec@3")
+        _, run = self.load(1, 20000, "--batch", 20000, code=1)
+        self.check_bounds(run, before)
+        self.assertGreater(run.rows["acknowledged"], 5000)
+        self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"], 20000)
+
+
+class Losses(SinglestoreCase):
+    def test_hang_ups(self):
+        for step, number in (("exec", 8), ("query", 30)):
+            for action in ("drop", "lose", "cut"):
+                with self.subTest(step=step, action=action):
+                    self.stand_in()
+                    self.load(1, 10)
+                    self.rule(f"{action}={step}@{number}")
+                    _, run = self.load(4, 4000, code=1)
+                    self.check_bounds(run, 10)
+                    self.assertEqual(run.sessions["dropped"], 1)
+                    self.assertEqual({cause["kind"] for cause in run.causes}, {"connection"})
+                    self.assertEqual(run.rows["in_doubt"], 100 if step == "exec" else 0)
+
+    def test_a_server_that_is_gone(self):
+        self.stand_in("wait=exec@%5:20")
+        out = self.out()
+        process = self.start(4, 1000000, self.url, "--out", out)
+        harness.wait_until(lambda: self.standin.counts.get("exec", 0) > 20, "20 appends")
+        self.standin.stop()
+        ended = self.end(process, 1)
+        run = self.check_run(out, 1)
+        self.assertEqual(run.sessions["dropped"], 4, ended)
+        there = self.count()
+        self.assertLessEqual(run.rows["acknowledged"], there)
+        self.assertLessEqual(there, run.rows["acknowledged"] + run.rows["in_doubt"])
+
+    def test_a_server_that_comes_back(self):
+        self.stand_in()
+        out = self.out()
+        process = self.start(4, 20000, self.url, "--rate", "10000", "--on-drop", "reconnect", "--verify", "rows",
+                             "--out", out)
+        harness.wait_until(lambda: self.standin.counts.get("exec", 0) > 20, "20 appends")
+        self.standin.stop()
+        timer = threading.Timer(0.5, self.standin.restart)
+        timer.start()
+        self.addCleanup(timer.join)
+        self.end(process, None)
+        run = harness.Run(out)
+        self.check_ledgers(run)
+        self.check_bounds(run)
+        self.assertGreaterEqual(run.json["counters"]["reconnects"], 1)
+
+    def test_interrupted_while_it_waits(self):
+        self.stand_in("wait=exec@9+:60000")
+        out = self.out()
+        process = self.start(4, 1000000, self.url, "--out", out)
+        harness.wait_until(lambda: self.standin.counts.get("exec", 0) >= 10, "a request that is not answered")
+        time.sleep(0.1)
+        process.send_signal(harness.signal.SIGINT)
+        self.end(process, 130)
+        self.check_bounds(self.check_run(pathlib.Path(out), 130))
+
+
+if __name__ == "__main__":
+    harness.main()
