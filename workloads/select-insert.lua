@@ -32,6 +32,7 @@ local find = statement("select", {
 }, {"int64"})
 local log = statement("insert", {
     default = "INSERT INTO colemp_logging VALUES (?, ?, current_timestamp(6))",
+    clickhouse = "INSERT INTO colemp_logging VALUES (?, ?, now())",
     sqlite = "INSERT INTO colemp_logging VALUES (?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'))",
     arangodb = "INSERT {empno: ?, ename: ?, ts: DATE_NOW()} INTO colemp_logging",
 }, {"int64", "text(255)"}, {adds_to = logging})

@@ -123,6 +123,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     answer->rows = 0;
     while (status == STATUS_OK && sql_script_next(&script)) {
         const char *at = buffer_text(&script.statement);
+        const bool is_insert = strncasecmp(at, "insert", 6) == 0;
         buffer_clear(&sql);
         for (const char *mark; *(mark = sql_script_find_parameter(at)) != '\0'; at = mark + 1) {
             buffer_add(&sql, at, (size_t)(mark - at));
@@ -130,7 +131,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
                 buffer_add_text(&sql, "?"); /* the server says what is wrong with it */
             } else {
                 clickhouse_add_literal(&sql, &parameters->table->columns[used],
-                                       &parameters->columns[used]);
+                                       &parameters->columns[used], is_insert);
                 used++;
             }
         }

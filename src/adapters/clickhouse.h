@@ -22,9 +22,9 @@ enum clickhouse_method {
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method);
 
-/* Adds the one value of a column as it stands in SQL. */
+/* Adds the one value of a column as it stands in SQL, in an INSERT or elsewhere. */
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
-                            const struct column_data *data);
+                            const struct column_data *data, bool is_inserted);
 
 /* In the text of an error, before its words. */
 #define CLICKHOUSE_EXCEPTION "DB::Exception: "

@@ -192,7 +192,7 @@ static bool put_binary(struct buffer *out, const struct column *column, union co
 }
 
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
-                            const struct column_data *data)
+                            const struct column_data *data, bool is_inserted)
 {
     char scratch[VALUE_TEXT_BYTES];
     if (data->is_null != NULL && data->is_null[0]) {
@@ -200,21 +200,23 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
         return;
     }
     const struct text_value text = text_of(column, data->values, 0, scratch);
+    /* a number with a point compares with none of them, and old servers insert nothing else */
+    const bool is_decimal = column->type == COLUMN_DECIMAL && column->scale > 0 && !is_inserted;
     const char *const function = column->type == COLUMN_DATE        ? "toDate("
                                  : column->type == COLUMN_TIMESTAMP ? "toDateTime("
-                                 : column->type == COLUMN_UUID      ? "toUUID("
-                                 : column->type == COLUMN_DECIMAL   ? "toDecimal64("
-                                                                    : NULL;
-    buffer_add_text(sql, function != NULL ? function : " "); /* -1 behind a minus is a comment */
-    if ((is_quoted(column) && column->type != COLUMN_TIMESTAMP) || column->type == COLUMN_DECIMAL) {
+                                 : is_decimal                       ? "cast("
+                                                                    : " ";
+    buffer_add_text(sql, function); /* " ": -1 behind a minus is a comment */
+    if (is_decimal || (is_quoted(column) && column->type != COLUMN_TIMESTAMP)) {
         add_quoted(sql, text, '\'');
     } else {
         buffer_add(sql, text.bytes, text.length);
     }
-    if (column->type == COLUMN_DECIMAL) {
-        buffer_add_format(sql, ", %u", column->scale);
+    if (is_decimal) {
+        buffer_add_format(sql, " as Decimal(%u, %u)",
+                          column->precision > 0 ? column->precision : 18, column->scale);
     }
-    buffer_add_text(sql, function != NULL ? ")" : "");
+    buffer_add_text(sql, function[0] != ' ' ? ")" : "");
 }
 
 static bool add_value(struct buffer *out, const struct column *column, union column_values values,

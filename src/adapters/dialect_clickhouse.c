@@ -118,17 +118,20 @@ static const struct {
 
 static void read_type(struct column *column, const char *comment)
 {
-    char name[ROW_TYPE_NAME_BYTES];
-    const char *type = column->type_name;
+    static const char *const wrappers[] = {"LowCardinality(", "Nullable("};
+    char name[ROW_TYPE_NAME_BYTES], inner[ROW_TYPE_NAME_BYTES];
     unsigned long numbers[2] = {0, 0};
-    if (strncmp(type, "LowCardinality(", 15) == 0) {
-        type += 15;
+    column->is_nullable = false;
+    snprintf(inner, sizeof inner, "%s", column->type_name);
+    for (size_t i = 0; i < COUNT_OF(wrappers); i++) {
+        const size_t length = strlen(wrappers[i]);
+        if (strncmp(inner, wrappers[i], length) == 0) {
+            column->is_nullable = i > 0;
+            memmove(inner, inner + length, strlen(inner + length) + 1);
+            inner[strlen(inner) - 1] = '\0';
+        }
     }
-    column->is_nullable = strncmp(type, "Nullable(", 9) == 0;
-    if (column->is_nullable) {
-        type += 9;
-    }
-    const int count = dialect_split_type(type, name, sizeof name, numbers);
+    const int count = dialect_split_type(inner, name, sizeof name, numbers);
     for (size_t i = 0; i < COUNT_OF(natives); i++) {
         if (strcmp(natives[i].name, name) != 0) {
             continue;

@@ -237,6 +237,7 @@ static int run_suite(void)
 {
     const struct adapter *adapter = suite.adapter;
     samples_measure_bytes(suite.fixture->measures_bytes);
+    samples_be_modern(suite.fixture->is_modern);
     error_clear(&suite.error);
     if (adapter->start != NULL && adapter->start(suite.fixture->target.client_lib, &suite.library,
                                                  &suite.error) != STATUS_OK) {
@@ -269,6 +270,9 @@ int main(int argc, char **argv)
 #endif
 #if APPEND_HAVE_MACHBASE
         {"machbase", fixture_machbase_open, fixture_machbase_close},
+#endif
+#if APPEND_HAVE_HTTP
+        {"clickhouse", fixture_clickhouse_open, fixture_clickhouse_close},
 #endif
 #if APPEND_HAVE_ODBC && APPEND_HAVE_POSTGRESQL
         {"odbc-postgresql", fixture_odbc_postgresql_open, fixture_odbc_postgresql_close},

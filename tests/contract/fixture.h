@@ -56,8 +56,11 @@ struct fixture {
     const char *indexes_sql;   /* create table indexed (a, b, c, d, e), of which only e is unique by
                                   itself; NULL: as the others do */
     const char *session_limit; /* name of the server's first; NULL: max_connections */
-    const char *keyed_sql;   /* create table keyed (id int, v varchar(60)), where there are no keys;
-                                NULL:   with a primary key */
+    const char *keyed_sql; /* create table keyed (id int, v varchar(60)), where there are no keys;
+                              NULL:   with a primary key */
+    const char *keyed_with_more_sql; /* keyed with a column w before the others, and one ... */
+    const char *keyed_with_less_sql; /* ... with w in place of v; NULL: as with keyed_sql */
+    const char *numbers_sql; /* create table numbers, see test_numbers.c; NULL: as the others do */
     const char *one_row_sql; /* a query of one row, where it needs a table; NULL: select 1 */
     const char *usable_sql;  /* 11 and -12, where it needs a table; NULL: select 11, -12 */
     /* Makes the server refuse the next rows, 1 to 9, and keep those that follow. NULL: it refuses a
@@ -67,12 +70,15 @@ struct fixture {
     bool holds_results;       /* the client library has a whole result before its first row */
     bool opens_silently;      /* append_open asks the server nothing */
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
-    bool has_no_rules;   /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
-    bool locks_whole;    /* a transaction that writes keeps all others from writing */
-    bool sees_conflicts; /* "repeatable read" refuses to change what another one has changed */
-    bool has_no_rollback; /* rows that were sent stay */
-    bool folds_names;     /* names of columns are in upper case */
-    bool measures_bytes;  /* the size of a column of text is one of bytes */
+    bool has_no_rules; /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
+    bool takes_parameters; /* although it has no rules, statements with ? are to be tested */
+    bool is_modern;        /* its dates and moments are those of 1970 to 2105 */
+    bool hides_limits;     /* the server does not tell them */
+    bool locks_whole;      /* a transaction that writes keeps all others from writing */
+    bool sees_conflicts;   /* "repeatable read" refuses to change what another one has changed */
+    bool has_no_rollback;  /* rows that were sent stay */
+    bool folds_names;      /* names of columns are in upper case */
+    bool measures_bytes;   /* the size of a column of text is one of bytes */
     bool needs_type; /* a parameter of which nothing in the statement tells the type is refused */
     bool keeps_columns; /* a prepared query may have the columns that its table had then */
     bool cuts_floats;   /* those of 32 bits are read with six digits */
@@ -84,6 +90,7 @@ const struct fixture *fixture_sqlite_open(void);
 const struct fixture *fixture_postgresql_open(void);
 const struct fixture *fixture_mariadb_open(void);
 const struct fixture *fixture_machbase_open(void);
+const struct fixture *fixture_clickhouse_open(void);
 const struct fixture *fixture_odbc_postgresql_open(void);
 const struct fixture *fixture_odbc_mariadb_open(void);
 const struct fixture *fixture_odbc_sqlite_open(void);
@@ -91,6 +98,7 @@ void fixture_sqlite_close(void);
 void fixture_postgresql_close(void);
 void fixture_mariadb_close(void);
 void fixture_machbase_close(void);
+void fixture_clickhouse_close(void);
 void fixture_odbc_postgresql_close(void);
 void fixture_odbc_mariadb_close(void);
 void fixture_odbc_sqlite_close(void);

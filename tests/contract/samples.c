@@ -18,6 +18,7 @@ struct samples {
 };
 
 static bool measures_bytes;
+static bool is_modern;
 
 static const int16_t int16_samples[] = {1234, INT16_MIN, INT16_MAX, 0};
 static const int32_t int32_samples[] = {123456, INT32_MIN, INT32_MAX, -1};
@@ -27,6 +28,8 @@ static const double float64_samples[] = {0.1, -DBL_MAX, DBL_MAX, -2.5};
 static const int32_t date_samples[] = {19782, -719162, 2932896, -1};
 static const int64_t time_samples[] = {45296789012345, 0, 86399999999999, 1000};
 static const int64_t timestamp_samples[] = {1709210096789012345, INT64_MIN, INT64_MAX, -1};
+static const int32_t modern_date_samples[] = {19782, 0, 49672, 1};
+static const int64_t modern_samples[] = {1709210096789012345, 0, 4291747199999999999, 1};
 static const uint8_t ip4_samples[][4] = {
     {192, 0, 2, 7}, {0, 0, 0, 0}, {255, 255, 255, 255}, {10, 0, 0, 1}};
 static const uint8_t ip6_samples[][16] = {
@@ -137,13 +140,13 @@ static void *make_values(const struct samples *samples, const struct column *col
         }
         break;
     case COLUMN_DATE:
-        CYCLE(date_samples, int32_t);
+        CYCLE(is_modern ? modern_date_samples : date_samples, int32_t);
         break;
     case COLUMN_TIME:
         CYCLE(time_samples, int64_t);
         break;
     case COLUMN_TIMESTAMP:
-        CYCLE(timestamp_samples, int64_t);
+        CYCLE(is_modern ? modern_samples : timestamp_samples, int64_t);
         break;
     case COLUMN_UUID:
         CYCLE(uuid_samples, uuid_samples[0]);
@@ -165,6 +168,11 @@ static void *make_values(const struct samples *samples, const struct column *col
 void samples_measure_bytes(bool is_wanted)
 {
     measures_bytes = is_wanted;
+}
+
+void samples_be_modern(bool is_wanted)
+{
+    is_modern = is_wanted;
 }
 
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,

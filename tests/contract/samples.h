@@ -20,6 +20,9 @@ struct samples; /* owns a batch and its values */
 /* Sizes of columns of text are ones of bytes, not of characters. Before any samples are made. */
 void samples_measure_bytes(bool is_wanted);
 
+/* Dates and moments are those of 1970 to 2105. Before any samples are made. */
+void samples_be_modern(bool is_wanted);
+
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
                                bool has_nulls);
 void samples_destroy(struct samples *samples);

@@ -1,6 +1,7 @@
 /* Appends: how many rows arrive, and what stays of those that fail. */
 #include "contract.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void test_row_counts(void **state)
@@ -124,30 +125,39 @@ static void test_rejected_rows(void **state)
     table_fini(&table);
 }
 
+static void make_anew(struct contract *contract, const char *own, const char *columns)
+{
+    char sql[256];
+    if (own != NULL) {
+        snprintf(sql, sizeof sql, "drop table keyed; %s", own);
+    } else {
+        snprintf(sql, sizeof sql, "drop table keyed; create table keyed (%s)", columns);
+    }
+    contract_expect(contract, contract->adapter->execute(contract->conn, sql, &contract->error),
+                    STATUS_OK);
+}
+
 /* A table that was made anew under an open connection: with a column more it goes on, with one less
  * it ends. */
 static void test_table_made_anew(void **state)
 {
-    static const char more[] =
-        "drop table keyed; create table keyed (w int, id int, v varchar(60))";
-    static const char less[] = "drop table keyed; create table keyed (id int, w varchar(60))";
     struct contract *contract = *state;
-    const struct adapter *adapter = contract->adapter;
+    const struct fixture *fixture = contract->fixture;
     struct table table;
     uint64_t accepted = 0;
-    if (contract->fixture->keyed_sql == NULL) {
+    if (fixture->keyed_sql == NULL) {
         skip();
         return;
     }
     contract_make_keyed(contract, &table);
     contract_expect(contract, contract_append(contract, &table, 5, 0, &accepted), STATUS_OK);
-    contract_expect(contract, adapter->execute(contract->conn, more, &contract->error), STATUS_OK);
+    make_anew(contract, fixture->keyed_with_more_sql, "w int, id int, v varchar(60)");
     contract_expect(contract, contract_append(contract, &table, 5, 7, &accepted), STATUS_OK);
     assert_int_equal(accepted, 5);
     char text[FIXTURE_TEXT_BYTES];
     assert_true(contract->fixture->read_text("select id from keyed where id = 8", text));
     assert_string_equal(text, "8");
-    contract_expect(contract, adapter->execute(contract->conn, less, &contract->error), STATUS_OK);
+    make_anew(contract, fixture->keyed_with_less_sql, "id int, w varchar(60)");
     contract_expect(contract, contract_append(contract, &table, 5, 10, &accepted), STATUS_FATAL);
     assert_int_equal(contract->error.kind, ERROR_NOT_FOUND);
     assert_int_equal(accepted, 0);

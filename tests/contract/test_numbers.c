@@ -56,12 +56,20 @@ static void expect_usable(struct contract *contract)
     assert_int_equal(taken.last[1], -12);
 }
 
+static bool has_no_statements(const struct contract *contract)
+{
+    return contract->fixture->has_no_rules && !contract->fixture->takes_parameters;
+}
+
 static void make_numbers(struct contract *contract)
 {
     struct table table;
+    const char *own = contract->fixture->numbers_sql;
     contract_make_table(
         contract, "numbers",
-        "create table numbers (id int, small smallint, big bigint, word varchar(40))", &table);
+        own != NULL ? own
+                    : "create table numbers (id int, small smallint, big bigint, word varchar(40))",
+        &table);
     table_fini(&table);
     contract_expect(contract,
                     contract->adapter->execute(
@@ -77,7 +85,7 @@ static void test_numbers(void **state)
 {
     static const int64_t wanted[][2] = {{-32768, INT64_MIN}, {32767, INT64_MAX}, {0, 0}};
     struct contract *contract = *state;
-    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || has_no_statements(contract)) {
         skip();
         return;
     }
@@ -112,7 +120,7 @@ static void test_numbers_refused(void **state)
         {"select id, small, big from numbers", "3 columns instead of 2"},
     };
     struct contract *contract = *state;
-    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || has_no_statements(contract)) {
         skip();
         return;
     }
@@ -168,17 +176,22 @@ static void test_numbers_of_rows(void **state)
     contract_expect(contract, read_two(contract, "select id, v from keyed where id = 0", &nothing),
                     STATUS_REJECTED);
     assert_non_null(strstr(contract->error.text, "no whole number"));
-    contract_expect(contract, read_two(contract, "select id, v from keyed where id = 1", &nothing),
-                    STATUS_REJECTED);
-    assert_non_null(strstr(contract->error.text, "NULL"));
+    if (!contract->fixture->takes_parameters) { /* "" is NULL there */
+        contract_expect(contract,
+                        read_two(contract, "select id, v from keyed where id = 1", &nothing),
+                        STATUS_REJECTED);
+        assert_non_null(strstr(contract->error.text, "NULL"));
+    }
     contract_expect(contract, read_two(contract, "select id from keyed", &nothing),
                     STATUS_REJECTED);
     assert_non_null(strstr(contract->error.text, "1 columns instead of 2"));
     assert_int_equal(nothing.rows, 0);
     expect_usable(contract);
-    assert_true(contract->fixture->break_connections());
-    contract_expect(contract, read_two(contract, "select id, id from keyed", &nothing),
-                    STATUS_LOST);
+    if (contract->fixture->break_connections != NULL) {
+        assert_true(contract->fixture->break_connections());
+        contract_expect(contract, read_two(contract, "select id, id from keyed", &nothing),
+                        STATUS_LOST);
+    }
     table_fini(&table);
 }
 
@@ -220,7 +233,7 @@ static void test_parameters(void **state)
     const struct table both = {.column_count = 2, .columns = columns};
     const struct table id = {.column_count = 1, .columns = columns + 1};
     struct table table;
-    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+    if (contract_discards(contract) || has_no_statements(contract)) {
         skip();
         return;
     }
@@ -332,7 +345,7 @@ static void test_numbers_interrupted(void **state)
     struct contract *contract = *state;
     struct taken taken = {0};
     pthread_t thread;
-    if (contract_discards(contract) || contract->fixture->has_no_rules ||
+    if (contract_discards(contract) || has_no_statements(contract) ||
         contract->adapter->interrupt == NULL || contract->fixture->endless_sql == NULL) {
         skip();
         return;

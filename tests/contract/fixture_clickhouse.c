@@ -1,0 +1,210 @@
+/*
+ * ClickHouse at the URL in APPEND_TEST_CLICKHOUSE: clickhouse://user@host:port/database. The user
+ * may create and drop databases. The observer speaks HTTP/1.0 by itself.
+ */
+#include "fixture.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Every test works in a database of its own, so that a server in use may be given. */
+static char database[40];
+static char user[64], host[128], port[8];
+
+/* Runs one statement; *body is what was answered with 200. */
+static bool ask(const char *sql, char body[FIXTURE_TEXT_BYTES])
+{
+    static char answer[FIXTURE_TEXT_BYTES];
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host, port, &hints, &found) != 0) {
+        return false;
+    }
+    const int server = socket(found->ai_family, SOCK_STREAM, 0);
+    const bool is_connected =
+        server >= 0 && connect(server, found->ai_addr, found->ai_addrlen) == 0;
+    freeaddrinfo(found);
+    size_t used = 0;
+    if (is_connected) {
+        dprintf(server, "POST /?database=%s&user=%s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s",
+                database, user, strlen(sql), sql);
+        ssize_t got;
+        while (used < sizeof answer - 1 &&
+               (got = read(server, answer + used, sizeof answer - 1 - used)) > 0) {
+            used += (size_t)got;
+        }
+    }
+    close(server);
+    answer[used] = '\0';
+    const char *const start = strstr(answer, "\r\n\r\n");
+    const bool is_good = start != NULL && strstr(answer, " 200 ") == answer + strlen("HTTP/1.0");
+    if (start != NULL) {
+        memmove(body, start + 4, strlen(start + 4) + 1);
+    }
+    if (!is_good) {
+        fprintf(stderr, "contract: %s: %s\n", sql, start != NULL ? body : "no answer");
+    }
+    return is_good;
+}
+
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    char whole[1024];
+    if (strcmp(sql, "port") == 0) {
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", port);
+        return true;
+    }
+    snprintf(whole, sizeof whole, "%s format TabSeparatedRaw", sql);
+    if (!ask(whole, text)) {
+        return false;
+    }
+    const size_t length = strlen(text);
+    if (length > 0) {
+        text[length - 1] = '\0';
+    }
+    return length > 0;
+}
+
+static const struct value_case cases[] = {
+    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32768", "32767", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483648", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775808", "9223372036854775807", "-1"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.4028235e38", "3.4028235e38", "0.1"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "c_float64",
+     {"0.1", "-1.7976931348623157e308", "1.7976931348623157e308", "-2.5"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
+    {"c_text", COLUMN_TEXT, "c_text", {0}},
+    {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
+    {"c_json", COLUMN_JSON, "c_json", {0}},
+    {"c_date", COLUMN_DATE, "toUInt16(c_date)", {"19782", "0", "49672", "1"}},
+    {"c_timestamp",
+     COLUMN_TIMESTAMP,
+     "toUnixTimestamp(c_timestamp)",
+     {"1709210096", "0", "4291747199", "0"}},
+    {"c_time",
+     COLUMN_TIME,
+     "c_time",
+     {"12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"}},
+    {"c_uuid",
+     COLUMN_UUID,
+     "c_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+    {"c_ip4",
+     COLUMN_IP4,
+     "IPv4NumToString(c_ip4)",
+     {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_ip6",
+     COLUMN_IP6,
+     "lower(hex(c_ip6))",
+     {"20010db8000000000000000000000001", "00000000000000000000000000000000",
+      "ffffffffffffffffffffffffffffffff", "00000000000000000000000000000001"}},
+};
+
+static const char every_type_sql[] =
+    "create table every_type (id Int32, c_bool Nullable(UInt8), c_int8 Nullable(Int8),"
+    " c_int16 Nullable(Int16), c_int32 Nullable(Int32), c_int64 Nullable(Int64),"
+    " c_float32 Nullable(Float32), c_float64 Nullable(Float64), c_decimal Nullable(Decimal(10, 2)),"
+    " c_varchar Nullable(String) comment 'varchar(40)', c_text String,"
+    " c_blob Nullable(String) comment 'blob', c_json Nullable(String) comment 'json',"
+    " c_date Nullable(Date), c_timestamp Nullable(DateTime),"
+    " c_time Nullable(String) comment 'time', c_uuid Nullable(UUID),"
+    " c_ip4 Nullable(UInt32) comment 'ipv4', c_ip6 Nullable(FixedString(16)) comment 'ipv6')"
+    " ENGINE = MergeTree() ORDER BY id";
+
+static struct bad_target bad_targets[8];
+
+static size_t make_bad_targets(const struct target *base)
+{
+    size_t count = 0;
+    bad_targets[count] = (struct bad_target){"port", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
+    bad_targets[count++].target.port = 1;
+    bad_targets[count] = (struct bad_target){"host", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
+    bad_targets[count++].target.host = "no-such-host.invalid";
+    bad_targets[count] = (struct bad_target){"user", *base, STATUS_FATAL, ERROR_AUTH, NULL};
+    bad_targets[count++].target.user = "no_such_user";
+    bad_targets[count] = (struct bad_target){"password", *base, STATUS_FATAL, ERROR_AUTH, NULL};
+    bad_targets[count++].target.password = "wrong";
+    bad_targets[count] =
+        (struct bad_target){"database", *base, STATUS_FATAL, ERROR_NOT_FOUND, NULL};
+    bad_targets[count++].target.database = "append_no_such_database";
+    bad_targets[count] = (struct bad_target){"setting", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad_targets[count++].target.query = "no_such_setting=1";
+    bad_targets[count] = (struct bad_target){"parameter", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad_targets[count++].target.query = "session_id=1";
+    bad_targets[count] = (struct bad_target){"schema", *base, STATUS_FATAL, ERROR_USAGE, NULL};
+    bad_targets[count++].target.schema = "public";
+    return count;
+}
+
+const struct fixture *fixture_clickhouse_open(void)
+{
+    static struct fixture fixture = {
+        .bad_targets = bad_targets,
+        .every_type_sql = every_type_sql,
+        .cases = cases,
+        .case_count = sizeof cases / sizeof cases[0],
+        .read_text = read_text,
+        .endless_sql = "select count(*) from (select sleep(1) from system.numbers limit 60)"
+                       " settings max_block_size = 1",
+        .port_sql = "port",
+        .keyed_sql = "create table keyed (id Int32, v Nullable(String) comment 'varchar(60)')"
+                     " ENGINE = MergeTree() ORDER BY id",
+        .keyed_with_more_sql = "create table keyed (w Int32, id Int32, v Nullable(String))"
+                               " ENGINE = MergeTree() ORDER BY id",
+        .keyed_with_less_sql = "create table keyed (id Int32, w String)"
+                               " ENGINE = MergeTree() ORDER BY id",
+        .numbers_sql = "create table numbers (id Int32, small Int16, big Nullable(Int64),"
+                       " word String) ENGINE = Memory",
+        .has_no_deferred = true,
+        .has_no_rules = true,
+        .takes_parameters = true,
+        .is_modern = true,
+        .hides_limits = true,
+    };
+    static char body[FIXTURE_TEXT_BYTES], sql[80];
+    const char *url = getenv("APPEND_TEST_CLICKHOUSE");
+    if (url == NULL || url[0] == '\0') {
+        fprintf(stderr, "contract: APPEND_TEST_CLICKHOUSE is not set (a connection URL)\n");
+        return NULL;
+    }
+    if (sscanf(url, "clickhouse://%63[^@:]@%127[^:]:%7[0-9]", user, host, port) != 3) {
+        fprintf(stderr,
+                "contract: APPEND_TEST_CLICKHOUSE is not clickhouse://user@host:port/...\n");
+        return NULL;
+    }
+    snprintf(sql, sizeof sql, "create database append_contract_%d", (int)getpid());
+    snprintf(database, sizeof database, "default");
+    if (!ask(sql, body)) {
+        return NULL;
+    }
+    snprintf(database, sizeof database, "append_contract_%d", (int)getpid());
+    fixture.target = (struct target){.scheme = "clickhouse",
+                                     .host = host,
+                                     .port = (uint16_t)strtoul(port, NULL, 10),
+                                     .user = user,
+                                     .database = database,
+                                     .connect_timeout_s = 5};
+    fixture.bad_target_count = make_bad_targets(&fixture.target);
+    return &fixture;
+}
+
+void fixture_clickhouse_close(void)
+{
+    static char body[FIXTURE_TEXT_BYTES];
+    char sql[80];
+    snprintf(sql, sizeof sql, "drop database %s", database);
+    ask(sql, body);
+}
