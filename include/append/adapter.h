@@ -35,7 +35,9 @@ enum adapter_flag {
 struct adapter_library; /* a client library loaded at run time; defined by its adapter for itself */
 
 /* Where to connect. Members that were not given are NULL or 0, and the client library's own
- * defaults and environment apply. Read-only, shared by all threads, outlives every connection. */
+ * defaults and environment apply. Read-only; its texts outlive every connection, it may end with
+ * open.
+ */
 struct target {
     const char *scheme; /* name of the adapter */
     const char *url;    /* as given, when a URL was given; the other members override it */

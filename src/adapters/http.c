@@ -50,6 +50,7 @@ enum cut {
  * is_interrupted. */
 struct http {
     const struct http_database *database;
+    struct target given; /* its texts are borrowed */
     const struct target *target;
     char place[300]; /* host:port, for messages */
     char *url;       /* owned, as are the next two */
@@ -851,7 +852,8 @@ enum status http_open(struct http **http, const struct http_database *database,
     }
     pthread_mutex_init(&own->lock, NULL);
     own->database = database;
-    own->target = target;
+    own->given = *target; /* a caller's own ends with open */
+    own->target = &own->given;
     own->sock = -1;
     own->answer.take = take_body;
     own->answer.context = own;
