@@ -105,6 +105,8 @@ struct words {
     const char *drop;    /* if it is there */
     const char *tags;    /* the different values of $1 */
     const char *rows;    /* $2 and $3 of the rows whose $1 is $4; -1 where one is NULL */
+    const char *unread;  /* how much the server has acknowledged and does not show yet, one number;
+                            NULL: it shows what it acknowledges */
 };
 
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */

@@ -21,10 +21,10 @@ const struct adapter *const registry_adapters[] = {
     &adapter_odbc,
 #endif
 #if APPEND_HAVE_HTTP
-    &adapter_clickhouse, &adapter_singlestore,
-    &adapter_arangodb,
+    &adapter_clickhouse,  &adapter_influxdb,
+    &adapter_singlestore, &adapter_arangodb,
 #endif
-    &adapter_null,       NULL,
+    &adapter_null,        NULL,
 };
 
 const struct adapter *registry_find(const char *name)

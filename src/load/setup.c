@@ -31,6 +31,10 @@
 /* How long a server that did not let sessions finish may take for the count. */
 #define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
 
+/* And how long before a count what was acknowledged may take to be seen. */
+#define UNREAD_LIMIT_NS (60 * MONO_NS_PER_S)
+#define UNREAD_PAUSE_NS (20 * MONO_NS_PER_MS)
+
 enum {
     LATE_CONNECT_S = 3,
     TAGS = INT16_MAX + 1
@@ -525,6 +529,24 @@ enum exit_code setup_name_table(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
+/* Counts the rows of a table, beside the sessions: once the server shows what it acknowledged. */
+static enum status count_rows(struct probe *probe, const struct setup *setup,
+                              struct adapter_conn *conn, const struct statement *count,
+                              uint64_t *rows, struct error *error)
+{
+    const struct adapter *adapter = probe->plan->adapter;
+    const struct statement unread = {.sql = ask_words(&setup->connection)->unread};
+    const int64_t until_ns = mono_now_ns() + (probe->is_hasty ? HASTY_LIMIT_NS : UNREAD_LIMIT_NS);
+    enum status status = STATUS_OK;
+    uint64_t left = unread.sql != NULL;
+    while (status == STATUS_OK && left > 0 && mono_now_ns() < until_ns && !interrupt_requested()) {
+        status = ask_count(adapter, conn, &unread, &left, error);
+        note_answer(probe);
+        mono_sleep(left > 0 ? UNREAD_PAUSE_NS : 0);
+    }
+    return status == STATUS_OK ? ask_count(adapter, conn, count, rows, error) : status;
+}
+
 static enum status prepare_table(struct probe *probe, struct setup *setup,
                                  struct adapter_conn *conn, struct error *error)
 {
@@ -560,7 +582,7 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
     note_answer(probe);
     if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
         const int64_t start_ns = mono_now_ns();
-        status = ask_count(adapter, conn, &setup->count, &setup->rows_before, error);
+        status = count_rows(probe, setup, conn, &setup->count, &setup->rows_before, error);
         setup->count_ns = mono_now_ns() - start_ns;
         note_answer(probe);
     }
@@ -665,7 +687,7 @@ static enum status count_tables_at(struct probe *probe, struct adapter_conn *con
     for (size_t i = 0; i < count_tables(setup) && status == STATUS_OK; i++) {
         const struct statement *count =
             setup->dataset_count > 0 ? &setup->datasets[i].count : &setup->count;
-        status = ask_count(probe->plan->adapter, conn, count, &rows[i], error);
+        status = count_rows(probe, setup, conn, count, &rows[i], error);
         note_answer(probe);
     }
     return status;
@@ -1110,7 +1132,7 @@ static enum status recount(const struct setup *setup, const struct plan *plan,
 
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
-    return ask_count(probe->plan->adapter, conn, &probe->setup->count, probe->context, error);
+    return count_rows(probe, probe->setup, conn, &probe->setup->count, probe->context, error);
 }
 
 static enum status count_host_again(struct probe *probe, struct adapter_conn *conn,
@@ -1185,7 +1207,7 @@ static enum status count_dataset(struct probe *probe, struct adapter_conn *conn,
                                  struct error *error)
 {
     const struct table_count *table = probe->context;
-    return ask_count(probe->plan->adapter, conn, table->count, table->rows, error);
+    return count_rows(probe, probe->setup, conn, table->count, table->rows, error);
 }
 
 /* Whether the run was to change it. */

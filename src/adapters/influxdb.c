@@ -1,0 +1,333 @@
+/*
+ * InfluxDB 1.x, and QuestDB, which takes the same writes: an append is one POST /write with a line
+ * for each row, collected in append_rows and sent in append_close.
+ *
+ * InfluxDB tells rows apart by measurement, tags and time, and a row that equals another one in
+ * these takes its place without a word. So the run (n1) and the session (n2) are tags, and the time
+ * of a row is that of its column `time` plus its number (n3) in nanoseconds. It keeps those rows of
+ * a write that it can, and says how many it dropped. QuestDB keeps all of a write or nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "adapters/influxdb.h"
+#include "base/ask.h"
+
+/*
+ * Errors.
+ */
+
+static void explain(unsigned status, const char *body, size_t length,
+                    struct dialect_failure *failure, struct dialect_meaning *meaning,
+                    char text[ERROR_TEXT_BYTES])
+{
+    static const struct {
+        const char *words;
+        enum status status;
+        enum error_kind kind;
+    } meanings[] = {
+        {"database not found", STATUS_FATAL, ERROR_NOT_FOUND},
+        {"measurement not found", STATUS_REJECTED, ERROR_NOT_FOUND},
+        {"table does not exist", STATUS_REJECTED, ERROR_NOT_FOUND},
+        {"Invalid column", STATUS_REJECTED, ERROR_NOT_FOUND},
+        {"non-WAL table", STATUS_FATAL, ERROR_UNSUPPORTED},
+        {"limit exceeded", STATUS_REJECTED, ERROR_BUSY}, /* max-concurrent-queries */
+        {"-size exceeded", STATUS_REJECTED, ERROR_BUSY}, /* cache-max-memory-size */
+        {"table busy", STATUS_REJECTED, ERROR_BUSY},
+        {"partial write", STATUS_REJECTED, ERROR_DATA},
+        {"field type conflict", STATUS_REJECTED, ERROR_DATA},
+        {"unable to parse", STATUS_REJECTED, ERROR_DATA},
+        {"line protocol", STATUS_REJECTED, ERROR_DATA},
+    };
+    json_t *const json = json_loadb(body, length, 0, NULL);
+    const char *words = influxdb_error_of(json);
+    if (words != NULL && status == 500 && strcmp(words, "timeout") == 0) {
+        /* of a write, which may still be kept */
+        *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
+    }
+    if (words != NULL) {
+        snprintf(text, ERROR_TEXT_BYTES, "%s", words);
+        failure->text = text;
+        /* a dropped row has its reason in front, whatever limit that names */
+        const bool is_partial = strncmp(words, "partial write", 13) == 0;
+        for (size_t i = 0; i < COUNT_OF(meanings) && status != 401 && status != 403; i++) {
+            const char *known = is_partial ? "partial write" : meanings[i].words;
+            if (strcmp(known, meanings[i].words) == 0 && strstr(words, known) != NULL) {
+                *meaning = (struct dialect_meaning){meanings[i].status, meanings[i].kind, NULL};
+                break;
+            }
+        }
+    }
+    json_decref(json);
+}
+
+/* Rows of a write that were not kept, by the words of its answer: those that were dropped, and
+ * lines that could not be read, each of which has its own line there. `rows`: all of them. */
+static uint64_t rows_refused(const struct http *http, uint64_t rows)
+{
+    size_t length;
+    const char *body = http_body(http, &length);
+    json_t *const json = json_loadb(body, length, 0, NULL);
+    const char *words = influxdb_error_of(json);
+    uint64_t refused = rows;
+    if (words != NULL && strncmp(words, "partial write: ", 15) == 0) {
+        static const char unread[] = "unable to parse '", dropped[] = " dropped=";
+        const char *number = NULL;
+        refused = 0;
+        for (const char *at = strstr(words, unread); at != NULL; at = strstr(at + 1, unread)) {
+            refused += at == words + 15 || at[-1] == '\n';
+        }
+        for (const char *at = strstr(words, dropped); at != NULL; at = strstr(at + 1, dropped)) {
+            number = at + strlen(dropped);
+        }
+        refused += number != NULL ? strtoull(number, NULL, 10) : rows;
+    }
+    json_decref(json);
+    return refused < rows ? refused : rows;
+}
+
+/*
+ * Statements.
+ */
+
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    static const char count_all[] = "select count(*) from ", count[] = "select count(";
+    struct influxdb_reading reading = {.conn = conn, .answer = answer, .error = error};
+    struct buffer sql = {0};
+    answer->rows = 0;
+    enum status status =
+        influxdb_write_literals(&sql, statement, parameters, conn->is_questdb, error);
+    if (status == STATUS_OK && conn->is_questdb) {
+        struct sql_script script = {.rest = buffer_text(&sql)};
+        while (status == STATUS_OK && !reading.has_enough && sql_script_next(&script)) {
+            status = buffer_failed(&script.statement)
+                         ? dialect_memory_error(error)
+                         : questdb_ask(&reading, buffer_text(&script.statement),
+                                       statement->reads_numbers);
+        }
+        buffer_fini(&script.statement);
+    } else if (status == STATUS_OK) {
+        reading.takes_largest = strncasecmp(sql.bytes, count_all, strlen(count_all)) == 0;
+        status = influxdb_ask(&reading, sql.bytes);
+        /* of what is not there InfluxDB counts nothing, rather than 0 */
+        if (status == STATUS_OK && answer->rows == 0 &&
+            strncasecmp(sql.bytes, count, strlen(count)) == 0) {
+            const struct cell none = {.type = COLUMN_INT64};
+            answer->rows = 1;
+            if (answer->take != NULL) {
+                answer->take(answer->context, &none, 1);
+            }
+        }
+    }
+    buffer_fini(&sql);
+    return status;
+}
+
+static enum status execute(struct adapter_conn *conn, const char *sql, struct error *error)
+{
+    const struct statement statement = {.sql = sql};
+    struct answer answer = {.take = NULL};
+    return run(conn, &statement, NULL, &answer, error);
+}
+
+/*
+ * Connections.
+ */
+
+static const struct http_database database = {
+    .default_port = 8086, .ping = "/ping", .explain = explain};
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn == NULL) {
+        return;
+    }
+    http_close(conn->http);
+    buffer_fini(&conn->write_path);
+    buffer_fini(&conn->query_path);
+    influxdb_lines_fini(&conn->lines);
+    free(conn);
+}
+
+static void interrupt_connection(struct adapter_conn *conn)
+{
+    http_interrupt(conn->http);
+}
+
+struct search {
+    const char *name;
+    bool is_found;
+};
+
+static bool take_name(void *context, const struct cell *cells, size_t count)
+{
+    struct search *search = context;
+    char name[128];
+    ask_text(&cells[0], name, sizeof name);
+    search->is_found = count > 0 && strcmp(name, search->name) == 0;
+    return !search->is_found;
+}
+
+/* Makes the database, if it is missing. It is asked for first: to make one takes an administrator.
+ */
+static enum status find_database(struct adapter_conn *conn, bool makes_nothing, struct error *error)
+{
+    const struct statement statement = {.sql = influxdb_words.nothing};
+    struct search search = {.name = conn->database};
+    struct answer answer = {.take = take_name, .context = &search};
+    enum status status = run(conn, &statement, NULL, &answer, error);
+    if (status == STATUS_OK && !search.is_found && !makes_nothing) {
+        struct buffer sql = {0};
+        buffer_add_text(&sql, "create database ");
+        buffer_add_identifier(&sql, conn->database, '"');
+        status = buffer_failed(&sql) ? dialect_memory_error(error)
+                                     : execute(conn, buffer_text(&sql), error);
+        buffer_fini(&sql);
+    }
+    return status == STATUS_REJECTED ? STATUS_FATAL : status;
+}
+
+static enum status open_connection(const struct target *target, struct adapter_conn **conn,
+                                   struct error *error)
+{
+    *conn = NULL;
+    struct adapter_conn *const made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return dialect_memory_error(error);
+    }
+    enum status status = http_open(&made->http, &database, target, made, error);
+    if (status == STATUS_OK) {
+        const char *const server = http_header(made->http, "Server");
+        const char *const version = http_header(made->http, "X-Influxdb-Version");
+        made->is_questdb = server != NULL && strncasecmp(server, "questDB", 7) == 0;
+        made->lines.is_questdb = made->is_questdb;
+        snprintf(made->version, sizeof made->version, "InfluxDB %s",
+                 version != NULL ? version : "");
+        snprintf(made->database, sizeof made->database, "%s",
+                 made->is_questdb           ? "qdb"
+                 : target->database != NULL ? target->database
+                                            : "append");
+        buffer_add_text(&made->write_path, "/write?precision=ns&db=");
+        http_add_encoded(&made->write_path, made->database);
+        buffer_add_text(&made->query_path, "/query?epoch=ns&chunked=true&chunk_size=1000&db=");
+        http_add_encoded(&made->query_path, made->database);
+        if (buffer_failed(&made->write_path) || buffer_failed(&made->query_path)) {
+            status = dialect_memory_error(error);
+        } else if (!made->is_questdb) {
+            status = find_database(made, target->makes_nothing, error);
+        }
+    }
+    if (status != STATUS_OK) {
+        close_connection(made);
+        return status;
+    }
+    *conn = made;
+    return STATUS_OK;
+}
+
+static void inspect(struct adapter_conn *conn, struct connection_info *info)
+{
+    snprintf(info->database, sizeof info->database, "%s", conn->database);
+    if (conn->is_questdb) {
+        snprintf(info->dialect, sizeof info->dialect, "questdb");
+        info->words = &questdb_words;
+        snprintf(info->note, sizeof info->note,
+                 "QuestDB acknowledges rows before it shows them: a read may be behind");
+    } else {
+        info->words = conn->has_row_number ? &influxdb_words : &influxdb_other_words;
+    }
+}
+
+static enum status describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                            struct error *error)
+{
+    return conn->is_questdb ? questdb_describe(conn, table_name, table, error)
+                            : influxdb_describe(conn, table_name, table, error);
+}
+
+static enum status server_limits(struct adapter_conn *conn, struct server_limits *limits,
+                                 struct error *error)
+{
+    memset(limits, 0, sizeof *limits);
+    return conn->is_questdb ? questdb_limits(conn, limits, error)
+                            : influxdb_limits(conn, limits, error);
+}
+
+/*
+ * Appends.
+ */
+
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    const enum status status = influxdb_lines_begin(&conn->lines, table, error);
+    return status == STATUS_OK ? http_revive(conn->http, error) : status;
+}
+
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
+                               struct error *error)
+{
+    return influxdb_lines_add(&conn->lines, batch, error);
+}
+
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    const struct http_request request = {.method = "POST",
+                                         .path = buffer_text(&conn->write_path),
+                                         .type = "text/plain; charset=utf-8",
+                                         .body = buffer_text(&conn->lines.text),
+                                         .length = conn->lines.text.length};
+    const uint64_t rows = conn->lines.rows;
+    *accepted = 0;
+    if (rows == 0) {
+        return STATUS_OK;
+    }
+    const enum status status = http_send(conn->http, &request, error);
+    if (status == STATUS_OK) {
+        *accepted = rows;
+    } else if (status == STATUS_REJECTED) {
+        *accepted = rows - rows_refused(conn->http, rows);
+    }
+    return status;
+}
+
+static bool is_ours(unsigned status, const char *headers, const char *body)
+{
+    (void)body;
+    return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
+}
+
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
+{
+    static const struct http_question question = {"/ping", "InfluxDB's", is_ours};
+    return http_recognise(&question, host, port, timeout_ms, error);
+}
+
+const struct adapter adapter_influxdb = {
+    .name = "influxdb",
+    .summary = "InfluxDB 1.x and QuestDB, by line protocol over HTTP",
+    .default_port = 8086,
+    .identifier_quote = '"',
+    .stack_bytes = HTTP_STACK_BYTES,
+    .files_per_session = HTTP_FILES,
+    .start = http_start,
+    .stop = http_stop,
+    .client_version = http_client_version,
+    .recognise = recognise,
+    .open = open_connection,
+    .close = close_connection,
+    .interrupt = interrupt_connection,
+    .inspect = inspect,
+    .execute = execute,
+    .describe = describe,
+    .append_open = append_open,
+    .append_rows = append_rows,
+    .append_close = append_close,
+    .run = run,
+    .server_limits = server_limits,
+};

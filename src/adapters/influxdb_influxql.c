@@ -1,0 +1,276 @@
+/*
+ * InfluxDB: InfluxQL by POST /query, whose answer is JSON, in parts of a line each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "adapters/influxdb.h"
+#include "base/ask.h"
+
+const struct words influxdb_words = {
+    .count = "select count(n3) from $0",
+    .nothing = "show databases",
+    .drop = "drop measurement $0",
+    .tags = "show tag values from $0 with key = $1",
+    .rows = "select $2, $3 from $0 where $1 = '$4'",
+};
+
+/* Of a measurement without a field n3: the largest count is that of a field which all rows have. */
+const struct words influxdb_other_words = {
+    .count = "select count(*) from $0",
+    .nothing = "show databases",
+    .drop = "drop measurement $0",
+};
+
+/* The words of an answer with an error, which belong to `json`; NULL: it has none. */
+const char *influxdb_error_of(const json_t *json)
+{
+    const json_t *words = json_object_get(json, "error");
+    words = words != NULL ? words : json_object_get(json, "message"); /* QuestDB's of a write */
+    size_t index;
+    const json_t *result;
+    json_array_foreach(json_object_get(json, "results"), index, result)
+    {
+        words = words != NULL ? words : json_object_get(result, "error");
+    }
+    return json_string_value(words);
+}
+
+bool influxdb_forward(void *context, const struct cell *cells, size_t count)
+{
+    struct influxdb_reading *reading = context;
+    reading->has_enough = !reading->answer->take(reading->answer->context, cells, count);
+    return !reading->has_enough;
+}
+
+void influxdb_take_rows(struct influxdb_reading *reading, const json_t *rows)
+{
+    struct answer part = {.take = reading->answer->take != NULL ? influxdb_forward : NULL,
+                          .context = reading};
+    reading->status = http_take_rows(rows, &part, reading->error);
+    reading->answer->rows += part.rows;
+}
+
+/* Leaves of a row what was asked for: the time is in each answer, whether it was or not, and so is
+ * the key in that of SHOW TAG VALUES. */
+static void strip_row(const struct influxdb_reading *reading, json_t *row, bool has_extra)
+{
+    if (has_extra) {
+        json_array_remove(row, 0);
+    }
+    while (reading->takes_largest && json_array_size(row) > 1) {
+        const bool is_less =
+            json_integer_value(json_array_get(row, 0)) < json_integer_value(json_array_get(row, 1));
+        json_array_remove(row, is_less ? 0 : 1);
+    }
+}
+
+/* A line is one JSON text, and a part of the answer. What is not wanted any more is read all the
+ * same where this is the last part, for a connection ends with an answer that is given up. */
+static bool take_results(void *context, char *line, size_t length)
+{
+    struct influxdb_reading *reading = context;
+    json_t *const json = json_loadb(line, length, 0, NULL);
+    size_t r, s, i;
+    json_t *result, *series, *row;
+    bool has_more = false;
+    if (reading->status == STATUS_OK && json == NULL) {
+        error_set(reading->error, ERROR_SERVER, 0, NULL, "the server's answer is no JSON: %.100s",
+                  line);
+        reading->status = STATUS_REJECTED;
+    } else if (reading->status == STATUS_OK && influxdb_error_of(json) != NULL) {
+        reading->status = http_refuse(reading->conn->http, line, length, reading->error);
+    }
+    json_array_foreach(json_object_get(json, "results"), r, result)
+    {
+        has_more = has_more || json_is_true(json_object_get(result, "partial"));
+        json_array_foreach(json_object_get(result, "series"), s, series)
+        {
+            const json_t *columns = json_object_get(series, "columns");
+            const char *first = json_string_value(json_array_get(columns, 0));
+            json_t *const rows = json_object_get(series, "values");
+            const bool has_extra = first != NULL && json_array_size(columns) > 1 &&
+                                   (strcmp(first, "time") == 0 || strcmp(first, "key") == 0);
+            json_array_foreach(rows, i, row)
+            {
+                strip_row(reading, row, has_extra);
+            }
+            if (reading->take_series != NULL) {
+                reading->take_series(reading->context, series);
+            }
+            if (reading->status == STATUS_OK && !reading->has_enough) {
+                influxdb_take_rows(reading, rows);
+            }
+        }
+    }
+    json_decref(json);
+    return !has_more || (reading->status == STATUS_OK && !reading->has_enough);
+}
+
+/* Asks InfluxDB: any number of statements, whose rows come one after the other. */
+enum status influxdb_ask(struct influxdb_reading *reading, const char *sql)
+{
+    struct adapter_conn *const conn = reading->conn;
+    struct buffer body = {0};
+    buffer_add_text(&body, "q=");
+    http_add_encoded(&body, sql);
+    const struct http_request request = {.method = "POST",
+                                         .path = buffer_text(&conn->query_path),
+                                         .type = "application/x-www-form-urlencoded",
+                                         .body = buffer_text(&body),
+                                         .length = body.length,
+                                         .accept = "application/json",
+                                         .take = take_results,
+                                         .context = reading};
+    const bool has_failed = buffer_failed(&body);
+    const enum status status = has_failed ? dialect_memory_error(reading->error)
+                                          : http_send(conn->http, &request, reading->error);
+    buffer_fini(&body);
+    return reading->status == STATUS_OK ? status : reading->status;
+}
+
+/* The columns of syslog_table, and what those of these names are in other measurements: InfluxDB
+ * itself knows four types, and tags, which are text. */
+static const struct column known[] = {
+    {.name = "time", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
+    {.name = "n1", .type_name = "tag", .type = COLUMN_INT16},
+    {.name = "n2", .type_name = "tag", .type = COLUMN_INT32},
+    {.name = "n3", .type_name = "integer", .type = COLUMN_INT64},
+    {.name = "n4", .type_name = "float", .type = COLUMN_FLOAT32},
+    {.name = "n5", .type_name = "float", .type = COLUMN_FLOAT64},
+    {.name = "host", .type_name = "string", .type = COLUMN_TEXT, .size = 128},
+    {.name = "msg", .type_name = "string", .type = COLUMN_TEXT, .size = 512},
+    {.name = "ip4", .type_name = "string", .type = COLUMN_IP4},
+    {.name = "ip6", .type_name = "string", .type = COLUMN_IP6},
+};
+
+struct describing {
+    struct table *table;
+    bool has_row_number;
+    enum status status;
+    struct error *error;
+};
+
+static enum status add_known(struct table *table, size_t number, struct error *error)
+{
+    struct column column = known[number];
+    const bool is_tag = strcmp(column.type_name, "tag") == 0;
+    column.native_type = column.type == COLUMN_TIMESTAMP ? INFLUXDB_TIME
+                         : is_tag                        ? INFLUXDB_TAG
+                                                         : INFLUXDB_FIELD;
+    column.is_nullable = column.native_type != INFLUXDB_TIME;
+    return table_add_column(table, &column, error);
+}
+
+/* A row of SHOW FIELD KEYS, name and type, or of SHOW TAG KEYS. */
+static bool take_key(void *context, const struct cell *cells, size_t count)
+{
+    struct describing *describing = context;
+    struct table *table = describing->table;
+    struct column column = {.is_nullable = true, .type_name = "tag", .type = COLUMN_TEXT};
+    column.native_type = count > 1 ? INFLUXDB_FIELD : INFLUXDB_TAG;
+    ask_text(&cells[0], column.name, sizeof column.name);
+    if (count > 1) {
+        ask_text(&cells[1], column.type_name, sizeof column.type_name);
+        column.type = strcmp(column.type_name, "integer") == 0 ? COLUMN_INT64
+                      : strcmp(column.type_name, "float") == 0 ? COLUMN_FLOAT64
+                                                               : dialect_type_of(column.type_name);
+    }
+    if (table->column_count == 0) {
+        describing->status = add_known(table, 0, describing->error);
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (strcmp(table->columns[i].name, column.name) == 0) {
+            return true; /* its type has changed with the shard: the first one counts */
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (strcmp(known[i].name, column.name) == 0 &&
+            strcmp(known[i].type_name, column.type_name) == 0) {
+            column.type = known[i].type;
+            column.size = known[i].size;
+        }
+    }
+    describing->has_row_number |= column.type == COLUMN_INT64 && strcmp(column.name, "n3") == 0;
+    if (describing->status == STATUS_OK) {
+        describing->status = table_add_column(table, &column, describing->error);
+    }
+    return describing->status == STATUS_OK;
+}
+
+/* A measurement comes into being with its first row; before, the default one is as if it were
+ * there. */
+enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
+                              struct table *table, struct error *error)
+{
+    struct describing describing = {table, false, STATUS_OK, error};
+    struct answer answer = {.take = take_key, .context = &describing};
+    struct influxdb_reading reading = {.conn = conn, .answer = &answer, .error = error};
+    struct buffer sql = {0};
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        buffer_add_text(&sql, "show field keys from ");
+        buffer_add_identifier(&sql, table_name, '"');
+        buffer_add_text(&sql, "; show tag keys from ");
+        buffer_add_identifier(&sql, table_name, '"');
+        status = buffer_failed(&sql) ? dialect_memory_error(error)
+                                     : influxdb_ask(&reading, buffer_text(&sql));
+        status = status == STATUS_OK ? describing.status : status;
+    }
+    buffer_fini(&sql);
+    const bool is_missing = status == STATUS_OK && table->column_count == 0;
+    const bool is_default = is_missing && strcmp(table_name, "syslog_table") == 0;
+    for (size_t i = 0; is_default && status == STATUS_OK && i < COUNT_OF(known); i++) {
+        status = add_known(table, i, error);
+    }
+    if (is_missing && !is_default) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "no measurement \"%.120s\": it comes into being with its first row", table_name);
+        status = STATUS_REJECTED;
+    }
+    conn->has_row_number = is_default || describing.has_row_number;
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+/* SHOW DIAGNOSTICS has a series for each part of the configuration, with one row. */
+static void take_diagnostics(void *context, const json_t *series)
+{
+    int64_t *const allowed = context;
+    const json_t *columns = json_object_get(series, "columns");
+    const json_t *row = json_array_get(json_object_get(series, "values"), 0);
+    for (size_t i = 0; i < json_array_size(columns); i++) {
+        const char *name = json_string_value(json_array_get(columns, i));
+        if (name != NULL && strcmp(name, "max-connection-limit") == 0) {
+            *allowed = json_integer_value(json_array_get(row, i));
+        }
+    }
+}
+
+enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *limits,
+                            struct error *error)
+{
+    int64_t allowed = 0;
+    struct error refused = {.kind = ERROR_NONE};
+    struct answer answer = {.take = NULL};
+    struct influxdb_reading reading = {.conn = conn,
+                                       .answer = &answer,
+                                       .take_series = take_diagnostics,
+                                       .context = &allowed,
+                                       .error = &refused};
+    snprintf(limits->version, sizeof limits->version, "%s", conn->version);
+    const enum status status = influxdb_ask(&reading, "show diagnostics");
+    if (status != STATUS_OK && refused.kind != ERROR_AUTH) {
+        *error = refused;
+        return status;
+    }
+    struct session_limit *limit =
+        allowed > 0 ? dialect_add_limit(limits, "max-connection-limit", allowed, 1) : NULL;
+    if (limit != NULL) {
+        snprintf(limit->note, sizeof limit->note, "the server does not tell how many are open");
+        snprintf(limit->fix, sizeof limit->fix, "max-connection-limit = N in [http] of its file");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,192 @@
+/*
+ * QuestDB: SQL by GET /exec, whose answer is JSON, or /exp, which sends rows as CSV.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "adapters/influxdb.h"
+#include "base/ask.h"
+
+enum {
+    CELLS_MAX = 16
+};
+
+/* A table takes rows into a log first, and shows them when it has applied that. */
+const struct words questdb_words = {
+    .count = "select count(*) from $0",
+    .nothing = "select 1",
+    .drop = "drop table if exists $0",
+    .tags = "select distinct $1 from $0 where $1 is not null",
+    .rows = "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = $4",
+    .unread =
+        "select coalesce(sum(sequencerTxn - writerTxn), 0) from wal_tables() where not suspended",
+};
+
+/* A line of CSV of whole numbers; one that is none is text, nothing is NULL. */
+static bool take_csv(void *context, char *line, size_t length)
+{
+    struct influxdb_reading *reading = context;
+    struct cell cells[CELLS_MAX];
+    size_t count = 0;
+    length -= length > 0 && line[length - 1] == '\r';
+    if (!reading->has_header) {
+        reading->has_header = true;
+        return true;
+    }
+    for (size_t at = 0; at <= length && length > 0 && count < CELLS_MAX; count++) {
+        const size_t width = strcspn(line + at, ",\r");
+        struct cell *const cell = &cells[count];
+        *cell = (struct cell){.type = COLUMN_INT64, .is_null = width == 0};
+        if (!text_parse_integer(line + at, width, &cell->as.int64)) {
+            cell->type = COLUMN_TEXT;
+            cell->as.text = (struct text_value){line + at, (uint32_t)width};
+        }
+        at += width + 1;
+    }
+    reading->answer->rows += count > 0;
+    return count == 0 || reading->answer->take == NULL || influxdb_forward(reading, cells, count);
+}
+
+/* Asks QuestDB one statement: by /exp numbers come a row at a time, but it knows SELECT alone. */
+enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
+{
+    struct adapter_conn *const conn = reading->conn;
+    struct buffer path = {0};
+    buffer_add_text(&path, reads_numbers ? "/exp?query=" : "/exec?query=");
+    http_add_encoded(&path, sql);
+    const struct http_request request = {.method = "GET",
+                                         .path = buffer_text(&path),
+                                         .take = reads_numbers ? take_csv : NULL,
+                                         .context = reading};
+    enum status status = buffer_failed(&path) ? dialect_memory_error(reading->error)
+                                              : http_send(conn->http, &request, reading->error);
+    buffer_fini(&path);
+    if (status != STATUS_OK || reads_numbers) {
+        return status;
+    }
+    size_t length;
+    const char *const body = http_body(conn->http, &length);
+    json_t *const json = http_json(conn->http, reading->error);
+    const json_t *const rows = json_object_get(json, "dataset");
+    if (influxdb_error_of(json) != NULL) {
+        status = http_refuse(conn->http, body, length, reading->error);
+    } else if (rows != NULL) {
+        influxdb_take_rows(reading, rows);
+        status = reading->status;
+    } else {
+        reading->answer->rows += (uint64_t)json_integer_value(json_object_get(json, "updated"));
+        status = json != NULL ? STATUS_OK : STATUS_REJECTED;
+    }
+    json_decref(json);
+    return status;
+}
+
+/* The cells of SHOW COLUMNS that matter. */
+enum {
+    FIELD_NAME,
+    FIELD_TYPE,
+    FIELD_IS_DESIGNATED = 6,
+    FIELD_COUNT
+};
+
+struct describing {
+    struct table *table;
+    enum status status;
+    struct error *error;
+};
+
+static bool take_column(void *context, const struct cell *cells, size_t count)
+{
+    static const struct {
+        const char *name;
+        enum column_type type;
+    } types[] = {{"DATE", COLUMN_TIMESTAMP},
+                 {"SYMBOL", COLUMN_TEXT},
+                 {"BINARY", COLUMN_UNSUPPORTED}, /* no line can hold it */
+                 {"CHAR", COLUMN_UNSUPPORTED}};
+    struct describing *describing = context;
+    struct column column = {.is_nullable = true};
+    if (count < FIELD_COUNT) {
+        return false;
+    }
+    ask_text(&cells[FIELD_NAME], column.name, sizeof column.name);
+    ask_text(&cells[FIELD_TYPE], column.type_name, sizeof column.type_name);
+    column.type = dialect_type_of(column.type_name);
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        column.type = strcmp(column.type_name, types[i].name) == 0 ? types[i].type : column.type;
+    }
+    if (ask_number(&cells[FIELD_IS_DESIGNATED]) != 0) {
+        column.native_type = INFLUXDB_TIME;
+        column.is_nullable = false;
+    }
+    describing->status = table_add_column(describing->table, &column, describing->error);
+    return describing->status == STATUS_OK;
+}
+
+enum status questdb_describe(struct adapter_conn *conn, const char *table_name, struct table *table,
+                             struct error *error)
+{
+    struct describing describing = {table, STATUS_OK, error};
+    struct answer answer = {.take = take_column, .context = &describing};
+    struct influxdb_reading reading = {.conn = conn, .answer = &answer, .error = error};
+    struct buffer sql = {0};
+    enum status status = table_init(table, table_name, error);
+    if (status == STATUS_OK) {
+        buffer_add_text(&sql, "show columns from ");
+        buffer_add_identifier(&sql, table_name, '"');
+        status = buffer_failed(&sql) ? dialect_memory_error(error)
+                                     : questdb_ask(&reading, buffer_text(&sql), false);
+    }
+    status = status == STATUS_OK ? describing.status : status;
+    buffer_fini(&sql);
+    if (status != STATUS_OK) {
+        table_fini(table);
+    }
+    return status;
+}
+
+static bool take_setting(void *context, const struct cell *cells, size_t count)
+{
+    int64_t *const numbers = context; /* of sessions; 0: not known */
+    *numbers = count > 0 ? ask_number(&cells[0]) : 0;
+    return true;
+}
+
+static bool take_build(void *context, const struct cell *cells, size_t count)
+{
+    char text[160];
+    char *const version = context; /* of struct server_limits */
+    ask_text(&cells[0], text, sizeof text);
+    const char *name = count > 0 ? strstr(text, "QuestDB ") : NULL;
+    if (name != NULL) {
+        snprintf(version, sizeof((struct server_limits *)0)->version, "%.*s",
+                 (int)strcspn(name, ","), name);
+    }
+    return true;
+}
+
+enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limits,
+                           struct error *error)
+{
+    int64_t allowed = 0;
+    struct answer build = {.take = take_build, .context = limits->version};
+    struct answer setting = {.take = take_setting, .context = &allowed};
+    struct influxdb_reading reading = {.conn = conn, .answer = &build, .error = error};
+    enum status status = questdb_ask(&reading, "select build()", false);
+    reading.answer = &setting;
+    if (status == STATUS_OK) {
+        status = questdb_ask(&reading,
+                             "select value from (show parameters) where property_path = "
+                             "'http.net.connection.limit'",
+                             false);
+    }
+    struct session_limit *limit =
+        status == STATUS_OK && allowed > 0
+            ? dialect_add_limit(limits, "http.net.connection.limit", allowed, 1)
+            : NULL;
+    if (limit != NULL) {
+        snprintf(limit->note, sizeof limit->note, "the server does not tell how many are open");
+        snprintf(limit->fix, sizeof limit->fix, "http.net.connection.limit=N+1 in server.conf");
+    }
+    return status;
+}
