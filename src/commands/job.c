@@ -9,6 +9,8 @@
 
 #include "base/mono.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "base/url.h"
 #include "commands/command.h"
 #include "report/figures.h"
 #include "report/files.h"
@@ -255,6 +257,33 @@ static void on_shortage(void *context)
     }
 }
 
+/* Those of several hosts that are on this machine. */
+static size_t find_servers(const struct plan *plan, struct server_place places[URL_HOSTS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->host_count; i++) {
+        const struct url_host *host = &plan->hosts[i];
+        if (address_is_local(host->name)) {
+            const bool is_socket = host->name[0] == '/' || host->name[0] == '@';
+            places[count++] =
+                (struct server_place){.port = host->port, .socket = is_socket ? host->name : NULL};
+        }
+    }
+    return count;
+}
+
+/* Says what the server's figures are the sum of, where nothing else is to be said. */
+static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
+{
+    const bool is_part = here < hosts;
+    if (hosts > 0 && resources->server_note[0] == '\0' &&
+        (resources->servers > 1 || (resources->servers == 1 && is_part))) {
+        snprintf(resources->server_note, sizeof resources->server_note, "%u %s on this machine%s",
+                 resources->servers, units_plural(resources->servers, "server", "servers together"),
+                 is_part ? "; other machines are not measured" : "");
+    }
+}
+
 /* Runs the sessions, and measures while they live. */
 static enum exit_code load(struct job *job, struct error *error)
 {
@@ -262,12 +291,20 @@ static enum exit_code load(struct job *job, struct error *error)
     const struct setup *setup = &job->setup;
     const struct connection_info *connection = &setup->connection;
     struct result *result = job->result;
+    struct server_place places[URL_HOSTS_MAX];
+    const size_t place_count = find_servers(plan, places);
+    if (plan->host_count > 0) {
+        job->setup.is_remote =
+            place_count == 0 && plan->server_pid == 0 && plan->server_cgroup == NULL;
+    }
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
         .server = {.is_embedded = connection->is_embedded,
                    .is_remote = setup->is_remote,
                    .port = connection->port,
                    .socket = connection->host[0] == '/' ? connection->host : NULL,
+                   .places = places,
+                   .place_count = place_count,
                    .pid = plan->server_pid,
                    .cgroup = plan->server_cgroup},
         .recorder = job->recorder,
@@ -305,6 +342,7 @@ static enum exit_code load(struct job *job, struct error *error)
     };
     const enum status status = fleet_run(&load, result, error);
     sampler_stop(job->sampler, &result->resources);
+    note_servers(&result->resources, plan->host_count, place_count);
     progress_end(&job->progress);
     if (status != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;

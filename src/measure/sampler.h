@@ -44,12 +44,21 @@ enum memory_source {
     MEMORY_CGROUP,  /* anonymous and shared memory of the server's cgroup */
 };
 
+/* Where a server listens on this machine. */
+struct server_place {
+    uint16_t port;      /* TCP; 0 = not known */
+    const char *socket; /* Unix socket, or its folder; NULL = TCP */
+};
+
 /* How the server is to be found. All zero and empty: not at all. */
 struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the host is another machine: do not look */
     uint16_t port;      /* listening TCP port on this machine; 0 = not known */
     const char *socket; /* Unix socket on which it listens, or its folder; NULL = TCP */
+    const struct server_place *places; /* of several servers here, in place of the two above;
+                                          borrowed; NULL = one */
+    size_t place_count;
     pid_t pid;          /* given by the user; 0 = none */
     const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = none */
 };
@@ -111,7 +120,8 @@ struct resource_summary {
     int64_t suspended_ns; /* in which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
-    pid_t server_pid;      /* root of the tree; 0 = unknown */
+    unsigned servers;      /* process trees that the figures are the sum of; 0 = not known */
+    pid_t server_pid;      /* root of the tree, of several the first; 0 = unknown */
     char server_name[32];  /* its command name */
     char server_note[200]; /* why it was not found, or how the figure is limited; may be empty */
     unsigned cpus;

@@ -425,6 +425,15 @@ struct memory_reader {
     size_t fewest_of;
 };
 
+/* A tree of processes, and where it listens. */
+struct server_tree {
+    struct server_place place;
+    struct procfs_process root; /* pid 0: not known */
+    bool is_attached;           /* it runs, as far as is known */
+    bool was_attached;          /* it did since the beginning */
+    char note[200];             /* about finding it */
+};
+
 struct server_process {
     struct server_selector selector;
     int proc;
@@ -433,28 +442,39 @@ struct server_process {
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was one since the beginning */
     unsigned restarts;
-    struct procfs_process root; /* pid 0: not known */
-    int64_t last_cpu_ns;        /* the highest that was given out */
+    struct server_tree *trees; /* owned; the first stands for all by name; a cgroup's is never
+                                  attached */
+    size_t tree_count;
+    int64_t last_cpu_ns; /* the highest that was given out */
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
-    char note[200]; /* about finding it */
+    char note[200]; /* why none was looked for */
 };
 
-/* Finds the process of the user's pid, or the one that listens. */
+/* Finds the process of the user's pid, or those that listen. */
 static void attach(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
-    struct procfs_process root;
-    if (selector->pid > 0 && !procfs_read_process(server->proc, selector->pid, &root)) {
-        snprintf(server->note, sizeof(server->note),
-                 "there is no process %d to be seen: check --server-pid, or give --server-cgroup",
-                 (int)selector->pid);
-    } else if (selector->pid > 0 || server_find(server->proc, selector->port, selector->socket,
-                                                &root, server->note, sizeof server->note)) {
-        server->root = root;
-        server->is_attached = true;
-        server->was_attached = true;
+    for (size_t i = 0; i < server->tree_count; i++) {
+        struct server_tree *tree = &server->trees[i];
+        const struct server_place *place = &tree->place;
+        struct procfs_process root;
+        if (tree->is_attached) {
+            continue;
+        }
+        if (selector->pid > 0 && !procfs_read_process(server->proc, selector->pid, &root)) {
+            snprintf(tree->note, sizeof tree->note,
+                     "there is no process %d to be seen: check --server-pid, or give "
+                     "--server-cgroup",
+                     (int)selector->pid);
+        } else if (selector->pid > 0 || server_find(server->proc, place->port, place->socket, &root,
+                                                    tree->note, sizeof tree->note)) {
+            server->restarts += tree->was_attached ? 1 : 0;
+            tree->root = root;
+            tree->is_attached = tree->was_attached = true;
+            server->is_attached = server->was_attached = true;
+        }
     }
 }
 
@@ -484,7 +504,8 @@ static void find(struct server_process *server)
         }
     } else if (selector->pid == 0 && selector->is_remote) {
         snprintf(note, size, "the server is not on this machine");
-    } else if (selector->pid > 0 || selector->port > 0 || selector->socket != NULL) {
+    } else if (selector->pid > 0 || server->trees[0].place.port > 0 ||
+               server->trees[0].place.socket != NULL) {
         attach(server);
     } else {
         snprintf(note, size,
@@ -498,6 +519,18 @@ struct server_process *server_process_create(const struct server_selector *selec
     struct server_process *server = calloc(1, sizeof(*server));
     if (server == NULL) {
         return NULL;
+    }
+    const bool has_several =
+        selector->place_count > 0 && selector->pid == 0 && selector->cgroup == NULL;
+    server->tree_count = has_several ? selector->place_count : 1;
+    server->trees = calloc(server->tree_count, sizeof *server->trees);
+    if (server->trees == NULL) {
+        free(server);
+        return NULL;
+    }
+    for (size_t i = 0; i < server->tree_count; i++) {
+        const struct server_place only = {.port = selector->port, .socket = selector->socket};
+        server->trees[i].place = has_several ? selector->places[i] : only;
     }
     server->selector = *selector;
     server->cgroup = -1;
@@ -518,6 +551,7 @@ void server_process_destroy(struct server_process *server)
         return;
     }
     process_table_fini(&server->table);
+    free(server->trees);
     if (server->processes != NULL) {
         closedir(server->processes);
     }
@@ -604,8 +638,14 @@ static bool update(struct server_process *server)
         return false;
     }
     /* A tree is the server as long as its root runs. */
-    if (server->cgroup < 0 &&
-        !process_table_mark_tree(table, server->root.pid, server->root.start_ticks)) {
+    bool is_any = server->cgroup >= 0;
+    for (size_t i = 0; i < server->tree_count; i++) {
+        struct server_tree *tree = &server->trees[i];
+        tree->is_attached = tree->is_attached &&
+                            process_table_mark_tree(table, tree->root.pid, tree->root.start_ticks);
+        is_any = is_any || tree->is_attached;
+    }
+    if (!is_any) {
         server->is_attached = false;
         process_table_forget(table);
         return false;
@@ -615,11 +655,12 @@ static bool update(struct server_process *server)
         return false;
     }
     /* The oldest process of the cgroup stands for it by name. */
-    const bool is_named = server->root.pid > 0;
+    struct procfs_process *root = &server->trees[0].root;
+    const bool is_named = server->cgroup < 0 || root->pid > 0;
     for (size_t i = 0; !is_named && i < table->known.count; i++) {
         const struct procfs_process *seen = &table->known.entries[i].seen;
-        if (server->root.pid == 0 || seen->start_ticks < server->root.start_ticks) {
-            server->root = *seen;
+        if (root->pid == 0 || seen->start_ticks < root->start_ticks) {
+            *root = *seen;
         }
     }
     return true;
@@ -841,10 +882,9 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
         reading->memory_bytes = bytes > 0 ? (int64_t)bytes : -1;
         return;
     }
-    if (!server->is_attached && server->was_attached && server->selector.pid <= 0) {
+    if (server->was_attached && server->cgroup < 0 && server->selector.pid <= 0) {
         /* A server that was restarted listens where it did. */
         attach(server);
-        server->restarts += server->is_attached;
     }
     const int64_t before_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (server->is_attached && server->cgroup >= 0) {
@@ -880,15 +920,32 @@ void server_process_describe(const struct server_process *server, struct resourc
     char *const note = summary->server_note;
     const size_t size = sizeof summary->server_note;
     summary->memory_source = server->source;
-    summary->server_pid = server->root.pid;
-    memcpy(summary->server_name, server->root.name, sizeof summary->server_name);
-    snprintf(note, size, "%s", server->note);
+    const struct server_tree *named = &server->trees[0], *noted = named;
+    size_t missing = 0;
+    summary->servers = 0;
+    for (size_t i = 0; i < server->tree_count; i++) {
+        const struct server_tree *tree = &server->trees[i];
+        bool is_new = tree->root.pid > 0; /* one process may listen at several places */
+        for (size_t k = 0; k < i; k++) {
+            is_new = is_new && server->trees[k].root.pid != tree->root.pid;
+        }
+        summary->servers += is_new ? 1 : 0;
+        named = named->root.pid > 0 ? named : tree;
+        missing += tree->was_attached ? 0 : 1;
+        noted = tree->was_attached || !noted->was_attached ? noted : tree;
+    }
+    summary->server_pid = named->root.pid;
+    memcpy(summary->server_name, named->root.name, sizeof summary->server_name);
+    snprintf(note, size, "%s", server->note[0] != '\0' ? server->note : noted->note);
     if (server->was_attached && !server->is_attached) {
         snprintf(note, size, "the server's process ended during the run");
     } else if (server->restarts > 0) {
         snprintf(note, size,
                  "the server was restarted during the run: what it used meanwhile is "
                  "not in the figures");
+    } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
+        snprintf(note, size, "%zu of %zu servers on this machine not found: %.100s", missing,
+                 server->tree_count, noted->note);
     } else if (note[0] == '\0' && server->source == MEMORY_RSS) {
         snprintf(note, size,
                  "PSS of the server's processes cannot be read (run as root): memory that they "

@@ -162,6 +162,7 @@ static void add_hosts(struct tree root, const struct plan *plan, const struct re
                   result->hosts[i].is_counted ? NULL : result->hosts[i].reason);
     }
     tree_bool(root, "are_hosts_one", result->are_hosts_one);
+    tree_count(root, "servers_measured", result->resources.servers);
 }
 
 /* The machine and the client library. */

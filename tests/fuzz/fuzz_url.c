@@ -113,6 +113,12 @@ static void check_parse(const char *text, bool is_file)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         check_part(&url, parts[i], strlen(text));
     }
+    for (size_t i = 0; i < url.host_count; i++) {
+        fuzz_require(url.hosts[i].name != NULL, "each host of a list has a name");
+        check_part(&url, url.hosts[i].name, strlen(text));
+    }
+    fuzz_require(url.host_count != 1 && (url.host_count == 0 || url.host == NULL),
+                 "one host is no list");
     fuzz_require(!is_file || (url.path != NULL && url.host == NULL), "a file is a path");
     struct url_parameter parameter;
     bool is_good = false;

@@ -201,6 +201,82 @@ static void test_bad_urls(void **state)
     url_fini(&url);
 }
 
+static void test_lists_of_hosts(void **state)
+{
+    (void)state;
+    struct url url;
+    assert_int_equal(url_parse(&url, "db://u:p@a:1,[::1]:2,%2Frun%2Fx,b/d?x=y", false, NULL),
+                     STATUS_OK);
+    static const struct url_host expected[] = {{"a", 1}, {"::1", 2}, {"/run/x", 0}, {"b", 0}};
+    assert_null(url.host);
+    assert_int_equal(url.port, 0);
+    assert_int_equal(url.host_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(url.hosts[i].name, expected[i].name);
+        assert_int_equal(url.hosts[i].port, expected[i].port);
+    }
+    assert_string_equal(url.user, "u");
+    assert_string_equal(url.database, "d");
+    url_fini(&url);
+    assert_int_equal(url_parse(&url, "db://a:1,a:2/d", false, NULL), STATUS_OK); /* two places */
+    url_fini(&url);
+
+    static const char *const bad[][2] = {
+        {"db://a,,b/d", "host 2 of its list has no name"},
+        {"db://,b/d", "host 1 of its list has no name"},
+        {"db://a,b,/d", "host 3 of its list has no name"},
+        {"db://a,:5/d", "host 2 of its list has no name"},
+        {"db://a:0,b/d", "'a:0' of its list"},
+        {"db://a,b:99999/d", "'b:99999' of its list"},
+        {"db://a,[::1/d", "'[::1' of its list"},
+        {"db://a,%zz/d", "'%zz' of its list"},
+        {"db://a:1,b,A:1/d", "'A:1' is in its list twice"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct error error = {0};
+        assert_int_equal(url_parse(&url, bad[i][0], false, &error), STATUS_REJECTED);
+        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_non_null(strstr(error.text, bad[i][1]));
+    }
+    char many[8 * (URL_HOSTS_MAX + 1) + 8] = "db://";
+    for (int i = 0; i <= URL_HOSTS_MAX; i++) {
+        const size_t used = strlen(many);
+        snprintf(many + used, sizeof many - used, "%sh:%d", i == 0 ? "" : ",", i + 1);
+    }
+    struct error error = {0};
+    assert_int_equal(url_parse(&url, many, false, &error), STATUS_REJECTED);
+    assert_non_null(strstr(error.text, "more than 64 hosts"));
+}
+
+static void test_hosts_of_a_plan(void **state)
+{
+    (void)state;
+    char name[64];
+    struct plan plan = {.target_given = "postgresql://u@a,[::1]:7/d", .connect_timeout_ns = 1};
+    assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan.host_count, 2);
+    assert_string_equal(plan.display_target, "postgresql://u@a,[::1]:7/d");
+    assert_string_equal(plan.target.host, "a");
+    assert_int_equal(plan.target.port, 5432);
+    assert_string_equal(target_at(&plan, 1).host, "::1");
+    assert_int_equal(target_at(&plan, 1).port, 7);
+    target_name_host(&plan, 1, name, sizeof name);
+    assert_string_equal(name, "[::1]:7");
+    plan_fini(&plan);
+
+    /* options win: a host over the list, a port over those in it */
+    plan = (struct plan){.target_given = "postgresql://a:1,b:2/d", .target = {.port = 9}};
+    assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(target_at(&plan, 0).port, 9);
+    assert_int_equal(target_at(&plan, 1).port, 9);
+    plan_fini(&plan);
+    plan = (struct plan){.target_given = "postgresql://a:1,b:2/d", .target = {.host = "c"}};
+    assert_int_equal(target_resolve(&plan, NULL), EXIT_CODE_OK);
+    assert_int_equal(plan.host_count, 0);
+    assert_string_equal(plan.target.host, "c");
+    plan_fini(&plan);
+}
+
 static void test_redaction(void **state)
 {
     (void)state;
@@ -485,6 +561,8 @@ int main(void)
         cmocka_unit_test(test_url_parameters),
         cmocka_unit_test(test_connection_string_redaction),
         cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_lists_of_hosts),
+        cmocka_unit_test(test_hosts_of_a_plan),
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_schemas_are_built_in),
         cmocka_unit_test(test_workloads_are_built_in),

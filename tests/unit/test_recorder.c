@@ -163,6 +163,52 @@ static void operations_are_counted(void **state)
     recorder_destroy(recorder);
 }
 
+/* A session that moves leaves what it did where it did it; the total is that of all hosts. */
+static void hosts_are_told_apart(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create_for_hosts(3, 2, OPERATIONS, 3);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    struct intervals intervals;
+    struct interval interval;
+    assert_non_null(recorder);
+    assert_true(recorder_snapshot_add_hosts(snapshot, 3));
+    assert_true(intervals_init(&intervals, recorder, mono_now_ns() - 1000));
+    recorder_set_host(recorder, 1, 1);
+    recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 10);
+    recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 200);
+    recorder_record(recorder, 1, OPERATION_APPEND, 1000);
+    assert_true(intervals_take(&intervals, &interval));
+    assert_int_equal(interval.hosts, 3);
+    assert_int_equal(interval.hosts_counters[1][RECORDER_ROWS_ACKNOWLEDGED], 200);
+    recorder_set_host(recorder, 1, 2);
+    recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 3000);
+    recorder_record(recorder, 1, OPERATION_APPEND, 5000000);
+    recorder_record(recorder, 2, OPERATION_APPEND, 10);
+    recorder_take_snapshot(recorder, snapshot);
+    const uint64_t rows[] = {10, 200, 3000}, appends[] = {1, 1, 1};
+    for (unsigned host = 0; host < 3; host++) {
+        assert_int_equal(snapshot->hosts_counters[host][RECORDER_ROWS_ACKNOWLEDGED], rows[host]);
+        assert_int_equal(recorder_latency_at(recorder, host, OPERATION_APPEND).count,
+                         appends[host]);
+    }
+    assert_int_equal(snapshot->counters[RECORDER_ROWS_ACKNOWLEDGED], 3210);
+    assert_int_equal(recorder_read(recorder, RECORDER_ROWS_ACKNOWLEDGED), 3210);
+    assert_int_equal(snapshot->histograms[OPERATION_APPEND].total, 3);
+    assert_int_equal(snapshot->histograms[OPERATION_APPEND].max_ns, 5000000);
+    const int64_t p99_ns = recorder_latency_at(recorder, 2, OPERATION_APPEND).p99_ns;
+    assert_true(p99_ns >= 5000000 && p99_ns < 5100000);
+    assert_true(recorder_latency_at(recorder, 1, OPERATION_APPEND).max_ns < 1100);
+    mono_sleep(1000);
+    assert_true(intervals_take(&intervals, &interval));
+    assert_int_equal(interval.hosts_counters[1][RECORDER_ROWS_ACKNOWLEDGED], 0);
+    assert_int_equal(interval.hosts_counters[2][RECORDER_ROWS_ACKNOWLEDGED], 3000);
+    intervals_fini(&intervals);
+    recorder_snapshot_fini(snapshot);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
 static void snapshots_carry_their_time(void **state)
 {
     (void)state;
@@ -302,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_is_what_one_histogram_would_hold),
         cmocka_unit_test(counters_do_not_mix),
         cmocka_unit_test(operations_are_counted),
+        cmocka_unit_test(hosts_are_told_apart),
         cmocka_unit_test(snapshots_carry_their_time),
         cmocka_unit_test(any_number_of_shards_will_do),
         cmocka_unit_test(who_stands_still_is_counted),

@@ -255,6 +255,34 @@ static void check_tree(const struct server *server, const struct server_selector
     server_process_destroy(process);
 }
 
+/* Of two servers both are measured; one that listens at two places is one, and one that is not
+ * there is named. */
+static void several_servers_are_added_up(void **state)
+{
+    const struct server *server = *state;
+    const struct server_place twice[] = {{.port = server->port}, {.port = server->port}};
+    check_tree(server, &(struct server_selector){.places = twice, .place_count = 1});
+    struct server_process *process =
+        look(&(struct server_selector){.places = twice, .place_count = 2});
+    struct server_reading one;
+    struct resource_summary description;
+    server_process_read(process, INTERVAL_NS, &one);
+    server_process_describe(process, &description);
+    assert_int_equal(one.processes, CHILDREN + 1);
+    assert_int_equal(description.servers, 1);
+    server_process_destroy(process);
+
+    struct server_place places[] = {{.port = 1}, {.port = server->port}};
+    process = look(&(struct server_selector){.places = places, .place_count = 2});
+    server_process_read(process, INTERVAL_NS, &one);
+    server_process_describe(process, &description);
+    assert_int_equal(one.processes, CHILDREN + 1);
+    assert_int_equal(description.servers, 1);
+    assert_int_equal(description.server_pid, server->pid);
+    check_note(process, "1 of 2 servers on this machine not found");
+    server_process_destroy(process);
+}
+
 static void a_port_leads_to_the_tree(void **state)
 {
     const struct server *server = *state;
@@ -512,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_port_leads_to_the_tree),
+        TEST(several_servers_are_added_up),
         TEST(a_pid_leads_to_the_tree),
         TEST(cpu_time_of_server_and_children_is_counted),
         TEST(a_server_that_ends_becomes_unknown),

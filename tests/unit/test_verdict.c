@@ -749,6 +749,58 @@ static void test_problems(void **state)
     free(result);
 }
 
+/* Whether two hosts are one database, by what they show; 100 rows were acknowledged at each, and
+ * nothing more can have been written. */
+static void test_hosts_are_joined(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t before[2], after[2];
+        bool is_one;
+        uint64_t joined_before, joined_after;
+    } cases[] = {
+        {{0, 0}, {200, 200}, true, 0, 200},   /* a cluster */
+        {{7, 7}, {207, 207}, true, 7, 207},   /* with rows before */
+        {{0, 0}, {200, 180}, true, 0, 200},   /* one is behind */
+        {{0, 0}, {150, 150}, true, 0, 150},   /* a cluster that lost a quarter */
+        {{0, 0}, {100, 100}, false, 0, 200},  /* a database each, as many rows in both */
+        {{0, 0}, {100, 90}, false, 0, 190},   /* the same, and 10 are lost */
+        {{5, 9}, {105, 109}, false, 14, 214}, /* they differed before */
+        {{1000, 0}, {1100, 100}, false, 1000, 1200},
+    };
+    static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};
+    struct host_result hosts[2] = {{.name = "a:1", .counters = counters, .is_counted = true},
+                                   {.name = "b:2", .counters = counters, .is_counted = true}};
+    struct result *r = make_good();
+    r->hosts = hosts;
+    r->host_count = 2;
+    struct hosts_view view = {.least = 200, .most = 200};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t before[2] = {cases[i].before[0], cases[i].before[1]};
+        uint64_t after[2] = {cases[i].after[0], cases[i].after[1]};
+        for (size_t k = 0; k < 2; k++) {
+            hosts[k].rows_before = &before[k];
+            hosts[k].rows_after = &after[k];
+        }
+        assert_true(result_join_hosts(r, &view));
+        assert_int_equal(r->are_hosts_one, cases[i].is_one);
+        assert_int_equal(view.before, cases[i].joined_before);
+        assert_int_equal(view.after, cases[i].joined_after);
+    }
+    /* one cannot be counted: what it has is not known, unless the other has all */
+    uint64_t none = 0, all = 200, half = 100;
+    hosts[1].is_counted = false;
+    snprintf(hosts[1].reason, sizeof hosts[1].reason, "nobody there");
+    hosts[0].rows_before = &none;
+    hosts[0].rows_after = &all;
+    assert_true(result_join_hosts(r, &view));
+    assert_true(r->are_hosts_one);
+    hosts[0].rows_after = &half;
+    assert_false(result_join_hosts(r, &view));
+    assert_string_equal(view.reason, "host b:2: nobody there");
+    free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -787,6 +839,7 @@ int main(void)
         cmocka_unit_test(test_ended_before_anything_held),
         cmocka_unit_test(test_rows_that_are_not_there),
         cmocka_unit_test(test_ends_in_bad_order),
+        cmocka_unit_test(test_hosts_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

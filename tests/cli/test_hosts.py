@@ -1,0 +1,200 @@
+"""Several hosts in a URL: two PostgreSQL servers, which are databases of their own."""
+
+import re
+
+import harness
+
+
+class Targets(harness.Case):
+    def test_bad_lists(self):
+        for hosts, what in (("a,,b", "host 2 of its list has no name"),
+                            ("a:0,b", "'a:0' of its list is not HOST, HOST:PORT"),
+                            ("a,b:x", "'b:x' of its list is not HOST, HOST:PORT"),
+                            ("a:1,a:1", "'a:1' is in its list twice")):
+            for scheme in ("postgresql", "mariadb"):
+                self.refused(1, 1, f"{scheme}://{hosts}/db", code=2, pattern=re.escape(what))
+
+    def test_policy(self):
+        self.refused(1, 1, "postgresql://a,b/db", "--host-policy", "last", code=2,
+                     pattern="--host-policy 'last' is not spread or first or random")
+        for policy in ("spread", "first", "random"):
+            self.refused(1, 1, "postgresql://a/db", "--host-policy", policy, code=2,
+                         pattern="--host-policy is for several hosts")
+
+    def test_plan(self):
+        ended = self.append(1, 1, "mariadb://u@a,[::1]:99/db", "--plan")
+        self.assertIn("host 1: a:3306\nhost 2: [::1]:99\n", ended.out)
+
+
+class Hosts(harness.Case):
+    """Servers are started once for all tests, but where one has to end."""
+
+    def servers(self, count=2):
+        return [harness.PrivateServer(self) for _ in range(count)]
+
+    @staticmethod
+    def place(server):
+        return re.search(r"@(.*)/", server.url).group(1)
+
+    def url(self, *places):
+        return f"postgresql://append@{','.join(places)}/append"
+
+    @staticmethod
+    def count(server):
+        return int(harness.psql(server.url, "select count(*) from syslog_table"))
+
+    def hosts(self, run):
+        """The rows of hosts.csv by host, which add up to the run's own and are those of run.json."""
+        table = run.table("hosts.csv")
+        for column, total in (("rows_acknowledged", run.rows["acknowledged"]),
+                              ("rows_rejected", run.rows["rejected"]),
+                              ("rows_in_doubt", run.rows["in_doubt"]),
+                              ("sessions", run.sessions["connected"]),
+                              *((name, run.json["counters"][name]) for name in (
+                                  "reconnects", "connections_lost", "connects_failed", "appends",
+                                  "reads"))):
+            self.assertEqual(sum(int(row[column]) for row in table), total, column)
+        for row, told in zip(table, run.json["hosts"], strict=True):
+            self.assertEqual({key for key in told} - {"not_counted"}, set(row))
+            self.assertEqual(told["host"], row["host"])
+            self.assertEqual(told["rows_acknowledged"], int(row["rows_acknowledged"]))
+        intervals = run.table("hosts_intervals.csv")
+        for row in table:
+            mine = [other for other in intervals if other["host"] == row["host"]]
+            for column, there in (("rows_acknowledged", "rows"), ("errors", "errors"),
+                                  ("reconnects", "reconnects")):
+                self.assertEqual(sum(int(other[there]) for other in mine), int(row[column]), column)
+        return {row["host"]: row for row in table}
+
+    def test_one_host_is_as_before(self):
+        server, = self.servers(1)
+        _, run = self.run_append(2, 200, server.url)
+        self.assertFalse((run.folder / "hosts.csv").exists())
+        self.assertFalse((run.folder / "hosts_intervals.csv").exists())
+        self.assertNotIn("hosts", run.json)
+        # A list within a parameter is the client library's.
+        self.assertIsNone(run.json["plan"]["host_policy"])
+
+    def test_spread_first_random_and_refusing(self):
+        one, two = self.servers()
+        a, b = self.place(one), self.place(two)
+        ended, run = self.run_append(6, 600, self.url(a, b), "--verify", "rows", "--report")
+        hosts = self.hosts(run)
+        self.assertEqual({host: int(row["sessions"]) for host, row in hosts.items()}, {a: 3, b: 3})
+        self.assertEqual([self.count(one), self.count(two)], [300, 300])
+        self.assertEqual((hosts[a]["rows_after"], hosts[b]["rows_after"]), ("300", "300"))
+        self.assertIn("600 after at all hosts together", " ".join(ended.out.split()))
+        self.assertEqual(run.verification["rows_after"], 600)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(run.json["row_verification"]["present"], 600)
+        self.assertFalse(run.json["are_hosts_one"])
+        # Both servers are on this machine: both are measured.
+        self.assertEqual(run.json["servers_measured"], 2)
+        self.assertRegex(ended.out, r"2 servers\s+on\s+this\s+machine\s+together")
+        page = (run.folder / "report.html").read_text()
+        self.assertIn("Hosts", page)
+        self.assertIn(b, page)
+
+        _, run = self.run_append(4, 400, self.url(a, b), "--host-policy", "first")
+        self.assertEqual([int(row["sessions"]) for row in self.hosts(run).values()], [4, 0])
+        self.assertEqual([self.count(one), self.count(two)], [700, 300])
+
+        drawn = []
+        for _ in range(2):
+            _, run = self.run_append(40, 40, self.url(a, b), "--host-policy", "random", "--seed", 7)
+            drawn.append([int(row["sessions"]) for row in self.hosts(run).values()])
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertGreater(min(drawn[0]), 0)
+
+        # --recreate empties the table at each of the databases.
+        _, run = self.run_append(2, 200, self.url(a, b), "--recreate")
+        self.assertEqual([self.count(one), self.count(two)], [100, 100])
+
+        # One that refuses from the start costs a try of those that begin there.
+        ended, run = self.run_append(4, 400, self.url("127.0.0.1:1", b))
+        hosts = self.hosts(run)
+        self.assertEqual(hosts["127.0.0.1:1"]["connects_failed"], "2")
+        self.assertEqual(hosts["127.0.0.1:1"]["errors"], "2")
+        self.assertEqual(hosts["127.0.0.1:1"]["rows_after"], "")
+        self.assertEqual(hosts[b]["sessions"], "4")
+        self.assertEqual(self.count(two), 500)
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual([(cause["phase"], cause["count"]) for cause in run.causes], [("host", 2)])
+        self.assertIn("host 127.0.0.1:1 is not set up", ended.err)
+
+        # The whole list refuses.
+        self.refused(1, 1, self.url("127.0.0.1:1", "127.0.0.1:2"), code=4, pattern="Connection refused")
+
+    def test_one_database_behind_two_hosts(self):
+        """Two ways to the same server stand for a cluster: each shows all rows."""
+        server, = self.servers(1)
+        port = self.place(server).split(":")[1]
+        _, run = self.run_append(4, 400, self.url(f"127.0.0.1:{port}", f"localhost:{port}"),
+                                 "--verify", "rows")
+        self.hosts(run)
+        self.assertTrue(run.json["are_hosts_one"])
+        self.assertEqual(run.verification["rows_after"], 400)
+        self.assertEqual(run.json["row_verification"]["duplicates"], 0)
+        self.assertEqual(run.json["row_verification"]["present"], 400)
+        self.assertEqual(run.json["servers_measured"], 1)
+
+    def wait_for_rows_at(self, process, out, host, rows):
+        """Waits until so many more rows were acknowledged at the host."""
+        def there():
+            path = out / "hosts_intervals.csv"
+            lines = path.read_bytes().decode().split("\r\n")[1:] if path.is_file() else []
+            cells = [line.split(",") for line in lines[:-1]]
+            return sum(int(row[3]) for row in cells if row[2] == host)
+
+        before = there()
+        harness.wait_until(lambda: process.poll() is not None or there() >= before + rows,
+                           f"{rows} more rows at {host}")
+        self.assertIsNone(process.poll(), "the run ended too early")
+
+    def test_an_outage_of_one(self):
+        one, two = self.servers()
+        a, b = self.place(one), self.place(two)
+        out = self.out()
+        process = self.start(6, self.url(a, b), "--rate", 3000, "--batch", 20, "--duration",
+                             40 * harness.SLOW, "--on-drop", "reconnect:1000", "--mark", "2=outage",
+                             "--verify", "rows", "--out", out)
+        self.wait_for_rows_at(process, out, a, 500)
+        self.wait_for_rows_at(process, out, b, 500)
+        one.stop("fast")
+        self.wait_for_rows_at(process, out, b, 3000)  # also of those that were at a
+        one.restart()
+        two.stop("fast")  # everybody moves on to the first again
+        self.wait_for_rows_at(process, out, a, 3000)
+        two.restart()
+        self.wait_for_rows_at(process, out, a, 500)
+        process.send_signal(harness.signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        hosts = self.hosts(run)
+        self.assertGreaterEqual(int(hosts[a]["connections_lost"]), 3)
+        self.assertGreaterEqual(int(hosts[b]["connections_lost"]), 6)
+        self.assertGreaterEqual(int(hosts[b]["reconnects"]), 3)
+        self.assertGreaterEqual(int(hosts[a]["reconnects"]), 6)
+        for server, host in ((one, a), (two, b)):
+            row = hosts[host]
+            acknowledged, doubt = int(row["rows_acknowledged"]), int(row["rows_in_doubt"])
+            self.assertGreaterEqual(acknowledged, 3000)
+            counted = self.count(server)
+            self.assertEqual(counted, int(row["rows_after"]))
+            self.assertTrue(acknowledged <= counted <= acknowledged + doubt, (counted, row))
+        self.assertEqual(run.verification["lost"], 0)
+        self.assertEqual(run.json["row_verification"]["lost"], 0)
+        self.assertEqual(run.sessions["dropped"], 0)
+        # An outage is seen: seconds without a row at one host, with rows at the other.
+        rows = {(row["start_s"], row["host"]): int(row["rows"])
+                for row in run.table("hosts_intervals.csv")}
+        for idle, busy in ((a, b), (b, a)):
+            self.assertTrue([start for (start, host), count in rows.items()
+                             if host == idle and count == 0 and rows[start, busy] > 0])
+        text = self.append("report", run.folder, "--text").out
+        self.assertIn("Rows acknowledged each second by host", text)
+        self.assertIn("outage", text)
+
+
+if __name__ == "__main__":
+    harness.main()
