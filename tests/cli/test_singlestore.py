@@ -123,10 +123,10 @@ class Runs(SinglestoreCase):
         self.assertRegex(ended.reason, r"a row is larger than the 1 MB that the Data API takes")
 
     def test_a_port_alone(self):
-        for chunk in (0, 1):
-            self.stand_in(chunk=chunk)
-            _, run = self.load(2, 100, "--user", "root", "--database", "db", target=self.standin.port)
-            self.assertEqual((run.rows["acknowledged"], run.json["plan"]["adapter"]), (100, "singlestore+http"))
+        """Recognised by its pong, which comes byte by byte."""
+        self.stand_in(chunk=1)
+        _, run = self.load(2, 100, "--user", "root", "--database", "db", target=self.standin.port)
+        self.assertEqual((run.rows["acknowledged"], run.json["plan"]["adapter"]), (100, "singlestore+http"))
 
     def test_check(self):
         self.stand_in()
@@ -234,6 +234,12 @@ class Refusals(SinglestoreCase):
         self.assertRegex(ended.reason, r"nothing listens on 127\.0\.0\.1:1")
         ended = self.append(1, 10, self.url + "?nonsense=1", code=None)
         self.assertRegex(ended.reason, r"nonsense")
+
+    def test_a_server_that_does_not_answer(self):
+        """It says pong and nothing else: opening ends by its own deadline."""
+        self.stand_in("wait=query@1+:60000")
+        ended = self.append(1, 10, self.url, "--connect-timeout", "1s", code=4)
+        self.assertRegex(ended.reason, r"127\.0\.0\.1:\d+: .*(timed out|within)")
 
     def refuse(self, rule, *options, code=1, rows=4000):
         self.stand_in()
