@@ -9,12 +9,14 @@
 #   odbc         append through ODBC against append's own adapters
 #   null         the generator alone
 #   workloads    scripts against sysbench and pgbench
-# full (the default) takes about 50 minutes, quick about 6; its figures are rough.
+#   http         ClickHouse and InfluxDB: against k6, wrk and clickhouse-client
+# full (the default) takes about 60 minutes, quick about 8; its figures are rough.
 #
 # Environment: BENCH_ROUNDS (of each comparison); rows of PostgreSQL without count(*) at 10, 100 and
 # 1,000 sessions: BENCH_ROWS_10, BENCH_ROWS_100, BENCH_ROWS_1000, with it: BENCH_COUNT_ROWS; of
 # MariaDB: BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS; BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS;
-# seconds of each run of a workload: BENCH_SECONDS.
+# seconds of each run of a workload and of HTTP requests: BENCH_SECONDS; connections of these:
+# BENCH_SESSIONS ("10 100 1000"); rows against clickhouse-client: BENCH_HTTP_ROWS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,18 +24,18 @@ mode=full
 case "${1:-}" in
 quick | full) mode=$1; shift ;;
 esac
-[ $# -gt 0 ] || set -- postgresql mariadb odbc null workloads
+[ $# -gt 0 ] || set -- postgresql mariadb odbc null workloads http
 for part in "$@"; do
     case $part in
-    postgresql | mariadb | odbc | null | workloads) ;;
-    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null|workloads …]' >&2; exit 2 ;;
+    postgresql | mariadb | odbc | null | workloads | http) ;;
+    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null|workloads|http …]' >&2; exit 2 ;;
     esac
 done
 
 scripts/setup.sh bench
 build=${BUILD:-build/bench}
 cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=OFF -D APPEND_ADAPTER_POSTGRESQL=ON \
-    -D APPEND_ADAPTER_MARIADB=ON -D APPEND_ADAPTER_ODBC=ON >/dev/null
+    -D APPEND_ADAPTER_MARIADB=ON -D APPEND_ADAPTER_ODBC=ON -D APPEND_ADAPTER_HTTP=ON >/dev/null
 cmake --build "$build" >/dev/null
 
 temp=$(mktemp -d)
@@ -41,7 +43,7 @@ temp=$(mktemp -d)
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    for server in postgresql mariadb; do
+    for server in postgresql mariadb clickhouse influxdb; do
         [ ! -d "$temp/$server" ] || "scripts/$server.sh" stop "$temp" immediate || true
     done
     rm -rf "$temp"
@@ -65,6 +67,16 @@ case " $* " in
     scripts/mariadb.sh start "$temp" max_connections=2100 back_log=2100 innodb_buffer_pool_size=256M \
         max_prepared_stmt_count=200000
     arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
+    ;;
+esac
+case " $* " in
+*' http '*)
+    # Thousands of small parts are what is asked for; 1,000 queries at once, too.
+    scripts/clickhouse.sh start "$temp" max_concurrent_queries=1200 \
+        merge_tree/parts_to_throw_insert=1000000 merge_tree/parts_to_delay_insert=1000000
+    arguments+=(--clickhouse-ports "$(cat "$temp/clickhouse/port")" "$(cat "$temp/clickhouse/tcp_port")")
+    scripts/influxdb.sh start "$temp"
+    arguments+=(--influxdb-port "$(cat "$temp/influxdb/port")")
     ;;
 esac
 python3 -B scripts/bench "$mode" "$@" --append "$build/append" --folder "$temp/runs" "${arguments[@]}"

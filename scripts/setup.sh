@@ -1,8 +1,10 @@
 #!/bin/sh
 # Installs what the build ("run"), also the tests ("test"), or also the comparisons ("bench") need.
 # Debian 12, Ubuntu 22.04 and 24.04; does nothing when all is there. It never removes a package.
+# "bench" also builds k6, into ~/.cache/append-bench.
 set -eu
 
+PATH=$PATH:/usr/sbin:/usr/local/go/bin
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
@@ -11,7 +13,9 @@ test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-se
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip'
-bench_packages='sysbench'
+bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client influxdb'
+k6=v1.8.1
+k6_go=go1.25.12 # what k6 needs; an older Go fetches it
 
 case "${1:-run}" in
 run) packages=$run_packages ;;
@@ -37,8 +41,32 @@ is_there_by_another_name() {
     libclang-rt-dev) can_fuzz ;;
     libcurl4-openssl-dev) pkg-config --exists libcurl 2>/dev/null ;;
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
+    golang-go) command -v go >/dev/null ;;
+    clickhouse-server | clickhouse-client) command -v "$1" >/dev/null ;;
+    influxdb) command -v influxd >/dev/null ;;
     *) false ;;
     esac
+}
+
+build_k6() {
+    go=go
+    if [ -z "$(go env GOTOOLCHAIN)" ]; then # before Go 1.21, which fetches a newer one by itself
+        module=golang.org/toolchain@v0.0.1-$k6_go.linux-$(go env GOARCH)
+        root=$(cd / && go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+        [ -d "$root" ] && chmod -R u+x "$root/bin" "$root/pkg/tool" || return 1
+        go=$root/bin/go
+    fi
+    GOBIN=$1 GOTOOLCHAIN=auto "$go" install "go.k6.io/k6@$k6" >&2
+}
+
+# What no package has. Where it cannot be built, a measurement says that it is not there.
+finish() {
+    cache=${XDG_CACHE_HOME:-$HOME/.cache}/append-bench
+    if [ "$1" = bench ] && ! "$cache/k6" version 2>/dev/null | grep -q "^k6 $k6 "; then
+        echo "setup.sh: building k6 $k6 into $cache" >&2
+        build_k6 "$cache" || echo "setup.sh: k6 $k6 could not be built" >&2
+    fi
+    exit 0
 }
 
 missing=
@@ -62,14 +90,14 @@ else
         ;;
     esac
     for program in $programs; do
-        PATH=$PATH:/usr/sbin command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
+        command -v "$program" >/dev/null 2>&1 || missing="$missing $program"
     done
     for library in $libraries; do
         pkg-config --exists "$library" 2>/dev/null || missing="$missing $library"
     done
     [ -z "$missing" ] || { echo "setup.sh: no dpkg here; please install:$missing" >&2; exit 1; }
 fi
-[ -n "$missing" ] || exit 0
+[ -n "$missing" ] || finish "${1:-run}"
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
@@ -108,10 +136,17 @@ case " $missing " in
     if apt-cache show mariadb-server-core >/dev/null 2>&1; then
         # The programs alone, without a service. (Ubuntu 22.04 has no package of this name.)
         missing=$(echo "$missing " | sed 's/ mariadb-server / mariadb-server-core /')
-    elif [ ! -e "$no_start" ] && [ ! -L "$no_start" ]; then
+    fi
+    ;;
+esac
+
+case " $missing " in
+*' mariadb-server '* | *' clickhouse-server '* | *' influxdb '*)
+    if [ ! -e "$no_start" ] && [ ! -L "$no_start" ]; then
         made="$made $no_start"
         # shellcheck disable=SC2016 # its own $1
-        printf '%s\n' '#!/bin/sh' 'case $1 in mariadb | mysql) exit 101 ;; esac' |
+        printf '%s\n' '#!/bin/sh' \
+            'case $1 in mariadb | mysql | clickhouse-server | influxdb) exit 101 ;; esac' |
             $as_root tee "$no_start" >/dev/null
         $as_root chmod 755 "$no_start"
     fi
@@ -131,3 +166,4 @@ esac
 # shellcheck disable=SC2086 # a list of words
 apt_get install -y --no-remove --no-install-recommends -o Dpkg::Options::=--force-confold \
     -o DPkg::Lock::Timeout=300 $missing
+finish "${1:-run}"

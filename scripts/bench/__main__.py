@@ -7,12 +7,13 @@ import statistics
 import time
 
 import odbc
+import over_http
 import workloads
 from mariadb import Mariadb
 from measure import Append, Excluded
 from postgresql import Postgresql
 
-PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads")
+PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads", "http")
 
 
 def measure_generator(append, number):
@@ -39,6 +40,8 @@ def main():
         parser.add_argument(name, required=True)
     parser.add_argument("--postgresql-port", type=int)
     parser.add_argument("--mariadb-port", type=int)
+    parser.add_argument("--clickhouse-ports", type=int, nargs=2)
+    parser.add_argument("--influxdb-port", type=int)
     arguments = parser.parse_args()
 
     def number(name, full, quick):
@@ -64,6 +67,8 @@ def main():
         measure_generator(append, number)
     if "workloads" in arguments.parts:
         workloads.measure(append, postgresql, mariadb, folder, number)
+    if "http" in arguments.parts:
+        over_http.measure(append, arguments.clickhouse_ports, arguments.influxdb_port, folder, number)
     print(f"\nbench: {time.monotonic() - begin:.0f} s")
 
 
