@@ -90,7 +90,7 @@ class Hosts(harness.Case):
         self.assertFalse(run.json["are_hosts_one"])
         # Both servers are on this machine: both are measured.
         self.assertEqual(run.json["servers_measured"], 2)
-        self.assertRegex(ended.out, r"2 servers\s+on\s+this\s+machine\s+together")
+        self.assertRegex(ended.out, r"2\s+servers\s+together\s+on\s+this\s+machine")
         page = (run.folder / "report.html").read_text()
         self.assertIn("Hosts", page)
         self.assertIn(b, page)
