@@ -9,7 +9,7 @@ usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
     libcurl4-openssl-dev'
-test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client odbcinst odbc-postgresql
+test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds and runs every test, with a private PostgreSQL and a private MariaDB server.
+# Builds and runs every test, with private servers of PostgreSQL, MariaDB and ClickHouse.
 #
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
@@ -8,7 +8,7 @@
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
 # JOBS (parallel tests, default 5 for 2 CPUs: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
-# arguments of your own, add -LE 'valgrind|postgresql|mariadb').
+# arguments of your own, add -LE 'valgrind|postgresql|mariadb|clickhouse').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped, those of limits only
 # where nobody may make cgroups and network namespaces, and those of Machbase only where its client
@@ -34,7 +34,7 @@ mkdir "$APPEND_TEST_TEMPLATES"
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    for server in postgresql mariadb; do
+    for server in postgresql mariadb clickhouse; do
         for home in "$temp/$server" "$TMPDIR"/*/"$server"; do
             [ ! -d "$home" ] || "scripts/$server.sh" stop "${home%/*}" immediate || true
         done
@@ -74,8 +74,12 @@ if [ "${SERVER:-1}" = 1 ]; then
     port=$(cat "$temp/mariadb/port")
     export APPEND_TEST_MARIADB=mariadb://append@127.0.0.1:$port/append
     export APPEND_TEST_MARIADB_PASSWORD_URL=mariadb://append_pw@127.0.0.1:$port/append
+    scripts/clickhouse.sh start "$temp"
+    port=$(cat "$temp/clickhouse/port")
+    export APPEND_TEST_CLICKHOUSE=clickhouse://append@127.0.0.1:$port/append
+    export APPEND_TEST_CLICKHOUSE_PASSWORD_URL=clickhouse://append_pw@127.0.0.1:$port/append
 else
-    without='valgrind|postgresql|mariadb'
+    without='valgrind|postgresql|mariadb|clickhouse'
 fi
 
 [ $# -gt 0 ] || set -- -LE "$without"

@@ -342,7 +342,8 @@ uint64_t clickhouse_count_values(const char *sql)
                 break;
             }
         } else if (depth == 0 && !has_values && strncasecmp(at, "values", 6) == 0) {
-            has_values = !isalnum((unsigned char)at[-1]) && !isalnum((unsigned char)at[6]);
+            has_values = at[-1] != '_' && !isalnum((unsigned char)at[-1]) && at[6] != '_' &&
+                         !isalnum((unsigned char)at[6]);
         } else if (*at == '(') {
             rows += depth++ == 0 && has_values ? 1 : 0;
         } else if (*at == ')' && depth > 0) {

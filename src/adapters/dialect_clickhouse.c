@@ -185,8 +185,9 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
+/* A column that is left out gets the default of its type, if it has none of its own. */
 static const char columns_sql[] =
-    "select c.name, c.type, 0, c.default_kind = 'DEFAULT',"
+    "select c.name, c.type, 0, 1,"
     " c.default_kind in ('MATERIALIZED', 'ALIAS'), 0, c.comment"
     " from system.columns as c where c.database = currentDatabase() and c.table = ?";
 

@@ -72,6 +72,7 @@ struct fixture {
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
     bool has_no_rules; /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
     bool takes_parameters; /* although it has no rules, statements with ? are to be tested */
+    bool fills_columns;    /* each column has a default */
     bool is_modern;        /* its dates and moments are those of 1970 to 2105 */
     bool hides_limits;     /* the server does not tell them */
     bool locks_whole;      /* a transaction that writes keeps all others from writing */

@@ -171,6 +171,7 @@ const struct fixture *fixture_clickhouse_open(void)
         .has_no_deferred = true,
         .has_no_rules = true,
         .takes_parameters = true,
+        .fills_columns = true,
         .is_modern = true,
         .hides_limits = true,
     };

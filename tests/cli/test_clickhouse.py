@@ -1,0 +1,179 @@
+"""ClickHouse by HTTP: whole runs against a real server, what it refuses, and what is left when it
+ends."""
+
+import os
+import re
+import time
+import urllib.error
+import urllib.request
+
+import harness
+
+
+def clickhouse(url, *statements):
+    """Runs statements, one a request; returns the last one's output without its line break."""
+    user, place, database = re.fullmatch(r"clickhouse://([^@]*)@([^/]*)/(\w*)", url).groups()
+    credentials = {"X-ClickHouse-User": user}
+    if user == "append_pw":
+        credentials["X-ClickHouse-Key"] = harness.SECRET
+    answer = ""
+    for statement in statements:
+        asked = urllib.request.Request(f"http://{place}/?database={database}", statement.encode(), credentials)
+        try:
+            with urllib.request.urlopen(asked, timeout=harness.GUARD_S) as opened:
+                answer = opened.read().decode(errors="replace").removesuffix("\n")
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{statement}: {error.read().decode()}") from None
+    return answer
+
+
+class PrivateClickhouse(harness.PrivateServer):
+    NAME = "clickhouse"
+    SUPERUSER = "default"
+
+
+class Clickhouse(harness.OnServer):
+    URL = os.environ.get("APPEND_TEST_CLICKHOUSE")
+    PASSWORD_URL = os.environ.get("APPEND_TEST_CLICKHOUSE_PASSWORD_URL")
+    VARIABLE = "APPEND_TEST_CLICKHOUSE"
+    client = staticmethod(clickhouse)
+
+    def count(self, table="syslog_table", where="1"):
+        return super().count(table, where)
+
+
+class Runs(Clickhouse):
+    def test_methods_append_the_same_rows(self):
+        """The rows of a seed, read back by the server, are the same whichever way they came."""
+        sums = set()
+        for method in ("rowbinary", "tsv", "json"):
+            _, run = self.run_append(4, 2000, self.url, "--method", method, "--recreate", "--seed", 7,
+                                     "--verify", "rows", "--batch", 300)
+            self.assertEqual(run.json["row_verification"]["lost"], 0)
+            self.assertEqual(self.count(), 2000)
+            sums.add(self.sql("select sum(cityHash64(tm, n1, n2, n3, n4, n5, host, msg, ip4, ip6)),"
+                              " min(tm), IPv4NumToString(min(ip4)), hex(min(ip6)) from syslog_table"))
+        self.assertEqual(len(sums), 1, sums)
+        self.assertIn("\t2024-01-01 00:00:00\t10.", sums.pop())
+
+    def test_port_alone_is_recognised(self):
+        port = re.search(r":(\d+)/", self.url).group(1)
+        ended, run = self.run_append(2, 200, port, "--database", self.database)
+        self.assertIn("clickhouse://", ended.out)
+        self.assertEqual(run.rows["acknowledged"], 200)
+        self.assertEqual(self.count(), 200)
+
+    def test_password_and_ways_to_show_it(self):
+        url = self.in_database(self.PASSWORD_URL)
+        secret = {"APPEND_PASSWORD": harness.SECRET}
+        for query in ("", "?auth=basic", "?auth=header"):
+            self.run_append(1, 10, url + query, env=secret)
+        self.assertEqual(self.count(), 30)
+        ended = self.append(1, 10, url, env={"APPEND_PASSWORD": "wrong"}, code=4)
+        self.assertIn("Wrong password for user append_pw", ended.reason)
+        self.assertNotIn("DB::Exception", ended.err)
+
+    def test_what_open_refuses(self):
+        nowhere = re.sub(r"/\w*$", "/append_no_such_database", self.url)
+        self.assertIn("doesn't exist", self.append(1, 10, nowhere, code=4).reason)
+        ended = self.append(1, 10, self.url + "?no_such_setting=1", code=2)
+        self.assertIn("Unknown setting no_such_setting", ended.reason)
+        self.run_append(1, 10, self.url + "?max_insert_block_size=1000")
+
+    def test_engines(self):
+        for engine, name in (("Log", "Log"), ("MergeTree() ORDER BY (host, n3)", "MergeTree"),
+                             ("Memory", "Memory")):
+            self.run_append(2, 100, self.url, "--engine", engine, "--recreate")
+            full = self.sql("select engine, engine_full from system.tables where name = 'syslog_table'"
+                            " and database = currentDatabase()").split("\t")
+            self.assertEqual(full[0], name)
+            self.assertTrue(full[1].startswith(engine), full)
+        ended = self.append(2, 100, self.url, "--engine", "Log", code=2)
+        self.assertIn("has the engine Memory, not Log", ended.reason)
+        ended = self.append(2, 100, self.url, "--engine", "NoSuch()", "--recreate", code=2)
+        self.assertIn("Unknown table engine NoSuch", ended.reason)
+        self.assertEqual(self.count(), 100)
+        for engine in ("", "(x)", "; drop table syslog_table"):
+            self.append(2, 100, self.url, "--engine", engine, code=2)
+        self.refused(1, 1, "null:", "--engine", "Log", code=2, pattern="does not apply")
+
+    def test_a_table_of_the_users(self):
+        """Types that append makes no values for are left out, or have values listed; only text can
+        hold those."""
+        self.sql("create table mine (a Int8, b Nullable(UInt16), c Float32,"
+                 " d DateTime('Asia/Seoul'), e Enum8('x' = 1, 'y' = 2), f Array(Int32),"
+                 " g Int32 default 5, h Int32 materialized g + 1, i FixedString(4), j Date,"
+                 " k Decimal(30, 3), u UInt64) ENGINE = Log")
+        columns = ("--table", "mine", "--skip-columns", "f,g", "--values", "e=x|y")
+        self.assertRegex(self.append(1, 100, self.url, *columns, code=None).reason,
+                         "RowBinary here: use --method tsv")
+        for method in ("tsv", "json"):
+            self.run_append(1, 100, self.url, *columns, "--method", method)
+        self.assertEqual(self.count("mine", "e in ('x', 'y') and h = 6 and length(i) = 4 and k >= 0"), 200)
+        self.assertIn("no values", self.append(1, 10, self.url, "--table", "mine", code=None).reason)
+
+
+class Statements(Clickhouse):
+    def test_append_then_count(self):
+        _, run = self.run_append(4, 2000, self.url, "--workload", "append-then-count")
+        self.assertEqual(self.count(), 2000)
+        self.assertEqual(run.json["transactions"]["committed"], 20)
+
+    def test_select_insert(self):
+        """Rows that an INSERT of values adds are counted, although old servers tell of none."""
+        _, run = self.run_append(4, self.url, "--workload", "select-insert", "--set", "rows=1000",
+                                 "--transactions", 100)
+        self.assertEqual(self.count("colemp"), 1000)
+        self.assertEqual(self.count("colemp_logging"), 100)
+        self.assertEqual(run.json["transactions"]["committed"], 100)
+        engine = self.sql("select engine_full from system.tables where name = 'colemp' and"
+                          " database = currentDatabase()")
+        self.assertRegex(engine, r"MergeTree\(\) ORDER BY .*empno")
+
+    def test_a_query_of_the_users(self):
+        ended, run = self.run_append(2, 400, self.url, "--read",
+                                     "select host, count(*) from syslog_table where msg <> 'a;b?' group by host")
+        self.assertEqual(run.rows["acknowledged"], 400, ended)
+        ended = self.append(2, 400, self.url, "--read", "select nonsense from syslog_table", code=None)
+        self.assertIn("nonsense", ended.reason)
+        self.assertNotIn("Expected one of", ended.err)
+
+
+class Pushback(Clickhouse):
+    def test_too_many_parts(self):
+        """Many small inserts without merges: the server pushes back, and each row comes once."""
+        engine = "MergeTree() ORDER BY n3 SETTINGS parts_to_delay_insert = 5, parts_to_throw_insert = 5"
+        self.run_append(1, 10, self.url, "--engine", engine)
+        self.sql("system stop merges")
+        self.addCleanup(self.sql, "system start merges")
+        _, run = self.run_append(4, "--duration", 1, self.url, "--batch", 10, "--read", "none",
+                                 "--verify", "rows", code=None)
+        self.assertGreater(int(run.table("summary.csv")[0]["busy_retries"]), 3)
+        self.assertEqual(run.json["row_verification"]["lost"], 0)
+        self.assertEqual(self.count(), 10 + run.rows["acknowledged"])
+
+
+class Faults(harness.Case):
+    def test_a_server_that_ends(self):
+        """SIGKILL in the middle; started again, it is loaded on, and no acknowledged row is lost
+        that the server had written."""
+        server = PrivateClickhouse(self)
+        out = self.out()
+        process = self.start(8, server.url, "--duration", 30, "--batch", 50, "--read", "none", "--rate",
+                             2000, "--on-drop", "reconnect:1000", "--verify", "rows", "--out", out)
+        self.wait_for_rows(process, out)
+        server.kill()
+        server.restart()
+        before = time.monotonic()
+        self.wait_for_interval(process, out, lambda row: int(row.get("reconnects", 0) or 0) > 0,
+                               "sessions reconnect")
+        self.assertLess(time.monotonic() - before, harness.GUARD_S)
+        process.send_signal(2)
+        ended = self.end(process, None)
+        run = self.check_run(out, ended.code)
+        self.assertEqual(run.json["row_verification"]["lost"], 0, ended)
+        self.assertGreater(run.rows["acknowledged"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()

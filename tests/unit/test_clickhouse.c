@@ -1,0 +1,226 @@
+/* Values as ClickHouse takes them, also of types that its old versions do not have, and how its
+ * errors and answers are read. Expected bytes are those of its documentation of RowBinary. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "adapters/clickhouse.h"
+#include "adapters/dialect.h"
+
+/* The only column of the only table. */
+static const char *declared_type, *declared_comment;
+
+static enum status run(struct adapter_conn *conn, const struct statement *statement,
+                       const struct batch *parameters, struct answer *answer, struct error *error)
+{
+    const char *const texts[] = {"c", declared_type, "0", "1", "0", "0", declared_comment};
+    struct cell cells[7];
+    (void)conn;
+    (void)statement;
+    (void)parameters;
+    (void)error;
+    for (size_t i = 0; i < 7; i++) {
+        cells[i] =
+            (struct cell){.type = COLUMN_TEXT, .as.text = {texts[i], (uint32_t)strlen(texts[i])}};
+    }
+    answer->take(answer->context, cells, 7);
+    return STATUS_OK;
+}
+
+static void describe(const char *type, const char *comment, struct table *table)
+{
+    static const struct adapter server = {.name = "server", .run = run};
+    const struct dialect_asker asker = {.adapter = &server};
+    struct error error = {.kind = ERROR_NONE};
+    declared_type = type;
+    declared_comment = comment;
+    assert_int_equal(dialect_clickhouse.describe(&asker, "t", table, &error), STATUS_OK);
+    assert_int_equal(table->column_count, 1);
+}
+
+/* One value, as it is sent: in RowBinary in hexadecimal digits. */
+static const char *sent(const struct table *table, union column_values values,
+                        enum clickhouse_method method)
+{
+    static char text[200];
+    struct buffer out = {0};
+    const struct column_data data = {.values = values};
+    const struct batch batch = {.table = table, .row_count = 1, .columns = &data};
+    text[0] = '\0';
+    if (clickhouse_add_rows(&out, &batch, method) != NULL) {
+        snprintf(text, sizeof text, "unfit");
+    } else if (method == CLICKHOUSE_ROWBINARY) {
+        for (size_t i = 0; i < out.length; i++) {
+            snprintf(text + 2 * i, 3, "%02x", (unsigned)(unsigned char)out.bytes[i]);
+        }
+    } else {
+        snprintf(text, sizeof text, "%.*s", (int)out.length - 1, out.bytes);
+    }
+    buffer_fini(&out);
+    return text;
+}
+
+static const int16_t minus_one = -1;
+static const int32_t ints[] = {19782, -1, 65536};
+static const int64_t longs[] = {1709210096789012345, -1, 123456, -123456, 128, 4294967296000000000};
+static const uint8_t ip4[] = {192, 0, 2, 7};
+static const uint8_t ip6[] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+static const struct text_value word = {"a\t\"\\'\x01", 6};
+
+static void test_values(void **state)
+{
+    static const struct {
+        const char *type, *comment;
+        enum column_type column;
+        const void *values;
+        const char *binary, *tsv, *json;
+    } cases[] = {
+        {"Int16", "", COLUMN_INT16, &minus_one, "ffff", "-1", "{\"c\":-1}"},
+        {"UInt32", "", COLUMN_INT32, &ints[0], "464d0000", "19782", "{\"c\":19782}"},
+        {"UInt32", "", COLUMN_INT32, &ints[1], "unfit", "-1", "{\"c\":-1}"},
+        {"Int8", "", COLUMN_DECIMAL, &longs[4], "unfit", "128", "{\"c\":128}"},
+        {"Nullable(Date)", "", COLUMN_DATE, &ints[0], "00464d", "2024-02-29",
+         "{\"c\":\"2024-02-29\"}"},
+        {"Date", "", COLUMN_DATE, &ints[2], "unfit", "2149-06-07", "{\"c\":\"2149-06-07\"}"},
+        {"Date32", "", COLUMN_DATE, &ints[1], "ffffffff", "1969-12-31", "{\"c\":\"1969-12-31\"}"},
+        {"DateTime('UTC')", "", COLUMN_TIMESTAMP, &longs[0], "f079e065", "1709210096",
+         "{\"c\":\"1709210096\"}"},
+        {"DateTime", "", COLUMN_TIMESTAMP, &longs[1], "unfit", "-000000001",
+         "{\"c\":\"-000000001\"}"},
+        {"DateTime", "", COLUMN_TIMESTAMP, &longs[5], "unfit", "4294967296",
+         "{\"c\":\"4294967296\"}"},
+        {"DateTime64(3, 'UTC')", "", COLUMN_TIMESTAMP, &longs[0], "9554dcf48d010000",
+         "1709210096.789", "{\"c\":\"1709210096.789\"}"},
+        {"Decimal(9, 2)", "", COLUMN_DECIMAL, &longs[2], "40e20100", "1234.56", "{\"c\":1234.56}"},
+        {"Decimal(38, 2)", "", COLUMN_DECIMAL, &longs[3], "c01dfeffffffffffffffffffffffffff",
+         "-1234.56", "{\"c\":-1234.56}"},
+        {"IPv4", "", COLUMN_IP4, ip4, "070200c0", "192.0.2.7", "{\"c\":\"192.0.2.7\"}"},
+        {"UInt32", "ipv4", COLUMN_IP4, ip4, "070200c0", "3221225991", "{\"c\":3221225991}"},
+        {"IPv6", "", COLUMN_IP6, ip6, "20010db8000000000000000000000001", "2001:db8::1",
+         "{\"c\":\"2001:db8::1\"}"},
+        {"UUID", "", COLUMN_UUID, ip6, "00000000b80d01200100000000000000",
+         "20010db8-0000-0000-0000-000000000001",
+         "{\"c\":\"20010db8-0000-0000-0000-000000000001\"}"},
+        {"LowCardinality(Nullable(String))", "", COLUMN_TEXT, &word, "00066109225c2701",
+         "a\\x09\"\\\\'\\x01", "{\"c\":\"a\\u0009\\\"\\\\'\\u0001\"}"},
+        {"FixedString(8)", "", COLUMN_BYTES, &word, "6109225c27010000", "a\\x09\"\\\\'\\x01",
+         "{\"c\":\"a\\u0009\\\"\\\\'\\u0001\"}"},
+        {"FixedString(5)", "", COLUMN_BYTES, &word, "unfit", "a\\x09\"\\\\'\\x01",
+         "{\"c\":\"a\\u0009\\\"\\\\'\\u0001\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct table table;
+        const union column_values values = {.any = cases[i].values};
+        describe(cases[i].type, cases[i].comment, &table);
+        assert_int_equal(table.columns[0].type, cases[i].column);
+        assert_string_equal(sent(&table, values, CLICKHOUSE_ROWBINARY), cases[i].binary);
+        assert_string_equal(sent(&table, values, CLICKHOUSE_TSV), cases[i].tsv);
+        assert_string_equal(sent(&table, values, CLICKHOUSE_JSON), cases[i].json);
+        table_fini(&table);
+    }
+}
+
+static void test_types_that_are_not_known(void **state)
+{
+    static const char *const types[] = {"Enum8('a' = 1)", "Array(Int32)", "Map(String, Int8)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct table table;
+        describe(types[i], "", &table);
+        assert_int_equal(table.columns[0].type, COLUMN_UNSUPPORTED);
+        assert_int_equal(table.columns[0].native_type, 0);
+        table_fini(&table);
+    }
+}
+
+/* Equal causes have equal texts. */
+static void test_errors(void **state)
+{
+    static const struct {
+        int number;
+        const char *said, *text;
+        enum status status;
+        enum error_kind kind;
+    } cases[] = {
+        {252, "Too many parts (301). Merges are processing significantly slower than inserts.",
+         "Too many parts", STATUS_REJECTED, ERROR_BUSY},
+        {202, "Too many simultaneous queries. Maximum: 100, e.what() = DB::Exception",
+         "Too many simultaneous queries. Maximum: 100", STATUS_REJECTED, ERROR_BUSY},
+        {60, "Table a.b doesn't exist. (UNKNOWN_TABLE) (version 22.3.1.1)",
+         "Table a.b doesn't exist. (UNKNOWN_TABLE)", STATUS_FATAL, ERROR_NOT_FOUND},
+        {27, "Cannot parse input: expected \\n before: x\\n: (at row 2)\n\nRow 1:",
+         "Cannot parse input: expected \\n", STATUS_REJECTED, ERROR_DATA},
+        {319, "Unknown status, client must retry.", "Unknown status, client must retry",
+         STATUS_LOST, ERROR_CONNECTION},
+        {516, "append: Authentication failed: password is incorrect",
+         "append: Authentication failed: password is incorrect", STATUS_FATAL, ERROR_AUTH},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[ERROR_TEXT_BYTES];
+        struct dialect_meaning meaning = {STATUS_OK, ERROR_NONE, NULL};
+        const struct dialect_failure failure = {.number = cases[i].number, .text = cases[i].said};
+        assert_true(dialect_clickhouse.explain(&failure, &meaning));
+        assert_int_equal(meaning.status, cases[i].status);
+        assert_int_equal(meaning.kind, cases[i].kind);
+        dialect_clickhouse.write_text(&failure, NULL, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static bool take(void *context, const struct cell *cells, size_t count)
+{
+    char *text = context;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        snprintf(text + strlen(text), 100 - strlen(text), "%s%.*s|", cells[i].is_null ? "NULL" : "",
+                 cells[i].is_null ? 0 : (int)cells[i].as.text.length, cells[i].as.text.bytes);
+    }
+    return true;
+}
+
+static void test_answers(void **state)
+{
+    char text[100];
+    char lines[][80] = {"a\\tb\t\\N\t\\\\N\t\t-5", "",
+                        "Code: 395, e.displayText() = DB::Exception: no", "behind it"};
+    struct answer answer = {.take = take, .context = text};
+    struct clickhouse_reading reading = {.answer = &answer};
+    (void)state;
+    assert_true(clickhouse_take_line(&reading, lines[0], strlen(lines[0])));
+    assert_string_equal(text, "a\tb|NULL|\\N||-5|");
+    assert_true(clickhouse_take_line(&reading, lines[1], 0));
+    assert_string_equal(text, "|");
+    assert_string_equal(reading.exception, "");
+    assert_true(clickhouse_take_line(&reading, lines[2], strlen(lines[2])));
+    assert_true(clickhouse_take_line(&reading, lines[3], strlen(lines[3])));
+    assert_int_equal(answer.rows, 2);
+    assert_non_null(strstr(reading.exception, "395"));
+    free(reading.cells);
+}
+
+static void test_rows_of_an_insert(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        clickhouse_count_values("insert into t (values, b) values (1, (2)), ('),(', 3)"), 2);
+    assert_int_equal(clickhouse_count_values("INSERT INTO `a)(` VALUES('it\\'s (')"), 1);
+    assert_int_equal(clickhouse_count_values("insert into t select * from values_of(3)"), 0);
+    assert_int_equal(clickhouse_count_values("select (1), 'values (2)'"), 0);
+    assert_int_equal(clickhouse_count_values("insert into t values ('"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_types_that_are_not_known),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_rows_of_an_insert),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
