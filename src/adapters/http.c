@@ -50,15 +50,15 @@ enum cut {
  * is_interrupted. */
 struct http {
     const struct http_database *database;
-    struct target given; /* its texts are borrowed */
-    const struct target *target;
+    unsigned connect_timeout_s, answer_timeout_ms; /* of the target, as is the next one */
+    bool (*is_cancelled)(void);
     char place[300]; /* host:port, for messages */
     char *url;       /* owned, as are the next two */
     char *ca_file;
     CURL *easy; /* NULL: there is no connection */
     bool is_tls, is_verified;
     enum auth auth;
-    int64_t until_ns; /* of the ping; 0: no limit */
+    int64_t until_ns; /* while it is opened; 0: no limit */
 
     pthread_mutex_t lock;
     int sock; /* -1: none is open */
@@ -84,7 +84,7 @@ static enum status lost(struct http *http, enum error_kind kind, int code, const
 static void set_options_of_tcp(const struct http *http, int sock)
 {
     /* As with the other databases: a server that is gone without a word is noticed within 10 s. */
-    const unsigned answer_ms = http->target->answer_timeout_ms;
+    const unsigned answer_ms = http->answer_timeout_ms;
     const int options[][3] = {
         {SOL_SOCKET, SO_KEEPALIVE, 1},
         {IPPROTO_TCP, TCP_NODELAY, 1},
@@ -133,7 +133,7 @@ static int close_socket(void *context, curl_socket_t sock)
 static bool is_given_up(const struct http *http)
 {
     return atomic_load(&http->is_interrupted) ||
-           (http->target->is_cancelled != NULL && http->target->is_cancelled());
+           (http->is_cancelled != NULL && http->is_cancelled());
 }
 
 static int ask_whether_given_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c,
@@ -160,7 +160,7 @@ static bool set_up(struct http *http, char *reason)
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_NOPROGRESS, 0},
         {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-        {CURLOPT_CONNECTTIMEOUT_MS, (long)http->target->connect_timeout_s * 1000},
+        {CURLOPT_CONNECTTIMEOUT_MS, (long)http->connect_timeout_s * 1000},
         {CURLOPT_BUFFERSIZE, 1024},
         {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
         {CURLOPT_SSL_VERIFYHOST, http->is_verified ? 2 : 0},
@@ -202,7 +202,7 @@ static enum status explain_connect(struct http *http, CURLcode code, const char 
         return STATUS_LOST;
     case CURLE_OPERATION_TIMEDOUT:
         error_set(error, ERROR_TIMEOUT, 0, NULL, "no answer from %s within %u s", place,
-                  http->target->connect_timeout_s);
+                  http->connect_timeout_s);
         return STATUS_LOST;
     case CURLE_COULDNT_CONNECT:
         if (reached == ECONNREFUSED) {
@@ -219,6 +219,10 @@ static enum status explain_connect(struct http *http, CURLcode code, const char 
                   "the certificate of %s is not accepted: %.80s; name its authority with ca=FILE",
                   place, reason);
         return STATUS_FATAL;
+    case CURLE_SSL_CONNECT_ERROR:
+        error_set(error, ERROR_UNREACHABLE, (int)code, NULL, "no TLS with %s: %.100s%s", place,
+                  reason, strstr(reason, "wrong version number") != NULL ? "; try tls=off" : "");
+        return strstr(reason, "wrong version number") != NULL ? STATUS_FATAL : STATUS_LOST;
     case CURLE_OUT_OF_MEMORY:
         return dialect_memory_error(error);
     case CURLE_URL_MALFORMAT:
@@ -324,7 +328,7 @@ static bool wait_for(struct http *http, short events)
         while ((ready = poll(&wanted, 1, -1)) < 0 && errno == EINTR) {
         }
     } else {
-        ready = client_socket_wait(http->sock, events, http->until_ns, http->target->is_cancelled);
+        ready = client_socket_wait(http->sock, events, http->until_ns, http->is_cancelled);
         errno = ready == 0 ? ETIMEDOUT : ready == CLIENT_SOCKET_CANCELLED ? ECANCELED : errno;
     }
     return ready > 0;
@@ -739,10 +743,10 @@ static enum status set_parameter(struct http *http, const struct url_parameter *
                            error_is_set(&reason) ? reason.text : "there is none of this name");
 }
 
-static enum status read_parameters(struct http *http, struct adapter_conn *conn,
+static enum status read_parameters(struct http *http, const char *query, struct adapter_conn *conn,
                                    struct error *error)
 {
-    const char *rest = http->target->query;
+    const char *rest = query;
     struct url_parameter parameter;
     bool is_good = true;
     enum status status = STATUS_OK;
@@ -773,9 +777,8 @@ static bool is_clean(const char *text)
 }
 
 /* What every request says: to whom, and from whom. */
-static enum status write_fixed(struct http *http, struct error *error)
+static enum status write_fixed(struct http *http, const struct target *target, struct error *error)
 {
-    const struct target *target = http->target;
     const struct http_database *database = http->database;
     const char *const user = target->user != NULL ? target->user : database->default_user;
     const char *const password = target->password != NULL ? target->password : "";
@@ -808,9 +811,8 @@ static enum status write_fixed(struct http *http, struct error *error)
     return buffer_failed(fixed) ? dialect_memory_error(error) : STATUS_OK;
 }
 
-static enum status write_places(struct http *http, struct error *error)
+static enum status write_places(struct http *http, const struct target *target, struct error *error)
 {
-    const struct target *target = http->target;
     const char *const host = target->host != NULL ? target->host : "127.0.0.1";
     const unsigned port = target->port != 0 ? target->port : http->database->default_port;
     const bool is_ipv6 = strchr(host, ':') != NULL;
@@ -830,16 +832,10 @@ static enum status write_places(struct http *http, struct error *error)
     return STATUS_OK;
 }
 
-static enum status ping(struct http *http, struct adapter_conn *conn, struct error *error)
+static enum status ping(struct http *http, struct error *error)
 {
     const struct http_request request = {.method = "GET", .path = http->database->ping};
-    http->until_ns = mono_now_ns() + http->target->connect_timeout_s * MONO_NS_PER_S;
-    enum status status = http_send(http, &request, error);
-    if (status == STATUS_OK && http->database->greet != NULL) {
-        status = http->database->greet(conn, error);
-    }
-    http->until_ns = 0;
-    return status;
+    return http_send(http, &request, error);
 }
 
 enum status http_open(struct http **http, const struct http_database *database,
@@ -852,19 +848,26 @@ enum status http_open(struct http **http, const struct http_database *database,
     }
     pthread_mutex_init(&own->lock, NULL);
     own->database = database;
-    own->given = *target; /* a caller's own ends with open */
-    own->target = &own->given;
+    own->connect_timeout_s = target->connect_timeout_s;
+    own->answer_timeout_ms = target->answer_timeout_ms;
+    own->is_cancelled = target->is_cancelled;
     own->sock = -1;
     own->answer.take = take_body;
     own->answer.context = own;
-    enum status status = read_parameters(own, conn, error);
-    status = status == STATUS_OK ? write_places(own, error) : status;
-    status = status == STATUS_OK ? write_fixed(own, error) : status;
-    *http = own;
-    status = status == STATUS_OK ? ping(own, conn, error) : status;
+    enum status status = read_parameters(own, target->query, conn, error);
+    status = status == STATUS_OK ? write_places(own, target, error) : status;
+    status = status == STATUS_OK ? write_fixed(own, target, error) : status;
+    own->until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S;
+    status = status == STATUS_OK ? ping(own, error) : status;
+    if (status == STATUS_OK && database->greet != NULL) {
+        *http = own;
+        status = database->greet(conn, error);
+        status = status == STATUS_REJECTED ? STATUS_FATAL : status;
+    }
+    own->until_ns = 0;
+    *http = status == STATUS_OK ? own : NULL;
     if (status != STATUS_OK) {
         http_close(own);
-        *http = NULL;
     }
     return status;
 }

@@ -74,9 +74,10 @@ struct http_request {
     void *context;
 };
 
-/* Connects and sends a ping with the credentials: on OK *http is owned by the caller, otherwise it
- * is NULL. LOST: not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the
- * certificate. `conn` goes to database->set. `host` and `port` are in the target. */
+/* Connects, sends a ping with the credentials and greets, all within connect_timeout_s; nothing is
+ * REJECTED here: what cannot pass is FATAL, what can is LOST. On OK *http is owned by the caller,
+ * otherwise it is NULL. LOST: not reachable, timed out; FATAL: the credentials, a parameter of the
+ * URL, or the certificate. `conn` goes to database->set. `host` and `port` are in the target. */
 enum status http_open(struct http **http, const struct http_database *database,
                       const struct target *target, struct adapter_conn *conn, struct error *error);
 void http_close(struct http *http); /* takes NULL */

@@ -358,12 +358,24 @@ static bool set_shards(struct adapter_conn *conn, const char *key, const char *v
     return strcmp(key, "shards") == 0 && value[0] != 'x';
 }
 
+/* What is asked while opening, where a test wants it. */
+static struct http *greeted;
+static bool is_greeting;
+
+static enum status greet(struct adapter_conn *conn, struct error *failure)
+{
+    (void)conn;
+    const struct http_request request = {.method = "GET", .path = "/version"};
+    return is_greeting ? http_send(greeted, &request, failure) : STATUS_OK;
+}
+
 static const struct http_database database = {
     .default_port = 8123,
     .user_header = "X-User",
     .password_header = "X-Key",
     .ping = "/ping",
     .set = set_shards,
+    .greet = greet,
     .explain = explain_by_words,
 };
 
@@ -730,6 +742,31 @@ static void test_refused_early(void **state)
     stop_server();
 }
 
+/* What is asked while opening has the same deadline, and is not rejected. */
+static void test_greet(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {{OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0},
+                                        {OK_ANSWER, STAY, 0}, {STATUS_ANSWER("404 No"), STAY, 0},
+                                        {OK_ANSWER, STAY, 0}, {"HTTP/1.1 200 OK\r\n", STAY, 0},
+                                        {NULL, STAY, 0}};
+    static const enum status wanted[] = {STATUS_OK, STATUS_FATAL, STATUS_LOST};
+    static const enum error_kind kinds[] = {ERROR_NONE, ERROR_NOT_FOUND, ERROR_TIMEOUT};
+    start_server(turns);
+    is_greeting = true;
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        const struct target target = {
+            .host = "127.0.0.1", .port = server.port, .connect_timeout_s = i < 2 ? 20 : 1};
+        error_clear(&error);
+        assert_int_equal(http_open(&greeted, &database, &target, NULL, &error), wanted[i]);
+        assert_int_equal(error.kind, kinds[i]);
+        assert_int_equal(greeted != NULL, i == 0);
+        http_close(greeted);
+    }
+    is_greeting = false;
+    stop_server();
+}
+
 struct lines {
     char text[256];
     unsigned count, enough;
@@ -970,6 +1007,7 @@ int main(void)
         cmocka_unit_test(test_broken_answers),
         cmocka_unit_test(test_endless_error),
         cmocka_unit_test(test_refused_early),
+        cmocka_unit_test(test_greet),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_recognise),
