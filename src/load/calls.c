@@ -175,6 +175,7 @@ enum status session_send(struct session *session, struct append *append, bool *i
             session->is_overdue || mono_now_ns() >= limit_ns) {
             return status;
         }
+        session_blame(session, CAUSE_BUSY, NULL, status, error);
         *is_begun = !atomic_load(&session->is_leaving) &&
                     gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns);
         if (!*is_begun) {

@@ -155,9 +155,10 @@ out:
 }
 
 const char *const cause_phase_names[] = {
-    [CAUSE_THREAD] = "thread", [CAUSE_CONNECT] = "connect",     [CAUSE_HOST] = "host",
-    [CAUSE_APPEND] = "append", [CAUSE_READ] = "read",           [CAUSE_RECONNECT] = "reconnect",
-    [CAUSE_IDLE] = "idle",     [CAUSE_STATEMENT] = "statement", [CAUSE_SCRIPT] = "script"};
+    [CAUSE_THREAD] = "thread",       [CAUSE_CONNECT] = "connect", [CAUSE_HOST] = "host",
+    [CAUSE_BUSY] = "busy",           [CAUSE_APPEND] = "append",   [CAUSE_READ] = "read",
+    [CAUSE_RECONNECT] = "reconnect", [CAUSE_IDLE] = "idle",       [CAUSE_STATEMENT] = "statement",
+    [CAUSE_SCRIPT] = "script"};
 
 const char *const session_outcome_names[] = {
     [SESSION_NOT_STARTED] = "not_started", [SESSION_REFUSED] = "refused",

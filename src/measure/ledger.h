@@ -144,6 +144,7 @@ enum cause_phase {
     CAUSE_CONNECT,   /* open */
     CAUSE_HOST,      /* open at one of several hosts, before another one was tried */
     CAUSE_APPEND,    /* append_open, append_rows, append_close */
+    CAUSE_BUSY,      /* an append that was put off: nothing of it was kept, and it was sent again */
     CAUSE_READ,      /* count or query */
     CAUSE_RECONNECT, /* open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the proof that an idle session is still connected */

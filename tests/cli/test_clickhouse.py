@@ -149,6 +149,9 @@ class Pushback(Clickhouse):
         _, run = self.run_append(4, "--duration", 1, self.url, "--batch", 10, "--read", "none",
                                  "--verify", "rows", code=None)
         self.assertGreater(int(run.table("summary.csv")[0]["busy_retries"]), 3)
+        busy = [cause for cause in run.json["causes"] if cause["phase"] == "busy"]
+        self.assertEqual([cause["native_code"] for cause in busy], [252])
+        self.assertIn("Too many parts", busy[0]["text"])
         self.assertEqual(run.json["row_verification"]["lost"], 0)
         self.assertEqual(self.count(), 10 + run.rows["acknowledged"])
 

@@ -213,7 +213,7 @@ class Report(harness.Case):
 
     def test_a_short_run(self):
         """Figures are taken each second: one level is no chart over time."""
-        _, run = self.run_append("3", "1000", "null:")
+        _, run = self.run_append("3", "300000", "null:")
         self.append("report", run.folder)
         _, page = self.check_page(run.folder / "report.html")
         self.assertNotIn("each second\n", page.text)

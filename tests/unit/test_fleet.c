@@ -177,7 +177,9 @@ static void test_busy_is_tried_again(void **state)
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
     assert_int_equal(result->totals.counters[RECORDER_BUSY_RETRIES], 2 * SESSIONS);
-    assert_int_equal(result->causes.count, 0);
+    assert_int_equal(result->causes.count, 1);
+    assert_int_equal(result->causes.entries[0].phase, CAUSE_BUSY);
+    assert_int_equal(result->causes.entries[0].count, 2 * SESSIONS);
     end(result);
 }
 
@@ -370,7 +372,8 @@ static void test_duration_on_a_busy_database(void **state)
     struct result *result = run(&plan);
     assert_int_equal(result->sessions.finished, SESSIONS);
     assert_int_equal(result->rows.planned, result->rows.acknowledged);
-    assert_int_equal(result->causes.count, 0);
+    assert_int_equal(result->causes.count, 1);
+    assert_int_equal(result->causes.entries[0].phase, CAUSE_BUSY);
     assert_int_equal(result->totals.counters[RECORDER_APPENDS_FAILED], 0);
     end(result);
 }
