@@ -55,33 +55,22 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
     return name != NULL && json_object_set_new(conn->properties, name, property) == 0;
 }
 
-static const struct http_database arangodb = {
-    .default_port = 8529,
-    .default_user = "root",
-    .ping = "/_api/version",
-    .set = set,
-    .explain = arangodb_explain,
-};
-
-static void close_connection(struct adapter_conn *conn)
+static bool is_named(const struct target *target)
 {
-    if (conn != NULL) {
-        http_close(conn->http);
-        json_decref(conn->properties);
-        buffer_fini(&conn->root);
-        buffer_fini(&conn->path);
-        buffer_fini(&conn->labels);
-        buffer_fini(&conn->body);
-        free(conn);
-    }
+    return target->database != NULL && target->database[0] != '\0';
 }
 
 /* Makes the database where it is missing; another session may do so at the same time. */
-static enum status find_database(struct adapter_conn *conn, bool makes_it, struct error *error)
+static enum status find_database(struct adapter_conn *conn, const struct target *target,
+                                 struct error *error)
 {
+    if (!is_named(target)) {
+        return STATUS_OK;
+    }
     arangodb_begin_path(conn, "/_api/database/current");
     enum status status = arangodb_send(conn, "GET", NULL, error);
-    if (status != STATUS_OK && makes_it && error->native_code == ARANGODB_NO_DATABASE) {
+    if (status != STATUS_OK && !target->makes_nothing &&
+        error->native_code == ARANGODB_NO_DATABASE) {
         struct buffer body = {0};
         buffer_add_text(&body, "{\"name\":");
         arangodb_add_string(&body, conn->database);
@@ -102,6 +91,28 @@ static enum status find_database(struct adapter_conn *conn, bool makes_it, struc
     return status;
 }
 
+static const struct http_database arangodb = {
+    .default_port = 8529,
+    .default_user = "root",
+    .ping = "/_api/version",
+    .greet = find_database,
+    .set = set,
+    .explain = arangodb_explain,
+};
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn != NULL) {
+        http_close(conn->http);
+        json_decref(conn->properties);
+        buffer_fini(&conn->root);
+        buffer_fini(&conn->path);
+        buffer_fini(&conn->labels);
+        buffer_fini(&conn->body);
+        free(conn);
+    }
+}
+
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
@@ -111,15 +122,11 @@ static enum status open_connection(const struct target *target, struct adapter_c
         free(made);
         return dialect_memory_error(error);
     }
-    const bool is_named = target->database != NULL && target->database[0] != '\0';
-    made->database = is_named ? target->database : "_system";
+    made->database = is_named(target) ? target->database : "_system";
     made->sends_array = target->method != NULL && strcmp(target->method, methods[1]) == 0;
     buffer_add_text(&made->root, "/_db/");
     http_add_encoded(&made->root, made->database);
-    enum status status = http_open(&made->http, &arangodb, target, made, error);
-    if (status == STATUS_OK && is_named) {
-        status = find_database(made, !target->makes_nothing, error);
-    }
+    const enum status status = http_open(&made->http, &arangodb, target, made, error);
     if (status != STATUS_OK) {
         close_connection(made);
         return status;

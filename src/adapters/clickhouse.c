@@ -67,15 +67,6 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
     return true;
 }
 
-static const struct http_database database = {
-    .default_port = 8123,
-    .user_header = "X-ClickHouse-User",
-    .password_header = "X-ClickHouse-Key",
-    .ping = "/ping",
-    .set = set,
-    .explain = explain,
-};
-
 /* Rows that a statement wrote: those of its text, or as many as the server says. Old servers do
  * not. */
 static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
@@ -165,18 +156,6 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return run(conn, &statement, NULL, &(struct answer){.take = NULL}, error);
 }
 
-static void close_connection(struct adapter_conn *conn)
-{
-    if (conn == NULL) {
-        return;
-    }
-    http_close(conn->http);
-    buffer_fini(&conn->path);
-    buffer_fini(&conn->insert_path);
-    buffer_fini(&conn->body);
-    free(conn);
-}
-
 static bool take_identity(void *context, const struct cell *cells, size_t count)
 {
     struct adapter_conn *conn = context;
@@ -189,6 +168,37 @@ static bool take_identity(void *context, const struct cell *cells, size_t count)
 
 /* The server answers its ping to everybody: a query tells whether user, password, database and
  * settings are right. */
+static enum status greet(struct adapter_conn *conn, const struct target *target,
+                         struct error *error)
+{
+    const struct statement identity = {.sql = "select version(), currentDatabase()"};
+    (void)target;
+    return run(conn, &identity, NULL, &(struct answer){.take = take_identity, .context = conn},
+               error);
+}
+
+static const struct http_database database = {
+    .default_port = 8123,
+    .user_header = "X-ClickHouse-User",
+    .password_header = "X-ClickHouse-Key",
+    .ping = "/ping",
+    .greet = greet,
+    .set = set,
+    .explain = explain,
+};
+
+static void close_connection(struct adapter_conn *conn)
+{
+    if (conn == NULL) {
+        return;
+    }
+    http_close(conn->http);
+    buffer_fini(&conn->path);
+    buffer_fini(&conn->insert_path);
+    buffer_fini(&conn->body);
+    free(conn);
+}
+
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
@@ -211,13 +221,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
         buffer_add_text(&made->path, "&database=");
         http_add_encoded(&made->path, target->database);
     }
-    enum status status = http_open(&made->http, &database, target, made, error);
-    if (status == STATUS_OK) {
-        const struct statement identity = {.sql = "select version(), currentDatabase()"};
-        struct answer answer = {.take = take_identity, .context = made};
-        status = run(made, &identity, NULL, &answer, error);
-        status = status == STATUS_REJECTED ? STATUS_LOST : status;
-    }
+    const enum status status = http_open(&made->http, &database, target, made, error);
     if (status != STATUS_OK) {
         close_connection(made);
         return status;

@@ -861,7 +861,7 @@ enum status http_open(struct http **http, const struct http_database *database,
     status = status == STATUS_OK ? ping(own, error) : status;
     if (status == STATUS_OK && database->greet != NULL) {
         *http = own;
-        status = database->greet(conn, error);
+        status = database->greet(conn, target, error);
         status = status == STATUS_REJECTED ? STATUS_FATAL : status;
     }
     own->until_ns = 0;

@@ -44,7 +44,8 @@ struct http_database {
 
     /* Optional. Asks what a ping does not tell, behind it and within the same time; the http is
      * where http_open leaves it. */
-    enum status (*greet)(struct adapter_conn *conn, struct error *error);
+    enum status (*greet)(struct adapter_conn *conn, const struct target *target,
+                         struct error *error);
 
     /* Optional. Takes a parameter of the URL that is not http's; false: it is unknown, or its value
      * is wrong, and *error may say what would be right. */

@@ -138,9 +138,6 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
  * Connections.
  */
 
-static const struct http_database database = {
-    .default_port = 8086, .ping = "/ping", .explain = explain};
-
 static void close_connection(struct adapter_conn *conn)
 {
     if (conn == NULL) {
@@ -191,6 +188,32 @@ static enum status find_database(struct adapter_conn *conn, bool makes_nothing, 
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
 
+/* By the headers of the ping's answer: which database it is. */
+static enum status greet(struct adapter_conn *conn, const struct target *target,
+                         struct error *error)
+{
+    const char *const server = http_header(conn->http, "Server");
+    const char *const version = http_header(conn->http, "X-Influxdb-Version");
+    conn->is_questdb = server != NULL && strncasecmp(server, "questDB", 7) == 0;
+    conn->lines.is_questdb = conn->is_questdb;
+    snprintf(conn->version, sizeof conn->version, "InfluxDB %s", version != NULL ? version : "");
+    snprintf(conn->database, sizeof conn->database, "%s",
+             conn->is_questdb           ? "qdb"
+             : target->database != NULL ? target->database
+                                        : "append");
+    buffer_add_text(&conn->write_path, "/write?precision=ns&db=");
+    http_add_encoded(&conn->write_path, conn->database);
+    buffer_add_text(&conn->query_path, "/query?epoch=ns&chunked=true&chunk_size=1000&db=");
+    http_add_encoded(&conn->query_path, conn->database);
+    if (buffer_failed(&conn->write_path) || buffer_failed(&conn->query_path)) {
+        return dialect_memory_error(error);
+    }
+    return conn->is_questdb ? STATUS_OK : find_database(conn, target->makes_nothing, error);
+}
+
+static const struct http_database database = {
+    .default_port = 8086, .ping = "/ping", .greet = greet, .explain = explain};
+
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
@@ -199,28 +222,7 @@ static enum status open_connection(const struct target *target, struct adapter_c
     if (made == NULL) {
         return dialect_memory_error(error);
     }
-    enum status status = http_open(&made->http, &database, target, made, error);
-    if (status == STATUS_OK) {
-        const char *const server = http_header(made->http, "Server");
-        const char *const version = http_header(made->http, "X-Influxdb-Version");
-        made->is_questdb = server != NULL && strncasecmp(server, "questDB", 7) == 0;
-        made->lines.is_questdb = made->is_questdb;
-        snprintf(made->version, sizeof made->version, "InfluxDB %s",
-                 version != NULL ? version : "");
-        snprintf(made->database, sizeof made->database, "%s",
-                 made->is_questdb           ? "qdb"
-                 : target->database != NULL ? target->database
-                                            : "append");
-        buffer_add_text(&made->write_path, "/write?precision=ns&db=");
-        http_add_encoded(&made->write_path, made->database);
-        buffer_add_text(&made->query_path, "/query?epoch=ns&chunked=true&chunk_size=1000&db=");
-        http_add_encoded(&made->query_path, made->database);
-        if (buffer_failed(&made->write_path) || buffer_failed(&made->query_path)) {
-            status = dialect_memory_error(error);
-        } else if (!made->is_questdb) {
-            status = find_database(made, target->makes_nothing, error);
-        }
-    }
+    const enum status status = http_open(&made->http, &database, target, made, error);
     if (status != STATUS_OK) {
         close_connection(made);
         return status;

@@ -205,8 +205,9 @@ static void explain(unsigned status, const char *body, size_t length,
 }
 
 /* A ping needs no credentials and names no database. */
-static enum status greet(struct adapter_conn *conn, struct error *error)
+static enum status greet(struct adapter_conn *conn, const struct target *to, struct error *error)
 {
+    (void)to;
     return run_one(conn, "select 1", NULL, &(struct answer){.take = NULL}, error);
 }
 
@@ -218,14 +219,13 @@ static const struct http_database http_of = {.default_port = DEFAULT_PORT,
 
 static void close_connection(struct adapter_conn *conn)
 {
-    if (conn == NULL) {
-        return;
+    if (conn != NULL) {
+        http_close(conn->http);
+        buffer_fini(&conn->between);
+        buffer_fini(&conn->body);
+        buffer_fini(&conn->sql);
+        free(conn);
     }
-    http_close(conn->http);
-    buffer_fini(&conn->between);
-    buffer_fini(&conn->body);
-    buffer_fini(&conn->sql);
-    free(conn);
 }
 
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,

@@ -362,9 +362,11 @@ static bool set_shards(struct adapter_conn *conn, const char *key, const char *v
 static struct http *greeted;
 static bool is_greeting;
 
-static enum status greet(struct adapter_conn *conn, struct error *failure)
+static enum status greet(struct adapter_conn *conn, const struct target *target,
+                         struct error *failure)
 {
     (void)conn;
+    (void)target;
     const struct http_request request = {.method = "GET", .path = "/version"};
     return is_greeting ? http_send(greeted, &request, failure) : STATUS_OK;
 }
