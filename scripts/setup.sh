@@ -12,7 +12,7 @@ run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev 
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
-    python3-pip'
+    python3-pip openssl'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client influxdb'
 k6=v1.8.1
 k6_go=go1.25.12 # what k6 needs; an older Go fetches it
@@ -84,7 +84,7 @@ else
     case "${1:-run}" in
     test | bench)
         programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
-            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps"
+            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps openssl"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
         ;;

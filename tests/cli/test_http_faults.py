@@ -1,0 +1,193 @@
+"""What HTTP servers can do wrong, through the whole program: no row is sent twice, each is accounted
+for, and every end has its line."""
+
+import resource
+import subprocess
+import unittest
+
+import harness
+from http_faults import Fault, Server, answer, chunked, exception
+
+TSV = ("--method", "tsv", "--batch", "10")
+
+
+class Faults(harness.Case):
+    def server(self, *arguments, **options):
+        return Server(self, *arguments, **options)
+
+    def appends(self, fault, *more, code=1, sessions=2, rows=200):
+        """A run in which some requests are answered wrongly: (server, Ended, Run)."""
+        server = self.server(fault)
+        ended, run = self.run_append(sessions, rows, server.url, *TSV, *more, code=code)
+        self.assertEqual(set(server.bodies.values()), {1}, "no request is sent twice")
+        return server, ended, run
+
+    def test_a_good_server(self):
+        """However its answers are cut, and whether it has chunks."""
+        def cut(request):
+            return Fault(cut=1) if request["number"] % 2 else None
+
+        for fault in (lambda request: None, cut):
+            server, _, run = self.appends(fault, code=0)
+            self.assertEqual((run.rows["acknowledged"], server.rows), (200, 200))
+        _, _, run = self.appends(
+            lambda request: Fault(chunked(b"200\n")) if request["kind"] == "count" and
+            request["number"] > 1 else None, code=0)
+        self.assertEqual(run.rows["acknowledged"], 200)
+
+    def test_idle_connections_end(self):
+        """A server that ends the connection after each INSERT, without having said so, costs no row:
+        the next INSERT comes a while later."""
+        server, ended, run = self.appends(
+            lambda request: Fault(then="close") if request["kind"] == "insert" else None,
+            "--rate", "100", "--read", "none", code=0)
+        self.assertEqual((run.rows["acknowledged"], server.rows), (200, 200), ended)
+        self.assertEqual(run.json["counters"]["connections_lost"], 0)
+        self.assertGreaterEqual(server.connections, 20)
+
+    def test_every_third_connection_ends_after_the_request(self):
+        """Its rows are in doubt, and not sent again: some arrived, some did not."""
+        for is_stored in (True, False):
+            with self.subTest(is_stored):
+                server, _, run = self.appends(
+                    lambda request, is_stored=is_stored:
+                    Fault(b"", "close", is_stored=is_stored)
+                    if request["kind"] == "insert" and request["number"] % 3 == 0 else None,
+                    "--on-drop", "reconnect")
+                lost = run.rows["in_doubt"]
+                self.assertGreaterEqual(lost, 60)
+                self.assertEqual(run.json["counters"]["connections_lost"], lost // 10)
+                self.assertEqual(run.rows["acknowledged"] + (lost if is_stored else 0),
+                                 server.rows)
+                self.assertEqual(run.verification["in_doubt_arrived"], lost if is_stored else 0)
+                self.assertEqual(run.verification["lost"], 0)
+
+    def test_answers_that_break_off(self):
+        """The third INSERT is stored, and answered badly: its rows are in doubt."""
+        whole = answer()
+        bad = {
+            "nothing": Fault(b"", "close"),
+            "a reset": Fault(b"", "reset"),
+            "half a head": Fault(whole[:30], "close"),
+            "half a body": Fault(answer(body=b"abcdef")[:-3], "close"),
+            "half a chunk": Fault(chunked(b"abc")[:-9], "close"),
+            "no HTTP": Fault(b"\x15\x03\x01\x00\x02\x02\x46", "close"),
+            "a wrong length": Fault(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"),
+            "a gateway's time": Fault(answer(504, b"upstream is late")),
+        }
+        for name, fault in bad.items():
+            with self.subTest(name):
+                _, ended, run = self.appends(
+                    lambda request, fault=fault: fault
+                    if (request["kind"], request["number"]) == ("insert", 3) else None)
+                self.assertEqual((run.rows["in_doubt"], run.rows["rejected"]), (10, 0), ended)
+                self.assertEqual(run.sessions["dropped"], 1)
+                self.assertEqual(run.verification["in_doubt_arrived"], 10)
+
+    def test_an_error_within_a_good_answer(self):
+        _, ended, run = self.appends(
+            lambda request: Fault(answer(body=b"Code: 241, e.displayText() = DB::Exception: "
+                                         b"Memory limit exceeded, e.what() = DB::Exception\n"),
+                                  is_stored=False)
+            if (request["kind"], request["number"]) == ("insert", 3) else None)
+        self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (10, 0), ended)
+        self.assertIn("Memory limit exceeded", ended.out + ended.err)
+
+    def test_a_full_server_is_tried_again(self):
+        """429 and 503: nothing was stored, and the same rows are sent once more."""
+        for status in (429, 503):
+            server = self.server(
+                lambda request, status=status: Fault(answer(status, b"queue is full"),
+                                                     is_stored=False)
+                if request["kind"] == "insert" and request["number"] in (3, 4) else None)
+            _, run = self.run_append(1, 100, server.url, *TSV, code=0)
+            self.assertEqual((run.rows["acknowledged"], server.rows), (100, 100))
+            self.assertEqual(sum(server.bodies.values()), 12)
+
+    def test_a_body_that_is_too_large(self):
+        _, ended, run = self.appends(
+            lambda request: Fault(answer(413, b"body is larger than 1 MiB"), "close",
+                                  is_stored=False)
+            if (request["kind"], request["number"]) == ("insert", 3) else None)
+        self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (10, 0), ended)
+        self.assertIn("larger than 1 MiB", ended.out + ended.err)
+
+    def test_endless_answers(self):
+        """Of 1 GiB no more is kept than its bound."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n"
+        for kind, instead in (("insert", head), ("count", head), ("insert", b"HTTP/1.1 200 OK\r\n"),
+                              ("insert", head.replace(b"200", b"500"))):
+            with self.subTest(f"{kind} {instead}"):
+                self.appends(lambda request, kind=kind, instead=instead:
+                             Fault(instead, "flood")
+                             if request["kind"] == kind and request["number"] == 2 else None)
+        peak_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(peak_kib, (400 if harness.SLOW == 1 else 1600) << 10)
+
+    def test_refusals_to_begin(self):
+        """One line that says what is wrong, and the exit code of a server that refuses."""
+        bad = {
+            "wrong password": (answer(401, b"Authentication failed"), "Authentication failed"),
+            "wrong user": (exception(403, 516, "someone: Authentication failed"),
+                           "Authentication failed"),
+            "no HTTP": (b"220 mail\r\n", "not HTTP/1"),
+            "another page": (answer(404, b"<html>nothing"), "404 Said"),
+        }
+        for name, (instead, words) in bad.items():
+            with self.subTest(name):
+                server = self.server(lambda request, instead=instead: Fault(instead))
+                self.refused(2, 100, server.url, code=4, pattern=words)
+
+    def test_a_redirect(self):
+        """Not followed: rows are not to go where nobody sent them."""
+        moved = answer(301, headers="Location: https://elsewhere:8443/\r\n")
+        server = self.server(lambda request: Fault(moved))
+        self.refused(2, 100, server.url, code=2, pattern="https://elsewhere:8443/")
+
+    def test_a_server_that_is_silent_while_opening(self):
+        for kind in ("ping", "query"):
+            with self.subTest(kind):
+                server = self.server(lambda request, kind=kind:
+                                     Fault(b"") if request["kind"] == kind else None)
+                self.refused(2, 100, server.url, "--connect-timeout", "1", code=4,
+                             pattern="no answer")
+
+    def test_recognised_by_port(self):
+        """By an answer that comes byte by byte."""
+        server = self.server(lambda request: Fault(cut=1))
+        _, run = self.run_append(1, 20, server.port, *TSV, code=0)
+        self.assertEqual((run.rows["acknowledged"], server.rows), (20, 20))
+
+
+class Tls(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.certificates = {}
+        for name in ("IP:127.0.0.1", "DNS:elsewhere"):
+            paths = [self.folder / f"{len(self.certificates)}.{end}" for end in ("crt", "key")]
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                            "-subj", "/CN=test", "-addext", f"subjectAltName={name}",
+                            "-out", paths[0], "-keyout", paths[1]], check=True,
+                           capture_output=True)
+            self.certificates[name] = paths
+
+    def test_certificates(self):
+        good, other = self.certificates.values()
+        server = Server(self, tls=good)
+        for query in (f"?tls=verify&ca={good[0]}", "?tls=require"):
+            _, run = self.run_append(2, 100, server.url + query, *TSV, code=0)
+            self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertEqual(server.rows, 200)
+        elsewhere = Server(self, tls=other)
+        for url in (f"{server.url}?tls=verify", f"{server.url}?tls=verify&ca={other[0]}",
+                    f"{elsewhere.url}?tls=verify&ca={other[0]}"):
+            self.refused(2, 100, url, code=4, pattern="certificate")
+
+    def test_one_side_without(self):
+        with_tls = Server(self, tls=self.certificates["IP:127.0.0.1"])
+        self.refused(2, 100, with_tls.url, code=4, pattern="no answer|tls=require|ended the connection")
+        self.refused(2, 100, Server(self).url + "?tls=require", code=4, pattern="try tls=off")
+
+
+if __name__ == "__main__":
+    unittest.main()
