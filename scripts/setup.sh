@@ -9,11 +9,11 @@ usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
     libcurl4-openssl-dev'
-test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server odbcinst odbc-postgresql
+test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip openssl'
-bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client influxdb'
+bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'
 k6=v1.8.1
 k6_go=go1.25.12 # what k6 needs; an older Go fetches it
 

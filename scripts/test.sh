@@ -1,18 +1,20 @@
 #!/bin/bash
-# Builds and runs every test, with private servers of PostgreSQL, MariaDB and ClickHouse.
+# Builds and runs every test, with private servers of PostgreSQL, MariaDB, ClickHouse, InfluxDB
+# and QuestDB.
 #
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
 # The tests of Machbase need its vendor's client library: scripts/machbase_client.sh fetches it, unless
-# APPEND_TEST_MACHBASE_LIB names its folder.
+# APPEND_TEST_MACHBASE_LIB names its folder. Those of QuestDB need Java 17 and its program, which
+# scripts/questdb.sh fetches. Those of InfluxDB and QuestDB start their servers themselves.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
 # JOBS (parallel tests, default 5 for 2 CPUs: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
-# arguments of your own, add -LE 'valgrind|postgresql|mariadb|clickhouse').
+# arguments of your own, add -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
 # Fails when a test fails, when one was skipped, and when none ran. Only where nobody may mount a file
 # system (not root, or a container) may the tests of full disks be skipped, those of limits only
 # where nobody may make cgroups and network namespaces, and those of Machbase only where its client
-# library cannot be fetched.
+# library cannot be fetched, those of QuestDB only where there is no Java or its program cannot be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +36,7 @@ mkdir "$APPEND_TEST_TEMPLATES"
 finish() {
     status=$?
     trap - EXIT INT TERM HUP
-    for server in postgresql mariadb clickhouse; do
+    for server in postgresql mariadb clickhouse influxdb questdb; do
         for home in "$temp/$server" "$TMPDIR"/*/"$server"; do
             [ ! -d "$home" ] || "scripts/$server.sh" stop "${home%/*}" immediate || true
         done
@@ -63,6 +65,7 @@ if [ -z "${APPEND_TEST_MACHBASE_LIB:-}" ]; then
     APPEND_TEST_MACHBASE_LIB=$(scripts/machbase_client.sh) || APPEND_TEST_MACHBASE_LIB=
 fi
 export APPEND_TEST_MACHBASE_LIB
+questdb=$([ "${SERVER:-1}" != 1 ] || scripts/questdb.sh fetch) || questdb=
 
 without=valgrind
 if [ "${SERVER:-1}" = 1 ]; then
@@ -79,7 +82,7 @@ if [ "${SERVER:-1}" = 1 ]; then
     export APPEND_TEST_CLICKHOUSE=clickhouse://append@127.0.0.1:$port/append
     export APPEND_TEST_CLICKHOUSE_PASSWORD_URL=clickhouse://append_pw@127.0.0.1:$port/append
 else
-    without='valgrind|postgresql|mariadb|clickhouse'
+    without='valgrind|postgresql|mariadb|clickhouse|influxdb'
 fi
 
 [ $# -gt 0 ] || set -- -LE "$without"
@@ -118,6 +121,10 @@ if [ -z "$APPEND_TEST_MACHBASE_LIB" ] && grep -qE "$machbase" <<<"$skips"; then
     echo "test.sh: NOTE: no client library of Machbase, so these did not run:" >&2
     grep -E "$machbase" <<<"$skips" >&2
     skips=$(grep -vE "$machbase" <<<"$skips" || true)
+fi
+if [ -z "$questdb" ] && grep -q ' cli\.influxdb_questdb ' <<<"$skips"; then
+    echo 'test.sh: NOTE: no Java 17 or no program of QuestDB, so cli.influxdb_questdb did not run' >&2
+    skips=$(grep -v ' cli\.influxdb_questdb ' <<<"$skips" || true)
 fi
 skipped=$(grep -c . <<<"$skips" || true)
 passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)

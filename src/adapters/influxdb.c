@@ -48,7 +48,10 @@ static void explain(unsigned status, const char *body, size_t length,
         *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
     }
     if (words != NULL) {
-        snprintf(text, ERROR_TEXT_BYTES, "%s", words);
+        snprintf(text, ERROR_TEXT_BYTES, "%s%s", words,
+                 status == 401   ? ": wrong user or password"
+                 : status == 413 ? ": above the server's max-body-size: make --batch smaller"
+                                 : "");
         failure->text = text;
         /* a dropped row has its reason in front, whatever limit that names */
         const bool is_partial = strncmp(words, "partial write", 13) == 0;
@@ -289,6 +292,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         return STATUS_OK;
     }
     const enum status status = http_send(conn->http, &request, error);
+    buffer_fini(&conn->lines.text); /* a thousand sessions that wait would keep a thousand */
     if (status == STATUS_OK) {
         *accepted = rows;
     } else if (status == STATUS_REJECTED) {

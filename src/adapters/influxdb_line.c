@@ -231,6 +231,10 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
                                     struct error *error)
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
+    if (parameters == NULL && statement->parameters == NULL) {
+        buffer_add_text(sql, statement->sql); /* a ? may be part of a pattern */
+        return buffer_failed(sql) ? dialect_memory_error(error) : STATUS_OK;
+    }
     const char *rest = statement->sql;
     size_t marks = 0;
     for (const char *mark = rest; *mark != '\0'; marks += *mark != '\0') {

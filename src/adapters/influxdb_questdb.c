@@ -115,6 +115,9 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         column.type = strcmp(column.type_name, types[i].name) == 0 ? types[i].type : column.type;
     }
+    if (column.type == COLUMN_TEXT && strcmp(column.name, "ip6") == 0) {
+        column.type = COLUMN_IP6; /* of which QuestDB has no type: see syslog_table */
+    }
     if (ask_number(&cells[FIELD_IS_DESIGNATED]) != 0) {
         column.native_type = INFLUXDB_TIME;
         column.is_nullable = false;
@@ -186,7 +189,7 @@ enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limi
             : NULL;
     if (limit != NULL) {
         snprintf(limit->note, sizeof limit->note, "the server does not tell how many are open");
-        snprintf(limit->fix, sizeof limit->fix, "http.net.connection.limit=N+1 in server.conf");
+        snprintf(limit->fix, sizeof limit->fix, "http.net.connection.limit = N+1 in server.conf");
     }
     return status;
 }

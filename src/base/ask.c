@@ -6,7 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/process.h"
 #include "base/text.h"
+
+#define UNREAD_PAUSE_NS (20 * MONO_NS_PER_MS)
 
 enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                      const char *text, struct answer *answer, struct error *error)
@@ -149,6 +152,26 @@ enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
     }
     *rows = status == STATUS_OK ? (uint64_t)counted : *rows;
     return status;
+}
+
+enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *conn,
+                            const struct statement *count, const struct ask_wait *wait,
+                            uint64_t *rows, struct error *error)
+{
+    const struct statement unread = {.sql = wait->unread};
+    const int64_t until_ns = mono_now_ns() + wait->limit_ns;
+    enum status status = STATUS_OK;
+    uint64_t left = unread.sql != NULL ? 1 : 0;
+    while (status == STATUS_OK && left > 0 && mono_now_ns() < until_ns && !interrupt_requested()) {
+        status = ask_count(adapter, conn, &unread, &left, error);
+        if (wait->on_answer != NULL) {
+            wait->on_answer(wait->context);
+        }
+        if (left > 0) {
+            mono_sleep(UNREAD_PAUSE_NS);
+        }
+    }
+    return status == STATUS_OK ? ask_count(adapter, conn, count, rows, error) : status;
 }
 
 struct reading {

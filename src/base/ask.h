@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "base/mono.h"
 #include "base/text.h"
 
 /* Runs one statement with `text` in place of its only ?, or, where `text` is NULL, without any, and
@@ -45,6 +46,20 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
 /* Runs a count of rows. A result without a number: REJECTED. */
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
+
+/* How a count waits until the server shows what it has acknowledged. */
+#define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
+struct ask_wait {
+    const char *unread;               /* of struct words */
+    int64_t limit_ns;                 /* then it is counted as it is */
+    void (*on_answer)(void *context); /* may be NULL: it goes on */
+    void *context;
+};
+
+/* ask_count, beside the sessions: behind such a wait, unless the program is to end. */
+enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *conn,
+                            const struct statement *count, const struct ask_wait *wait,
+                            uint64_t *rows, struct error *error);
 
 enum {
     ASK_NUMBERS_MAX = 4

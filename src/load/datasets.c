@@ -410,8 +410,12 @@ static enum status check_rows(const struct datasets_place *place, struct work *w
     const struct script_dataset *dataset = work->dataset;
     struct setup_dataset *out = &place->setup->datasets[work->number];
     const char *script = plan->script->name;
+    const struct ask_wait wait = {.unread = ask_words(&place->setup->connection)->unread,
+                                  .limit_ns = ASK_UNREAD_NS,
+                                  .on_answer = place->on_answer,
+                                  .context = place->context};
     const enum status status =
-        ask_count(plan->adapter, place->conn, &out->count, &out->rows_before, error);
+        ask_count_shown(plan->adapter, place->conn, &out->count, &wait, &out->rows_before, error);
     place->on_answer(place->context);
     const uint64_t rows = out->rows_before;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows) {
@@ -1057,7 +1061,10 @@ static enum status finish_table(struct hand *hand, const struct work *work, stru
     }
     status = status == STATUS_OK ? analyze(hand, work, error) : status;
     if (status == STATUS_OK) {
-        status = ask_count(plan->adapter, hand->conn, &out->count, &out->rows_before, error);
+        const struct ask_wait wait = {.unread = ask_words(connection)->unread,
+                                      .limit_ns = ASK_UNREAD_NS};
+        status = ask_count_shown(plan->adapter, hand->conn, &out->count, &wait, &out->rows_before,
+                                 error);
     }
     if (status == STATUS_OK && dataset->rows > 0 && out->rows_before != dataset->rows) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s rows were loaded, and count(*) is %s",

@@ -31,10 +31,6 @@
 /* How long a server that did not let sessions finish may take for the count. */
 #define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
 
-/* And how long before a count what was acknowledged may take to be seen. */
-#define UNREAD_LIMIT_NS (60 * MONO_NS_PER_S)
-#define UNREAD_PAUSE_NS (20 * MONO_NS_PER_MS)
-
 enum {
     LATE_CONNECT_S = 3,
     TAGS = INT16_MAX + 1
@@ -529,22 +525,21 @@ enum exit_code setup_name_table(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Counts the rows of a table, beside the sessions: once the server shows what it acknowledged. */
+static void note_part(void *context)
+{
+    note_answer(context);
+}
+
+/* Counts the rows of a table, beside the sessions. */
 static enum status count_rows(struct probe *probe, const struct setup *setup,
                               struct adapter_conn *conn, const struct statement *count,
                               uint64_t *rows, struct error *error)
 {
-    const struct adapter *adapter = probe->plan->adapter;
-    const struct statement unread = {.sql = ask_words(&setup->connection)->unread};
-    const int64_t until_ns = mono_now_ns() + (probe->is_hasty ? HASTY_LIMIT_NS : UNREAD_LIMIT_NS);
-    enum status status = STATUS_OK;
-    uint64_t left = unread.sql != NULL;
-    while (status == STATUS_OK && left > 0 && mono_now_ns() < until_ns && !interrupt_requested()) {
-        status = ask_count(adapter, conn, &unread, &left, error);
-        note_answer(probe);
-        mono_sleep(left > 0 ? UNREAD_PAUSE_NS : 0);
-    }
-    return status == STATUS_OK ? ask_count(adapter, conn, count, rows, error) : status;
+    const struct ask_wait wait = {.unread = ask_words(&setup->connection)->unread,
+                                  .limit_ns = probe->is_hasty ? HASTY_LIMIT_NS : ASK_UNREAD_NS,
+                                  .on_answer = note_part,
+                                  .context = probe};
+    return ask_count_shown(probe->plan->adapter, conn, count, &wait, rows, error);
 }
 
 static enum status prepare_table(struct probe *probe, struct setup *setup,
@@ -600,11 +595,6 @@ struct preparation {
     struct setup *setup;
     struct datasets *datasets;
 };
-
-static void note_part(void *context)
-{
-    note_answer(context);
-}
 
 static enum status prepare(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {

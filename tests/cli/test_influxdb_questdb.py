@@ -1,0 +1,172 @@
+"""Whole runs against QuestDB, which takes InfluxDB's writes and speaks SQL."""
+
+import contextlib
+import sqlite3
+import struct
+import urllib.error
+
+import harness
+import influxdb
+
+COLUMNS = ("n1", "n2", "n3", "n5", "host", "msg", "ip4", "ip6", "n4")
+
+
+class QuestdbCase(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        influxdb.need_questdb()
+        cls.server = influxdb.Questdb(cls)
+
+    def setUp(self):
+        super().setUp()
+        self.url = self.server.url
+        for row in self.server.query("select table_name from tables()"):
+            self.server.query(f"drop table \"{row['table_name']}\"")
+
+    def count(self, table="syslog_table"):
+        def is_applied():
+            return self.server.query("select count(*) c from wal_tables() where writerTxn < sequencerTxn "
+                                     "and not suspended")[0]["c"] == 0
+        harness.wait_until(is_applied, "what was acknowledged is shown")
+        return self.server.query(f'select count(*) c from "{table}"')[0]["c"]
+
+    def script(self, text):
+        path = self.folder / "own.lua"
+        path.write_text(text)
+        return path
+
+
+class Appends(QuestdbCase):
+    def test_every_row_is_there_and_right(self):
+        path = self.folder / "same.db"
+        self.append(3, 1001, f"sqlite:{path}", "--seed", 7)
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            wanted = sorted(database.execute(f"select {', '.join(COLUMNS)}, tm from syslog_table"))
+        _, run = self.run_append(3, 1001, self.url, "--seed", 7, "--batch", 7, "--verify", "rows")
+        self.assertEqual(run.rows["acknowledged"], 1001)
+        self.assertEqual(run.json["row_verification"]["lost"], 0)
+        found = sorted((*(row[name] for name in COLUMNS), row["tm"])
+                       for row in self.server.query("select * from syslog_table"))
+        self.assertEqual([row[:3] + row[4:8] for row in found], [row[:3] + row[4:8] for row in wanted])
+        for mine, other in zip(found, wanted):
+            self.assertAlmostEqual(mine[3], other[3], places=6)
+            self.assertAlmostEqual(mine[8], struct.unpack("f", struct.pack("f", other[8]))[0], places=3)
+            self.assertEqual(mine[9].replace("T", " ").rstrip("Z").ljust(26, "0"),
+                             other[9].ljust(26, "0")[:26])
+
+    def test_counts_wait_until_the_log_is_applied(self):
+        rows = harness.fewer(20000)
+        for i in range(1, 4):
+            _, run = self.run_append(10, rows, self.url, "--verify", "rows")
+            self.assertEqual((run.verification["rows_before"], run.verification["rows_after"]),
+                             ((i - 1) * rows, i * rows))
+            self.assertEqual(run.json["row_verification"]["lost"], 0)
+            self.assertEqual(self.count(), i * rows)
+        _, run = self.run_append(2, 100, self.url, "--recreate")
+        self.assertEqual(run.verification["rows_before"], 0)
+
+    def test_recognised_by_its_port(self):
+        ended, run = self.run_append(10, 1000, self.server.port)
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        self.assertIn("(QuestDB 7.", ended.out)
+        self.assertIn("a read may be behind", ended.out)
+
+    def test_more_sessions_than_connections(self):
+        ended = self.append("check", 300, self.url, code=4)
+        self.assertRegex(ended.out, r"http\.net\.connection\.limit +300 +256 +256")
+
+    def test_a_killed_server(self):
+        out = self.out()
+        process = self.start(4, self.url, "--duration", "60s", "--on-drop", "reconnect", "--out", out,
+                             "--sample", "0.2s", "--verify", "rows")
+        self.wait_for_interval(process, out, lambda row: int(row["rows"]) > 0, "acknowledged rows")
+        self.server.kill()
+        self.server.restart()
+        self.wait_for_interval(process, out, lambda row: int(row["reconnects"]) > 0, "a reconnect")
+        process.send_signal(harness.signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertGreaterEqual(run.json["counters"]["connections_lost"], 1)
+        kept = self.count()
+        self.assertTrue(run.rows["acknowledged"] <= kept <=
+                        run.rows["acknowledged"] + run.rows["in_doubt"], (kept, run.rows))
+
+
+class Tables(QuestdbCase):
+    def test_a_users_own(self):
+        self.server.query('create table "my table" (ts timestamp, b boolean, s symbol, t timestamp, '
+                          "d date, u uuid, \"a b\" long) timestamp(ts) partition by day wal")
+        _, run = self.run_append(2, 500, self.url, "--table", "my table")
+        self.assertEqual(run.rows["acknowledged"], 500)
+        self.assertEqual(self.count("my table"), 500)
+        row = self.server.query('select * from "my table" limit 1')[0]
+        self.assertTrue(row["t"].startswith("2024-01-01T") and row["d"].startswith("2024-01-01T"), row)
+        self.assertEqual(len(row["u"]), 36)
+
+    def test_one_that_is_missing(self):
+        self.refused(1, 1, self.url, "--table", "nope", code=4, pattern="table does not exist")
+
+    def test_one_without_a_log(self):
+        self.server.query("create table plain (ts timestamp, n long) timestamp(ts) "
+                          "partition by day bypass wal")
+        _, run = self.run_append(1, 100, self.url, "--table", "plain", code=None)
+        self.assertEqual(run.rows["acknowledged"], 0)
+        self.assertIn("non-WAL table", run.causes[0]["text"])
+
+    def test_a_write_is_kept_whole_or_not_at_all(self):
+        """append counts on it: of a write that was refused no row is kept."""
+        self.server.query("create table t (ts timestamp, b byte, n3 long) timestamp(ts) "
+                          "partition by day wal")
+        good = [f"t n3={i}i {1704067200000000000 + i}" for i in range(5000)]
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            self.server.write("qdb", *good, 't n3="x" 1704067200000000000')
+        refused.exception.close()
+        _, run = self.run_append(1, 1000, self.url, "--table", "t", "--values", "b=1|2", code=1)
+        self.assertEqual(run.rows["rejected"], 1000)
+        self.assertEqual([cause["kind"] for cause in run.causes], ["data"])
+        self.assertIn("cast error from protocol type: STRING to column type: BYTE", run.causes[0]["text"])
+        self.assertEqual(self.count("t"), 0)
+
+
+class Statements(QuestdbCase):
+    def test_append_then_count(self):
+        _, run = self.run_append(4, 4000, self.url, "--workload", "append-then-count")
+        self.assertEqual(run.rows["acknowledged"], 4000)
+        self.assertEqual(self.count(), 4000)
+
+    def test_parameters_are_literals(self):
+        self.server.query("create table mine (s varchar, i long, f double)")
+        self.server.query("insert into mine values ('it''s \"a\"', 7, 0.5)")
+        script = self.script("""
+            local find = statement("find", "select i, s from mine where s = ? and i = ? and f = ?",
+                {"text(40)", "int64", "float64"})
+            local many = statement("many", "select i from mine; select 1; select 2")
+            local change = statement("change", "insert into mine values ('new', ?, null)", {"int64"})
+            transaction("x", function()
+                local i, s = find:one('it\\'s "a"', 7, 0.5)
+                check(i == 7 and s == 'it\\'s "a"', "found")
+                check(find:one("it's", 7, 0.5) == nil, "found nothing")
+                many:run()
+                change:run(8)
+            end, {autocommit = true})""")
+        _, run = self.run_append(1, "--transactions", 5, self.url, "--workload", script)
+        self.assertEqual(run.json["transactions"]["committed"], 5)
+        self.assertEqual(self.count("mine"), 6)
+
+    def test_tables_of_a_script(self):
+        script = self.script("""
+            dataset("ds", 5000, {{"id", "int64", row(), key = true}, {"ts", "timestamp"},
+                {"name", "text(20)"}}, {create = {questdb = "create table ds (id long, ts timestamp,"
+                .. " name varchar) timestamp(ts) partition by day wal"}})
+            local find = statement("find", "select name from ds where id = ?", {"int64"})
+            transaction("x", function()
+                check(find:one(4999) ~= nil, "found")
+            end, {autocommit = true})""")
+        self.append("prepare", 2, self.url, "--workload", script)
+        _, run = self.run_append(2, "--transactions", 20, self.url, "--workload", script)
+        self.assertEqual(run.json["transactions"]["committed"], 20)
+        self.append("cleanup", self.url, "--workload", script)
+
+
+if __name__ == "__main__":
+    harness.main()
