@@ -24,7 +24,7 @@ cppcheck --quiet --std=c11 --language=c -j "$(nproc)" --error-exitcode=1 --inlin
     --enable=warning,performance,portability \
     --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
     -D_GNU_SOURCE '-DAPPEND_VERSION="0"' -DAPPEND_HAVE_SQLITE=1 -DAPPEND_HAVE_POSTGRESQL=1 \
-    -DAPPEND_HAVE_MARIADB=1 -DAPPEND_HAVE_ODBC=1 -DAPPEND_HAVE_MACHBASE=1 \
+    -DAPPEND_HAVE_MARIADB=1 -DAPPEND_HAVE_ODBC=1 -DAPPEND_HAVE_MACHBASE=1 -DAPPEND_HAVE_HTTP=1 \
     -Iinclude -Isrc src || failed=1
 
 if [ "$failed" -ne 0 ]; then

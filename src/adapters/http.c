@@ -351,13 +351,14 @@ static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
  * early, as from a server that will not read the rest. 0: there is one. */
 static short events_of(struct http *http)
 {
+    static const short room = POLLOUT, both = POLLOUT | POLLIN;
     char start[10];
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && start[9] == '1') {
         return POLLOUT; /* "HTTP/1.1 100 Continue" is none */
     }
-    return length >= 0 ? 0 : (short)(http->is_tls ? POLLOUT : POLLOUT | POLLIN);
+    return length >= 0 ? 0 : http->is_tls ? room : both;
 }
 
 /* Writes head and body. False: not all; errno says why, 0: there is an answer already. `*written`:
@@ -365,9 +366,9 @@ static short events_of(struct http *http)
 static bool put(struct http *http, size_t *written)
 {
     const struct http_request *request = http->now;
-    struct iovec parts[2] = {
-        {.iov_base = http->head.bytes, .iov_len = http->head.length},
-        {.iov_base = (void *)(uintptr_t)request->body, .iov_len = request->length}};
+    struct iovec parts[2] = {{.iov_base = http->head.bytes, .iov_len = http->head.length},
+                             {.iov_len = request->length}};
+    memcpy(&parts[1].iov_base, &request->body, sizeof request->body); /* is read, for all that */
     size_t first = 0;
     const size_t count = request->length > 0 ? 2 : 1;
     while (first < count) {

@@ -166,9 +166,9 @@ static size_t give(struct http_answer *answer, char *bytes, size_t length)
 
 static void read_chunk_size(struct http_answer *answer, char byte)
 {
-    const char *const digits = "0123456789abcdef";
-    const char lower = byte >= 'A' && byte <= 'F' ? (char)(byte + 'a' - 'A') : byte;
-    const char *digit = byte == '\0' ? NULL : strchr(digits, lower);
+    static const char digits[] = "0123456789abcdefABCDEF";
+    const char *const found = byte == '\0' ? NULL : strchr(digits, byte);
+    const uint64_t digit = found == NULL ? 0 : (uint64_t)(found - digits);
     answer->line_bytes++;
     if (byte == '\n') {
         if (answer->line_bytes == 1) {
@@ -182,10 +182,11 @@ static void read_chunk_size(struct http_answer *answer, char byte)
         if (answer->line_bytes > CHUNK_LINE_MAX) {
             fail(answer, "a chunk's line is too long");
         }
-    } else if (digit != NULL && answer->line_bytes <= CHUNK_DIGITS_MAX) {
+    } else if (found != NULL && answer->line_bytes <= CHUNK_DIGITS_MAX) {
         answer->left =
-            (answer->line_bytes == 1 ? 0 : answer->left * 16) + (uint64_t)(digit - digits);
-    } else if (digit == NULL && answer->line_bytes > 1 && memchr(" \t\r;", byte, 4) != NULL) {
+            (answer->line_bytes == 1 ? 0 : answer->left * 16) + (digit < 16 ? digit : digit - 6);
+    } else if (found == NULL && byte != '\0' && answer->line_bytes > 1 &&
+               strchr(" \t\r;", byte) != NULL) {
         answer->is_extension = true;
     } else {
         fail(answer, "a chunk's length is no number");

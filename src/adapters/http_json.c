@@ -50,6 +50,7 @@ static bool grow(struct row_room *room, size_t count)
     }
     for (; room->count < count; room->count++) {
         room->texts[room->count] = NULL;
+        room->cells[room->count] = (struct cell){.is_null = true};
     }
     return true;
 }
@@ -100,15 +101,18 @@ static size_t width_of(const json_t *row)
                                 : 1;
 }
 
-static bool set_cells(struct row_room *room, const json_t *row)
+static bool set_cells(struct row_room *room, json_t *row)
 {
-    bool is_good = grow(room, width_of(row));
+    const size_t width = width_of(row);
+    if (!grow(room, width > 0 ? width : 1)) { /* of an empty row there is a cell, too */
+        return false;
+    }
+    bool is_good = true;
     if (json_is_object(row)) {
         size_t i = 0;
         const char *key;
         const json_t *value;
-        /* the iterator is of a type that is not const */
-        json_object_foreach((json_t *)(uintptr_t)row, key, value)
+        json_object_foreach(row, key, value)
         {
             is_good = is_good && set_cell(room, i, value);
             i++;
@@ -118,7 +122,7 @@ static bool set_cells(struct row_room *room, const json_t *row)
             is_good = set_cell(room, i, json_array_get(row, i));
         }
     } else {
-        is_good = is_good && set_cell(room, 0, row);
+        is_good = set_cell(room, 0, row);
     }
     return is_good;
 }
@@ -134,7 +138,7 @@ enum status http_take_rows(const json_t *rows, struct answer *answer, struct err
     for (size_t i = 0; is_good && !is_enough && i < json_array_size(rows); i++) {
         answer->rows++;
         if (answer->take != NULL) {
-            const json_t *const row = json_array_get(rows, i);
+            json_t *const row = json_array_get(rows, i);
             is_good = set_cells(&room, row);
             is_enough = is_good && !answer->take(answer->context, room.cells, width_of(row));
             for (size_t j = 0; j < room.count; j++) {
@@ -239,7 +243,7 @@ void http_add_encoded(struct buffer *buffer, const char *text)
 void http_add_base64(struct buffer *buffer, const void *bytes, size_t length)
 {
     static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
     const unsigned char *from = bytes;
     for (size_t i = 0; i < length; i += 3) {
         const size_t left = length - i;
@@ -247,8 +251,8 @@ void http_add_base64(struct buffer *buffer, const void *bytes, size_t length)
                               (uint32_t)(left > 1 ? from[i + 1] : 0) << 8 |
                               (uint32_t)(left > 2 ? from[i + 2] : 0);
         const char out[4] = {letters[bits >> 18], letters[bits >> 12 & 63],
-                             left > 1 ? letters[bits >> 6 & 63] : '=',
-                             left > 2 ? letters[bits & 63] : '='};
+                             letters[left > 1 ? bits >> 6 & 63 : 64],
+                             letters[left > 2 ? bits & 63 : 64]};
         buffer_add(buffer, out, sizeof out);
     }
 }
