@@ -351,14 +351,19 @@ static ssize_t put_some(struct http *http, struct iovec *parts, size_t count)
  * early, as from a server that will not read the rest. 0: there is one. */
 static short events_of(struct http *http)
 {
-    static const short room = POLLOUT, both = POLLOUT | POLLIN;
     char start[10];
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && start[9] == '1') {
         return POLLOUT; /* "HTTP/1.1 100 Continue" is none */
     }
-    return length >= 0 ? 0 : http->is_tls ? room : both;
+    if (length >= 0) {
+        return 0;
+    }
+    if (http->is_tls) {
+        return POLLOUT;
+    }
+    return POLLOUT | POLLIN;
 }
 
 /* Writes head and body. False: not all; errno says why, 0: there is an answer already. `*written`:
