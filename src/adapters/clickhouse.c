@@ -172,9 +172,15 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
     const struct statement identity = {.sql = "select version(), currentDatabase()"};
+    struct answer answer = {.take = take_identity, .context = conn};
     (void)target;
-    return run(conn, &identity, NULL, &(struct answer){.take = take_identity, .context = conn},
-               error);
+    const enum status status = run(conn, &identity, NULL, &answer, error);
+    if (status == STATUS_OK && conn->version[0] == '\0') {
+        error_set(error, ERROR_SERVER, 0, NULL,
+                  "the server gives no version as ClickHouse does: is the port its HTTP port?");
+        return STATUS_FATAL;
+    }
+    return status;
 }
 
 static const struct http_database database = {
@@ -203,11 +209,6 @@ static enum status open_connection(const struct target *target, struct adapter_c
                                    struct error *error)
 {
     *conn = NULL;
-    if (target->schema != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "ClickHouse has no schemas: name the database in the URL (--database)");
-        return STATUS_FATAL;
-    }
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return dialect_memory_error(error);

@@ -604,6 +604,21 @@ static void describe_status(const struct http *http, const char *body, size_t le
     }
 }
 
+/* Adds what to do where the status alone tells it, and the server's words do not. */
+static void add_advice(unsigned status, const char *words, char text[ERROR_TEXT_BYTES])
+{
+    const char *const advice = status == 401 && strcasestr(words, "password") == NULL
+                                   ? "give --user and its password (--password-file FILE)"
+                               : status == 413 ? "use a smaller --batch"
+                                               : NULL;
+    if (advice != NULL) {
+        const size_t room = ERROR_TEXT_BYTES - strlen(advice) - sizeof ": ";
+        char whole[ERROR_TEXT_BYTES];
+        snprintf(whole, sizeof whole, "%.*s: %s", (int)room, words, advice);
+        memcpy(text, whole, sizeof whole);
+    }
+}
+
 enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error)
 {
     char text[ERROR_TEXT_BYTES] = "";
@@ -619,6 +634,10 @@ enum status http_refuse(struct http *http, const char *body, size_t length, stru
     if (failure.text[0] == '\0') {
         describe_status(http, body, length, text);
         failure.text = text;
+    }
+    if (status == 401 || status == 413) {
+        add_advice(status, failure.text, text);
+        failure.text = text[0] != '\0' ? text : failure.text;
     }
     if (is_opening && meaning.status == STATUS_REJECTED) {
         const bool can_pass = meaning.kind == ERROR_BUSY || meaning.kind == ERROR_SERVER ||
@@ -847,8 +866,14 @@ static enum status ping(struct http *http, struct error *error)
 enum status http_open(struct http **http, const struct http_database *database,
                       const struct target *target, struct adapter_conn *conn, struct error *error)
 {
-    struct http *own = calloc(1, sizeof *own);
     *http = NULL;
+    if (target->schema != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--schema: this database has no schemas; name the database in the URL or by "
+                  "--database");
+        return STATUS_FATAL;
+    }
+    struct http *own = calloc(1, sizeof *own);
     if (own == NULL) {
         return dialect_memory_error(error);
     }

@@ -105,11 +105,21 @@ static enum status open_any(struct probe *probe, struct target *target,
         target->host = there.host;
         target->port = there.port;
         status = probe->plan->adapter->open(target, connection, error);
-        if (status == STATUS_OK || error->kind == ERROR_CANCELLED || ++tried == tries) {
+        if (status == STATUS_OK || error->kind == ERROR_CANCELLED) {
             return status;
+        }
+        if (++tried == tries) {
+            break;
         }
         probe->host = (probe->host + 1) % hosts;
     } while (true);
+    if (tries > 1 && error->kind != ERROR_USAGE) {
+        char last[ERROR_TEXT_BYTES];
+        memcpy(last, error->text, sizeof last);
+        snprintf(error->text, sizeof error->text,
+                 "no host of %u lets a session in; the last: %.180s", tries, last);
+    }
+    return status;
 }
 
 static enum status open_connection(struct probe *probe, struct adapter_conn **connection,

@@ -944,8 +944,8 @@ void server_process_describe(const struct server_process *server, struct resourc
                  "the server was restarted during the run: what it used meanwhile is "
                  "not in the figures");
     } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
-        snprintf(note, size, "%zu of %zu servers on this machine not found: %.100s", missing,
-                 server->tree_count, noted->note);
+        snprintf(note, size, "%zu of %zu servers not found: %.115s", missing, server->tree_count,
+                 noted->note);
     } else if (note[0] == '\0' && server->source == MEMORY_RSS) {
         snprintf(note, size,
                  "PSS of the server's processes cannot be read (run as root): memory that they "

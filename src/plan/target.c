@@ -214,6 +214,16 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
         plan->hosts[i] = url.hosts[i];
         uint16_t *port = &plan->hosts[i].port;
         *port = target->port != 0 ? target->port : *port != 0 ? *port : plan->adapter->default_port;
+        for (size_t k = 0; k < i; k++) {
+            if (plan->hosts[k].port == *port &&
+                strcmp(plan->hosts[k].name, plan->hosts[i].name) == 0) {
+                return usage_refuse(error,
+                                    "%s is twice in the list of hosts, at port %u%s: name each "
+                                    "host once",
+                                    plan->hosts[i].name, (unsigned)*port,
+                                    target->port != 0 ? " (--port is for all)" : "");
+            }
+        }
     }
     const struct url_host only = {.name = url.host, .port = url.port};
     const struct url_host *first = plan->host_count > 0 ? &plan->hosts[0] : &only;

@@ -3,6 +3,8 @@ ends."""
 
 import os
 import re
+import socketserver
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -30,6 +32,14 @@ def clickhouse(url, *statements):
 class PrivateClickhouse(harness.PrivateServer):
     NAME = "clickhouse"
     SUPERUSER = "default"
+
+
+class Greeter(socketserver.BaseRequestHandler):
+    """An HTTP server that has one answer for everything."""
+
+    def handle(self):
+        while self.request.recv(65536):
+            self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi\n")
 
 
 class Clickhouse(harness.OnServer):
@@ -78,6 +88,11 @@ class Runs(Clickhouse):
         self.assertIn("doesn't exist", self.append(1, 10, nowhere, code=4).reason)
         ended = self.append(1, 10, self.url + "?no_such_setting=1", code=2)
         self.assertIn("Unknown setting no_such_setting", ended.reason)
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter) as other:
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            self.refused(1, 10, f"clickhouse://127.0.0.1:{other.server_address[1]}", code=4,
+                         pattern="gives no version as ClickHouse does")
+            other.shutdown()
         self.run_append(1, 10, self.url + "?max_insert_block_size=1000")
 
     def test_engines(self):

@@ -14,6 +14,14 @@ class Targets(harness.Case):
             for scheme in ("postgresql", "mariadb"):
                 self.refused(1, 1, f"{scheme}://{hosts}/db", code=2, pattern=re.escape(what))
 
+    def test_a_host_twice_by_its_port(self):
+        for arguments in (("mariadb://a,a:3306/db",), ("mariadb://a:1,b:2,a:3/db", "--port", 4)):
+            self.refused(1, 1, *arguments, code=2, pattern="a is twice in the list of hosts")
+
+    def test_no_host_answers(self):
+        self.refused(1, 1, "postgresql://127.0.0.1:1,127.0.0.1:2/db", code=4,
+                     pattern="no host of 2 lets a session in; the last: .*127.0.0.1.*2")
+
     def test_policy(self):
         self.refused(1, 1, "postgresql://a,b/db", "--host-policy", "last", code=2,
                      pattern="--host-policy 'last' is not spread or first or random")

@@ -558,11 +558,13 @@ static void test_statuses(void **state)
     } known[] = {
         {STATUS_ANSWER("400 Bad"), STATUS_REJECTED, ERROR_SERVER, 400,
          "HTTP status 400 Bad: words"},
-        {STATUS_ANSWER("401 No"), STATUS_FATAL, ERROR_AUTH, 401, "401 No: words"},
+        {STATUS_ANSWER("401 No"), STATUS_FATAL, ERROR_AUTH, 401,
+         "401 No: words: give --user and its password (--password-file FILE)"},
         {STATUS_ANSWER("403 No"), STATUS_FATAL, ERROR_AUTH, 403, "words"},
         {STATUS_ANSWER("404 No"), STATUS_REJECTED, ERROR_NOT_FOUND, 404, "words"},
         {STATUS_ANSWER("408 No"), STATUS_LOST, ERROR_TIMEOUT, 408, "words"},
-        {STATUS_ANSWER("413 No"), STATUS_REJECTED, ERROR_DATA, 413, "words"},
+        {STATUS_ANSWER("413 No"), STATUS_REJECTED, ERROR_DATA, 413,
+         "413 No: words: use a smaller --batch"},
         {STATUS_ANSWER("429 No"), STATUS_REJECTED, ERROR_BUSY, 429, "words"},
         {STATUS_ANSWER("500 No"), STATUS_REJECTED, ERROR_SERVER, 500, "words"},
         {STATUS_ANSWER("502 No"), STATUS_LOST, ERROR_CONNECTION, 502, "words"},
@@ -590,6 +592,17 @@ static void test_statuses(void **state)
         http_close(http);
     }
     stop_server();
+}
+
+static void test_no_schemas(void **state)
+{
+    (void)state;
+    struct target target = {.schema = "aside"};
+    struct http *http = NULL;
+    assert_int_equal(open_with(&http, &target), STATUS_FATAL);
+    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_non_null(strstr(error.text, "--schema: this database has no schemas"));
+    assert_null(http);
 }
 
 /* While opening nothing is rejected: it can pass, or it cannot. */
@@ -993,29 +1006,18 @@ static int stop_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_ends_early),
-        cmocka_unit_test(test_body_to_the_end),
-        cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_request),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_wrong_parameters),
-        cmocka_unit_test(test_open_fails),
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_statuses_of_open),
-        cmocka_unit_test(test_never_twice),
-        cmocka_unit_test(test_idle_connection_ends),
-        cmocka_unit_test(test_broken_answers),
-        cmocka_unit_test(test_endless_error),
-        cmocka_unit_test(test_refused_early),
-        cmocka_unit_test(test_greet),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_recognise),
-        cmocka_unit_test(test_take_rows),
-        cmocka_unit_test(test_add_json),
-        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_cut_anywhere),    cmocka_unit_test(test_ends_early),
+        cmocka_unit_test(test_body_to_the_end), cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_bounded),         cmocka_unit_test(test_request),
+        cmocka_unit_test(test_credentials),     cmocka_unit_test(test_wrong_parameters),
+        cmocka_unit_test(test_open_fails),      cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_no_schemas),      cmocka_unit_test(test_statuses_of_open),
+        cmocka_unit_test(test_never_twice),     cmocka_unit_test(test_idle_connection_ends),
+        cmocka_unit_test(test_broken_answers),  cmocka_unit_test(test_endless_error),
+        cmocka_unit_test(test_refused_early),   cmocka_unit_test(test_greet),
+        cmocka_unit_test(test_lines),           cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_recognise),       cmocka_unit_test(test_take_rows),
+        cmocka_unit_test(test_add_json),        cmocka_unit_test(test_encodings),
     };
     return cmocka_run_group_tests(tests, start_library, stop_library);
 }

@@ -279,7 +279,7 @@ static void several_servers_are_added_up(void **state)
     assert_int_equal(one.processes, CHILDREN + 1);
     assert_int_equal(description.servers, 1);
     assert_int_equal(description.server_pid, server->pid);
-    check_note(process, "1 of 2 servers on this machine not found");
+    check_note(process, "1 of 2 servers not found: nothing on this machine listens on");
     server_process_destroy(process);
 }
 
