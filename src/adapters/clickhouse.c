@@ -213,7 +213,8 @@ static enum status open_connection(const struct target *target, struct adapter_c
     if (made == NULL) {
         return dialect_memory_error(error);
     }
-    while (target->method != NULL && strcmp(methods[made->method], target->method) != 0) {
+    while (target->method != NULL && methods[made->method] != NULL &&
+           strcmp(methods[made->method], target->method) != 0) {
         made->method++;
     }
     snprintf(made->user, sizeof made->user, "%s", target->user != NULL ? target->user : "default");

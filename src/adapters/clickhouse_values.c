@@ -288,7 +288,11 @@ static void unescape(char *text, struct text_value *value)
             at++;
             name = strchr(names, *at);
         }
-        *out++ = name != NULL ? values[name - names] : *at;
+        if (name != NULL) {
+            *out++ = values[name - names];
+        } else {
+            *out++ = *at;
+        }
     }
     *value = (struct text_value){text, (uint32_t)(out - text)};
 }

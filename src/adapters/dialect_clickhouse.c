@@ -172,7 +172,7 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
         return false;
     }
     if (column->type == COLUMN_DECIMAL) {
-        snprintf(numbers, sizeof numbers, "(%u,%u)", column->precision > 0 ? column->precision : 18,
+        snprintf(numbers, sizeof numbers, "(%d,%d)", column->precision > 0 ? column->precision : 18,
                  column->scale);
     }
     if (comment != NULL && column->type == COLUMN_TEXT && column->size > 0) {

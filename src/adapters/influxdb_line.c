@@ -37,8 +37,8 @@ static void add_quoted(struct buffer *out, const char *text, size_t length, enum
         }
         buffer_add(out, text + at, end - at);
         if (end < length) {
-            const char pair[] = {is_doubled ? quote : '\\', text[end]};
-            buffer_add(out, pair, sizeof pair);
+            buffer_add(out, is_doubled ? &quote : "\\", 1);
+            buffer_add(out, text + end, 1);
         }
         at = end + 1;
     }

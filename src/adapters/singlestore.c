@@ -5,10 +5,10 @@
  * a body is several. The server is taken to read numbers as doubles: those that these do not hold
  * are strings. Bytes are base64, which the server decodes.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "adapters/dialect.h"
 #include "adapters/http.h"
@@ -118,12 +118,10 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
 static bool returns_rows(const char *sql)
 {
     static const char words[] = " select with show describe desc explain profile echo table ";
-    char word[12] = " ";
-    for (size_t i = 0; i < sizeof word - 2 && isalpha((unsigned char)sql[i]); i++) {
-        word[i + 1] = sql[i];
-        word[i + 2] = ' ';
-    }
-    return sql[0] == '(' || (word[1] != '\0' && strcasestr(words, word) != NULL);
+    char word[12];
+    const size_t length = strcspn(sql, " \t\r\n(");
+    snprintf(word, sizeof word, " %.*s ", (int)MIN(length, sizeof word), sql);
+    return sql[0] == '(' || (length > 0 && strcasestr(words, word) != NULL);
 }
 
 static enum status run_one(struct adapter_conn *conn, const char *sql,
@@ -177,7 +175,8 @@ static int read_error(const char *body, size_t length, char *text, size_t size)
     snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line), body);
     const char *words = message != NULL ? message : line;
     const char *const colon = strchr(words, ':');
-    if (colon != NULL && sscanf(words, "Error %9d", &number) == 1) {
+    if (colon != NULL && strncmp(words, "Error ", 6) == 0) {
+        number = (int)strtol(words + 6, NULL, 10);
         words = colon + 1 + strspn(colon + 1, " ");
     }
     snprintf(text, size, "%.*s", (int)strcspn(words, "\r\n"), words);

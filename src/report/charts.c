@@ -300,9 +300,9 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         }
         if (to > from || isfinite(highest)) {
             add_level(series, from, to,
-                      isinf(highest) ? (double)NAN
-                      : is_mean      ? sum / seconds
-                                     : highest);
+                      isinf(highest)           ? (double)NAN
+                      : is_mean && seconds > 0 ? sum / seconds
+                                               : highest);
         }
     }
     if (series != NULL && ((kind->flags & ABOVE_0) != 0 ? best <= 0 : isinf(best))) {
