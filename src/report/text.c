@@ -204,6 +204,15 @@ static void say_some(struct screen *out, uint64_t count, const char *name)
     say_if(out, count > 0, ", %s %s", UNITS_COUNT(count), name);
 }
 
+static bool are_all_hosts_counted(const struct result *result)
+{
+    bool are_all = true;
+    for (size_t i = 0; i < result->host_count; i++) {
+        are_all = are_all && result->hosts[i].is_counted;
+    }
+    return are_all;
+}
+
 static void put_verification(struct screen *out, const struct result *result)
 {
     const struct verification *v = &result->verification;
@@ -216,7 +225,9 @@ static void put_verification(struct screen *out, const struct result *result)
         say(out, "count(*) %s before, %s after", UNITS_COUNT(v->rows_before),
             UNITS_COUNT(v->rows_after));
         say_if(out, result->host_count > 0, " at %s",
-               result->are_hosts_one ? "every host" : "all hosts together, each a database");
+               !result->are_hosts_one          ? "all hosts together, each a database"
+               : are_all_hosts_counted(result) ? "every host"
+                                               : "each host that answers");
         if (r->state != VERIFICATION_DONE) {
             /* a count does not say whose the rows are that are left */
             const bool is_range = v->lost < v->lost_at_most;

@@ -124,6 +124,7 @@ class Hosts(harness.Case):
         self.assertEqual(hosts["127.0.0.1:1"]["connects_failed"], "2")
         self.assertEqual(hosts["127.0.0.1:1"]["errors"], "2")
         self.assertEqual(hosts["127.0.0.1:1"]["rows_after"], "")
+        self.assertIn("after at each host that answers", " ".join(ended.out.split()))
         self.assertEqual(hosts[b]["sessions"], "4")
         self.assertEqual(self.count(two), 500)
         self.assertEqual(run.verification["lost"], 0)
