@@ -118,7 +118,8 @@ struct connection_info {
     bool is_embedded;      /* the database runs inside this process, be the adapter for servers */
     char dialect[32];      /* of SQL, by the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
-    const char *method;    /* in use: one of adapter.methods; static */
+    const char *not_in_names;  /* characters that no quoting makes part of a name; NULL: none */
+    const char *method;        /* in use: one of adapter.methods; static */
     const struct words *words; /* static; NULL: those of SQL */
 
     /* How this database makes a table that a script declares; NULL: it has none of that.

@@ -171,8 +171,11 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 static enum status read_import(struct adapter_conn *conn, uint64_t *failed, struct error *error)
 {
     json_t *answer = http_json(conn->http, error);
-    if (answer == NULL) {
-        return STATUS_REJECTED;
+    if (!json_is_integer(json_object_get(answer, "created"))) {
+        error_set(error, ERROR_SERVER, 0, NULL,
+                  "the answer to an import does not say what it created");
+        json_decref(answer);
+        return STATUS_LOST; /* the rows are there, or are not */
     }
     const json_int_t created = json_integer_value(json_object_get(answer, "created"));
     const json_t *details = json_object_get(answer, "details");
@@ -262,6 +265,10 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         if (conn->body.length >= PIECE_BYTES) {
             send_rows(conn);
         }
+    }
+    if (conn->status == STATUS_LOST && conn->accepted == 0) {
+        *error = conn->failure; /* what follows was not sent */
+        return STATUS_LOST;
     }
     return buffer_failed(&conn->body) ? dialect_memory_error(error) : STATUS_OK;
 }

@@ -242,6 +242,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
+    info->not_in_names = "\\"; /* which would be an escape */
     dialect_inspect(&dialect_clickhouse, info);
 }
 
@@ -283,6 +284,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         }
     }
     conn->rows = 0;
+    buffer_clear(&conn->body);
     return http_revive(conn->http, error);
 }
 
@@ -311,7 +313,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                                          .path = buffer_text(&conn->insert_path),
                                          .type = "application/octet-stream",
                                          .body = conn->body.bytes,
-                                         .length = conn->body.length};
+                                         .length = conn->body.length,
+                                         .spent = &conn->body};
     enum status status = STATUS_OK;
     *accepted = 0;
     if (conn->rows > 0) {
@@ -321,6 +324,9 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         if (strstr(said, CLICKHOUSE_EXCEPTION) != NULL) {
             status = http_refuse(conn->http, said, length, error);
         }
+    }
+    if (status == STATUS_REJECTED && error->kind == ERROR_TIMEOUT) {
+        status = STATUS_LOST; /* with async_insert the server may store the rows later */
     }
     buffer_fini(&conn->body);
     *accepted = status == STATUS_OK ? conn->rows : 0;
@@ -354,7 +360,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 
 const struct adapter adapter_clickhouse = {
     .name = "clickhouse",
-    .summary = "ClickHouse, by HTTP: rowbinary, tsv, json",
+    .summary = "ClickHouse: rowbinary, tsv, json",
     .flags = ADAPTER_CLAUSES,
     .default_port = 8123,
     .identifier_quote = '`',

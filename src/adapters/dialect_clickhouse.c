@@ -128,7 +128,7 @@ static void read_type(struct column *column, const char *comment)
         if (strncmp(inner, wrappers[i], length) == 0) {
             column->is_nullable = i > 0;
             memmove(inner, inner + length, strlen(inner + length) + 1);
-            inner[strlen(inner) - 1] = '\0';
+            inner[inner[0] != '\0' ? strlen(inner) - 1 : 0] = '\0';
         }
     }
     const int count = dialect_split_type(inner, name, sizeof name, numbers);

@@ -354,8 +354,8 @@ static short events_of(struct http *http)
     char start[10];
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
-    if (length == (ssize_t)sizeof start && start[9] == '1') {
-        return POLLOUT; /* "HTTP/1.1 100 Continue" is none */
+    if (length == (ssize_t)sizeof start && (start[9] == '1' || start[9] == '2')) {
+        return POLLOUT; /* "HTTP/1.1 100 Continue" is none; one that says yes wants the rest */
     }
     if (length >= 0) {
         return 0;
@@ -489,7 +489,7 @@ static enum status read_answer(struct http *http, struct error *error)
                         : errno == ECANCELED ? ERROR_CANCELLED
                                              : ERROR_CONNECTION,
                         errno, "no answer", error);
-        } else if (!http_answer_end(answer)) {
+        } else if (atomic_load(&http->is_interrupted) || !http_answer_end(answer)) {
             return lost(http, ERROR_CONNECTION, 0,
                         answer->head.length == 0
                             ? "the server ended the connection instead of answering"
@@ -672,12 +672,18 @@ enum status http_send(struct http *http, const struct http_request *request, str
         status = connect_anew(http, error);
         is_sent = status == STATUS_OK && put(http, &written);
     }
+    if (request->spent != NULL) {
+        buffer_fini(request->spent);
+    }
     if (status == STATUS_OK) {
         /* a server that does not read on may have said why */
         http->answer.ends_connection = !is_sent;
         status = read_answer(http, error);
     }
     settle(&http->head);
+    if (status == STATUS_OK && !is_sent && http->answer.status / 100 == 2) {
+        return lost(http, ERROR_CONNECTION, 0, "answered before all was sent", error);
+    }
     if (status != STATUS_OK || http->answer.status / 100 == 2) {
         return status;
     }

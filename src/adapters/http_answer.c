@@ -89,7 +89,7 @@ static void begin_body(struct http_answer *answer)
         return;
     }
     answer->status = (unsigned)status;
-    answer->ends_connection = has_word(answer, "Connection", "close") ||
+    answer->ends_connection = answer->ends_connection || has_word(answer, "Connection", "close") ||
                               (head[7] == '0' && !has_word(answer, "Connection", "keep-alive"));
     const char *given = http_answer_header(answer, "Content-Length", &length);
     if (status == 204 || status == 304) {

@@ -243,6 +243,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
         snprintf(info->note, sizeof info->note,
                  "QuestDB acknowledges rows before it shows them: a read may be behind");
     } else {
+        info->not_in_names = "\"\\";
         info->words = conn->has_row_number ? &influxdb_words : &influxdb_other_words;
     }
 }
@@ -285,14 +286,15 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                                          .path = buffer_text(&conn->write_path),
                                          .type = "text/plain; charset=utf-8",
                                          .body = buffer_text(&conn->lines.text),
-                                         .length = conn->lines.text.length};
+                                         .length = conn->lines.text.length,
+                                         .spent = &conn->lines.text};
     const uint64_t rows = conn->lines.rows;
     *accepted = 0;
     if (rows == 0) {
         return STATUS_OK;
     }
     const enum status status = http_send(conn->http, &request, error);
-    buffer_fini(&conn->lines.text); /* a thousand sessions that wait would keep a thousand */
+    buffer_fini(&conn->lines.text);
     if (status == STATUS_OK) {
         *accepted = rows;
     } else if (status == STATUS_REJECTED) {
@@ -316,7 +318,7 @@ static enum status recognise(const char *host, uint16_t port, unsigned timeout_m
 
 const struct adapter adapter_influxdb = {
     .name = "influxdb",
-    .summary = "InfluxDB 1.x and QuestDB, by line protocol over HTTP",
+    .summary = "InfluxDB 1.x, QuestDB: line protocol",
     .default_port = 8086,
     .identifier_quote = '"',
     .stack_bytes = HTTP_STACK_BYTES,

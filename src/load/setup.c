@@ -357,6 +357,13 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
                                   struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
+    const char *const odd = connection->not_in_names;
+    const char *const found = odd == NULL ? NULL : strpbrk(plan->table_name, odd);
+    if (found != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL, "--table '%.100s': %s has no names with a '%c'",
+                  plan->table_name, connection->dialect, *found);
+        return STATUS_FATAL;
+    }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
     /* NULL: there is no statement that makes the table, so it has to exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_find("syslog", connection->dialect);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "adapters/registry.h"
 #include "base/mono.h"
@@ -15,6 +16,7 @@
 /* A server that says nothing for so long will not be recognised. */
 enum {
     RECOGNISE_S = 5,
+    LATE_MS = 2000,
     OTHER_MS = 500, /* nor for so long when it is asked in a second protocol or third */
     SCHEME_BYTES = 64,
 };
@@ -58,20 +60,28 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
         target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
     char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
-    for (int pass = 0; pass < 2; pass++) {
+    /* The one whose port it is; then all others, quickly, as most are silent when they are asked in
+     * another protocol; then these again, should the server be slow. */
+    const unsigned longest_ms = timeout_s * 1000;
+    const unsigned timeouts_ms[] = {longest_ms, OTHER_MS, MIN(longest_ms, LATE_MS)};
+    for (size_t pass = 0; pass < COUNT_OF(timeouts_ms); pass++) {
+        const bool is_quick = pass == 1;
         for (const struct adapter *const *a = registry_adapters; *a != NULL && !is_over; a++) {
             if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != (pass == 0)) {
                 continue;
             }
             struct error reason = {0};
             const enum status status =
-                (*a)->recognise(target->host, target->port, timeout_s * 1000, &reason);
+                (*a)->recognise(target->host, target->port, timeouts_ms[pass], &reason);
             if (status == STATUS_OK) {
                 plan->adapter = *a;
                 return EXIT_CODE_OK;
             }
             if (interrupt_requested()) {
                 return EXIT_CODE_INTERRUPTED;
+            }
+            if (is_quick && (status != STATUS_LOST || reason.kind == ERROR_TIMEOUT)) {
+                continue;
             }
             if (status == STATUS_LOST) {
                 *error = reason;

@@ -271,8 +271,8 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const size_t x_to = csv_table_column(table, is_search ? "sessions" : "end_s");
     const size_t outcome = csv_table_column(table, "outcome");
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
-    const size_t hosts =
-        host == NULL ? 1 : json_array_size(json_object_get(run->run.json, "hosts"));
+    const size_t listed = json_array_size(json_object_get(run->run.json, "hosts"));
+    const size_t hosts = host == NULL || listed == 0 ? 1 : listed;
     const size_t most = CHART_LEVELS_MAX * hosts; /* a row of each follows on one of each */
     const size_t each = is_search ? 1 : (table->rows + most - 1) / most * hosts;
     const size_t whose = csv_table_column(table, "host");

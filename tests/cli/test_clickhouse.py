@@ -153,6 +153,11 @@ class Statements(Clickhouse):
         self.assertIn("nonsense", ended.reason)
         self.assertNotIn("Expected one of", ended.err)
 
+    def test_a_name_that_would_be_another(self):
+        """A backslash is an escape between backquotes: rows would go to another table."""
+        ended = self.append(1, 10, self.url, "--table", "back\\s", code=2)
+        self.assertIn("no names with a '\\'", ended.reason)
+
 
 class Pushback(Clickhouse):
     def test_too_many_parts(self):

@@ -248,6 +248,7 @@ static void test_lists_of_hosts(void **state)
     assert_non_null(strstr(error.text, "more than 64 hosts"));
 }
 
+#if APPEND_HAVE_POSTGRESQL
 static void test_hosts_of_a_plan(void **state)
 {
     (void)state;
@@ -276,6 +277,7 @@ static void test_hosts_of_a_plan(void **state)
     assert_string_equal(plan.target.host, "c");
     plan_fini(&plan);
 }
+#endif
 
 static void test_redaction(void **state)
 {
@@ -562,7 +564,9 @@ int main(void)
         cmocka_unit_test(test_connection_string_redaction),
         cmocka_unit_test(test_bad_urls),
         cmocka_unit_test(test_lists_of_hosts),
+#if APPEND_HAVE_POSTGRESQL
         cmocka_unit_test(test_hosts_of_a_plan),
+#endif
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_schemas_are_built_in),
         cmocka_unit_test(test_workloads_are_built_in),
