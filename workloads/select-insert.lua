@@ -44,4 +44,4 @@ transaction("iteration", function()
     if check(empno, "found") and not select_only then
         log:run(empno, ename)
     end
-end, {autocommit = true})
+end, {autocommit = true, retry_duplicate = true}) -- the same moment again is another one

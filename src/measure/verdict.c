@@ -95,9 +95,12 @@ bool result_join_hosts(struct result *result, struct hosts_view *view)
         view->before += was;
         view->after += is;
     }
-    result->are_hosts_one = known != NULL && is_same_before &&
-                            ((is_same_after && largest >= view->least) || changes > view->most);
-    if (result->are_hosts_one) {
+    const bool is_one = known != NULL && is_same_before &&
+                        ((is_same_after && largest >= view->least) || changes > view->most);
+    if (view->most > 0) { /* a table that the run left alone shows nothing */
+        result->are_hosts_one = is_one;
+    }
+    if (is_one) {
         view->before = known->rows_before[table];
         view->after = highest->rows_after[table];
     } else if (known == NULL || unknown != NULL) {
