@@ -168,6 +168,9 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     struct describing *describing = context;
     struct table *table = describing->table;
     struct column column = {.is_nullable = true, .type_name = "tag", .type = COLUMN_TEXT};
+    if (count == 1 && table->column_count == 0) {
+        return true; /* tags outlive their measurement for a moment */
+    }
     column.native_type = count > 1 ? INFLUXDB_FIELD : INFLUXDB_TAG;
     ask_text(&cells[0], column.name, sizeof column.name);
     if (count > 1) {
