@@ -14,68 +14,28 @@
 # database append, and no more. Settings are those of influxd's configuration file.
 set -euo pipefail
 
-fail() { echo "influxdb.sh: $*" >&2; exit 1; }
+name=influxdb account=influxdb ports=2 taken='address already in use'
+# shellcheck source=scripts/private_server.sh
+. "$(dirname "$0")/private_server.sh"
 
-[ $# -ge 2 ] || fail 'usage: influxdb.sh start|stop|kill|restart DIR [section.setting=value …]'
-command=$1 dir=$2
-shift 2
-[ -d "$dir" ] || fail "no folder $dir"
-home=$(cd "$dir" && pwd)/influxdb
+mark() { echo "$home/conf"; }
 
-user=$(id -un)
-as_user=()
-if [ "$(id -u)" -eq 0 ]; then
-    user=nobody
-    id influxdb >/dev/null 2>&1 && user=influxdb
-    as_user=(setpriv --reuid="$user" --regid="$(id -gn "$user")" --init-groups --)
-fi
+is_up() { curl -sf --noproxy '*' -o /dev/null "http://127.0.0.1:$1/ping"; }
 
-port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-
-# The process of the pid file, if that is still this server: the number may be another's by now.
-server_pid() {
-    local pid
-    pid=$(cat "$home/pid" 2>/dev/null) && [ -n "$pid" ] || return 1
-    { tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qxF -- "$home/conf" || return 1
-    # A killed process that nobody has waited for yet still has a number.
-    ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null || return 1
-    echo "$pid"
-}
-
-start() {
-    local option name port
-    for option in influxd curl; do
-        command -v "$option" >/dev/null || fail "no program $option found (scripts/setup.sh test)"
-    done
+prepare() {
+    local option name
+    needs influxd curl
     mkdir "$home"
-    chmod 755 "$home"
     chown "$user" "$home"
-    # The user must be able to walk to the folder, as mktemp -d makes folders for one user only.
-    [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
     : >"$home/environment"
-    for option in "$@"; do
+    for option in "${options[@]}"; do
         name=${option%%=*}
         name=${name//[.-]/_}
         printf 'INFLUXDB_%s=%s\n' "${name^^}" "${option#*=}" >>"$home/environment"
     done
-    for _ in 1 2 3 4 5; do
-        port=$((20000 + (RANDOM * 7 + $$) % 12000))
-        port_is_free "$port" && port_is_free "$((port + 1))" || continue
-        write_configuration "$port"
-        launch
-        if wait_until_up "$port"; then
-            make_users "$port"
-            echo "$port" >"$home/port"
-            return
-        fi
-        # A port may have been taken since.
-        grep -q 'address already in use' "$home/log" || break
-    done
-    tail -n 20 "$home/log" >&2 || true
-    fail 'the server did not start'
 }
 
-write_configuration() {
+configure() {
     cat >"$home/conf" <<END
 reporting-disabled = true
 bind-address = "127.0.0.1:$(($1 + 1))"
@@ -96,31 +56,13 @@ launch() {
     local environment
     mapfile -t environment <"$home/environment"
     # setsid: Ctrl-C on the terminal is for the program that measures, not for the server.
-    (cd "$home" && exec env "${environment[@]}" "${as_user[@]}" setsid influxd -config "$home/conf" \
-        </dev/null >>"$home/log" 2>&1) &
-    echo "$!" >"$home/pid"
-}
-
-restart() {
-    ! server_pid >/dev/null || fail "the server in $home runs"
-    launch
-    wait_until_up "$(cat "$home/port")" || { tail -n 20 "$home/log" >&2; fail 'the server did not start again'; }
-}
-
-wait_until_up() {
-    local wait pid
-    pid=$(cat "$home/pid")
-    for ((wait = 0; wait < 600; wait++)); do
-        ! curl -sf --noproxy '*' -o /dev/null "http://127.0.0.1:$1/ping" || return 0
-        kill -0 "$pid" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    kill -KILL "$pid" || true
-    return 1
+    echo "$BASHPID" >"$home/pid"
+    cd "$home" && exec env "${environment[@]}" "${as_user[@]}" setsid influxd -config "$home/conf" \
+        </dev/null >>"$home/log" 2>&1
 }
 
 # The first user needs no password: there is nobody yet who could have one.
-make_users() {
+set_up() {
     local statement
     for statement in "create user root with password 'append secret' with all privileges" \
         'create database append' "create user append_pw with password 'append secret'" \
@@ -131,22 +73,4 @@ make_users() {
     done
 }
 
-stop() {
-    local pid wait signal=TERM
-    [ "${1:-fast}" = fast ] || signal=KILL
-    for ((wait = 0; wait < 600; wait++)); do
-        pid=$(server_pid) || return 0
-        [ "$wait" -lt 300 ] || signal=KILL
-        [ $((wait % 300)) -ne 0 ] || kill "-$signal" "$pid" 2>/dev/null || true
-        sleep 0.1
-    done
-    fail "the server in $home does not stop"
-}
-
-case $command in
-start) start "$@" ;;
-stop) stop "$@" ;;
-kill) server_pid >/dev/null || fail "no server runs in $home"; stop immediate ;;
-restart) restart ;;
-*) fail "unknown command $command" ;;
-esac
+private_server
