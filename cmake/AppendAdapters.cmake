@@ -79,5 +79,7 @@ function(append_print_summary tests)
         set(sanitize none)
     endif()
     message(STATUS "append ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, sanitizers: ${sanitize}, "
-                   "tests: ${tests}, adapters:\n${append_adapter_summary}")
+                   "tests: ${tests}, --io-trace: ${append_io_trace_summary}, several machines: "
+                   "${append_mpi_summary}, adapters:\n"
+                   "${append_adapter_summary}")
 endfunction()

@@ -4,7 +4,9 @@
 
 set(append_http_databases clickhouse influxdb singlestore arangodb)
 file(GLOB append_core_sources CONFIGURE_DEPENDS src/*/*.c)
+list(FILTER append_core_sources EXCLUDE REGEX "[.]bpf[.]c$") # AppendTrace.cmake
 list(FILTER append_core_sources EXCLUDE REGEX "/src/adapters/(sqlite|postgresql|mariadb|odbc|machbase|http|clickhouse|influxdb|singlestore|arangodb)[._]")
+list(FILTER append_core_sources EXCLUDE REGEX "/src/ranks/mpi\\.c$") # AppendMpi.cmake
 foreach(name IN ITEMS sqlite postgresql mariadb odbc machbase)
     file(GLOB append_${name}_sources CONFIGURE_DEPENDS src/adapters/${name}.c src/adapters/${name}_*.c)
 endforeach()

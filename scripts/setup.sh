@@ -8,11 +8,11 @@ PATH=$PATH:/usr/sbin:/usr/local/go/bin
 usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
-    libcurl4-openssl-dev'
+    libcurl4-openssl-dev libbpf-dev clang bpftool'
 test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
-    odbc-mariadb libsqliteodbc libcmocka-dev clang clang-format clang-tidy
+    odbc-mariadb libsqliteodbc libcmocka-dev fio clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
-    python3-pip openssl'
+    python3-pip openssl libopenmpi-dev openmpi-bin iproute2'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'
 k6=v1.8.1
 k6_go=go1.25.12 # what k6 needs; an older Go fetches it
@@ -37,7 +37,7 @@ is_there_by_another_name() {
     pkg-config) command -v pkg-config >/dev/null ;;
     mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
     gnuplot-nox) command -v gnuplot >/dev/null ;;
-    clang) command -v clang >/dev/null ;;
+    clang | bpftool | fio) command -v "$1" >/dev/null ;;
     libclang-rt-dev) can_fuzz ;;
     libcurl4-openssl-dev) pkg-config --exists libcurl 2>/dev/null ;;
     python3-pip) python3 -m pip --version >/dev/null 2>&1 ;;
@@ -83,8 +83,8 @@ else
     libraries='jansson libmicrohttpd libcurl lua5.4 libpq sqlite3 libmariadb odbc'
     case "${1:-run}" in
     test | bench)
-        programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst clang clang-format clang-tidy
-            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps openssl"
+        programs="$programs gnuplot psql pgbouncer mariadbd mariadb mariadb-install-db odbcinst fio clang clang-format clang-tidy
+            cppcheck valgrind setpriv mandoc man zsh dpkg-shlibdeps openssl mpirun ip"
         libraries="$libraries cmocka"
         [ "$1" = test ] || programs="$programs mysqlslap mysqldump sysbench"
         ;;
@@ -130,6 +130,14 @@ esac
 
 echo "setup.sh: installing$missing" >&2
 apt_get update
+
+case " $missing " in
+*' bpftool '*)
+    # Not a package of its own everywhere; without it --io-trace is not built.
+    apt-cache show bpftool 2>/dev/null | grep -q '^Package' ||
+        missing=$(echo "$missing " | sed 's/ bpftool / /')
+    ;;
+esac
 
 case " $missing " in
 *' mariadb-server '*)

@@ -6,7 +6,7 @@
 #
 # The tests of Machbase need its vendor's client library: scripts/machbase_client.sh fetches it, unless
 # APPEND_TEST_MACHBASE_LIB names its folder. Those of QuestDB need Java 17 and its program, which
-# scripts/questdb.sh fetches. Those of InfluxDB and QuestDB start their servers themselves.
+# scripts/questdb.sh fetches.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (configure arguments),
 # JOBS (parallel tests, default 5 for 2 CPUs: most of them wait), SERVER=0 (no servers: leave out the tests that need one; with
@@ -81,6 +81,9 @@ if [ "${SERVER:-1}" = 1 ]; then
     port=$(cat "$temp/clickhouse/port")
     export APPEND_TEST_CLICKHOUSE=clickhouse://append@127.0.0.1:$port/append
     export APPEND_TEST_CLICKHOUSE_PASSWORD_URL=clickhouse://append_pw@127.0.0.1:$port/append
+    scripts/influxdb.sh start "$temp"
+    APPEND_TEST_INFLUXDB=influxdb://127.0.0.1:$(cat "$temp/influxdb/port")/append
+    export APPEND_TEST_INFLUXDB
 else
     without='valgrind|postgresql|mariadb|clickhouse|influxdb'
 fi

@@ -1,19 +1,22 @@
 -- Appends rows, a few at a time, to one table; in MariaDB normal, partitioned or
 -- compressed. A session ends when its share of RECORDS is in.
 --
---     append 30 200M mariadb://h/db --workload mass-insert
---     append 30 200M mariadb://h/db --workload mass-insert --set compressed=true
+--     append 30 200M mariadb://h/db --workload mass-insert --set table=normal
+--     append sweep --sessions 30 --records 200M mariadb://h/db
+--         --workload mass-insert --vary table=normal,partitioned,compressed
 
-local partitions = param("partitions", 3, "mariadb: of the table; 0: it has none",
+local kind = param("table", "partitioned", "mariadb: what it is",
+    {"normal", "partitioned", "compressed"})
+local partitions = param("partitions", 3, "mariadb: of a partitioned table; 0: it has none",
     {min = 0, max = 1024})
-local compressed = param("compressed", false, "mariadb: ROW_FORMAT=COMPRESSED")
+local compressed = param("compressed", false, "mariadb: compress a normal or partitioned table, too")
 local batch = param("batch", 1, "rows in one append", {min = 1})
 
 local tail = ""
-if compressed then
+if compressed or kind == "compressed" then
     tail = tail .. " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"
 end
-if partitions > 0 then
+if kind == "partitioned" and partitions > 0 then
     tail = tail .. " PARTITION BY KEY () PARTITIONS " .. partitions
 end
 
@@ -25,6 +28,8 @@ local test = dataset("test", 0, {
     mariadb = "CREATE TABLE test (NO INT NOT NULL AUTO_INCREMENT, EMAIL VARCHAR(128) DEFAULT NULL,"
         .. " NAME VARCHAR(32) NOT NULL, PRIMARY KEY (NO)) ENGINE=InnoDB DEFAULT CHARSET=utf8"
         .. tail,
+    singlestore = "CREATE TABLE test (NO BIGINT NOT NULL AUTO_INCREMENT, EMAIL VARCHAR(128),"
+        .. " NAME VARCHAR(32) NOT NULL, PRIMARY KEY (NO))",
 }})
 
 transaction("insert", function()

@@ -9,7 +9,7 @@
  *
  * Every operation that can fail returns enum status and records the first error in *error. After
  * any result but STATUS_OK from append_open, append_rows or append_close no append is open. After
- * STATUS_LOST the only valid operation on the connection is close.
+ * STATUS_LOST the only valid operations on the connection are append_lost and close.
  */
 #ifndef APPEND_ADAPTER_H
 #define APPEND_ADAPTER_H
@@ -109,6 +109,23 @@ struct words {
                             NULL: it shows what it acknowledges */
 };
 
+/* A kind of statement that a database does not have. */
+struct lack {
+    const char *words; /* how such a statement begins: "update", "create index" */
+    const char *why;   /* a sentence without a stop: what there is instead */
+};
+
+/* How a server is asked what it keeps on disk: $0 as above, $5 the table's name as a text. */
+struct storage_words {
+    const char *directory; /* where its files are, as its own machine sees them; NULL: not told */
+    bool works_there;      /* its process has it as its working directory */
+    const char *const *sizes; /* bytes of the table with its indexes, one number; the first that is
+                                 answered by one counts; NULL-terminated */
+    const char *right;        /* what this user lacks where none is; NULL: nothing is known */
+    const char *counters;     /* names and numbers: what the server has counted of its writes and
+                                 syncs; NULL: it does not */
+};
+
 /* What an open connection knows about itself. "" and 0 mean that it does not know. */
 struct connection_info {
     char host[256]; /* where it goes: name, address, Unix socket or the folder of one */
@@ -121,6 +138,9 @@ struct connection_info {
     const char *not_in_names;  /* characters that no quoting makes part of a name; NULL: none */
     const char *method;        /* in use: one of adapter.methods; static */
     const struct words *words; /* static; NULL: those of SQL */
+    const struct storage_words *storage; /* static; NULL: none */
+
+    const struct lack *lacks; /* static; ends with a zeroed one; NULL: none is known */
 
     /* How this database makes a table that a script declares; NULL: it has none of that.
      * declare_column writes what stands behind a column's name in CREATE TABLE: type, NOT NULL, and
@@ -178,6 +198,13 @@ struct answer {
     uint64_t rows; /* out: rows returned; of a statement that returns none, rows that it matched */
 };
 
+/* What became of the rows of an append that was LOST. What was handed over beyond them and those
+ * that were accepted was never sent. */
+struct append_loss {
+    uint64_t refused;  /* before the loss */
+    uint64_t in_doubt; /* on their way when it came, behind all others */
+};
+
 struct adapter_conn; /* one connection; defined by each adapter for itself */
 
 struct adapter {
@@ -190,6 +217,11 @@ struct adapter {
                                    engine; NULL = there are none to choose from */
     size_t stack_bytes;         /* stack that a session's thread needs with this client library */
     unsigned files_per_session; /* descriptors that one connection keeps open */
+
+    /* Optional. In place of files_per_session, where the target decides; *opening are those that
+     * open needs beside them for itself. */
+    unsigned (*count_files)(const struct target *target, unsigned *opening);
+
     const char *const *methods; /* NULL-terminated, first = default; NULL = one way only */
 
     /* Optional. The client library, loading it (`client_lib` is target.client_lib) and its global
@@ -250,6 +282,10 @@ struct adapter {
     /* Ends the append. *accepted is set whatever the result: the rows of this append that the
      * server acknowledged as kept. REJECTED: the others were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
+
+    /* Optional. Once append_rows or append_close was LOST, before close: fills the zeroed *loss.
+     * NULL: what was handed over and not accepted is in doubt. */
+    void (*append_lost)(const struct adapter_conn *conn, struct append_loss *loss);
 
     /* Runs a statement and hands its rows to answer->take; the one way to ask a database.
      * `parameters` is a batch of one row, the values of the statement's ?; NULL = it has none. When

@@ -110,4 +110,7 @@ struct batch {
     const struct column_data *columns; /* table->column_count entries, in the table's order */
 };
 
+/* Bytes of all values, as the arrays above hold them; of a text its own. NULL has none. */
+uint64_t batch_bytes(const struct batch *batch);
+
 #endif

@@ -73,7 +73,7 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
         error->native_code == ARANGODB_NO_DATABASE) {
         struct buffer body = {0};
         buffer_add_text(&body, "{\"name\":");
-        arangodb_add_string(&body, conn->database);
+        http_add_string(&body, conn->database, strlen(conn->database));
         buffer_add_text(&body, "}");
         buffer_clear(&conn->path);
         buffer_add_text(&conn->path, "/_db/_system/_api/database");
@@ -91,53 +91,58 @@ static enum status find_database(struct adapter_conn *conn, const struct target 
     return status;
 }
 
-static const struct http_database arangodb = {
+static enum status begin(struct adapter_conn *conn, const struct target *target,
+                         struct error *error)
+{
+    conn->properties = json_object();
+    conn->database = is_named(target) ? target->database : "_system";
+    conn->sends_array = target->method != NULL && strcmp(target->method, methods[1]) == 0;
+    buffer_add_text(&conn->root, "/_db/");
+    http_add_encoded(&conn->root, conn->database);
+    return conn->properties != NULL ? STATUS_OK : dialect_memory_error(error);
+}
+
+static void end(struct adapter_conn *conn)
+{
+    json_decref(conn->properties);
+    buffer_fini(&conn->root);
+    buffer_fini(&conn->path);
+    buffer_fini(&conn->labels);
+    buffer_fini(&conn->body);
+}
+
+/* Without credentials the server may say no more than who refuses them. */
+static bool is_arangodb(unsigned status, const char *headers, const char *body)
+{
+    return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
+                         : strstr(body, "\"server\"") != NULL && strstr(body, "\"arango\"") != NULL;
+}
+
+static const struct http_database database = {
+    .conn_bytes = sizeof(struct adapter_conn),
     .default_port = 8529,
     .default_user = "root",
     .ping = "/_api/version",
+    .question = "/_api/version",
+    .protocol = "ArangoDB's",
+    .is_it = is_arangodb,
+    .begin = begin,
+    .end = end,
     .greet = find_database,
     .set = set,
     .explain = arangodb_explain,
 };
 
-static void close_connection(struct adapter_conn *conn)
-{
-    if (conn != NULL) {
-        http_close(conn->http);
-        json_decref(conn->properties);
-        buffer_fini(&conn->root);
-        buffer_fini(&conn->path);
-        buffer_fini(&conn->labels);
-        buffer_fini(&conn->body);
-        free(conn);
-    }
-}
-
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
-    *conn = NULL;
-    struct adapter_conn *made = calloc(1, sizeof *made);
-    if (made == NULL || (made->properties = json_object()) == NULL) {
-        free(made);
-        return dialect_memory_error(error);
-    }
-    made->database = is_named(target) ? target->database : "_system";
-    made->sends_array = target->method != NULL && strcmp(target->method, methods[1]) == 0;
-    buffer_add_text(&made->root, "/_db/");
-    http_add_encoded(&made->root, made->database);
-    const enum status status = http_open(&made->http, &arangodb, target, made, error);
-    if (status != STATUS_OK) {
-        close_connection(made);
-        return status;
-    }
-    *conn = made;
-    return STATUS_OK;
+    return http_open(&database, target, conn, error);
 }
 
-static void interrupt_connection(struct adapter_conn *conn)
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
 {
-    http_interrupt(conn->http);
+    return http_recognise(&database, host, port, timeout_ms, error);
 }
 
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
@@ -150,7 +155,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
         for (size_t i = 0; i < table->column_count; i++) {
             const struct column *column = &table->columns[i];
             buffer_add(&conn->labels, i == 0 ? "{" : ",", 1);
-            arangodb_add_string(&conn->labels, column == key ? "_key" : column->name);
+            http_add_string(&conn->labels, column == key ? "_key" : column->name,
+                            strlen(column == key ? "_key" : column->name));
             buffer_add(&conn->labels, ":", 2); /* with its '\0' */
         }
         if (buffer_failed(&conn->labels)) {
@@ -163,7 +169,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     conn->status = STATUS_OK;
     conn->is_over = false;
     error_clear(&conn->failure);
-    return http_revive(conn->http, error);
+    return http_begin_append(conn->http, error);
 }
 
 /* Of an import: {"created":9,"errors":1,"details":["at position 10: creating document failed with
@@ -217,7 +223,7 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
 static void send_rows(struct adapter_conn *conn)
 {
     struct error error = {.kind = ERROR_NONE};
-    uint64_t failed = 0;
+    uint64_t failed = 0, kept = 0;
     if (conn->rows == 0 || conn->is_over) {
         return;
     }
@@ -235,8 +241,11 @@ static void send_rows(struct adapter_conn *conn)
     if (status == STATUS_OK) {
         status = conn->sends_array ? read_documents(conn, &failed, &error)
                                    : read_import(conn, &failed, &error);
-        conn->accepted += status == STATUS_OK || failed > 0 ? conn->rows - failed : 0;
+        conn->is_over = status == STATUS_LOST || status == STATUS_FATAL;
+        kept = status == STATUS_OK || failed > 0 ? conn->rows - failed : 0;
     }
+    conn->accepted += kept;
+    http_add_loss(conn->http, status, conn->rows - kept);
     if (status != STATUS_OK && (conn->status == STATUS_OK || status != STATUS_REJECTED)) {
         conn->status = status;
         conn->failure = error;
@@ -299,7 +308,7 @@ static enum status describe(struct adapter_conn *conn, const char *table_name, s
     table->takes_any_column = true;
     buffer_add_format(
         &body, "{\"query\":\"FOR d IN @@c LIMIT %d RETURN d\",\"bindVars\":{\"@c\":", SAMPLE_ROWS);
-    arangodb_add_string(&body, table_name);
+    http_add_string(&body, table_name, strlen(table_name));
     buffer_add_text(&body, "}}");
     status = arangodb_ask(conn, "/_api/cursor", &body, &page, error);
     if (status == STATUS_OK) {
@@ -340,38 +349,26 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
         .rows = "FOR d IN `$0` FILTER d.`$1` == $4"
                 " RETURN [NOT_NULL(d.`$2`, -1), NOT_NULL(d.`$3`, -1)]",
     };
+#define NO_SQL                                                                                     \
+    "ArangoDB has no SQL: it needs a text of its own, {arangodb = ...}, in AQL or a request"
+    static const struct lack lacks[] = {{"select", NO_SQL},
+                                        {"insert into", NO_SQL},
+                                        {"delete from", NO_SQL},
+                                        {"create index", "ArangoDB has no CREATE INDEX"},
+                                        {0}};
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
     info->words = &words;
-}
-
-/* Without credentials the server may say no more than who refuses them. */
-static bool is_arangodb(unsigned status, const char *headers, const char *body)
-{
-    return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
-                         : strstr(body, "\"server\"") != NULL && strstr(body, "\"arango\"") != NULL;
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct http_question question = {"/_api/version", "ArangoDB's", is_arangodb};
-    return http_recognise(&question, host, port, timeout_ms, error);
+    info->lacks = lacks;
 }
 
 const struct adapter adapter_arangodb = {
     .name = "arangodb",
     .summary = "ArangoDB over HTTP: import, document",
     .default_port = 8529,
-    .stack_bytes = HTTP_STACK_BYTES,
-    .files_per_session = HTTP_FILES,
+    HTTP_OPERATIONS,
     .methods = methods,
-    .start = http_start,
-    .stop = http_stop,
-    .client_version = http_client_version,
     .recognise = recognise,
     .open = open_connection,
-    .close = close_connection,
-    .interrupt = interrupt_connection,
     .inspect = inspect,
     .execute = arangodb_execute,
     .describe = describe,

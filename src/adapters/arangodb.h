@@ -46,7 +46,7 @@ struct adapter_conn {
     uint64_t rows, accepted; /* in the body; of those that were sent */
     enum status status;
     struct error failure;
-    bool is_over; /* a request was not carried out: no other one is sent */
+    bool is_over; /* a request was not carried out, or nobody knows: no other one is sent */
 };
 
 /* Begins conn->path with a path of the database. */
@@ -59,9 +59,6 @@ enum status arangodb_send(struct adapter_conn *conn, const char *method, const s
 /* Posts the body of AQL to `path`; *page is the answer, to be given back by json_decref. */
 enum status arangodb_ask(struct adapter_conn *conn, const char *path, const struct buffer *body,
                          json_t **page, struct error *error);
-
-/* Adds a text as JSON. */
-void arangodb_add_string(struct buffer *out, const char *text);
 
 /* Operations of the adapter. */
 enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct error *error);

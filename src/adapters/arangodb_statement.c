@@ -106,7 +106,7 @@ static void write_query(struct buffer *out, const char *query, const struct batc
         query = buffer_text(&numbered);
     }
     buffer_add_text(out, "{\"query\":");
-    arangodb_add_string(out, query);
+    http_add_string(out, query, strlen(query));
     for (size_t i = 0; i < count; i++) {
         buffer_add_format(out, "%s\"p%zu\":", i == 0 ? ",\"bindVars\":{" : ",", i + 1);
         http_add_json(out, &parameters->table->columns[i], &parameters->columns[i], 0);
@@ -192,24 +192,10 @@ enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct 
     return status;
 }
 
-/* A stop of the one who takes rows is of all pages. */
-struct taking {
-    const struct answer *answer;
-    bool is_enough;
-};
-
-static bool take(void *context, const struct cell *cells, size_t count)
-{
-    struct taking *taking = context;
-    taking->is_enough = !taking->answer->take(taking->answer->context, cells, count);
-    return !taking->is_enough;
-}
-
 static enum status run_query(struct adapter_conn *conn, const struct buffer *body,
                              struct answer *answer, struct error *error)
 {
-    struct taking taking = {.answer = answer};
-    struct answer pages = {.take = answer->take != NULL ? take : NULL, .context = &taking};
+    bool has_enough = false;
     char path[ID_BYTES + 32] = "/_api/cursor";
     json_int_t writes = 0;
     json_t *page = NULL;
@@ -220,21 +206,21 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
         const char *id = json_string_value(json_object_get(page, "id"));
         const bool has_more = json_is_true(json_object_get(page, "hasMore")) && id != NULL;
         writes += json_integer_value(json_object_get(stats, "writesExecuted"));
-        status = http_take_rows(json_object_get(page, "result"), &pages, error);
+        status = http_take_rows(json_object_get(page, "result"), answer, &has_enough, error);
         snprintf(path, sizeof path, "/_api/cursor/%.*s", ID_BYTES, id != NULL ? id : "");
         json_decref(page);
         page = NULL;
         if (status != STATUS_OK || !has_more) {
             break;
         }
-        if (taking.is_enough) {
+        if (has_enough) {
             arangodb_begin_path(conn, path);
             status = arangodb_send(conn, "DELETE", NULL, error);
             break;
         }
         status = arangodb_ask(conn, path, NULL, &page, error);
     }
-    answer->rows = pages.rows > 0 ? pages.rows : (uint64_t)writes;
+    answer->rows = answer->rows > 0 ? answer->rows : (uint64_t)writes;
     return status;
 }
 
@@ -251,11 +237,12 @@ static enum status run_words(struct adapter_conn *conn, const struct request *re
     }
     answer->rows = status == STATUS_OK && answer->take == NULL ? 1 : 0;
     if (status == STATUS_OK && answer->take != NULL) {
+        bool has_enough = false;
         json_t *row = http_json(conn->http, error);
         json_t *rows = row != NULL ? json_pack("[o]", row) : NULL;
         status = row == NULL    ? STATUS_REJECTED
                  : rows == NULL ? dialect_memory_error(error)
-                                : http_take_rows(rows, answer, error);
+                                : http_take_rows(rows, answer, &has_enough, error);
         json_decref(rows);
     }
     return status;
@@ -290,7 +277,7 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
     enum status status = dialect_check_parameters(statement, highest, error);
     if (status == STATUS_OK && !read_request(sql, &request)) {
         buffer_add_text(&body, "{\"query\":");
-        arangodb_add_string(&body, buffer_text(&numbered));
+        http_add_string(&body, buffer_text(&numbered), strlen(buffer_text(&numbered)));
         buffer_add_text(&body, "}");
         body.has_failed |= buffer_failed(&numbered);
         status = arangodb_ask(conn, "/_api/query", &body, &parsed, error);

@@ -73,13 +73,6 @@ void arangodb_begin_path(struct adapter_conn *conn, const char *path)
     buffer_add_text(&conn->path, path);
 }
 
-void arangodb_add_string(struct buffer *out, const char *text)
-{
-    static const struct column column = {.type = COLUMN_TEXT};
-    const struct text_value value = {text, (uint32_t)strlen(text)};
-    http_add_json(out, &column, &(struct column_data){.values.text = &value}, 0);
-}
-
 enum status arangodb_ask(struct adapter_conn *conn, const char *path, const struct buffer *body,
                          json_t **page, struct error *error)
 {

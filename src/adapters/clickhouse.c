@@ -183,58 +183,64 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     return status;
 }
 
+static enum status begin(struct adapter_conn *conn, const struct target *target,
+                         struct error *error)
+{
+    (void)error;
+    while (target->method != NULL && methods[conn->method] != NULL &&
+           strcmp(methods[conn->method], target->method) != 0) {
+        conn->method++;
+    }
+    snprintf(conn->user, sizeof conn->user, "%s", target->user != NULL ? target->user : "default");
+    buffer_add_text(&conn->path, "/?default_format=TabSeparated");
+    if (target->database != NULL) {
+        buffer_add_text(&conn->path, "&database=");
+        http_add_encoded(&conn->path, target->database);
+    }
+    return STATUS_OK;
+}
+
+static void end(struct adapter_conn *conn)
+{
+    buffer_fini(&conn->path);
+    buffer_fini(&conn->insert_path);
+    buffer_fini(&conn->body);
+}
+
+/* Only ClickHouse answers, or refuses, a query with headers of this name. */
+static bool is_clickhouse(unsigned status, const char *headers, const char *body)
+{
+    (void)status;
+    (void)body;
+    return strcasestr(headers, "\nX-ClickHouse-") != NULL;
+}
+
 static const struct http_database database = {
+    .conn_bytes = sizeof(struct adapter_conn),
     .default_port = 8123,
     .user_header = "X-ClickHouse-User",
     .password_header = "X-ClickHouse-Key",
     .ping = "/ping",
+    .question = "/?query=select%201",
+    .protocol = "ClickHouse's",
+    .is_it = is_clickhouse,
+    .begin = begin,
+    .end = end,
     .greet = greet,
     .set = set,
     .explain = explain,
 };
 
-static void close_connection(struct adapter_conn *conn)
-{
-    if (conn == NULL) {
-        return;
-    }
-    http_close(conn->http);
-    buffer_fini(&conn->path);
-    buffer_fini(&conn->insert_path);
-    buffer_fini(&conn->body);
-    free(conn);
-}
-
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
-    *conn = NULL;
-    struct adapter_conn *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return dialect_memory_error(error);
-    }
-    while (target->method != NULL && methods[made->method] != NULL &&
-           strcmp(methods[made->method], target->method) != 0) {
-        made->method++;
-    }
-    snprintf(made->user, sizeof made->user, "%s", target->user != NULL ? target->user : "default");
-    buffer_add_text(&made->path, "/?default_format=TabSeparated");
-    if (target->database != NULL) {
-        buffer_add_text(&made->path, "&database=");
-        http_add_encoded(&made->path, target->database);
-    }
-    const enum status status = http_open(&made->http, &database, target, made, error);
-    if (status != STATUS_OK) {
-        close_connection(made);
-        return status;
-    }
-    *conn = made;
-    return STATUS_OK;
+    return http_open(&database, target, conn, error);
 }
 
-static void interrupt_connection(struct adapter_conn *conn)
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
 {
-    http_interrupt(conn->http);
+    return http_recognise(&database, host, port, timeout_ms, error);
 }
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
@@ -243,6 +249,7 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     snprintf(info->database, sizeof info->database, "%s", conn->database);
     info->method = methods[conn->method];
     info->not_in_names = "\\"; /* which would be an escape */
+    info->lacks = dialect_clickhouse_lacks(conn->version);
     dialect_inspect(&dialect_clickhouse, info);
 }
 
@@ -285,7 +292,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     }
     conn->rows = 0;
     buffer_clear(&conn->body);
-    return http_revive(conn->http, error);
+    return http_begin_append(conn->http, error);
 }
 
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
@@ -330,6 +337,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     }
     buffer_fini(&conn->body);
     *accepted = status == STATUS_OK ? conn->rows : 0;
+    http_add_loss(conn->http, status, conn->rows - *accepted);
     return status;
 }
 
@@ -342,22 +350,6 @@ static enum status server_limits(struct adapter_conn *conn, struct server_limits
     return dialect_clickhouse.limits(&asker, limits, error);
 }
 
-/* Only ClickHouse answers, or refuses, a query with headers of this name. */
-static bool is_clickhouse(unsigned status, const char *headers, const char *body)
-{
-    (void)status;
-    (void)body;
-    return strcasestr(headers, "\nX-ClickHouse-") != NULL;
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct http_question question = {"/?query=select%201", "ClickHouse's",
-                                                  is_clickhouse};
-    return http_recognise(&question, host, port, timeout_ms, error);
-}
-
 const struct adapter adapter_clickhouse = {
     .name = "clickhouse",
     .summary = "ClickHouse: rowbinary, tsv, json",
@@ -365,16 +357,10 @@ const struct adapter adapter_clickhouse = {
     .default_port = 8123,
     .identifier_quote = '`',
     .engine_clause = " ENGINE = ",
-    .stack_bytes = HTTP_STACK_BYTES,
-    .files_per_session = HTTP_FILES,
+    HTTP_OPERATIONS,
     .methods = methods,
-    .start = http_start,
-    .stop = http_stop,
-    .client_version = http_client_version,
     .recognise = recognise,
     .open = open_connection,
-    .close = close_connection,
-    .interrupt = interrupt_connection,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

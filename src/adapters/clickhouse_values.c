@@ -16,7 +16,11 @@
 enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
+    LENGTH_BYTES = 5, /* of a length in front of a text, at most */
+    SPARE_BYTES = 8,  /* a narrow number is written as a wide one */
 };
+
+#define NS_PER_S INT64_C(1000000000)
 
 /* The number that a value is, where it is one in RowBinary. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
@@ -34,6 +38,9 @@ static int64_t whole_value(const struct column *column, union column_values valu
         return (int64_t)values.ip4[row][0] << 24 | values.ip4[row][1] << 16 |
                values.ip4[row][2] << 8 | values.ip4[row][3];
     case COLUMN_TIMESTAMP:
+        if (column->scale == 0) { /* the compiler knows how to divide by a constant */
+            return values.int64[row] / NS_PER_S - (values.int64[row] % NS_PER_S < 0 ? 1 : 0);
+        }
         for (unsigned digits = column->scale; digits < NS_DIGITS; digits++) {
             unit *= 10;
         }
@@ -55,17 +62,14 @@ static struct text_value text_of(const struct column *column, union column_value
     case COLUMN_BYTES:
     case COLUMN_JSON:
         return values.text[row];
-    case COLUMN_FLOAT32:
-        length = snprintf(out, VALUE_TEXT_BYTES, "%.9g", (double)values.float32[row]);
-        break;
-    case COLUMN_FLOAT64:
+    case COLUMN_FLOAT64: /* of fewer digits old servers may read the number next to it */
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {
         const struct column seconds = {.type = COLUMN_TIMESTAMP};
         const int64_t whole = whole_value(&seconds, values, row);
         length = snprintf(out, VALUE_TEXT_BYTES, "%010" PRId64 ".%09" PRId64, whole,
-                          values.int64[row] - whole * INT64_C(1000000000));
+                          values.int64[row] - whole * NS_PER_S);
         /* a parameter's column has no type of the server's */
         length -= column->native_type == 0 || column->scale == 0 ? NS_DIGITS + 1
                                                                  : NS_DIGITS - column->scale;
@@ -124,78 +128,159 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
     buffer_add(out, &quote, 1);
 }
 
-static inline void put(struct buffer *out, const void *bytes, size_t length)
+static bool is_text(const struct column *column)
 {
-    if (length < out->capacity - out->length && !out->has_failed) {
-        memcpy(out->bytes + out->length, bytes, length);
-        out->length += length;
-    } else {
-        buffer_add(out, bytes, length);
+    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+           column->type == COLUMN_JSON;
+}
+
+/* Writes a value in RowBinary, and perhaps SPARE_BYTES more. NULL: the column cannot hold it. */
+static char *put_binary(char *out, const struct column *column, union column_values values,
+                        size_t row)
+{
+    /* what is there as it is in a batch, but for the order of bytes */
+    static const uint32_t alike[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
+        [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),
+        [COLUMN_INT32] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 4),
+        [COLUMN_INT64] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 8),
+        [COLUMN_FLOAT32] = CLICKHOUSE_NATIVE(CLICKHOUSE_FLOAT, 4),
+        [COLUMN_FLOAT64] = CLICKHOUSE_NATIVE(CLICKHOUSE_FLOAT, 8),
+        [COLUMN_IP6] = CLICKHOUSE_NATIVE(CLICKHOUSE_FIXED, 16),
+    };
+    const uint32_t native = column->native_type;
+    const uint32_t width = CLICKHOUSE_WIDTH(native);
+    const char *const value = (const char *)values.any + row * width;
+    uint16_t bits16;
+    uint32_t bits32;
+    uint64_t bits;
+    switch (native == alike[column->type] ? width : 0) {
+    case 1:
+        *out = *value;
+        return out + width;
+    case 2:
+        memcpy(&bits16, value, sizeof bits16);
+        bits16 = htole16(bits16);
+        memcpy(out, &bits16, sizeof bits16);
+        return out + width;
+    case 4:
+        memcpy(&bits32, value, sizeof bits32);
+        bits32 = htole32(bits32);
+        memcpy(out, &bits32, sizeof bits32);
+        return out + width;
+    case 8:
+        memcpy(&bits, value, sizeof bits);
+        bits = htole64(bits);
+        memcpy(out, &bits, sizeof bits);
+        return out + width;
+    case 16:
+        memcpy(out, value, 16);
+        return out + width;
+    default:
+        break;
     }
-}
-
-static void put_number(struct buffer *out, uint64_t bits, size_t width, bool is_negative)
-{
-    const uint64_t words[] = {htole64(bits), is_negative ? UINT64_MAX : 0,
-                              is_negative ? UINT64_MAX : 0, is_negative ? UINT64_MAX : 0};
-    put(out, words, width);
-}
-
-/* False: the column cannot hold the value. */
-static bool put_binary(struct buffer *out, const struct column *column, union column_values values,
-                       size_t row)
-{
-    const uint32_t width = CLICKHOUSE_WIDTH(column->native_type);
     char scratch[VALUE_TEXT_BYTES];
     struct text_value text;
-    uint64_t bits = 0;
-    switch (CLICKHOUSE_WIRE(column->native_type)) {
+    switch (CLICKHOUSE_WIRE(native)) {
     case CLICKHOUSE_INT:
     case CLICKHOUSE_UINT:
     case CLICKHOUSE_IP4: {
-        const int64_t value = whole_value(column, values, row);
-        const bool is_signed = CLICKHOUSE_WIRE(column->native_type) == CLICKHOUSE_INT;
+        const int64_t whole = whole_value(column, values, row);
+        const bool is_signed = CLICKHOUSE_WIRE(native) == CLICKHOUSE_INT;
         const int64_t most = width < 8 ? (INT64_C(1) << (8 * width - is_signed)) - 1 : INT64_MAX;
-        put_number(out, (uint64_t)value, width, value < 0);
-        return value <= most && value >= (is_signed ? -most - 1 : 0);
-    }
-    case CLICKHOUSE_FLOAT:
-        memcpy(&bits, width == 4 ? (const void *)&values.float32[row] : &values.float64[row],
-               width);
-        put(out, &bits, width);
-        return true;
-    case CLICKHOUSE_STRING:
-        text = text_of(column, values, row, scratch);
-        for (bits = text.length; bits >= 0x80; bits >>= 7) {
-            put_number(out, bits | 0x80, 1, false);
+        bits = htole64((uint64_t)whole);
+        memcpy(out, &bits, sizeof bits);
+        if (width > sizeof bits) {
+            memset(out + sizeof bits, whole < 0 ? UINT8_MAX : 0, width - sizeof bits);
         }
-        put_number(out, bits, 1, false);
-        put(out, text.bytes, text.length);
-        return true;
+        return whole <= most && whole >= (is_signed ? -most - 1 : 0) ? out + width : NULL;
+    }
+    case CLICKHOUSE_STRING:
+        text = is_text(column) ? values.text[row] : text_of(column, values, row, scratch);
+        for (bits = text.length; bits >= 0x80; bits >>= 7) {
+            *out++ = (char)(bits | 0x80);
+        }
+        *out++ = (char)bits;
+        memcpy(out, text.bytes, text.length);
+        return out + text.length;
     case CLICKHOUSE_UUID: /* two numbers of 64 bits */
         for (unsigned half = 0; half < 16; half += 8) {
             memcpy(&bits, &values.uuid[row][half], 8);
-            put_number(out, be64toh(bits), 8, false);
+            bits = htole64(be64toh(bits));
+            memcpy(out + half, &bits, 8);
         }
-        return true;
+        return out + width;
     case CLICKHOUSE_IP6:
-        put(out, values.ip6[row], 16);
-        return true;
+        memcpy(out, values.ip6[row], 16);
+        return out + width;
     default:
         text = text_of(column, values, row, scratch);
-        put(out, text.bytes, text.length);
-        for (uint32_t i = text.length; i < width; i++) {
-            put(out, "", 1);
+        if (text.length > width) {
+            return NULL;
         }
-        return text.length <= width;
+        memcpy(out, text.bytes, text.length);
+        memset(out + text.length, 0, width - text.length);
+        return out + width;
     }
+}
+
+static bool is_null(const struct column_data *data, size_t row)
+{
+    return data->is_null != NULL && data->is_null[row];
+}
+
+/* The most bytes that a batch takes in RowBinary. */
+static size_t room_of(const struct batch *batch)
+{
+    size_t room = SPARE_BYTES;
+    for (size_t i = 0; i < batch->table->column_count; i++) {
+        const struct column *column = &batch->table->columns[i];
+        const struct column_data *data = &batch->columns[i];
+        const bool is_string = CLICKHOUSE_WIRE(column->native_type) == CLICKHOUSE_STRING;
+        const bool has_text = is_string && is_text(column);
+        room += batch->row_count * (1 + (has_text    ? LENGTH_BYTES
+                                         : is_string ? LENGTH_BYTES + VALUE_TEXT_BYTES
+                                                     : CLICKHOUSE_WIDTH(column->native_type)));
+        for (size_t row = 0; has_text && row < batch->row_count; row++) {
+            room += is_null(data, row) ? 0 : data->values.text[row].length;
+        }
+    }
+    return room;
+}
+
+/* As clickhouse_add_rows. */
+static const struct column *add_binary_rows(struct buffer *out, const struct batch *batch)
+{
+    char *at = buffer_reserve(out, room_of(batch));
+    for (size_t row = 0; at != NULL && row < batch->row_count; row++) {
+        for (size_t i = 0; i < batch->table->column_count; i++) {
+            const struct column *column = &batch->table->columns[i];
+            if (column->is_generated) {
+                continue;
+            }
+            const bool has_none = is_null(&batch->columns[i], row);
+            if (column->is_nullable) {
+                *at++ = has_none ? 1 : 0;
+            }
+            if (!has_none) {
+                at = put_binary(at, column, batch->columns[i].values, row);
+            }
+            if (at == NULL || (has_none && !column->is_nullable)) {
+                return column;
+            }
+        }
+    }
+    if (at != NULL) {
+        buffer_end(out, at);
+    }
+    return NULL;
 }
 
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
                             const struct column_data *data, bool is_inserted)
 {
     char scratch[VALUE_TEXT_BYTES];
-    if (data->is_null != NULL && data->is_null[0]) {
+    if (is_null(data, 0)) {
         buffer_add_text(sql, "NULL");
         return;
     }
@@ -219,60 +304,48 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
     buffer_add_text(sql, function[0] != ' ' ? ")" : "");
 }
 
-static bool add_value(struct buffer *out, const struct column *column, union column_values values,
-                      size_t row, enum clickhouse_method method)
+static void add_value(struct buffer *out, const struct column *column, union column_values values,
+                      size_t row, bool is_json)
 {
     char scratch[VALUE_TEXT_BYTES];
-    if (method == CLICKHOUSE_ROWBINARY) {
-        return put_binary(out, column, values, row);
-    }
     const struct text_value text = text_of(column, values, row, scratch);
     if (!is_quoted(column)) {
-        put(out, text.bytes, text.length);
-    } else if (method == CLICKHOUSE_TSV) {
-        add_escaped(out, text, '\0');
-    } else {
+        buffer_add(out, text.bytes, text.length);
+    } else if (is_json) {
         add_quoted(out, text, '"');
+    } else {
+        add_escaped(out, text, '\0');
     }
-    return true;
 }
 
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method)
 {
-    static const char *const nulls[] = {"\1", "\\N", "null"};
-    const struct table *table = batch->table;
+    const bool is_json = method == CLICKHOUSE_JSON;
+    if (method == CLICKHOUSE_ROWBINARY) {
+        return add_binary_rows(out, batch);
+    }
     for (size_t row = 0; row < batch->row_count; row++) {
-        const char *before = method == CLICKHOUSE_JSON ? "{" : "";
-        for (size_t i = 0; i < table->column_count; i++) {
-            const struct column *column = &table->columns[i];
-            const struct column_data *data = &batch->columns[i];
+        const char *before = is_json ? "{" : "";
+        for (size_t i = 0; i < batch->table->column_count; i++) {
+            const struct column *column = &batch->table->columns[i];
             if (column->is_generated) {
                 continue;
             }
-            if (method != CLICKHOUSE_ROWBINARY) {
-                put(out, before, strlen(before));
-                before = method == CLICKHOUSE_JSON ? "," : "\t";
-            }
-            if (method == CLICKHOUSE_JSON) {
+            buffer_add_text(out, before);
+            before = is_json ? "," : "\t";
+            if (is_json) {
                 const struct text_value name = {column->name, (uint32_t)strlen(column->name)};
                 add_quoted(out, name, '"');
-                put(out, ":", 1);
+                buffer_add(out, ":", 1);
             }
-            if (data->is_null != NULL && data->is_null[row]) {
-                put(out, nulls[method], strlen(nulls[method]));
-                continue;
-            }
-            if (method == CLICKHOUSE_ROWBINARY && column->is_nullable) {
-                put(out, "", 1);
-            }
-            if (!add_value(out, column, data->values, row, method)) {
-                return column;
+            if (is_null(&batch->columns[i], row)) {
+                buffer_add_text(out, is_json ? "null" : "\\N");
+            } else {
+                add_value(out, column, batch->columns[i].values, row, is_json);
             }
         }
-        if (method != CLICKHOUSE_ROWBINARY) {
-            put(out, "}\n" + (method == CLICKHOUSE_TSV), method == CLICKHOUSE_TSV ? 1 : 2);
-        }
+        buffer_add_text(out, is_json ? "}\n" : "\n");
     }
     return NULL;
 }

@@ -63,6 +63,7 @@ struct dialect {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
+    const struct storage_words *storage;
 };
 
 extern const struct dialect dialect_postgresql;
@@ -109,6 +110,9 @@ enum clickhouse_wire {
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
+
+/* As in struct connection_info, of a server of this version: "18.16.1". */
+const struct lack *dialect_clickhouse_lacks(const char *version);
 
 /* declare_column for servers that are of MariaDB 10.10 or later: they have types for addresses and
  * UUIDs. */

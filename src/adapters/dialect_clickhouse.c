@@ -9,6 +9,7 @@
 
 #include "adapters/dialect.h"
 #include "base/ask.h"
+#include "base/text.h"
 
 enum {
     FIXED_PRECISION_MAX = 18,
@@ -185,6 +186,27 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return true;
 }
 
+const struct lack *dialect_clickhouse_lacks(const char *version)
+{
+    enum {
+        FIRST_WITH_DELETE = 2208,
+        FIRST_WITH_UPDATE = 2507
+    };
+    static const struct lack lacks[] = {
+        {"delete", "ClickHouse has no DELETE before 22.8, only ALTER TABLE ... DELETE, which "
+                   "rewrites what it stores some time later"},
+        {"update", "ClickHouse has no UPDATE before 25.7, only ALTER TABLE ... UPDATE, which "
+                   "rewrites what it stores some time later"},
+        {"create index", "ClickHouse has no CREATE INDEX that finds rows"},
+        {"create temporary", "each request to ClickHouse has a session of its own, with which its "
+                             "temporary tables end"},
+        {0}};
+    unsigned year_month[2] = {0};
+    text_parse_two(version, '.', year_month);
+    const unsigned number = 100 * year_month[0] + year_month[1];
+    return &lacks[number < FIRST_WITH_DELETE ? 0 : number < FIRST_WITH_UPDATE ? 1 : 2];
+}
+
 /* A column that is left out gets the default of its type, if it has none of its own. */
 static const char columns_sql[] =
     "select c.name, c.type, 0, 1,"
@@ -268,6 +290,15 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
                           NULL, &answer, error);
 }
 
+/* On the disk of the server's path; a storage policy may keep parts elsewhere. */
+static const struct storage_words storage = {
+    .directory = "select metadata_path from system.tables where database = currentDatabase() and "
+                 "metadata_path != '' limit 1",
+    .sizes = (const char *const[]){"select toInt64(sum(bytes_on_disk)) from system.parts where "
+                                   "active and database = currentDatabase() and table = $5",
+                                   NULL},
+};
+
 const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
     .explain = explain,
@@ -276,4 +307,5 @@ const struct dialect dialect_clickhouse = {
     .limits = limits,
     .declare_column = declare_column,
     .create_tail = " ENGINE = MergeTree() ORDER BY tuple()",
+    .storage = &storage,
 };

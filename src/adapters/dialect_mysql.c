@@ -639,6 +639,27 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     return declare(column, is_numbered, true, text, size);
 }
 
+/* By InnoDB's files, of MariaDB and of MySQL. Of InnoDB the catalogue has a size that may be
+ * minutes old; of engines without transactions it is exact. */
+#define SIZE_OF_FILES(table)                                                                       \
+    "select cast(sum(allocated_size) as signed) from information_schema." table                    \
+    " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
+    "char_length($5) + 4) = concat(database(), '/', $5, '#P#')"
+static const struct storage_words storage = {
+    .directory = "select @@datadir",
+    .works_there = true,
+    .sizes =
+        (const char *const[]){
+            SIZE_OF_FILES("innodb_sys_tablespaces"), SIZE_OF_FILES("innodb_tablespaces"),
+            "select cast(data_length + index_length as signed) from information_schema.tables "
+            "where table_schema = database() and table_name = $5 and engine in ('MyISAM', 'Aria')",
+            NULL},
+    .right = "the size of an InnoDB table is told to users with the right PROCESS: GRANT PROCESS "
+             "ON *.* TO ...",
+    .counters = "show global status where Variable_name in"
+                " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
+};
+
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .explain = explain,
@@ -646,4 +667,5 @@ const struct dialect dialect_mysql = {
     .describe = describe,
     .limits = ask_limits,
     .declare_column = declare_column,
+    .storage = &storage,
 };

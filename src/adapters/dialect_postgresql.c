@@ -90,8 +90,23 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
                        size_t size)
 {
     static const char refusal[] = "permission denied for schema ";
+    static const struct {
+        const char *words, *advice;
+    } of_poolers[] = {
+        {"query_wait_timeout",
+         "with pool_mode = session pgbouncer needs a default_pool_size of all sessions"},
+        {"startup parameter: options",
+         "with pgbouncer set the role's search_path in place of --schema"},
+        {"not allowed in statement pooling", "pgbouncer needs pool_mode = transaction"},
+    };
     const char *schema = strstr(failure->text, refusal);
     snprintf(text, size, "%s", failure->text);
+    for (size_t i = 0; i < COUNT_OF(of_poolers); i++) {
+        if (strstr(failure->text, of_poolers[i].words) != NULL) {
+            const size_t length = strlen(text);
+            snprintf(text + length, size - length, ": %s", of_poolers[i].advice);
+        }
+    }
     if (schema != NULL) {
         const size_t length = strlen(text);
         snprintf(text + length, size - length, ": GRANT USAGE, CREATE ON SCHEMA %.60s TO \"%.60s\"",
@@ -451,6 +466,19 @@ static void number_from(const char *table_name, const char *column_name, char *s
     buffer_fini(&text);
 }
 
+/* a table with partitions has its rows in those */
+static const struct storage_words storage = {
+    .directory = "show data_directory", /* for pg_read_all_settings */
+    .works_there = true,
+    .sizes =
+        (const char *const[]){"select sum(pg_total_relation_size(relid))::bigint from "
+                              "pg_partition_tree(to_regclass(quote_ident($5)))",
+                              "select pg_total_relation_size(to_regclass(quote_ident($5)))", NULL},
+    /* version 14 to 17 */
+    .counters = "select 'wal_write', wal_write from pg_stat_wal"
+                " union all select 'wal_sync', wal_sync from pg_stat_wal",
+};
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
     .explain = explain,
@@ -460,4 +488,5 @@ const struct dialect dialect_postgresql = {
     .declare_column = declare_column,
     .create_tail = "",
     .number_from = number_from,
+    .storage = &storage,
 };

@@ -32,9 +32,9 @@ static const struct {
     {7, "", STATUS_FATAL, ERROR_MEMORY},             /* NOMEM */
     {8, "", STATUS_FATAL, ERROR_AUTH},               /* READONLY */
     {9, "", STATUS_LOST, ERROR_CONNECTION},          /* INTERRUPT */
-    {10, "", STATUS_REJECTED, ERROR_SERVER},         /* IOERR */
+    {10, "", STATUS_REJECTED, ERROR_SYSTEM},         /* IOERR: of this machine's disk */
     {11, "", STATUS_FATAL, ERROR_SERVER},            /* CORRUPT */
-    {13, "", STATUS_REJECTED, ERROR_SERVER},         /* FULL */
+    {13, "", STATUS_REJECTED, ERROR_SYSTEM},         /* FULL: the same */
     {14, "", STATUS_FATAL, ERROR_NOT_FOUND},         /* CANTOPEN */
     {18, "", STATUS_REJECTED, ERROR_DATA},           /* TOOBIG */
     {19, "", STATUS_REJECTED, ERROR_DATA},           /* CONSTRAINT */
@@ -301,6 +301,7 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->declare_column = dialect->declare_column;
     info->create_tail = dialect->create_tail;
     info->number_from = dialect->number_from;
+    info->storage = dialect->storage;
 }
 
 void *dialect_grow_slots(void *slots, unsigned *count, unsigned number, size_t bytes)

@@ -26,8 +26,10 @@
 #include "base/url.h"
 
 enum {
-    IN_BYTES = 8 * 1024,
+    IN_BYTES = 2 * 1024,     /* that each session keeps */
     IDLE_BYTES = 16 * 1024,  /* what a buffer may keep between requests */
+    PASSED_MAX = 64 * 1024,  /* of an answer that are read behind what was enough: to give it up
+                                costs  the connection */
     REFUSAL_BYTES = 1 << 20, /* that are read of an answer with an error */
     USER_TIMEOUT_MS = 10000,
 };
@@ -55,22 +57,30 @@ struct http {
     char place[300]; /* host:port, for messages */
     char *url;       /* owned, as are the next two */
     char *ca_file;
-    CURL *easy; /* NULL: there is no connection */
+    CURL *easy; /* while it connects, and with TLS: 16 KiB, and two descriptors; else NULL */
     bool is_tls, is_verified;
     enum auth auth;
-    int64_t until_ns; /* while it is opened; 0: no limit */
+    int64_t until_ns;        /* while it is opened; 0: no limit */
+    int64_t connected_by_ns; /* the operation under way, or it fails; 0: it has not tried yet */
 
     pthread_mutex_t lock;
     int sock; /* -1: none is open */
     atomic_bool is_interrupted;
     int socket_errno; /* why there is no socket */
+    bool is_kept;     /* the library ends, and the socket does not */
 
     struct buffer fixed; /* what all requests begin with behind their first line */
     struct buffer head;  /* of the request */
     struct http_answer answer;
     struct buffer body;             /* kept, or the beginning of a line */
     const struct http_request *now; /* borrowed */
+    size_t written;                 /* bytes of it that may have reached the server */
+    struct append_loss loss;        /* of the append under way */
     enum cut cut;
+    struct http_splitter splitter;
+    enum http_place at; /* of the latest byte */
+    size_t around;      /* bytes of body in front of the element that is being read */
+    size_t passed;      /* bytes of the answer behind what was enough */
     char in[IN_BYTES];
 };
 
@@ -124,6 +134,9 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 static int close_socket(void *context, curl_socket_t sock)
 {
     struct http *http = context;
+    if (http->is_kept && sock == http->sock) {
+        return 0; /* the library leaves it */
+    }
     pthread_mutex_lock(&http->lock);
     http->sock = http->sock == sock ? -1 : http->sock;
     pthread_mutex_unlock(&http->lock);
@@ -147,11 +160,15 @@ static void disconnect(struct http *http)
 {
     curl_easy_cleanup(http->easy);
     http->easy = NULL;
+    if (http->sock >= 0) {
+        close_socket(http, http->sock);
+    }
 }
 
 static bool set_up(struct http *http, char *reason)
 {
     CURL *const easy = http->easy;
+    const int64_t left_ms = (http->connected_by_ns - mono_now_ns()) / MONO_NS_PER_MS;
     const struct {
         CURLoption option;
         long value;
@@ -160,7 +177,7 @@ static bool set_up(struct http *http, char *reason)
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_NOPROGRESS, 0},
         {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-        {CURLOPT_CONNECTTIMEOUT_MS, (long)http->connect_timeout_s * 1000},
+        {CURLOPT_CONNECTTIMEOUT_MS, left_ms > 0 ? (long)left_ms : 1}, /* 0: the library's own */
         {CURLOPT_BUFFERSIZE, 1024},
         {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
         {CURLOPT_SSL_VERIFYHOST, http->is_verified ? 2 : 0},
@@ -243,6 +260,9 @@ static enum status connect_anew(struct http *http, struct error *error)
     curl_socket_t sock = CURL_SOCKET_BAD;
     disconnect(http);
     http->socket_errno = 0;
+    if (http->connected_by_ns == 0) {
+        http->connected_by_ns = mono_now_ns() + http->connect_timeout_s * MONO_NS_PER_S;
+    }
     http->easy = curl_easy_init();
     if (http->easy == NULL || !set_up(http, reason)) {
         disconnect(http);
@@ -264,6 +284,10 @@ static enum status connect_anew(struct http *http, struct error *error)
     keep_socket(http, sock); /* of several that were tried this is the one */
     if (!http->is_tls) {
         fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK); /* read without asking first */
+        http->is_kept = true;
+        curl_easy_cleanup(http->easy);
+        http->easy = NULL;
+        http->is_kept = false;
     }
     return STATUS_OK;
 }
@@ -282,16 +306,29 @@ static bool has_ended(struct http *http)
            curl_easy_recv(http->easy, &byte, 1, &got) != CURLE_AGAIN;
 }
 
-enum status http_revive(struct http *http, struct error *error)
+static enum status revive(struct http *http, struct error *error)
 {
     if (atomic_load(&http->is_interrupted)) {
         return lost(http, ERROR_CONNECTION, 0, "interrupted", error);
     }
-    return http->easy != NULL && !has_ended(http) ? STATUS_OK : connect_anew(http, error);
+    http->connected_by_ns = http->until_ns;
+    return http->sock >= 0 && !has_ended(http) ? STATUS_OK : connect_anew(http, error);
 }
 
-void http_interrupt(struct http *http)
+enum status http_begin_append(struct http *http, struct error *error)
 {
+    http->loss = (struct append_loss){0};
+    return revive(http, error);
+}
+
+static struct http *http_of(const struct adapter_conn *conn)
+{
+    return *(struct http *const *)(const void *)conn; /* its first member */
+}
+
+void http_interrupt(struct adapter_conn *conn)
+{
+    struct http *const http = http_of(conn);
     pthread_mutex_lock(&http->lock);
     atomic_store(&http->is_interrupted, true);
     if (http->sock >= 0) {
@@ -366,9 +403,8 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. False: not all; errno says why, 0: there is an answer already. `*written`:
- * bytes that may have reached the server. */
-static bool put(struct http *http, size_t *written)
+/* Writes head and body. False: not all; errno says why, 0: there is an answer already. */
+static bool put(struct http *http)
 {
     const struct http_request *request = http->now;
     struct iovec parts[2] = {{.iov_base = http->head.bytes, .iov_len = http->head.length},
@@ -385,7 +421,7 @@ static bool put(struct http *http, size_t *written)
             return false;
         }
         size_t left = sent < 0 ? 0 : (size_t)sent;
-        *written += left;
+        http->written += left;
         while (first < count && left >= parts[first].iov_len) {
             left -= parts[first++].iov_len;
         }
@@ -437,6 +473,14 @@ static bool keep(struct http *http, const char *bytes, size_t length, size_t max
     return http->cut == CUT_NOT;
 }
 
+/* What follows is passed over. */
+static bool had_enough(struct http *http)
+{
+    http->cut = CUT_ENOUGH;
+    buffer_clear(&http->body);
+    return true;
+}
+
 /* Hands a line to the request, whose beginning may be in the buffer. */
 static bool take_line(struct http *http, char *bytes, size_t length)
 {
@@ -448,9 +492,43 @@ static bool take_line(struct http *http, char *bytes, size_t length)
         length = http->body.length;
     }
     bytes[length] = '\0';
-    http->cut = http->now->take(http->now->context, bytes, length) ? CUT_NOT : CUT_ENOUGH;
+    const bool wants_more = http->now->take(http->now->context, bytes, length);
     buffer_clear(&http->body);
-    return http->cut == CUT_NOT;
+    return wants_more || had_enough(http);
+}
+
+/* Keeps bytes that are in the same place as the latest one. */
+static bool keep_run(struct http *http, const char *bytes, size_t length)
+{
+    const size_t max =
+        http->at == HTTP_ELEMENT ? http->around + HTTP_LINE_MAX : (size_t)HTTP_KEPT_MAX;
+    return http->at == HTTP_BETWEEN || keep(http, bytes, length, max);
+}
+
+/* Hands elements to the request, and keeps what is around them. */
+static bool take_elements(struct http *http, const char *bytes, size_t length)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < length; i++) {
+        const enum http_place place = http_split(&http->splitter, bytes[i]);
+        if (place == http->at) {
+            continue;
+        }
+        if (!keep_run(http, bytes + done, i - done)) {
+            return false;
+        }
+        done = i;
+        if (http->at == HTTP_ELEMENT) {
+            char *const element = http->body.bytes + http->around;
+            if (!http->now->take(http->now->context, element, http->body.length - http->around)) {
+                return had_enough(http);
+            }
+            http->body.length = http->around;
+        }
+        http->around = http->body.length;
+        http->at = place;
+    }
+    return keep_run(http, bytes + done, length - done);
 }
 
 static bool take_body(void *context, char *bytes, size_t length)
@@ -460,8 +538,15 @@ static bool take_body(void *context, char *bytes, size_t length)
     if (!is_good || http->now->take == NULL) {
         return keep(http, bytes, length, is_good ? HTTP_KEPT_MAX : REFUSAL_BYTES);
     }
+    if (http->cut == CUT_ENOUGH) {
+        http->passed += length;
+        return http->passed <= PASSED_MAX;
+    }
+    if (http->now->rows != NULL) {
+        return take_elements(http, bytes, length);
+    }
     char *end;
-    while ((end = memchr(bytes, '\n', length)) != NULL) {
+    while (http->cut != CUT_ENOUGH && (end = memchr(bytes, '\n', length)) != NULL) {
         const size_t line = (size_t)(end - bytes);
         if (!take_line(http, bytes, line)) {
             return false;
@@ -469,7 +554,7 @@ static bool take_body(void *context, char *bytes, size_t length)
         bytes = end + 1;
         length -= line + 1;
     }
-    return length == 0 || keep(http, bytes, length, HTTP_LINE_MAX);
+    return length == 0 || http->cut == CUT_ENOUGH || keep(http, bytes, length, HTTP_LINE_MAX);
 }
 
 /* Reads the answer to its end, or as far as it is wanted. */
@@ -482,6 +567,8 @@ static enum status read_answer(struct http *http, struct error *error)
             if (http_answer_read(answer, http->in, (size_t)got) < (size_t)got) {
                 answer->ends_connection = true; /* more than was asked for */
             }
+        } else if (http->cut == CUT_ENOUGH) {
+            answer->phase = HTTP_CUT; /* nobody wants the rest */
         } else if (got < 0) {
             const bool is_late = errno == ETIMEDOUT;
             return lost(http,
@@ -498,8 +585,8 @@ static enum status read_answer(struct http *http, struct error *error)
         }
     }
     const bool is_good = answer->status / 100 == 2;
-    if (answer->phase == HTTP_WHOLE && is_good && http->now->take != NULL &&
-        http->body.length > 0) {
+    const bool takes_lines = http->now->take != NULL && http->now->rows == NULL;
+    if (answer->phase == HTTP_WHOLE && is_good && takes_lines && http->body.length > 0) {
         take_line(http, http->in, 0); /* the last one has no line break */
     }
     if (answer->fault != NULL) {
@@ -515,8 +602,9 @@ static enum status read_answer(struct http *http, struct error *error)
     }
     if (http->cut == CUT_TOO_LONG && is_good) {
         return lost(http, ERROR_SERVER, 0,
-                    http->now->take == NULL ? "the answer is longer than 64 MiB"
-                                            : "a line of the answer is longer than 16 MiB",
+                    takes_lines || http->at == HTTP_ELEMENT
+                        ? "a line or row of the answer is longer than 16 MiB"
+                        : "the answer is longer than 64 MiB",
                     error);
     }
     if (answer->phase == HTTP_CUT || answer->ends_connection) {
@@ -652,9 +740,12 @@ enum status http_refuse(struct http *http, const char *body, size_t length, stru
 
 enum status http_send(struct http *http, const struct http_request *request, struct error *error)
 {
-    size_t written = 0;
     http->now = request;
+    http->written = 0;
     http->cut = CUT_NOT;
+    http->splitter = (struct http_splitter){.name = request->rows};
+    http->at = HTTP_AROUND;
+    http->passed = 0;
     settle(&http->body);
     settle(&http->answer.head);
     http_answer_clear(&http->answer);
@@ -662,15 +753,15 @@ enum status http_send(struct http *http, const struct http_request *request, str
     if (buffer_failed(&http->head)) {
         return dialect_memory_error(error);
     }
-    enum status status = http_revive(http, error);
+    enum status status = revive(http, error);
     if (status != STATUS_OK) {
         return status;
     }
-    bool is_sent = put(http, &written);
-    if (!is_sent && written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
+    bool is_sent = put(http);
+    if (!is_sent && http->written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
         /* it ended at this very moment: nothing has gone out */
         status = connect_anew(http, error);
-        is_sent = status == STATUS_OK && put(http, &written);
+        is_sent = status == STATUS_OK && put(http);
     }
     if (request->spent != NULL) {
         buffer_fini(request->spent);
@@ -688,6 +779,20 @@ enum status http_send(struct http *http, const struct http_request *request, str
         return status;
     }
     return http_refuse(http, buffer_text(&http->body), http->body.length, error);
+}
+
+void http_add_loss(struct http *http, enum status status, uint64_t rows)
+{
+    if (status != STATUS_LOST) {
+        http->loss.refused += rows;
+    } else if (http->written > 0) {
+        http->loss.in_doubt += rows;
+    }
+}
+
+void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss)
+{
+    *loss = http_of(conn)->loss;
 }
 
 const char *http_body(const struct http *http, size_t *length)
@@ -712,14 +817,7 @@ const char *http_header(const struct http *http, const char *name)
 
 json_t *http_json(const struct http *http, struct error *error)
 {
-    json_error_t reason;
-    json_t *json = json_loadb(buffer_text(&http->body), http->body.length,
-                              JSON_DECODE_ANY | JSON_ALLOW_NUL, &reason);
-    if (json == NULL) {
-        error_set(error, ERROR_SERVER, 0, NULL, "%s: the answer is no JSON: %s", http->place,
-                  reason.text);
-    }
-    return json;
+    return http_parse(buffer_text(&http->body), http->body.length, error);
 }
 
 /*
@@ -789,6 +887,20 @@ static enum status read_parameters(struct http *http, const char *query, struct 
         status = wrong_parameter(error, "ca", "it does nothing without tls=verify");
     }
     return status;
+}
+
+unsigned http_count_files(const struct target *target, unsigned *opening)
+{
+    const char *rest = target->query;
+    struct url_parameter parameter;
+    bool is_good = true, is_tls = false;
+    while (url_query_next(&rest, &parameter, &is_good)) {
+        if (is_good && strcmp(parameter.key, "tls") == 0) {
+            is_tls = strcmp(parameter.value, "off") != 0;
+        }
+    }
+    *opening = is_tls ? 0 : HTTP_LIBRARY_FILES;
+    return is_tls ? 1 + HTTP_LIBRARY_FILES : 1;
 }
 
 static void add_header(struct buffer *to, const char *name, const char *value)
@@ -869,51 +981,8 @@ static enum status ping(struct http *http, struct error *error)
     return http_send(http, &request, error);
 }
 
-enum status http_open(struct http **http, const struct http_database *database,
-                      const struct target *target, struct adapter_conn *conn, struct error *error)
+static void destroy(struct http *http)
 {
-    *http = NULL;
-    if (target->schema != NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--schema: this database has no schemas; name the database in the URL or by "
-                  "--database");
-        return STATUS_FATAL;
-    }
-    struct http *own = calloc(1, sizeof *own);
-    if (own == NULL) {
-        return dialect_memory_error(error);
-    }
-    pthread_mutex_init(&own->lock, NULL);
-    own->database = database;
-    own->connect_timeout_s = target->connect_timeout_s;
-    own->answer_timeout_ms = target->answer_timeout_ms;
-    own->is_cancelled = target->is_cancelled;
-    own->sock = -1;
-    own->answer.take = take_body;
-    own->answer.context = own;
-    enum status status = read_parameters(own, target->query, conn, error);
-    status = status == STATUS_OK ? write_places(own, target, error) : status;
-    status = status == STATUS_OK ? write_fixed(own, target, error) : status;
-    own->until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S;
-    status = status == STATUS_OK ? ping(own, error) : status;
-    if (status == STATUS_OK && database->greet != NULL) {
-        *http = own;
-        status = database->greet(conn, target, error);
-        status = status == STATUS_REJECTED ? STATUS_FATAL : status;
-    }
-    own->until_ns = 0;
-    *http = status == STATUS_OK ? own : NULL;
-    if (status != STATUS_OK) {
-        http_close(own);
-    }
-    return status;
-}
-
-void http_close(struct http *http)
-{
-    if (http == NULL) {
-        return;
-    }
     disconnect(http);
     buffer_fini(&http->fixed);
     buffer_fini(&http->head);
@@ -923,6 +992,61 @@ void http_close(struct http *http)
     free(http->url);
     free(http->ca_file);
     free(http);
+}
+
+enum status http_open(const struct http_database *database, const struct target *target,
+                      struct adapter_conn **conn, struct error *error)
+{
+    *conn = NULL;
+    if (target->schema != NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--schema: this database has no schemas; name the database in the URL or by "
+                  "--database");
+        return STATUS_FATAL;
+    }
+    struct adapter_conn *const made = calloc(1, database->conn_bytes);
+    struct http *const own = calloc(1, sizeof *own);
+    if (made == NULL || own == NULL) {
+        free(made);
+        free(own);
+        return dialect_memory_error(error);
+    }
+    *(struct http **)made = own;
+    pthread_mutex_init(&own->lock, NULL);
+    own->database = database;
+    own->connect_timeout_s = target->connect_timeout_s;
+    own->answer_timeout_ms = target->answer_timeout_ms;
+    own->is_cancelled = target->is_cancelled;
+    own->sock = -1;
+    own->answer.take = take_body;
+    own->answer.context = own;
+    enum status status = database->begin != NULL ? database->begin(made, target, error) : STATUS_OK;
+    status = status == STATUS_OK ? read_parameters(own, target->query, made, error) : status;
+    status = status == STATUS_OK ? write_places(own, target, error) : status;
+    status = status == STATUS_OK ? write_fixed(own, target, error) : status;
+    own->until_ns = mono_now_ns() + target->connect_timeout_s * MONO_NS_PER_S;
+    status = status == STATUS_OK ? ping(own, error) : status;
+    if (status == STATUS_OK && database->greet != NULL) {
+        status = database->greet(made, target, error);
+        status = status == STATUS_REJECTED ? STATUS_FATAL : status;
+    }
+    own->until_ns = 0;
+    if (status == STATUS_OK) {
+        *conn = made;
+    } else {
+        http_close(made);
+    }
+    return status;
+}
+
+void http_close(struct adapter_conn *conn)
+{
+    if (conn != NULL) {
+        struct http *const http = http_of(conn);
+        http->database->end(conn);
+        destroy(http);
+        free(conn);
+    }
 }
 
 /*

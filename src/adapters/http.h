@@ -30,20 +30,32 @@ enum {
     HTTP_KEPT_MAX = 64 << 20, /* bytes of an answer that is kept whole */
     HTTP_LINE_MAX = 16 << 20, /* of one line of an answer that is read by lines */
     HTTP_STACK_BYTES = 192 * 1024,
-    HTTP_FILES = 3, /* descriptors of a connection: its socket, and two that the library keeps */
+    HTTP_LIBRARY_FILES = 2, /* that the library keeps while it connects, and with TLS */
 };
 
+/* Of each of these databases the first member of struct adapter_conn is `struct http *http`: what
+ * takes an adapter_conn here is the adapter's operation of that name. */
 struct http;
 
 /* What a database's adapter says of itself. Static. */
 struct http_database {
+    size_t conn_bytes; /* of its struct adapter_conn */
     uint16_t default_port;
     const char *user_header, *password_header; /* of auth=header; NULL: there are none */
     const char *default_user;                  /* NULL: without a user no credentials are shown */
     const char *ping; /* path of a harmless GET, which tells that the server is there */
 
-    /* Optional. Asks what a ping does not tell, behind it and within the same time; the http is
-     * where http_open leaves it. */
+    /* How it is recognised by the answer to a GET of `question`; `protocol`, "ClickHouse's", is for
+     * the message. */
+    const char *question, *protocol;
+    bool (*is_it)(unsigned status, const char *headers, const char *body);
+
+    /* Optional. Begins a connection, which is zeroed but for its http, by its target. */
+    enum status (*begin)(struct adapter_conn *conn, const struct target *target,
+                         struct error *error);
+    void (*end)(struct adapter_conn *conn); /* gives back what it owns beside its http */
+
+    /* Optional. Asks what a ping does not tell, behind it and within the same time. */
     enum status (*greet)(struct adapter_conn *conn, const struct target *target,
                          struct error *error);
 
@@ -71,26 +83,29 @@ struct http_request {
     const char *headers;  /* more of them, each with its "\r\n"; NULL: there are none */
 
     /* Takes the body of an answer of status 2xx line by line, without the line break, which is
-     * '\0' there; false = enough, the rest is given up. NULL: the body is kept. The body of another
-     * status is always kept. */
+     * '\0' there; false = enough, the rest is passed over. NULL: the body is kept. The body of
+     * another status is always kept. With `rows` it is JSON, and what is taken in place of lines
+     * are the elements of the array of this member; what is around them is kept. */
+    const char *rows;
     bool (*take)(void *context, char *line, size_t length);
     void *context;
 };
 
-/* Connects, sends a ping with the credentials and greets, all within connect_timeout_s; nothing is
- * REJECTED here: what cannot pass is FATAL, what can is LOST. On OK *http is owned by the caller,
- * otherwise it is NULL. LOST: not reachable, timed out; FATAL: the credentials, a parameter of the
- * URL, or the certificate. `conn` goes to database->set. `host` and `port` are in the target. */
-enum status http_open(struct http **http, const struct http_database *database,
-                      const struct target *target, struct adapter_conn *conn, struct error *error);
-void http_close(struct http *http); /* takes NULL */
+/* Makes a connection: begins it, connects, sends a ping with the credentials and greets, all within
+ * connect_timeout_s. Nothing is REJECTED here: what cannot pass is FATAL, what can is LOST. LOST:
+ * not reachable, timed out; FATAL: the credentials, a parameter of the URL, or the certificate. */
+enum status http_open(const struct http_database *database, const struct target *target,
+                      struct adapter_conn **conn, struct error *error);
+void http_close(struct adapter_conn *conn);
 
-/* From another thread: the request under way, and later ones, come to LOST. */
-void http_interrupt(struct http *http);
+unsigned http_count_files(const struct target *target, unsigned *opening);
 
-/* To be called before rows are handed over: where the server has ended the idle connection, makes
- * another one. LOST: it cannot be made; nothing is in doubt. */
-enum status http_revive(struct http *http, struct error *error);
+/* The request under way, and later ones, come to LOST. */
+void http_interrupt(struct adapter_conn *conn);
+
+/* To be called before rows are handed over: begins an append's account, and where the server has
+ * ended the idle connection, makes another one. LOST: it cannot be made. */
+enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits until its answer is whole. OK: its status is 2xx. Other statuses:
  * *error holds what the server says, and the result is what it means, unless explain knows better:
@@ -99,6 +114,11 @@ enum status http_revive(struct http *http, struct error *error);
  * place that the server names; others REJECTED (ERROR_SERVER). LOST: the connection is gone, and
  * whether the request was carried out is not known. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
+
+/* Adds rows that the latest request did not get acknowledged to the append's account, by what it
+ * came to: in doubt are those that may have reached the server. */
+void http_add_loss(struct http *http, enum status status, uint64_t rows);
+void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss);
 
 /* The kept body of the latest answer, terminated; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
@@ -110,14 +130,29 @@ const char *http_header(const struct http *http, const char *name);
  * means. */
 enum status http_refuse(struct http *http, const char *body, size_t length, struct error *error);
 
-/* The kept body as JSON, to be given back by json_decref; whole numbers up to 64 bits stay whole.
- * NULL: it is none, *error says so, and the request is REJECTED. */
+/* A text, terminated at its length, as JSON, to be given back by json_decref. Whole numbers that
+ * int64_t holds are such; numbers that are too large for it, or for a double, are strings. NULL: it
+ * is none, *error says so, and the request is REJECTED. */
+json_t *http_parse(const char *text, size_t length, struct error *error);
+
+/* The kept body as JSON, in the same way. */
 json_t *http_json(const struct http *http, struct error *error);
 
 /* Counts the rows of a JSON array and hands them to answer->take, if there is one, until that has
- * enough. A row is an array or an object of values, or one value. Whole numbers are numbers, true
- * and false 1 and 0, null NULL, other numbers and strings text; arrays and objects as JSON. */
-enum status http_take_rows(const json_t *rows, struct answer *answer, struct error *error);
+ * enough, which sets *has_enough. A row is an array or an object of values, or one value. Whole
+ * numbers are numbers, true and false 1 and 0, null NULL, other numbers and strings text; arrays
+ * and objects as JSON. */
+enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
+                           struct error *error);
+
+/* As http_request.take with `rows`: takes one row, in the same way. */
+struct http_reading {
+    struct answer *answer;
+    struct error *error;
+    enum status status;
+    bool has_enough;
+};
+bool http_take_row(void *reading, char *text, size_t length);
 
 /* Adds a value of a batch as JSON: NULL, numbers and booleans as such (not a number: null), JSON as
  * it is, bytes in base64, all others as strings; a timestamp in UTC, "2026-01-31 12:00:00.123456".
@@ -125,11 +160,29 @@ enum status http_take_rows(const json_t *rows, struct answer *answer, struct err
 void http_add_json(struct buffer *buffer, const struct column *column,
                    const struct column_data *data, size_t row);
 
+/* Adds a string of JSON. */
+void http_add_string(struct buffer *buffer, const char *bytes, size_t length);
+
 /* Adds text with what has a meaning in a URL percent-encoded. */
 void http_add_encoded(struct buffer *buffer, const char *text);
 
 /* Adds bytes in base64. */
 void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
+
+/* Finds the elements of an array in JSON that comes byte by byte: of a member of this name,
+ * wherever it is. Begins zeroed but for the name. */
+struct http_splitter {
+    const char *name;
+    unsigned depth, array_depth; /* of brackets; of the array, 0: outside of it */
+    size_t matched;              /* of the string that is the latest: letters that are the name's */
+    bool is_in_string, is_escaped, is_name, is_in_element;
+};
+enum http_place {
+    HTTP_AROUND,
+    HTTP_BETWEEN, /* what stands between two elements */
+    HTTP_ELEMENT,
+};
+enum http_place http_split(struct http_splitter *splitter, char byte);
 
 /* An answer of HTTP/1.0 or 1.1 on its way in. Begins zeroed; one that is through begins again with
  * http_answer_clear. What a server sends is not to be trusted: numbers are checked, its head is
@@ -173,16 +226,9 @@ const char *http_answer_header(const struct http_answer *answer, const char *nam
 void http_answer_clear(struct http_answer *answer);
 void http_answer_fini(struct http_answer *answer);
 
-/* How a database is recognised by the answer to a GET. */
-struct http_question {
-    const char *path;     /* of a harmless request */
-    const char *protocol; /* "ClickHouse's": for the message */
-    bool (*is_it)(unsigned status, const char *headers, const char *body);
-};
-
 /* Asks who listens, and reads the answer, however it is cut, until it is whole or its body longer
  * than 64 KiB. As adapter.recognise. */
-enum status http_recognise(const struct http_question *question, const char *host, uint16_t port,
+enum status http_recognise(const struct http_database *database, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error);
 
 /* The library's name and version; as adapter.start and adapter.stop. */
@@ -190,6 +236,12 @@ void http_client_version(char *text, size_t size);
 enum status http_start(const char *client_lib, struct adapter_library **library,
                        struct error *error);
 void http_stop(struct adapter_library *library);
+
+/* What is alike in the struct adapter of these databases. */
+#define HTTP_OPERATIONS                                                                            \
+    .stack_bytes = HTTP_STACK_BYTES, .count_files = http_count_files, .start = http_start,         \
+    .stop = http_stop, .client_version = http_client_version, .close = http_close,                 \
+    .interrupt = http_interrupt, .append_lost = http_append_lost
 
 extern const struct adapter adapter_clickhouse;
 extern const struct adapter adapter_influxdb; /* InfluxDB 1.x, and QuestDB by the same protocol */

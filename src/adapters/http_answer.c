@@ -306,23 +306,23 @@ static enum probe_answer hear(void *context, char *part, size_t length)
                : PROBE_NO;
 }
 
-enum status http_recognise(const struct http_question *question, const char *host, uint16_t port,
+enum status http_recognise(const struct http_database *database, const char *host, uint16_t port,
                            unsigned timeout_ms, struct error *error)
 {
     char text[QUESTION_BYTES];
     const bool is_ipv6 = strchr(host, ':') != NULL;
     const int length = snprintf(
         text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s%.250s%s:%u\r\nConnection: close\r\n\r\n",
-        question->path, is_ipv6 ? "[" : "", host[0] == '/' ? "localhost" : host, is_ipv6 ? "]" : "",
-        (unsigned)port);
+        database->question, is_ipv6 ? "[" : "", host[0] == '/' ? "localhost" : host,
+        is_ipv6 ? "]" : "", (unsigned)port);
     if ((size_t)length >= sizeof text) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the question to %.100s is too long", host);
         return STATUS_REJECTED;
     }
-    struct hearing hearing = {.is_it = question->is_it};
+    struct hearing hearing = {.is_it = database->is_it};
     hearing.answer.take = keep_for_hearing;
     hearing.answer.context = &hearing;
-    const struct probe probe = {.protocol = question->protocol,
+    const struct probe probe = {.protocol = database->protocol,
                                 .socket_name = "http.sock",
                                 .question = text,
                                 .question_bytes = (size_t)length,

@@ -3,33 +3,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "adapters/http.h"
 #include "base/value_text.h"
 
 enum {
-    REAL_BYTES = 32,
     FRACTION_DIGITS = 6
 };
-
-/* The shortest of the texts that stand for this number and no other. The locale is C's: programs
- * that do not ask for another one have it. */
-static size_t write_real(char text[REAL_BYTES], double value, bool is_float)
-{
-    int length = 0;
-    for (int digits = is_float ? 6 : 15; digits <= (is_float ? 9 : 17); digits++) {
-        length = snprintf(text, REAL_BYTES, "%.*g", digits, value);
-        if (is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    return (size_t)length;
-}
 
 /* One row that is handed out: its cells, and the texts that they need. */
 struct row_room {
     struct cell *cells;
-    char (*reals)[REAL_BYTES];
+    char (*reals)[VALUE_TEXT_BYTES];
     char **texts; /* owned, to be freed behind the row */
     size_t count;
 };
@@ -41,7 +27,7 @@ static bool grow(struct row_room *room, size_t count)
     }
     struct cell *const cells = realloc(room->cells, count * sizeof *cells);
     room->cells = cells != NULL ? cells : room->cells;
-    char(*const reals)[REAL_BYTES] = realloc(room->reals, count * sizeof *reals);
+    char(*const reals)[VALUE_TEXT_BYTES] = realloc(room->reals, count * sizeof *reals);
     room->reals = reals != NULL ? reals : room->reals;
     char **const texts = realloc(room->texts, count * sizeof *texts);
     room->texts = texts != NULL ? texts : room->texts;
@@ -78,7 +64,8 @@ static bool set_cell(struct row_room *room, size_t i, const json_t *value)
         cell->as.int64 = json_integer_value(value);
         return true;
     case JSON_REAL:
-        set_text(cell, room->reals[i], write_real(room->reals[i], json_real_value(value), false));
+        set_text(cell, room->reals[i],
+                 value_text_real(room->reals[i], json_real_value(value), false));
         return true;
     case JSON_STRING:
         set_text(cell, json_string_value(value), json_string_length(value));
@@ -127,33 +114,151 @@ static bool set_cells(struct row_room *room, json_t *row)
     return is_good;
 }
 
-enum status http_take_rows(const json_t *rows, struct answer *answer, struct error *error)
+/* Counts a row, and hands it over where somebody takes it; false: no memory. */
+static bool take_row(struct row_room *room, json_t *row, struct answer *answer, bool *has_enough)
+{
+    answer->rows++;
+    if (answer->take == NULL) {
+        return true;
+    }
+    const bool is_good = set_cells(room, row);
+    *has_enough = is_good && !answer->take(answer->context, room->cells, width_of(row));
+    for (size_t i = 0; i < room->count; i++) {
+        free(room->texts[i]);
+        room->texts[i] = NULL;
+    }
+    return is_good;
+}
+
+static void free_room(struct row_room *room)
+{
+    free(room->cells);
+    free(room->reals);
+    free(room->texts);
+}
+
+enum status http_take_rows(const json_t *rows, struct answer *answer, bool *has_enough,
+                           struct error *error)
 {
     struct row_room room = {0};
-    bool is_good = true, is_enough = false;
+    bool is_good = true;
     if (!json_is_array(rows)) {
         error_set(error, ERROR_SERVER, 0, NULL, "the answer holds no array of rows");
         return STATUS_REJECTED;
     }
-    for (size_t i = 0; is_good && !is_enough && i < json_array_size(rows); i++) {
-        answer->rows++;
-        if (answer->take != NULL) {
-            json_t *const row = json_array_get(rows, i);
-            is_good = set_cells(&room, row);
-            is_enough = is_good && !answer->take(answer->context, room.cells, width_of(row));
-            for (size_t j = 0; j < room.count; j++) {
-                free(room.texts[j]);
-                room.texts[j] = NULL;
-            }
-        }
+    for (size_t i = 0; is_good && !*has_enough && i < json_array_size(rows); i++) {
+        is_good = take_row(&room, json_array_get(rows, i), answer, has_enough);
     }
-    free(room.cells);
-    free(room.reals);
-    free(room.texts);
+    free_room(&room);
     return is_good ? STATUS_OK : dialect_memory_error(error);
 }
 
-static void add_string(struct buffer *buffer, const char *bytes, size_t length)
+bool http_take_row(void *reading, char *text, size_t length)
+{
+    struct http_reading *const own = reading;
+    struct row_room room = {0};
+    json_t *const row = http_parse(text, length, own->error);
+    if (row == NULL) {
+        own->status = STATUS_REJECTED;
+    } else if (!take_row(&room, row, own->answer, &own->has_enough)) {
+        own->status = dialect_memory_error(own->error);
+    }
+    free_room(&room);
+    json_decref(row);
+    return own->status == STATUS_OK && !own->has_enough;
+}
+
+/* Adds JSON with those numbers quoted that jansson has no room for. */
+static void add_with_large(struct buffer *to, const char *text, size_t length)
+{
+    for (size_t at = 0, end = 0; at < length; at = end) {
+        bool is_large = false;
+        if (text[at] == '"') {
+            for (end = at + 1; end < length && text[end] != '"'; end++) {
+                end += text[end] == '\\' ? 1 : 0;
+            }
+            end = MIN(end + 1, length);
+        } else {
+            int64_t number;
+            const size_t size = strspn(text + at, "+-.0123456789Ee");
+            end = at + MAX(size, 1);
+            is_large = size > 0 && (strspn(text + at, "-0123456789") == size
+                                        ? !text_parse_integer(text + at, size, &number)
+                                        : isinf(strtod(text + at, NULL)));
+        }
+        buffer_add_text(to, is_large ? "\"" : "");
+        buffer_add(to, text + at, end - at);
+        buffer_add_text(to, is_large ? "\"" : "");
+    }
+}
+
+json_t *http_parse(const char *text, size_t length, struct error *error)
+{
+    static const size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_error_t reason;
+    json_t *json = json_loadb(text, length, flags, &reason);
+    if (json == NULL && json_error_code(&reason) == json_error_numeric_overflow) {
+        struct buffer quoted = {0};
+        add_with_large(&quoted, text, length);
+        json = json_loadb(buffer_text(&quoted), quoted.length, flags, &reason);
+        buffer_fini(&quoted);
+    }
+    if (json == NULL) {
+        error_set(error, ERROR_SERVER, 0, NULL, "the answer is no JSON: %s", reason.text);
+    }
+    return json;
+}
+
+/* Of the elements themselves only their brackets and strings matter. */
+enum http_place http_split(struct http_splitter *splitter, char byte)
+{
+    const bool is_in_array = splitter->array_depth > 0;
+    const bool is_direct = is_in_array && splitter->depth == splitter->array_depth;
+    if (splitter->is_in_string) {
+        const char *const name = splitter->name;
+        const bool ends = byte == '"' && !splitter->is_escaped;
+        splitter->is_in_string = !ends;
+        splitter->is_escaped = byte == '\\' && !splitter->is_escaped;
+        if (ends) {
+            splitter->is_name = splitter->matched == strlen(name);
+        } else {
+            const bool is_same =
+                splitter->matched < strlen(name) && name[splitter->matched] == byte;
+            splitter->matched = is_same ? splitter->matched + 1 : SIZE_MAX;
+        }
+        return is_in_array ? HTTP_ELEMENT : HTTP_AROUND;
+    }
+    if (strchr(" \t\r\n", byte) != NULL && byte != '\0') {
+        return !is_in_array ? HTTP_AROUND : splitter->is_in_element ? HTTP_ELEMENT : HTTP_BETWEEN;
+    }
+    if (is_direct && byte == ',') {
+        splitter->is_in_element = false;
+        return HTTP_BETWEEN;
+    }
+    if (byte == ']' || byte == '}') {
+        splitter->depth--;
+        if (is_direct) {
+            splitter->array_depth = 0;
+            splitter->is_in_element = false;
+            return HTTP_AROUND;
+        }
+    } else if (byte == '[' || byte == '{') {
+        splitter->depth++;
+        if (!is_in_array && byte == '[' && splitter->is_name) {
+            splitter->array_depth = splitter->depth;
+            splitter->is_name = false;
+            return HTTP_AROUND;
+        }
+    } else if (byte == '"') {
+        splitter->is_in_string = true;
+        splitter->matched = 0;
+    }
+    splitter->is_name = splitter->is_name && byte == ':';
+    splitter->is_in_element = is_in_array;
+    return is_in_array ? HTTP_ELEMENT : HTTP_AROUND;
+}
+
+void http_add_string(struct buffer *buffer, const char *bytes, size_t length)
 {
     size_t done = 0;
     buffer_add(buffer, "\"", 1);
@@ -174,9 +279,9 @@ static void add_string(struct buffer *buffer, const char *bytes, size_t length)
 
 static void add_real(struct buffer *buffer, double value, bool is_float)
 {
-    char text[REAL_BYTES];
+    char text[VALUE_TEXT_BYTES];
     if (isfinite(value)) {
-        buffer_add(buffer, text, write_real(text, value, is_float));
+        buffer_add(buffer, text, value_text_real(text, value, is_float));
     } else {
         buffer_add_text(buffer, "null");
     }
@@ -208,7 +313,7 @@ void http_add_json(struct buffer *buffer, const struct column *column,
         add_real(buffer, values.float64[row], false);
         break;
     case COLUMN_TEXT:
-        add_string(buffer, values.text[row].bytes, values.text[row].length);
+        http_add_string(buffer, values.text[row].bytes, values.text[row].length);
         break;
     case COLUMN_BYTES:
         buffer_add(buffer, "\"", 1);

@@ -141,23 +141,6 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
  * Connections.
  */
 
-static void close_connection(struct adapter_conn *conn)
-{
-    if (conn == NULL) {
-        return;
-    }
-    http_close(conn->http);
-    buffer_fini(&conn->write_path);
-    buffer_fini(&conn->query_path);
-    influxdb_lines_fini(&conn->lines);
-    free(conn);
-}
-
-static void interrupt_connection(struct adapter_conn *conn)
-{
-    http_interrupt(conn->http);
-}
-
 struct search {
     const char *name;
     bool is_found;
@@ -214,24 +197,41 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     return conn->is_questdb ? STATUS_OK : find_database(conn, target->makes_nothing, error);
 }
 
+static void end(struct adapter_conn *conn)
+{
+    buffer_fini(&conn->write_path);
+    buffer_fini(&conn->query_path);
+    influxdb_lines_fini(&conn->lines);
+}
+
+static bool is_ours(unsigned status, const char *headers, const char *body)
+{
+    (void)body;
+    return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
+}
+
 static const struct http_database database = {
-    .default_port = 8086, .ping = "/ping", .greet = greet, .explain = explain};
+    .conn_bytes = sizeof(struct adapter_conn),
+    .default_port = 8086,
+    .ping = "/ping",
+    .question = "/ping",
+    .protocol = "InfluxDB's",
+    .is_it = is_ours,
+    .end = end,
+    .greet = greet,
+    .explain = explain,
+};
 
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
-    *conn = NULL;
-    struct adapter_conn *const made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return dialect_memory_error(error);
-    }
-    const enum status status = http_open(&made->http, &database, target, made, error);
-    if (status != STATUS_OK) {
-        close_connection(made);
-        return status;
-    }
-    *conn = made;
-    return STATUS_OK;
+    return http_open(&database, target, conn, error);
+}
+
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
+{
+    return http_recognise(&database, host, port, timeout_ms, error);
 }
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
@@ -240,10 +240,12 @@ static void inspect(struct adapter_conn *conn, struct connection_info *info)
     if (conn->is_questdb) {
         snprintf(info->dialect, sizeof info->dialect, "questdb");
         info->words = &questdb_words;
+        info->lacks = questdb_lacks;
         snprintf(info->note, sizeof info->note,
                  "QuestDB acknowledges rows before it shows them: a read may be behind");
     } else {
         info->not_in_names = "\"\\";
+        info->lacks = influxdb_lacks;
         info->words = conn->has_row_number ? &influxdb_words : &influxdb_other_words;
     }
 }
@@ -271,7 +273,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                struct error *error)
 {
     const enum status status = influxdb_lines_begin(&conn->lines, table, error);
-    return status == STATUS_OK ? http_revive(conn->http, error) : status;
+    return status == STATUS_OK ? http_begin_append(conn->http, error) : status;
 }
 
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch,
@@ -300,20 +302,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     } else if (status == STATUS_REJECTED) {
         *accepted = rows - rows_refused(conn->http, rows);
     }
+    http_add_loss(conn->http, status, rows - *accepted);
     return status;
-}
-
-static bool is_ours(unsigned status, const char *headers, const char *body)
-{
-    (void)body;
-    return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct http_question question = {"/ping", "InfluxDB's", is_ours};
-    return http_recognise(&question, host, port, timeout_ms, error);
 }
 
 const struct adapter adapter_influxdb = {
@@ -321,15 +311,9 @@ const struct adapter adapter_influxdb = {
     .summary = "InfluxDB 1.x, QuestDB: line protocol",
     .default_port = 8086,
     .identifier_quote = '"',
-    .stack_bytes = HTTP_STACK_BYTES,
-    .files_per_session = HTTP_FILES,
-    .start = http_start,
-    .stop = http_stop,
-    .client_version = http_client_version,
+    HTTP_OPERATIONS,
     .recognise = recognise,
     .open = open_connection,
-    .close = close_connection,
-    .interrupt = interrupt_connection,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

@@ -17,7 +17,8 @@ enum influxdb_place {
 struct influxdb_lines {
     bool is_questdb;
     const struct table *table;   /* for which the rest was made; NULL: none is */
-    struct buffer names;         /* of the table and its columns, escaped, each ended; owned */
+    struct buffer names;         /* of the table and its columns, in their order in a line, each
+                                    behind its length; owned */
     const struct column *serial; /* n3, where it makes the time unique; NULL: nothing does */
     struct buffer text;          /* owned */
     uint64_t rows;               /* in it */
@@ -63,10 +64,6 @@ struct influxdb_reading {
 /* The words of an answer with an error, which belong to `json`; NULL: it has none. */
 const char *influxdb_error_of(const json_t *json);
 
-/* Hands out rows, an array of arrays; what it comes to is in reading->status. */
-void influxdb_take_rows(struct influxdb_reading *reading, const json_t *rows);
-bool influxdb_forward(void *context, const struct cell *cells, size_t count);
-
 /* InfluxDB: asks any number of statements, whose rows come one after the other; as in struct
  * adapter; and its words, for measurements with a field n3 and for others. */
 enum status influxdb_ask(struct influxdb_reading *reading, const char *sql);
@@ -75,6 +72,7 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
 enum status influxdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                             struct error *error);
 extern const struct words influxdb_words, influxdb_other_words;
+extern const struct lack influxdb_lacks[];
 
 /* QuestDB: asks one statement; columns of a table; limits; and its words. */
 enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool reads_numbers);
@@ -83,5 +81,6 @@ enum status questdb_describe(struct adapter_conn *conn, const char *table_name, 
 enum status questdb_limits(struct adapter_conn *conn, struct server_limits *limits,
                            struct error *error);
 extern const struct words questdb_words;
+extern const struct lack questdb_lacks[];
 
 #endif

@@ -22,6 +22,14 @@ const struct words influxdb_other_words = {
     .drop = "drop measurement $0",
 };
 
+const struct lack influxdb_lacks[] = {
+    {"create table", "InfluxDB has no CREATE TABLE: a measurement comes into being with its first "
+                     "row, which has to be written before"},
+    {"create index", "InfluxDB has no CREATE INDEX"},
+    {"insert", "InfluxQL has no INSERT: a dataset's append writes rows"},
+    {"update", "InfluxQL has no UPDATE: a row takes the place of one with the same tags and time"},
+    {0}};
+
 /* The words of an answer with an error, which belong to `json`; NULL: it has none. */
 const char *influxdb_error_of(const json_t *json)
 {
@@ -34,21 +42,6 @@ const char *influxdb_error_of(const json_t *json)
         words = words != NULL ? words : json_object_get(result, "error");
     }
     return json_string_value(words);
-}
-
-bool influxdb_forward(void *context, const struct cell *cells, size_t count)
-{
-    struct influxdb_reading *reading = context;
-    reading->has_enough = !reading->answer->take(reading->answer->context, cells, count);
-    return !reading->has_enough;
-}
-
-void influxdb_take_rows(struct influxdb_reading *reading, const json_t *rows)
-{
-    struct answer part = {.take = reading->answer->take != NULL ? influxdb_forward : NULL,
-                          .context = reading};
-    reading->status = http_take_rows(rows, &part, reading->error);
-    reading->answer->rows += part.rows;
 }
 
 /* Leaves of a row what was asked for: the time is in each answer, whether it was or not, and so is
@@ -65,25 +58,20 @@ static void strip_row(const struct influxdb_reading *reading, json_t *row, bool 
     }
 }
 
-/* A line is one JSON text, and a part of the answer. What is not wanted any more is read all the
- * same where this is the last part, for a connection ends with an answer that is given up. */
+/* A line is one JSON text, and a part of the answer. */
 static bool take_results(void *context, char *line, size_t length)
 {
     struct influxdb_reading *reading = context;
-    json_t *const json = json_loadb(line, length, 0, NULL);
+    json_t *const json = http_parse(line, length, reading->error);
     size_t r, s, i;
     json_t *result, *series, *row;
-    bool has_more = false;
     if (reading->status == STATUS_OK && json == NULL) {
-        error_set(reading->error, ERROR_SERVER, 0, NULL, "the server's answer is no JSON: %.100s",
-                  line);
         reading->status = STATUS_REJECTED;
     } else if (reading->status == STATUS_OK && influxdb_error_of(json) != NULL) {
         reading->status = http_refuse(reading->conn->http, line, length, reading->error);
     }
     json_array_foreach(json_object_get(json, "results"), r, result)
     {
-        has_more = has_more || json_is_true(json_object_get(result, "partial"));
         json_array_foreach(json_object_get(result, "series"), s, series)
         {
             const json_t *columns = json_object_get(series, "columns");
@@ -98,13 +86,14 @@ static bool take_results(void *context, char *line, size_t length)
             if (reading->take_series != NULL) {
                 reading->take_series(reading->context, series);
             }
-            if (reading->status == STATUS_OK && !reading->has_enough) {
-                influxdb_take_rows(reading, rows);
+            if (reading->status == STATUS_OK) {
+                reading->status =
+                    http_take_rows(rows, reading->answer, &reading->has_enough, reading->error);
             }
         }
     }
     json_decref(json);
-    return !has_more || (reading->status == STATUS_OK && !reading->has_enough);
+    return reading->status == STATUS_OK && !reading->has_enough;
 }
 
 /* Asks InfluxDB: any number of statements, whose rows come one after the other. */

@@ -1,7 +1,6 @@
 /*
  * Rows in InfluxDB's line protocol, and values as literals of its language and of SQL.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -11,11 +10,15 @@
 #include "base/value_text.h"
 
 enum {
-    FRACTION_DIGITS = 6
+    FRACTION_DIGITS = 6,
+    SPARE_BYTES = 4 /* quotes, a letter, a separator */
 };
 
 /* What is added to a time stays below this: 11 days. Numbers of rows are no larger. */
 #define SERIAL_MAX INT64_C(1000000000000000)
+
+/* In the order in which they stand in a line. */
+static const enum influxdb_place places[] = {INFLUXDB_TAG, INFLUXDB_FIELD, INFLUXDB_TIME};
 
 /* In which a value is written. */
 enum language {
@@ -24,40 +27,64 @@ enum language {
     SQL
 };
 
-/* Adds text in quotes. Inside they are doubled, or have a backslash as it has itself. */
-static void add_quoted(struct buffer *out, const char *text, size_t length, enum language language)
+/* Whether one of eight bytes is that one. */
+static bool holds(uint64_t bytes, char wanted)
 {
-    const char quote = language == LINE ? '"' : '\'';
-    const bool is_doubled = language == SQL;
-    buffer_add(out, &quote, 1);
-    for (size_t at = 0; at < length;) {
-        size_t end = at;
-        while (end < length && text[end] != quote && (is_doubled || text[end] != '\\')) {
-            end++;
-        }
-        buffer_add(out, text + at, end - at);
-        if (end < length) {
-            buffer_add(out, is_doubled ? &quote : "\\", 1);
-            buffer_add(out, text + end, 1);
-        }
-        at = end + 1;
-    }
-    buffer_add(out, &quote, 1);
+    const uint64_t ones = UINT64_MAX / UINT8_MAX;
+    const uint64_t zero = bytes ^ ones * (unsigned char)wanted;
+    return ((zero - ones) & ~zero & ones << 7) != 0;
 }
 
-/* Adds a name or a tag's value to a line, where what is special has a backslash. False: nothing
- * can make a backslash or a line break mean itself there. */
-static bool add_escaped(struct buffer *out, const char *text, size_t length, const char *special)
+/* Writes text in quotes. Inside they are doubled, or have a backslash as it has itself. */
+static char *put_quoted(char *out, struct text_value text, enum language language)
 {
-    bool is_good = true;
-    for (size_t i = 0; i < length; i++) {
-        if (strchr(special, text[i]) != NULL && text[i] != '\0') {
-            buffer_add(out, "\\", 1);
-        }
-        buffer_add(out, &text[i], 1);
-        is_good = is_good && text[i] != '\\' && text[i] != '\n';
+    const char quote = language == LINE ? '"' : '\'';
+    char mark = '\\';
+    const char *at = text.bytes;
+    const char *const end = at + text.length;
+    if (language == SQL) {
+        mark = quote;
     }
-    return is_good;
+    *out++ = quote;
+    while (at < end) {
+        uint64_t bytes;
+        for (; end - at >= (ptrdiff_t)sizeof bytes; at += sizeof bytes, out += sizeof bytes) {
+            memcpy(&bytes, at, sizeof bytes);
+            if (holds(bytes, quote) || holds(bytes, mark)) {
+                break;
+            }
+            memcpy(out, &bytes, sizeof bytes);
+        }
+        for (size_t i = 0; i < sizeof bytes && at < end; i++) {
+            if (*at == quote || *at == mark) {
+                *out++ = mark;
+            }
+            *out++ = *at++;
+        }
+    }
+    *out++ = quote;
+    return out;
+}
+
+/* Writes a name or a tag's value to a line, where what is special has a backslash. *is_good becomes
+ * false where nothing can make a backslash or a line break mean itself. */
+static char *put_escaped(char *out, struct text_value text, bool is_measurement, bool *is_good)
+{
+    for (uint32_t i = 0; i < text.length; i++) {
+        const char c = text.bytes[i];
+        if (c == ',' || c == ' ' || (c == '=' && !is_measurement)) {
+            *out++ = '\\';
+        }
+        *out++ = c;
+        *is_good = *is_good && c != '\\' && c != '\n';
+    }
+    return out;
+}
+
+static bool is_text(const struct column *column)
+{
+    return column->type == COLUMN_TEXT || column->type == COLUMN_BYTES ||
+           column->type == COLUMN_JSON;
 }
 
 static bool is_null(const struct column *column, const struct column_data *data, size_t row)
@@ -67,48 +94,79 @@ static bool is_null(const struct column *column, const struct column_data *data,
            (column->type == COLUMN_FLOAT64 && !isfinite(data->values.float64[row]));
 }
 
-/* Adds a value that is not NULL: numbers and booleans as such, all others in quotes. */
-static void add_value(struct buffer *out, const struct column *column,
-                      const struct column_data *data, size_t row, enum language language)
+/* The most bytes that a value takes. */
+static size_t room_of(const struct column *column, const struct column_data *data, size_t row)
 {
-    char text[VALUE_TEXT_BYTES];
-    const union column_values values = data->values;
-    const size_t length = value_text_write(text, column, values, row, FRACTION_DIGITS);
-    switch (column->type) {
-    case COLUMN_BOOL:
-        buffer_add_text(out, values.boolean[row] != 0 ? "true" : "false");
-        break;
-    case COLUMN_INT16:
-    case COLUMN_INT32:
-    case COLUMN_INT64:
-        buffer_add(out, text, length);
-        buffer_add_text(out, language == LINE ? "i" : "");
-        break;
-    case COLUMN_FLOAT32:
-        buffer_add_format(out, "%.9g", (double)values.float32[row]);
-        break;
-    case COLUMN_FLOAT64:
-        buffer_add_format(out, "%.17g", values.float64[row]);
-        break;
-    case COLUMN_DECIMAL:
-        buffer_add(out, text, length);
-        break;
-    case COLUMN_TEXT:
-    case COLUMN_BYTES:
-    case COLUMN_JSON:
-        add_quoted(out, values.text[row].bytes, values.text[row].length, language);
-        break;
-    default:
-        add_quoted(out, text, length, language);
-    }
+    return is_text(column) && !is_null(column, data, row)
+               ? 2 * (size_t)data->values.text[row].length + SPARE_BYTES
+               : VALUE_TEXT_BYTES + SPARE_BYTES;
 }
 
-/* Adds a name, ended. */
-static bool add_name(struct buffer *names, const char *name, const char *special)
+/* Writes a value that is not NULL: numbers and booleans as such, all others in quotes. */
+static char *put_value(char *out, const struct column *column, union column_values values,
+                       size_t row, enum language language)
 {
-    const bool is_good = add_escaped(names, name, strlen(name), special);
-    buffer_add(names, "", 1);
-    return is_good;
+    if (is_text(column)) {
+        return put_quoted(out, values.text[row], language);
+    }
+    if (column->type == COLUMN_BOOL) {
+        const bool is_true = values.boolean[row] != 0;
+        memcpy(out, is_true ? "true" : "false", 5);
+        return out + (is_true ? 4 : 5);
+    }
+    if (column->type == COLUMN_TIMESTAMP && language == LINE) {
+        out += value_text_integer(out, values.int64[row] / 1000);
+        *out++ = 't';
+        return out;
+    }
+    const bool is_number = column->type <= COLUMN_DECIMAL;
+    const char quote = language == LINE ? '"' : '\'';
+    if (!is_number) {
+        *out++ = quote;
+    }
+    out += value_text_write(out, column, values, row, FRACTION_DIGITS);
+    if (!is_number) {
+        *out++ = quote;
+    } else if (column->type <= COLUMN_INT64 && language == LINE) {
+        *out++ = 'i';
+    }
+    return out;
+}
+
+/* A value of another type than text is its text. */
+static char *put_tag(char *out, const struct column *column, union column_values values, size_t row,
+                     bool *is_good)
+{
+    char scratch[VALUE_TEXT_BYTES];
+    const struct text_value text =
+        column->type == COLUMN_TEXT
+            ? values.text[row]
+            : (struct text_value){scratch,
+                                  (uint32_t)value_text_write(scratch, column, values, row, 0)};
+    return put_escaped(out, text, false, is_good);
+}
+
+/* Adds a name and what stands behind it. */
+static void add_name(struct buffer *names, const char *name, const char *behind, bool *is_good)
+{
+    char text[2 * ROW_NAME_BYTES];
+    const struct text_value value = {name, (uint32_t)strlen(name)};
+    const bool is_measurement = behind[0] == '\0';
+    const char *const end = put_escaped(text, value, is_measurement, is_good);
+    const uint16_t length = (uint16_t)((size_t)(end - text) + strlen(behind));
+    buffer_add(names, &length, sizeof length);
+    buffer_add(names, text, (size_t)(end - text));
+    buffer_add_text(names, behind);
+}
+
+/* Writes a name and goes on to the next one. */
+static char *put_name(char *out, const char **name)
+{
+    uint16_t length;
+    memcpy(&length, *name, sizeof length);
+    memcpy(out, *name + sizeof length, length);
+    *name += sizeof length + length;
+    return out + length;
 }
 
 enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct table *table,
@@ -122,12 +180,18 @@ enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct tabl
     lines->table = NULL;
     lines->serial = NULL;
     buffer_clear(&lines->names);
-    bool is_good = add_name(&lines->names, table->name, ", ");
-    for (size_t i = 0; i < table->column_count; i++) {
-        const struct column *column = &table->columns[i];
-        is_good = add_name(&lines->names, column->name, ",= ") && is_good;
-        if (!lines->is_questdb && column->type == COLUMN_INT64 && strcmp(column->name, "n3") == 0) {
-            lines->serial = column;
+    bool is_good = true;
+    add_name(&lines->names, table->name, "", &is_good);
+    for (size_t place = 0; place < COUNT_OF(places); place++) {
+        for (size_t i = 0; i < table->column_count; i++) {
+            const struct column *column = &table->columns[i];
+            if (column->native_type == places[place]) {
+                add_name(&lines->names, column->name, "=", &is_good);
+            }
+            if (!lines->is_questdb && column->type == COLUMN_INT64 &&
+                strcmp(column->name, "n3") == 0) {
+                lines->serial = column;
+            }
         }
     }
     if (!is_good) {
@@ -140,83 +204,70 @@ enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct tabl
     return lines->table == NULL ? dialect_memory_error(error) : STATUS_OK;
 }
 
-/* Adds the columns of one place of a row. False: a tag that cannot be written. */
-static bool add_columns(struct influxdb_lines *lines, const struct batch *batch, size_t row,
-                        enum influxdb_place place)
+/* Writes one row. Two of a session that have the same time differ by their numbers. *is_good
+ * becomes false for a tag that cannot be written. */
+static char *put_row(char *out, const struct influxdb_lines *lines, const struct batch *batch,
+                     size_t row, bool *is_good)
 {
     const char *name = lines->names.bytes;
-    char separator = place == INFLUXDB_TAG ? ',' : ' ';
-    char text[VALUE_TEXT_BYTES];
-    bool is_good = true;
-    for (size_t i = 0; i < lines->table->column_count; i++) {
-        const struct column *column = &lines->table->columns[i];
-        const struct column_data *data = &batch->columns[i];
-        name += strlen(name) + 1;
-        if (column->native_type != place || is_null(column, data, row)) {
-            continue;
-        }
-        struct text_value tag = {text, 0};
-        if (place == INFLUXDB_TAG && column->type == COLUMN_TEXT) {
-            tag = data->values.text[row];
-        } else if (place == INFLUXDB_TAG) {
-            tag.length = (uint32_t)value_text_write(text, column, data->values, row, 0);
-        }
-        if (place == INFLUXDB_TAG && tag.length == 0) {
-            continue; /* an empty tag is none */
-        }
-        buffer_add(&lines->text, &separator, 1);
-        buffer_add_text(&lines->text, name);
-        buffer_add(&lines->text, "=", 1);
-        if (place == INFLUXDB_TAG) {
-            is_good = add_escaped(&lines->text, tag.bytes, tag.length, ",= ") && is_good;
-        } else if (column->type == COLUMN_TIMESTAMP) {
-            buffer_add_format(&lines->text, "%" PRId64 "t", data->values.int64[row] / 1000);
-        } else {
-            add_value(&lines->text, column, data, row, LINE);
-        }
-        separator = ',';
-    }
-    return is_good;
-}
-
-/* Adds the time of a row. Two rows of a session that have the same one differ by their numbers. */
-static void add_time(struct influxdb_lines *lines, const struct batch *batch, size_t row)
-{
     int64_t serial = 0;
-    for (size_t i = 0; i < lines->table->column_count; i++) {
-        const struct column *column = &lines->table->columns[i];
-        const struct column_data *data = &batch->columns[i];
-        if (column == lines->serial && !is_null(column, data, row)) {
-            serial = data->values.int64[row] % SERIAL_MAX;
+    out = put_name(out, &name);
+    for (size_t p = 0; p < COUNT_OF(places); p++) {
+        char separator = places[p] == INFLUXDB_TAG ? ',' : ' ';
+        for (size_t i = 0; i < lines->table->column_count; i++) {
+            const struct column *column = &lines->table->columns[i];
+            const struct column_data *data = &batch->columns[i];
+            if (column->native_type != places[p]) {
+                continue;
+            }
+            *out = separator;
+            char *const value = put_name(out + 1, &name);
+            char *end = value;
+            if (is_null(column, data, row)) {
+                continue;
+            }
+            serial = column == lines->serial ? data->values.int64[row] % SERIAL_MAX : serial;
+            if (places[p] == INFLUXDB_TAG) {
+                end = put_tag(value, column, data->values, row, is_good);
+            } else if (places[p] == INFLUXDB_FIELD) {
+                end = put_value(value, column, data->values, row, LINE);
+            } else {
+                out += 1 + value_text_integer(out + 1, data->values.int64[row] + serial);
+            }
+            if (end > value) { /* an empty tag is none */
+                out = end;
+                separator = ',';
+            }
         }
     }
-    for (size_t i = 0; i < lines->table->column_count; i++) {
-        if (lines->table->columns[i].native_type == INFLUXDB_TIME &&
-            !is_null(&lines->table->columns[i], &batch->columns[i], row)) {
-            buffer_add_format(&lines->text, " %" PRId64,
-                              batch->columns[i].values.int64[row] + serial);
-        }
-    }
-    buffer_add(&lines->text, "\n", 1);
+    *out++ = '\n';
+    return out;
 }
 
 enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch *batch,
                                struct error *error)
 {
-    for (size_t row = 0; row < batch->row_count; row++) {
-        buffer_add_text(&lines->text, lines->names.bytes);
-        const bool is_good = add_columns(lines, batch, row, INFLUXDB_TAG);
-        add_columns(lines, batch, row, INFLUXDB_FIELD);
-        add_time(lines, batch, row);
-        if (!is_good) {
-            error_set(error, ERROR_DATA, 0, NULL,
-                      "table '%.100s': a tag has no way to hold a backslash or a line break",
-                      lines->table->name);
-            return STATUS_REJECTED;
+    const struct table *table = lines->table;
+    bool is_good = true;
+    for (size_t row = 0; row < batch->row_count && is_good; row++) {
+        size_t room = lines->names.length;
+        for (size_t i = 0; i < table->column_count; i++) {
+            room += room_of(&table->columns[i], &batch->columns[i], row);
         }
+        char *const out = buffer_reserve(&lines->text, room);
+        if (out == NULL) {
+            return dialect_memory_error(error);
+        }
+        buffer_end(&lines->text, put_row(out, lines, batch, row, &is_good));
+    }
+    if (!is_good) {
+        error_set(error, ERROR_DATA, 0, NULL,
+                  "table '%.100s': a tag has no way to hold a backslash or a line break",
+                  table->name);
+        return STATUS_REJECTED;
     }
     lines->rows += batch->row_count;
-    return buffer_failed(&lines->text) ? dialect_memory_error(error) : STATUS_OK;
+    return STATUS_OK;
 }
 
 void influxdb_lines_fini(struct influxdb_lines *lines)
@@ -247,7 +298,11 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
             if (is_null(column, data, 0)) {
                 buffer_add_text(sql, "null");
             } else {
-                add_value(sql, column, data, 0, is_sql ? SQL : INFLUXQL);
+                char *const out = buffer_reserve(sql, room_of(column, data, 0));
+                if (out != NULL) {
+                    buffer_end(sql,
+                               put_value(out, column, data->values, 0, is_sql ? SQL : INFLUXQL));
+                }
             }
         }
     }

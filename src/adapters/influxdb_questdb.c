@@ -22,6 +22,11 @@ const struct words questdb_words = {
         "select coalesce(sum(sequencerTxn - writerTxn), 0) from wal_tables() where not suspended",
 };
 
+const struct lack questdb_lacks[] = {{"delete", "QuestDB has no DELETE: it drops partitions"},
+                                     {"create index", "QuestDB has no CREATE INDEX"},
+                                     {"create temporary", "QuestDB has no temporary tables"},
+                                     {0}};
+
 /* A line of CSV of whole numbers; one that is none is text, nothing is NULL. */
 static bool take_csv(void *context, char *line, size_t length)
 {
@@ -44,7 +49,9 @@ static bool take_csv(void *context, char *line, size_t length)
         at += width + 1;
     }
     reading->answer->rows += count > 0;
-    return count == 0 || reading->answer->take == NULL || influxdb_forward(reading, cells, count);
+    reading->has_enough = count > 0 && reading->answer->take != NULL &&
+                          !reading->answer->take(reading->answer->context, cells, count);
+    return !reading->has_enough;
 }
 
 /* Asks QuestDB one statement: by /exp numbers come a row at a time, but it knows SELECT alone. */
@@ -54,25 +61,24 @@ enum status questdb_ask(struct influxdb_reading *reading, const char *sql, bool 
     struct buffer path = {0};
     buffer_add_text(&path, reads_numbers ? "/exp?query=" : "/exec?query=");
     http_add_encoded(&path, sql);
+    struct http_reading rows = {.answer = reading->answer, .error = reading->error};
     const struct http_request request = {.method = "GET",
                                          .path = buffer_text(&path),
-                                         .take = reads_numbers ? take_csv : NULL,
-                                         .context = reading};
+                                         .take = reads_numbers ? take_csv : http_take_row,
+                                         .rows = reads_numbers ? NULL : "dataset",
+                                         .context = reads_numbers ? (void *)reading : &rows};
     enum status status = buffer_failed(&path) ? dialect_memory_error(reading->error)
                                               : http_send(conn->http, &request, reading->error);
     buffer_fini(&path);
-    if (status != STATUS_OK || reads_numbers) {
-        return status;
+    reading->has_enough |= rows.has_enough;
+    if (status != STATUS_OK || reads_numbers || rows.status != STATUS_OK || rows.has_enough) {
+        return status == STATUS_OK ? rows.status : status;
     }
     size_t length;
     const char *const body = http_body(conn->http, &length);
     json_t *const json = http_json(conn->http, reading->error);
-    const json_t *const rows = json_object_get(json, "dataset");
     if (influxdb_error_of(json) != NULL) {
         status = http_refuse(conn->http, body, length, reading->error);
-    } else if (rows != NULL) {
-        influxdb_take_rows(reading, rows);
-        status = reading->status;
     } else {
         reading->answer->rows += (uint64_t)json_integer_value(json_object_get(json, "updated"));
         status = json != NULL ? STATUS_OK : STATUS_REJECTED;

@@ -152,16 +152,11 @@ static struct text_value bytes_of(const struct column *column, union column_valu
             return (struct text_value){(const char *)values.any + row * width, width};
         }
         break;
-    case COLUMN_FLOAT32: {
-        /* Nine digits tell every float apart. The largest ones need all of the double's: rounded
-         * up, they would be out of range. */
-        const float value = values.float32[row];
-        length = snprintf(text, VALUE_TEXT_BYTES, "%.*g", fabsf(value) > FLT_MAX / 2 ? 17 : 9,
-                          (double)value);
-        break;
-    }
-    case COLUMN_FLOAT64:
-        length = snprintf(text, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
+    case COLUMN_FLOAT32:
+        if (fabsf(values.float32[row]) > FLT_MAX / 2) {
+            /* the digits of a float may be rounded up, which would be out of range */
+            length = (int)value_text_real(text, (double)values.float32[row], false);
+        }
         break;
     case COLUMN_DATE:
     case COLUMN_TIMESTAMP:

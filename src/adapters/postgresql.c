@@ -123,7 +123,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     const char *message = PQerrorMessage(connection);
     const char *found = NULL;
     char sqlstate[ERROR_SQLSTATE_BYTES] = "";
-    char text[ERROR_TEXT_BYTES];
+    char text[ERROR_TEXT_BYTES], advised[ERROR_TEXT_BYTES];
     struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
     /* `:  53300: ` in a verbose message: severities are translated, the layout is not */
@@ -141,7 +141,8 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         snprintf(text, sizeof text, "%.*s  %.*s", (int)(found - 2 - severity), severity,
                  (int)strcspn(found + 7, "\n"), found + 7);
         dialect_postgresql.explain(&failure, &meaning);
-        return dialect_record(&meaning, &failure, text, error);
+        dialect_postgresql.write_text(&failure, PQuser(connection), advised, sizeof advised);
+        return dialect_record(&meaning, &failure, advised, error);
     }
     /* One paragraph for each address that was tried: the last one tells how it ended. */
     const char *line = message;
@@ -1260,7 +1261,7 @@ static void write_slot_name(unsigned slot, char name[NAME_BYTES])
     *name = '\0';
 }
 
-/* Prepares `statement` under a name that is free, in *slot. */
+/* Prepares `statement` under a name that is free, in *slot, or under none, which keeps it not. */
 static enum status prepare_as(struct adapter_conn *conn, const char *name,
                               const struct statement *statement, struct slot *slot,
                               struct error *error)
@@ -1294,7 +1295,7 @@ static enum status prepare_as(struct adapter_conn *conn, const char *name,
         }
         error_clear(error);
     }
-    slot->is_kept = slot->is_ready = status == STATUS_OK;
+    slot->is_kept = slot->is_ready = status == STATUS_OK && name[0] != '\0';
 out:
     free(types);
     buffer_fini(&sql);
@@ -1308,6 +1309,9 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     char name[NAME_BYTES];
     char sql[NAME_BYTES + 16];
     write_slot_name(number, name);
+    if (conn->is_pooled) {
+        name[0] = '\0'; /* others would find it in the session that the server keeps */
+    }
     struct slot *const slots =
         dialect_grow_slots(conn->slots, &conn->slot_count, number - 1, sizeof *slots);
     if (slots == NULL) {

@@ -69,30 +69,28 @@ static void begin_request(struct adapter_conn *conn)
     buffer_add_text(&conn->body, "{\"args\":[");
 }
 
-static void add_string(struct buffer *body, const char *bytes, size_t length)
-{
-    const struct text_value value = {bytes, (uint32_t)length};
-    http_add_json(body, &text_column, &(struct column_data){.values.text = &value}, 0);
-}
-
 /* Sends the request. An answer of 200 that makes no sense leaves in doubt what became of it. */
 static enum status post(struct adapter_conn *conn, bool is_query, struct answer *answer,
                         struct error *error)
 {
     buffer_add(&conn->body, conn->between.bytes, conn->between.length);
-    add_string(&conn->body, buffer_text(&conn->sql), conn->sql.length);
+    http_add_string(&conn->body, buffer_text(&conn->sql), conn->sql.length);
     buffer_add_text(&conn->body, "}");
     if (buffer_failed(&conn->between) || buffer_failed(&conn->body) || buffer_failed(&conn->sql)) {
         return dialect_memory_error(error);
     }
+    struct http_reading reading = {.answer = answer, .error = error};
     const struct http_request request = {.method = "POST",
                                          .path = is_query ? "/api/v2/query/tuples" : "/api/v2/exec",
                                          .type = "application/json",
                                          .body = conn->body.bytes,
-                                         .length = conn->body.length};
+                                         .length = conn->body.length,
+                                         .take = is_query ? http_take_row : NULL,
+                                         .rows = "rows",
+                                         .context = &reading};
     enum status status = http_send(conn->http, &request, error);
-    if (status != STATUS_OK) {
-        return status;
+    if (status != STATUS_OK || reading.status != STATUS_OK || reading.has_enough) {
+        return status == STATUS_OK ? reading.status : status;
     }
     json_t *const json = http_json(conn->http, error);
     const json_t *const affected = json_object_get(json, "rowsAffected");
@@ -103,7 +101,7 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
         const char *const body = http_body(conn->http, &length);
         status = http_refuse(conn->http, body, length, error);
     } else if (is_query && json_is_array(rows)) {
-        status = http_take_rows(rows, answer, error);
+        status = STATUS_OK; /* they have been taken */
     } else if (!is_query && json_is_integer(affected) && json_integer_value(affected) >= 0) {
         answer->rows += (uint64_t)json_integer_value(affected);
     } else {
@@ -149,6 +147,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 {
     struct sql_script script = {.rest = statement->sql};
     enum status status = STATUS_OK;
+    answer->rows = 0;
     while (status == STATUS_OK && sql_script_next(&script)) {
         const char *const sql = buffer_text(&script.statement);
         status = buffer_failed(&script.statement)  ? dialect_memory_error(error)
@@ -210,46 +209,55 @@ static enum status greet(struct adapter_conn *conn, const struct target *to, str
     return run_one(conn, "select 1", NULL, &(struct answer){.take = NULL}, error);
 }
 
-static const struct http_database http_of = {.default_port = DEFAULT_PORT,
-                                             .default_user = "root",
-                                             .ping = "/ping",
-                                             .greet = greet,
-                                             .explain = explain};
-
-static void close_connection(struct adapter_conn *conn)
+static enum status begin(struct adapter_conn *conn, const struct target *target,
+                         struct error *error)
 {
-    if (conn != NULL) {
-        http_close(conn->http);
-        buffer_fini(&conn->between);
-        buffer_fini(&conn->body);
-        buffer_fini(&conn->sql);
-        free(conn);
+    (void)error;
+    buffer_add_text(&conn->between, target->database != NULL ? "],\"database\":" : "]");
+    if (target->database != NULL) {
+        http_add_string(&conn->between, target->database, strlen(target->database));
     }
+    buffer_add_text(&conn->between, ",\"sql\":");
+    return STATUS_OK;
 }
+
+static void end(struct adapter_conn *conn)
+{
+    buffer_fini(&conn->between);
+    buffer_fini(&conn->body);
+    buffer_fini(&conn->sql);
+}
+
+static bool is_ours(unsigned status, const char *headers, const char *body)
+{
+    (void)headers;
+    return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6; /* a line break */
+}
+
+static const struct http_database database = {
+    .conn_bytes = sizeof(struct adapter_conn),
+    .default_port = DEFAULT_PORT,
+    .default_user = "root",
+    .ping = "/ping",
+    .question = "/ping",
+    .protocol = "SingleStore's",
+    .is_it = is_ours,
+    .begin = begin,
+    .end = end,
+    .greet = greet,
+    .explain = explain,
+};
 
 static enum status open_connection(const struct target *target, struct adapter_conn **conn,
                                    struct error *error)
 {
-    struct adapter_conn *const made = *conn = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return dialect_memory_error(error);
-    }
-    buffer_add_text(&made->between, target->database != NULL ? "],\"database\":" : "]");
-    if (target->database != NULL) {
-        add_string(&made->between, target->database, strlen(target->database));
-    }
-    buffer_add_text(&made->between, ",\"sql\":");
-    const enum status status = http_open(&made->http, &http_of, target, made, error);
-    if (status != STATUS_OK) {
-        close_connection(made);
-        *conn = NULL;
-    }
-    return status;
+    return http_open(&database, target, conn, error);
 }
 
-static void interrupt_connection(struct adapter_conn *conn)
+static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
+                             struct error *error)
 {
-    http_interrupt(conn->http);
+    return http_recognise(&database, host, port, timeout_ms, error);
 }
 
 static void inspect(struct adapter_conn *conn, struct connection_info *info)
@@ -270,6 +278,7 @@ static enum status ask_limits(struct adapter_conn *conn, struct server_limits *l
                               struct error *error)
 {
     const struct dialect_asker asker = {.adapter = &adapter_singlestore, .conn = conn};
+    memset(limits, 0, sizeof *limits);
     return dialect_singlestore.limits(&asker, limits, error);
 }
 
@@ -290,14 +299,16 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     conn->failure_status = STATUS_OK;
     error_clear(&conn->failure);
     begin_insert(conn);
-    return http_revive(conn->http, error);
+    return http_begin_append(conn->http, error);
 }
 
 static enum status send_rows(struct adapter_conn *conn, struct error *error)
 {
     struct answer answer = {.take = NULL};
     const enum status status = post(conn, false, &answer, error);
-    conn->kept += answer.rows < conn->rows ? answer.rows : conn->rows;
+    const uint64_t kept = MIN(answer.rows, conn->rows);
+    conn->kept += kept;
+    http_add_loss(conn->http, status, conn->rows - kept);
     begin_insert(conn);
     return status;
 }
@@ -361,33 +372,14 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return conn->failure_status;
 }
 
-static bool is_ours(unsigned status, const char *headers, const char *body)
-{
-    (void)headers;
-    return status == 200 && strncmp(body, "pong", 4) == 0 && strlen(body) <= 6; /* a line break */
-}
-
-static enum status recognise(const char *host, uint16_t port, unsigned timeout_ms,
-                             struct error *error)
-{
-    static const struct http_question question = {"/ping", "SingleStore's", is_ours};
-    return http_recognise(&question, host, port, timeout_ms, error);
-}
-
 const struct adapter adapter_singlestore = {
     .name = "singlestore+http",
     .summary = "SingleStore's Data API",
     .default_port = DEFAULT_PORT,
     .identifier_quote = '`',
-    .stack_bytes = HTTP_STACK_BYTES,
-    .files_per_session = HTTP_FILES,
-    .start = http_start,
-    .stop = http_stop,
-    .client_version = http_client_version,
+    HTTP_OPERATIONS,
     .recognise = recognise,
     .open = open_connection,
-    .close = close_connection,
-    .interrupt = interrupt_connection,
     .inspect = inspect,
     .execute = execute,
     .describe = describe,

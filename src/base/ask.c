@@ -63,6 +63,9 @@ void ask_write(struct buffer *sql, const char *words, const struct connection_in
         case '4':
             buffer_add_format(sql, "%d", tag);
             break;
+        case '5':
+            buffer_add_format(sql, "'%s'", table_name);
+            break;
         default:
             for (size_t c = 0; c < columns->column_count; c++) {
                 if (strcasecmp(columns->columns[c].name, name) == 0) {

@@ -28,7 +28,8 @@ bool ask_take_number(void *context, const struct cell *cells, size_t count);
 /* The words of a connection; those of SQL where it has no others. */
 const struct words *ask_words(const struct connection_info *connection);
 
-/* Writes one of them about a table; `columns` is needed for $1 to $3, `tag` for $4. */
+/* Writes one of them about a table; `columns` is needed for $1 to $3, `tag` for $4; $5 is the name
+ * as a text, for which it must have neither quotes nor backslashes. */
 void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag);
 

@@ -1,50 +1,148 @@
 #include "base/value_text.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_S INT64_C(1000000000)
 #define NS_PER_DAY (86400 * NS_PER_S)
 
+static const char hex[] = "0123456789abcdef";
+
+__extension__ typedef unsigned __int128 wide;
+
+#define FIVE_POWERS(n) n##U, n##0U, n##00U, n##000U, n##0000U
+static const uint64_t powers_of_ten[] = {FIVE_POWERS(1), FIVE_POWERS(100000),
+                                         FIVE_POWERS(10000000000), FIVE_POWERS(1000000000000000)};
+
+const char value_digit_pairs[] = "0001020304050607080910111213141516171819"
+                                 "2021222324252627282930313233343536373839"
+                                 "4041424344454647484950515253545556575859"
+                                 "6061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
+
+static size_t count_digits(uint64_t value)
+{
+    /* of as many bits, one number at most has a digit more than the others */
+    const size_t least = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
+    return least + (value >= powers_of_ten[least]);
+}
+
 /* At least `width` digits, without a terminator. */
 static size_t put_digits(char *out, uint64_t value, size_t width)
 {
-    char digits[20];
-    size_t count = 0;
-    do {
-        digits[sizeof digits - ++count] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0 || count < width);
-    memcpy(out, digits + sizeof digits - count, count);
+    const size_t digits = count_digits(value);
+    const size_t count = digits > width ? digits : width;
+    char *at = out + count;
+    for (; at - out >= 2; value /= 100) {
+        at -= 2;
+        memcpy(at, value_digit_pairs + 2 * (value % 100), 2);
+    }
+    if (at > out) {
+        *out = (char)('0' + value);
+    }
     return count;
 }
 
-static size_t put_decimal(char *out, int64_t unscaled, unsigned scale)
+/* A number of which the last `places` digits stand behind the point. */
+static size_t put_decimal(char *out, bool is_negative, uint64_t digits, size_t places)
 {
-    char digits[20];
-    char *const start = out;
-    const size_t places = scale < VALUE_DECIMAL_SCALE_MAX ? scale : VALUE_DECIMAL_SCALE_MAX;
-    const bool is_negative = unscaled < 0;
-    const size_t count =
-        put_digits(digits, is_negative ? 0 - (uint64_t)unscaled : (uint64_t)unscaled, 1);
-    const size_t whole = count > places ? count - places : 0;
-    if (is_negative) {
-        *out++ = '-';
-    }
-    if (whole == 0) {
-        *out++ = '0';
-    }
-    memcpy(out, digits, whole);
-    out += whole;
+    out[0] = '-';
+    char *const start = out + is_negative;
+    size_t count = put_digits(start, digits, places + 1);
     if (places > 0) {
-        const size_t zeros = places - (count - whole);
-        *out++ = '.';
-        memset(out, '0', zeros);
-        memcpy(out + zeros, digits + whole, count - whole);
-        out += places;
+        char *const point = start + count++ - places;
+        memmove(point + 1, point, places);
+        *point = '.';
     }
-    return (size_t)(out - start);
+    return is_negative + count;
+}
+
+static size_t put_integer(char *out, int64_t value, size_t places)
+{
+    const bool is_negative = value < 0;
+    return put_decimal(out, is_negative, is_negative ? 0 - (uint64_t)value : (uint64_t)value,
+                       places);
+}
+
+/* 17 digits, or 9 of a float, say which number it is; 15, or 6, may be enough.
+ *
+ * Numbers from 1/64 to 2^53 are whole / 2^shift. Such a one times a power of ten is an integer of
+ * as many digits and a fraction, exact in 128 bits. Rounded to fewer digits it still says the
+ * number if it is off by less than half the distance to the next one: for a float, which may be
+ * read as a double first, less by half of a double's distance. */
+size_t value_text_real(char *out, double value, bool is_float)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const bool is_negative = bits >> 63 != 0;
+    const uint64_t whole = (bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52;
+    const uint64_t shift = 1075 - (bits >> 52 & 2047);
+    if (value == 0) {
+        return put_decimal(out, is_negative, 0, 0);
+    }
+    if (shift > 58) {
+        int length = 0;
+        for (int digits = is_float ? 6 : 15; digits <= (is_float ? 9 : 17); digits++) {
+            length = snprintf(out, VALUE_TEXT_BYTES, "%.*g", digits, value);
+            if (is_float ? strtof(out, NULL) == (float)value : strtod(out, NULL) == value) {
+                break;
+            }
+        }
+        return (size_t)length;
+    }
+    const uint64_t integer = whole >> shift;
+    if (integer << shift == whole) {
+        return put_decimal(out, is_negative, integer, 0);
+    }
+    unsigned spare = is_float ? 3 : 2;
+    size_t places = (is_float ? 9 : 17) - count_digits(integer);
+    if (integer == 0) { /* 1/64 has a zero behind the point, which does not count */
+        spare++;
+        places++;
+    }
+    const wide scaled = (wide)whole * powers_of_ten[places];
+    const wide bound = (wide)powers_of_ten[places] * (is_float ? (UINT64_C(1) << 29) - 1 : 1);
+    uint64_t digits = (uint64_t)((scaled + (UINT64_C(1) << (shift - 1))) >> shift);
+    for (; spare > 0; spare--) {
+        const uint64_t unit = powers_of_ten[spare];
+        const uint64_t cut = ((uint64_t)(scaled >> shift) + unit / 2) / unit;
+        const wide back = (wide)(cut * unit) << shift;
+        if (2 * (back > scaled ? back - scaled : scaled - back) < bound) {
+            digits = cut;
+            places -= spare;
+            break;
+        }
+    }
+    for (; digits % 10 == 0; digits /= 10) {
+        places--;
+    }
+    return put_decimal(out, is_negative, digits, places);
+}
+
+/* Two zeros in a row become "::", which the library knows how to write. */
+static size_t put_ip6(char *out, const uint8_t *bytes)
+{
+    char *const start = out;
+    unsigned last = 1;
+    for (int i = 0; i < 16; i += 2) {
+        const unsigned group = (unsigned)bytes[i] << 8 | bytes[i + 1];
+        if ((group | last) == 0) {
+            inet_ntop(AF_INET6, bytes, start, VALUE_TEXT_BYTES);
+            return strlen(start);
+        }
+        last = group;
+        for (int shift = group > 0xfff  ? 12
+                         : group > 0xff ? 8
+                         : group > 0xf  ? 4
+                                        : 0;
+             shift >= 0; shift -= 4) {
+            *out++ = hex[group >> shift & 15];
+        }
+        *out++ = ':';
+    }
+    return (size_t)(out - start) - 1;
 }
 
 static void set_date(struct civil_time *time, int64_t days)
@@ -119,23 +217,33 @@ static size_t put_time(char *out, const struct column *column, union column_valu
     return (size_t)(out - start);
 }
 
+size_t value_text_integer(char *out, int64_t value)
+{
+    return put_integer(out, value, 0);
+}
+
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits)
 {
-    static const char hex[] = "0123456789abcdef";
     char *const start = out;
     switch (column->type) {
     case COLUMN_BOOL:
         out[0] = values.boolean[row] != 0 ? '1' : '0';
         return 1;
     case COLUMN_INT16:
-        return put_decimal(out, values.int16[row], 0);
+        return put_integer(out, values.int16[row], 0);
     case COLUMN_INT32:
-        return put_decimal(out, values.int32[row], 0);
+        return put_integer(out, values.int32[row], 0);
     case COLUMN_INT64:
-        return put_decimal(out, values.int64[row], 0);
+        return put_integer(out, values.int64[row], 0);
+    case COLUMN_FLOAT32:
+        return value_text_real(out, (double)values.float32[row], true);
+    case COLUMN_FLOAT64:
+        return value_text_real(out, values.float64[row], false);
     case COLUMN_DECIMAL:
-        return put_decimal(out, values.int64[row], column->scale);
+        return put_integer(out, values.int64[row],
+                           column->scale < VALUE_DECIMAL_SCALE_MAX ? column->scale
+                                                                   : VALUE_DECIMAL_SCALE_MAX);
     case COLUMN_DATE:
     case COLUMN_TIME:
     case COLUMN_TIMESTAMP:
@@ -150,14 +258,36 @@ size_t value_text_write(char *out, const struct column *column, union column_val
         }
         return (size_t)(out - start);
     case COLUMN_IP4:
-        inet_ntop(AF_INET, values.ip4[row], out, VALUE_TEXT_BYTES);
-        return strlen(out);
+        for (int i = 0; i < 4; i++) {
+            out += put_digits(out, values.ip4[row][i], 1);
+            *out++ = '.';
+        }
+        return (size_t)(out - start) - 1;
     case COLUMN_IP6:
-        inet_ntop(AF_INET6, values.ip6[row], out, VALUE_TEXT_BYTES);
-        return strlen(out);
+        return put_ip6(out, values.ip6[row]);
     default:
         return 0;
     }
+}
+
+uint64_t batch_bytes(const struct batch *batch)
+{
+    static const uint8_t bytes[COLUMN_TYPE_COUNT] = {
+        [COLUMN_BOOL] = 1,    [COLUMN_INT16] = 2,     [COLUMN_INT32] = 4,   [COLUMN_INT64] = 8,
+        [COLUMN_FLOAT32] = 4, [COLUMN_FLOAT64] = 8,   [COLUMN_DECIMAL] = 8, [COLUMN_DATE] = 4,
+        [COLUMN_TIME] = 8,    [COLUMN_TIMESTAMP] = 8, [COLUMN_UUID] = 16,   [COLUMN_IP4] = 4,
+        [COLUMN_IP6] = 16,
+    };
+    uint64_t sum = 0;
+    for (size_t c = 0; c < batch->table->column_count; c++) {
+        const struct column_data *data = &batch->columns[c];
+        const enum column_type type = batch->table->columns[c].type;
+        for (size_t row = 0; row < batch->row_count; row++) {
+            const bool is_null = data->is_null != NULL && data->is_null[row] != 0;
+            sum += is_null ? 0 : bytes[type] > 0 ? bytes[type] : data->values.text[row].length;
+        }
+    }
+    return sum;
 }
 
 enum status table_init(struct table *table, const char *name, struct error *error)

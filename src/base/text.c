@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -29,35 +30,30 @@ void buffer_clear(struct buffer *buffer)
     }
 }
 
-/* Makes room for `extra` bytes and a terminator. */
-static bool reserve(struct buffer *buffer, size_t extra)
+char *buffer_reserve(struct buffer *buffer, size_t bytes)
 {
-    const size_t needed = buffer->length + extra + 1;
-    if (buffer->has_failed || needed <= buffer->capacity) {
-        return !buffer->has_failed;
+    const size_t needed = buffer->length + bytes + 1; /* a terminator */
+    if (!buffer->has_failed && needed > buffer->capacity) {
+        size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
+        while (capacity < needed) {
+            capacity *= 2;
+        }
+        char *const moved = realloc(buffer->bytes, capacity);
+        buffer->has_failed = moved == NULL;
+        buffer->bytes = moved != NULL ? moved : buffer->bytes;
+        buffer->capacity = moved != NULL ? capacity : buffer->capacity;
     }
-    size_t capacity = buffer->capacity == 0 ? 64 : buffer->capacity;
-    while (capacity < needed) {
-        capacity *= 2;
-    }
-    char *bytes = realloc(buffer->bytes, capacity);
-    if (bytes == NULL) {
-        buffer->has_failed = true;
-        return false;
-    }
-    buffer->bytes = bytes;
-    buffer->capacity = capacity;
-    return true;
+    return buffer->has_failed ? NULL : buffer->bytes + buffer->length;
 }
 
 void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
 {
-    if (reserve(buffer, length)) {
+    char *const to = buffer_reserve(buffer, length);
+    if (to != NULL) {
         if (length > 0) {
-            memcpy(buffer->bytes + buffer->length, bytes, length);
+            memcpy(to, bytes, length);
         }
-        buffer->length += length;
-        buffer->bytes[buffer->length] = '\0';
+        buffer_end(buffer, to + length);
     }
 }
 
@@ -75,7 +71,7 @@ void buffer_add_format(struct buffer *buffer, const char *format, ...)
     const int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0) {
         buffer->has_failed = true;
-    } else if (reserve(buffer, (size_t)length)) {
+    } else if (buffer_reserve(buffer, (size_t)length) != NULL) {
         vsnprintf(buffer->bytes + buffer->length, (size_t)length + 1, format, again);
         buffer->length += (size_t)length;
     }
@@ -275,6 +271,19 @@ void nearest_offer(struct nearest *nearest, const char *name)
         nearest->name = name;
         nearest->changes = changes;
     }
+}
+
+bool text_parse_two(const char *text, char mark, unsigned numbers[2])
+{
+    char *end, *last;
+    const unsigned long first = strtoul(text, &end, 10);
+    const unsigned long second = *end == mark ? strtoul(end + 1, &last, 10) : 0;
+    if (end == text || *end != mark || last == end + 1 || first > UINT_MAX || second > UINT_MAX) {
+        return false;
+    }
+    numbers[0] = (unsigned)first;
+    numbers[1] = (unsigned)second;
+    return true;
 }
 
 bool text_parse_integer(const char *text, size_t length, int64_t *number)

@@ -33,6 +33,16 @@ void buffer_fini(struct buffer *buffer);
 /* Forgets the content and a failure, keeps the memory. */
 void buffer_clear(struct buffer *buffer);
 
+/* Room for that many bytes behind the content; NULL: an allocation failed. buffer_end says where
+ * what was written there ends. */
+char *buffer_reserve(struct buffer *buffer, size_t bytes);
+
+static inline void buffer_end(struct buffer *buffer, char *end)
+{
+    *end = '\0';
+    buffer->length = (size_t)(end - buffer->bytes);
+}
+
 void buffer_add(struct buffer *buffer, const void *bytes, size_t length);
 void buffer_add_text(struct buffer *buffer, const char *text);
 void buffer_add_format(struct buffer *buffer, const char *format, ...)
@@ -110,6 +120,10 @@ struct nearest {
 /* Names are offered one by one to {.word = ...}. A name is close when the word begins it, or when
  * it takes few letters changed, added, left out or swapped with their neighbour to make it. */
 void nearest_offer(struct nearest *nearest, const char *name);
+
+/* The two numbers that a text begins with, the mark between them: "254:0", "10.11.8". Leaves them
+ * where it returns false. */
+bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
 
 /* Reads text[0 … length-1], all of it: an optional '-' and digits, as databases write whole
  * numbers. False: no number, or one that int64_t does not hold. */

@@ -39,7 +39,7 @@ static bool take(char *to, size_t size, const char *from, size_t length)
 bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good)
 {
     const char *start = *rest == NULL ? "" : *rest + strspn(*rest, "&");
-    const size_t length = strcspn(start, "&#");
+    const size_t length = strcspn(start, "&");
     if (length == 0) {
         return false;
     }
@@ -151,17 +151,10 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
             snprintf(fault, size, "host %zu of its list has no name", i + 1);
             return;
         }
-        for (size_t k = 0; k < i; k++) {
-            if (url->hosts[k].port == host->port &&
-                strcasecmp(url->hosts[k].name, host->name) == 0) {
-                snprintf(fault, size, "'%s' is in its list twice", shown);
-                return;
-            }
-        }
     }
 }
 
-/* `fault`: what is wrong with a list of hosts, which then is the only thing wrong. */
+/* `fault`: what is wrong with a '#' or a list of hosts, which then is the only thing wrong. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
     /* A '/', '?' or '#' of a password that was not percent-encoded would end it: its beginning
@@ -174,8 +167,11 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
         (question == NULL || memchr(question, '=', (size_t)(stray - question)) == NULL)) {
         return false;
     }
-    cut_at(strchr(rest, '#'));
     url->query = unless_empty(cut_at(strchr(rest, '?')));
+    if (strchr(rest, '#') != NULL) {
+        snprintf(fault, size, "nothing can stand behind a '#', which in a name is %%23");
+        return false;
+    }
     char *database = cut_at(strchr(rest, '/'));
     char *host = cut_at(strrchr(rest, '@'));
     char *user = host == NULL ? NULL : rest;
@@ -224,8 +220,8 @@ enum status url_parse(struct url *url, const char *text, bool is_file, struct er
     url_redact(text, shown, sizeof shown);
     if (fault[0] != '\0') {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "target '%s': %s: write %s://user@host:port,host:port/database", shown, fault,
-                  url->scheme);
+                  "target '%s': %s: write %s://user@host:port%s/database", shown, fault,
+                  url->scheme, url->host_count > 0 ? ",host:port" : "");
         url_fini(url);
         return STATUS_REJECTED;
     }

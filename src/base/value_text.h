@@ -4,6 +4,7 @@
 #ifndef BASE_VALUE_TEXT_H
 #define BASE_VALUE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,11 +27,18 @@ struct civil_time {
 void civil_time_of(const struct column *column, union column_values values, size_t row,
                    struct civil_time *time);
 
-/* Writes COLUMN_BOOL (1 or 0), INT16, INT32, INT64, DECIMAL, DATE, TIME, TIMESTAMP,
- * UUID, IP4 or IP6 in the ISO 8601 or usual form, times with `digits` (0 to 9) of their fraction,
- * the others cut off. Returns the bytes written, at most VALUE_TEXT_BYTES, not terminated; 0 for
- * other types. */
+/* "00" to "99". */
+extern const char value_digit_pairs[];
+
+/* Writes any type but text, bytes and JSON: BOOL as 1 or 0, numbers as C reads them, FLOAT32 and
+ * FLOAT64 as the shortest text that is read back as the same number, in the locale "C", the others
+ * in the ISO 8601 or usual form, times with `digits` (0 to 9) of their fraction, the rest cut off.
+ * Returns the bytes written, at most VALUE_TEXT_BYTES, not terminated; 0 for other types. */
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits);
+
+/* The same of one number; an integer takes 20 bytes at most. */
+size_t value_text_integer(char *out, int64_t value);
+size_t value_text_real(char *out, double value, bool is_float);
 
 #endif

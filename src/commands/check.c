@@ -15,7 +15,13 @@ static enum exit_code check(struct plan *plan, bool has_target)
 {
     struct setup asked = {.is_remote = false};
     struct error error = {.kind = ERROR_NONE};
-    enum exit_code code = EXIT_CODE_OK;
+    struct tracer *tracer;
+    char traced[ERROR_TEXT_BYTES] = "can be traced on this machine";
+    enum exit_code code = job_begin_trace(&tracer, plan, traced, &error);
+    trace_destroy(tracer);
+    if (code != EXIT_CODE_OK) {
+        return command_refuse(plan->is_json, code, &error);
+    }
     struct limits_question question = {
         .sessions = plan_sessions_all(plan),
         .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : USUAL_STACK_BYTES,
@@ -62,6 +68,7 @@ static enum exit_code check(struct plan *plan, bool has_target)
                                   .list = &list,
                                   .code = code,
                                   .workload = plan->workload,
+                                  .io_trace = plan->io_trace == IO_TRACE_OFF ? NULL : traced,
                                   .prepared_statements = plan->target.prepared_statements};
     if (has_target) {
         report.target = plan->display_target;

@@ -1,5 +1,6 @@
 /* The commands: how each is called, what --help says of it, help itself, and what they print. */
 #include "commands/command.h"
+#include "ranks/ranks.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -89,8 +90,9 @@ const struct command_entry command_table[] = {
         .form = {COMMAND_SWEEP, "sweep", "append sweep --sessions N,N --records N,N [TARGET]", 0,
                  0},
         .line = "a run for each size",
-        .about = "append sweep makes a run for every pair of --sessions and --records, and puts\n"
-                 "maximum CPU, maximum memory, elapsed time and throughput into four tables.\n",
+        .about = "append sweep makes a run for every pair of --sessions and --records, with\n"
+                 "--vary also for each value of a script's parameter, and puts maximum CPU,\n"
+                 "maximum memory, elapsed time and throughput into four tables.\n",
         .target = "TARGET: port of a server on this machine, HOST:PORT, URL of a database, or\n"
                   "nothing for an embedded database in the folder of each run\n",
         .exits = "0 all runs ended with 0; else the code of the run that weighs most: 70\n"
@@ -178,7 +180,7 @@ static enum exit_code print_help(const struct command_entry *entry)
             char form[48], letter[] = " (-?)";
             letter[3] = option->letter;
             snprintf(form, sizeof form, "--%s%s%s%s", option->name,
-                     option->argument == NULL ? "" : " ",
+                     option_may_stand_alone(option) ? "" : " ",
                      option->argument == NULL ? "" : option->argument,
                      option->letter == '\0' ? "" : letter);
             if (group != shown) {
@@ -331,6 +333,16 @@ static enum exit_code print_workload(const char *name)
     return command_finish_output();
 }
 
+static enum exit_code run_entry(const struct command_entry *entry, int argc, char **argv)
+{
+    struct error error = {.kind = ERROR_NONE};
+    const bool loads = (entry->form.command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0;
+    const enum exit_code code = loads ? ranks_forbid(entry->form.name, &error) : EXIT_CODE_OK;
+    return code == EXIT_CODE_OK    ? entry->run(argc, argv)
+           : error.text[0] == '\0' ? EXIT_CODE_OK /* rank 0 says it, while no other one fails */
+                                   : command_fail(code, &error);
+}
+
 /* Runs the command of that name, "run" being the first one's, or prints its help. */
 static enum exit_code run_named(const char *name, bool is_help, int argc, char **argv)
 {
@@ -338,7 +350,8 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
     for (size_t i = 0; i < command_table_size; i++) {
         const char *own = i == 0 ? "run" : command_table[i].form.name;
         if (strcmp(name, own) == 0) {
-            return is_help ? print_help(&command_table[i]) : command_table[i].run(argc, argv);
+            return is_help ? print_help(&command_table[i])
+                           : run_entry(&command_table[i], argc, argv);
         }
         nearest_offer(&nearest, own);
     }

@@ -294,7 +294,7 @@ static void describe_sweeps(struct comparison *comparison)
             char folder[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
             saved_sweep_run_folder(&side->sweep, &side->sweep.runs[i], folder);
             is_read = side->sweep.runs[i].state == SAVED_DONE &&
-                      saved_run_read(&side->run, folder, NULL) == STATUS_OK;
+                      saved_run_read(&side->run, folder, false, NULL) == STATUS_OK;
         }
     }
     if (unread == SIDES) {
@@ -432,6 +432,8 @@ static void add_cell(struct comparison *comparison, struct place place)
     const struct tree cell = tree_append_object(comparison->cells);
     tree_count_if(cell, "sessions", comparison->is_sweep, run->sessions);
     tree_count_if(cell, "records", comparison->is_sweep, run->records);
+    tree_text(cell, "variant",
+              comparison->is_sweep ? comparison->sides[0].sweep.variants.texts[run->variant] : "");
     tree_count(cell, "a_runs", elapsed.counts[0]);
     tree_count(cell, "b_runs", elapsed.counts[1]);
     /* nothing is found of a cell whose sides began with other numbers of rows and read: reads cost
@@ -482,8 +484,9 @@ static enum status read_sides(struct comparison *comparison, char *const folders
     }
     for (int i = 0; i < SIDES; i++) {
         struct side *side = &comparison->sides[i];
-        if ((comparison->is_sweep ? saved_sweep_read(&side->sweep, folders[i], error)
-                                  : saved_run_read(&side->run, folders[i], error)) != STATUS_OK) {
+        if ((comparison->is_sweep
+                 ? saved_sweep_read(&side->sweep, folders[i], error)
+                 : saved_run_read(&side->run, folders[i], false, error)) != STATUS_OK) {
             return STATUS_REJECTED;
         }
         if (side->run.is_search) {
@@ -535,17 +538,17 @@ static enum status compare(struct comparison *comparison, struct error *error)
     tree_bool(root, "is_clouded", comparison->is_clouded);
     tree_text(root, "other_rows", NULL);
     comparison->cells = tree_array(root, "cells");
-    /* cells of sweeps are put beside each other by sessions and records */
+    /* cells of sweeps are put beside each other by sessions, records and variant */
     const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
-    const size_t a_cells = a->sessions_count * a->records_count;
-    const size_t b_cells = b->sessions_count * b->records_count;
+    const size_t a_cells = saved_sweep_cells(a), b_cells = saved_sweep_cells(b);
     if (!comparison->is_sweep) {
         add_cell(comparison, (struct place){0});
     }
     for (size_t i = 0; i < a_cells * b_cells; i++) {
         const struct saved_sweep_run *first = &a->runs[i / b_cells],
                                      *second = &b->runs[i % b_cells];
-        if (first->sessions == second->sessions && first->records == second->records) {
+        if (first->sessions == second->sessions && first->records == second->records &&
+            strcmp(a->variants.texts[first->variant], b->variants.texts[second->variant]) == 0) {
             add_cell(comparison, (struct place){{i / b_cells, i % b_cells}});
         }
     }
@@ -558,11 +561,14 @@ static enum status compare(struct comparison *comparison, struct error *error)
     comparison->crossed = tree_array(root, "bounds_crossed");
     if (!comparison->has_failed && cells == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the two sweeps have no pair of sessions and records in common");
+                  "the two sweeps have no cell of sessions, records and variant in common");
         return STATUS_REJECTED;
     }
     return STATUS_OK;
 }
+
+/* What tells the cells of sweeps apart. */
+static const char *const cell_keys[] = {"sessions", "records", "variant"};
 
 /* The bounds of --fail-if. A ratio that is not known crosses its bound. REJECTED: there is no such
  * figure. */
@@ -597,8 +603,10 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
                 tree_put(crossed, keys[j], json_incref(json_object_get(figure, keys[j])));
             }
             if (comparison->is_sweep) {
-                tree_put(crossed, "sessions", json_incref(json_object_get(cell, "sessions")));
-                tree_put(crossed, "records", json_incref(json_object_get(cell, "records")));
+                for (size_t j = 0; j < COUNT_OF(cell_keys); j++) {
+                    tree_put(crossed, cell_keys[j],
+                             json_incref(json_object_get(cell, cell_keys[j])));
+                }
             }
         }
     }
@@ -606,6 +614,12 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
 }
 
 /* For people: lines of at most 80 columns, but for the folders, which are written whole. */
+
+/* What stands before the variant of a cell. */
+static const char *variant_words(const json_t *cell)
+{
+    return text_of(cell, "variant")[0] == '\0' ? "" : ", ";
+}
 
 /* A bound that was crossed, of sweeps with the cell. `around`: what stands behind sessions and
  * records, before the ratio and behind it. Of 5 to 0 there is none, but both are known. */
@@ -616,6 +630,7 @@ static void add_crossed(struct buffer *line, const json_t *crossed, const char *
     if (json_object_get(crossed, "sessions") != NULL) {
         buffer_add_format(line, " with %.0f%s%.0f%s", number_of(crossed, "sessions"), around[0],
                           number_of(crossed, "records"), around[1]);
+        buffer_add_format(line, "%s%s", variant_words(crossed), text_of(crossed, "variant"));
     }
     buffer_add_format(line, "%sB/A is ", around[2]);
     if (!ratio_of(crossed, &ratio)) {
@@ -829,10 +844,11 @@ static void write_text(const struct comparison *comparison)
         putchar('\n');
         if (comparison->is_sweep) {
             const uint64_t records = (uint64_t)number_of(entry, "records");
-            printf("%s sessions%s%s%s (%.0f and %.0f runs)\n",
+            printf("%s sessions%s%s%s%s%s (%.0f and %.0f runs)\n",
                    UNITS_COUNT((uint64_t)number_of(entry, "sessions")), records > 0 ? ", " : "",
                    records > 0 ? UNITS_COUNT(records) : "", records > 0 ? " records" : "",
-                   number_of(entry, "a_runs"), number_of(entry, "b_runs"));
+                   variant_words(entry), text_of(entry, "variant"), number_of(entry, "a_runs"),
+                   number_of(entry, "b_runs"));
             write_findings(comparison, entry);
         }
         write_row(comparison, "", "A", "B", "B/A");

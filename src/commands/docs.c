@@ -57,7 +57,7 @@ static void put_man_option(const struct option_entry *entry)
     }
     printf(".It Fl -%s", entry->name);
     if (entry->argument != NULL) {
-        printf(" Ar %s", entry->argument);
+        printf(" %sAr %s", option_may_stand_alone(entry) ? "Ns " : "", entry->argument);
     }
     if (entry->letter != '\0') {
         printf(" , Fl %c", entry->letter);
@@ -180,7 +180,7 @@ static void put_bash_options(enum command command, bool is_names)
         if (is_names) {
             printf("--%s ", entry->name);
             printf(entry->letter != '\0' ? "-%c " : "", entry->letter);
-        } else if (entry->argument != NULL) {
+        } else if (!option_may_stand_alone(entry)) {
             printf("    %u:--%s", (unsigned)command, entry->name);
             printf(entry->letter != '\0' ? "|%u:-%c)" : ")", (unsigned)command, entry->letter);
             put_offer(entry, false);
@@ -212,7 +212,7 @@ static void put_zsh_options(const struct command_entry *command)
         }
         put_zsh_text(entry->help);
         putchar(']');
-        if (entry->argument != NULL) {
+        if (!option_may_stand_alone(entry)) {
             putchar(':');
             put_zsh_text(entry->argument);
             putchar(':');

@@ -15,12 +15,17 @@
 static void on_begin(void *context, const struct level *level)
 {
     struct job *job = context;
+    struct limits_question *question = &job->question;
     free(job->evidence);
-    job->question.sessions = level->sessions;
-    job->evidence = evidence_begin(&job->question);
+    question->sessions = level->sessions;
+    question->in_other_processes =
+        level->sessions - ranks_sessions_here(job->ranks, level->sessions, false);
+    question->on_other_machines =
+        level->sessions - ranks_sessions_here(job->ranks, level->sessions, true);
+    job->evidence = evidence_begin(question);
 }
 
-static void on_level(void *context, const struct level *level)
+static void on_level(void *context, const struct level *level, const struct level *seen)
 {
     struct job *job = context;
     struct findings *findings = &job->result->findings;
@@ -31,10 +36,10 @@ static void on_level(void *context, const struct level *level)
         /* the limits that the lowest level that failed ran into */
         struct result *own = calloc(1, sizeof *own);
         findings->count = 0;
-        if (own != NULL && level->causes != NULL && job->evidence != NULL) {
+        if (own != NULL && seen->causes != NULL && job->evidence != NULL) {
             own->start_mono_ns = job->result->start_mono_ns;
-            own->sessions = level->ledger;
-            own->causes = *level->causes;
+            own->sessions = seen->ledger;
+            own->causes = *seen->causes;
             evidence_conclude(job->evidence, own, findings);
         }
         free(own);
@@ -47,45 +52,94 @@ static void on_level(void *context, const struct level *level)
     }
 }
 
-/* The user's bound, or what this machine is certain to allow if that is less: completes the plan.
- */
-static enum exit_code find_bound(struct search *search, struct plan *plan, struct error *error)
+/* Of so many sessions of all ranks the most for which this machine has room, and where these are
+ * fewer the limit that binds first; its advice is made for so many. Shares them out. */
+static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
+                                struct limit *binding, struct error *error)
 {
+    struct plan *plan = &job->plan;
     struct limits_question question;
     struct limit_list list;
-    const struct limit *first = NULL; /* that binds; its advice is made for so many sessions */
-    unsigned sessions = plan->sessions;
+    const struct limit *first;
+    plan->sessions = *most = sessions;
+    const enum exit_code code = ranks_share_out(job->ranks, plan, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
     limits_ask(&question, plan, NULL, NULL);
-    question.sessions = sessions;
     limits_read(&question, &list);
-    uint64_t allowed = limits_sessions(&list, false, &first);
-    if (first != NULL && allowed > 0 && plan->max_sessions == 0) {
-        /* nobody asked for a million: advice for twice as many as there can be */
-        sessions = allowed < PLAN_SESSIONS_MAX / 2 ? 2 * (unsigned)allowed : sessions;
-        question.sessions = sessions;
-        limits_read(&question, &list);
-        allowed = limits_sessions(&list, false, &first);
+    const uint64_t allowed = limits_sessions(&list, false, &first);
+    if (first == NULL || allowed >= sessions) {
+        return EXIT_CODE_OK;
     }
-    search->bound_by = plan->max_sessions > 0 ? BOUND_USER : BOUND_PROGRAM;
-    if (first != NULL && allowed < sessions) {
-        if (allowed == 0) {
-            error_set(error, ERROR_LIMIT, 0, NULL, "client limit: %s allows no session: %s",
-                      first->name, first->fix);
-            return EXIT_CODE_CLIENT_LIMIT;
-        }
-        search->bound_by = BOUND_CLIENT;
-        search->bound_limit = *first;
-        sessions = (unsigned)allowed;
+    *binding = *first;
+    const bool is_of_process = limits_is_of_process(first);
+    const uint64_t here =
+        allowed - (is_of_process ? question.in_other_processes : question.on_other_machines);
+    unsigned low = 0, high = sessions; /* what fits, and what does not */
+    while (high - low > 1) {
+        const unsigned middle = low + (high - low) / 2;
+        const bool fits = ranks_sessions_here(job->ranks, middle, !is_of_process) <= here;
+        low = fits ? middle : low;
+        high = fits ? high : middle;
     }
-    plan->sessions = search->bound = sessions;
+    *most = low;
     return EXIT_CODE_OK;
 }
 
+/* The user's bound, or what the machines are certain to allow if that is less: completes the plan.
+ */
+static enum exit_code find_bound(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
+    struct search *search = job->search;
+    struct ranks *ranks = job->ranks;
+    const unsigned asked = plan->sessions;
+    struct limit limit = {.allowed = LIMIT_NONE};
+    unsigned most = asked, fits = asked, binding;
+    enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error); /* all have the plan */
+    code = code == EXIT_CODE_OK ? find_room(job, most, &fits, &limit, error) : code;
+    while (code == EXIT_CODE_OK && fits < most && fits > 0) {
+        most = fits; /* with fewer sessions another limit may bind first */
+        code = find_room(job, most, &fits, &limit, error);
+    }
+    most = fits;
+    if (code == EXIT_CODE_OK && most > 0 && most < asked && plan->max_sessions == 0) {
+        /* nobody asked for a million: advice for twice as many as there can be */
+        code = find_room(job, most < asked / 2 ? 2 * most : asked, &fits, &limit, error);
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    most = ranks_agree_most(ranks, most, &limit, &binding);
+    if (most == 0 && limit.name[0] == '\0') {
+        return ranks_explain(ranks, error);
+    }
+    search->bound_by = most < asked             ? BOUND_CLIENT
+                       : plan->max_sessions > 0 ? BOUND_USER
+                                                : BOUND_PROGRAM;
+    search->bound_limit = limit;
+    if (ranks != NULL) {
+        snprintf(search->bound_limit.where, sizeof search->bound_limit.where,
+                 "machine %.60s, %.400s", ranks_machine(ranks, binding), limit.where);
+    }
+    if (most == 0) {
+        error_set(error, ERROR_LIMIT, 0, NULL, "client limit: %s%s%s allows no session: %s",
+                  ranks == NULL ? "" : ranks_machine(ranks, binding), ranks == NULL ? "" : ": ",
+                  limit.name, limit.fix);
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    plan->sessions = search->bound = most;
+    return ranks_share_out(ranks, plan, error);
+}
+
 /* How many rows may be written, which is said before the first is, and how to be rid of them. */
-static void bound_rows(const struct job *job)
+static void bound_rows(struct job *job)
 {
     const struct plan *plan = &job->plan;
     struct search *search = job->search;
+    search->hold_ns = plan->hold_ns;
+    search->p99_bound_ns = plan->p99_bound_ns;
     const bool is_kept = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
     const uint64_t usual_bytes = is_kept ? USUAL_MAX_BYTES : 0;
     const uint64_t max_bytes = plan->max_bytes > 0 ? plan->max_bytes : usual_bytes;
@@ -125,30 +179,33 @@ static void bound_rows(const struct job *job)
     }
 }
 
-enum exit_code command_find_max(int argc, char **argv)
+/* Alone, or rank 0 of several. */
+static enum exit_code lead(struct job *job, int argc, char **argv)
 {
-    struct search search = {0};
-    struct job job = {.search = &search, .on_begin = on_begin, .on_level = on_level};
     struct error error = {.kind = ERROR_NONE};
     enum exit_code code;
-    if (!command_begin(&job.plan, COMMAND_FIND_MAX, argc, argv, &code)) {
+    if (!command_begin(&job->plan, COMMAND_FIND_MAX, argc, argv, &code)) {
         return code;
     }
     interrupt_install();
-    search.hold_ns = job.plan.hold_ns;
-    search.p99_bound_ns = job.plan.p99_bound_ns;
-    code = plan_make(&job.plan, &error);
+    ranks_attend(job->ranks, &job->plan);
+    code = plan_make(&job->plan, &error);
     if (code == EXIT_CODE_OK) {
-        code = find_bound(&search, &job.plan, &error);
+        code = together_give_plan(job->ranks, &job->plan, argc, argv, &error);
     }
-    if (code == EXIT_CODE_OK) {
-        code = job_begin(&job, &error);
-    }
-    if (code == EXIT_CODE_OK) {
-        bound_rows(&job);
-    }
-    code = job_finish(&job, code, &error);
-    job_release(&job);
+    code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
+    return job_finish(job, code, &error);
+}
+
+enum exit_code command_find_max(int argc, char **argv)
+{
+    struct search search = {0};
+    struct job job = {.search = &search,
+                      .find_bound = find_bound,
+                      .on_ready = bound_rows,
+                      .on_begin = on_begin,
+                      .on_level = on_level};
+    const enum exit_code code = job_do(&job, COMMAND_FIND_MAX, argc, argv, lead);
     search_fini(&search);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +23,17 @@
 /* A slow server may need longer than a hold for an append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
+/* How long a rank waits for its result to be merged before it writes it down itself. */
+#define MERGE_NS (200 * MONO_NS_PER_MS)
+
+/* How long rank 0 takes rows of others after a signal: mpirun soon ends what is left. */
+#define ROWS_NS (300 * MONO_NS_PER_MS)
+
 enum {
     SPARE_FILES = 64, /* what connecting opens for a moment */
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,
+    VERSION_BYTES = 120,
 };
 
 /* Preflight: is it certain that a limit will be hit? *first: the one that binds, or NULL. */
@@ -127,24 +135,125 @@ static int close_named(FILE **stream, bool is_written)
     return number == 0 && !is_closed ? errno : number;
 }
 
-enum exit_code job_begin(struct job *job, struct error *error)
+enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, char *note,
+                               struct error *error)
 {
-    struct plan *plan = &job->plan;
-    enum exit_code code = EXIT_CODE_OK;
+    *tracer = NULL;
+    if (plan->io_trace == IO_TRACE_OFF ||
+        trace_create(tracer, plan->io_trace, error) == STATUS_OK) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->io_trace != IO_TRACE_TRY) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    snprintf(note, ERROR_TEXT_BYTES, "%s", error->text);
+    error_clear(error);
+    return EXIT_CODE_OK;
+}
+
+/* Those of several hosts that are on this machine. */
+static void find_servers(struct job *job)
+{
+    const struct plan *plan = &job->plan;
+    job->place_count = 0;
+    for (size_t i = 0; i < plan->host_count; i++) {
+        const struct url_host *host = &plan->hosts[i];
+        if (address_is_local(host->name)) {
+            const bool is_socket = host->name[0] == '/' || host->name[0] == '@';
+            job->places[job->place_count++] =
+                (struct server_place){.port = host->port, .socket = is_socket ? host->name : NULL};
+        }
+    }
+}
+
+/* One rank on each machine looks at the server's processes, where these can be there, as far as the
+ * plan tells. */
+static bool may_see_server(struct job *job)
+{
+    const struct plan *plan = &job->plan;
+    struct connection_info named = {.host = ""};
+    target_fill_connection(plan, &named);
+    find_servers(job);
+    const bool is_here = plan->host_count > 0 ? job->place_count > 0 : address_is_local(named.host);
+    return ranks_is_first_here(job->ranks) && !named.is_embedded &&
+           (is_here || plan->container != NULL || plan->server_pid > 0 ||
+            plan->server_cgroup != NULL);
+}
+
+/* What rank 0 says of the others' errors, of its own. */
+static void name_own(const struct job *job, struct error *error)
+{
+    if (job->ranks != NULL && !ranks_follows(job->ranks)) {
+        const struct error why = *error;
+        error_clear(error);
+        error_set(error, why.kind, why.native_code, why.sqlstate, "machine %.60s, rank 0: %s",
+                  ranks_machine(job->ranks, 0), why.text);
+    }
+}
+
+/* Before anything is done to the server: can I/O be traced, where it is to be? */
+static enum exit_code load_tracer(struct job *job, struct error *error)
+{
+    struct ranks *ranks = job->ranks;
+    if (job->plan.io_trace == IO_TRACE_OFF || (ranks != NULL && !may_see_server(job))) {
+        return EXIT_CODE_OK;
+    }
+    ranks_claim(ranks);
+    const enum exit_code code = job_begin_trace(&job->tracer, &job->plan, job->trace_note, error);
+    if (code != EXIT_CODE_OK) {
+        name_own(job, error);
+    }
+    return code;
+}
+
+/* Rank 0: does a rank trace, where one is to? */
+static enum exit_code check_traced(struct job *job, struct error *error)
+{
+    const enum io_trace level = job->plan.io_trace;
+    if (level == IO_TRACE_OFF || job->plan.is_follower || ranks_is_claimed(job->ranks)) {
+        return EXIT_CODE_OK;
+    }
+    snprintf(
+        job->trace_note, sizeof job->trace_note,
+        "--io-trace: no rank is on the server's machine: start one there (--sample-only HOST)");
+    if (level != IO_TRACE_TRY) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s", job->trace_note);
+    }
+    return level == IO_TRACE_TRY ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* The version of the client library, which is to be the same for all ranks. */
+static const char *client_version(const struct plan *plan, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (plan->adapter->client_version != NULL) {
+        plan->adapter->client_version(text, size);
+    }
+    return text;
+}
+
+/* Before anything is opened: this machine. */
+static enum exit_code check_machine(struct job *job, struct error *error)
+{
+    const struct plan *plan = &job->plan;
     struct limits_question question;
-    /* before anything is opened: this machine */
     limits_ask(&question, plan, NULL, NULL);
     limits_allow_files(&question, SPARE_FILES);
-    if (!plan->is_unchecked) {
-        struct limit_list list; /* large: not on the stack for longer than here */
-        const struct limit *first;
-        limits_read(&question, &list);
-        code = judge_limits(plan, &list, &first, error);
+    if (plan->is_unchecked) {
+        return EXIT_CODE_OK;
     }
-    if (code == EXIT_CODE_OK) {
-        code = job_begin_client(&job->container, &job->library, &job->plan, error);
-        job->has_library = code == EXIT_CODE_OK;
-    }
+    struct limit_list list;
+    const struct limit *first;
+    limits_read(&question, &list);
+    return judge_limits(plan, &list, &first, error);
+}
+
+/* The client library, and every file that is written to. */
+static enum exit_code open_here(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
+    enum exit_code code = job_begin_client(&job->container, &job->library, plan, error);
+    job->has_library = code == EXIT_CODE_OK;
     if (code == EXIT_CODE_OK) {
         code = metrics_begin(&job->metrics, plan, error);
     }
@@ -157,28 +266,59 @@ enum exit_code job_begin(struct job *job, struct error *error)
     if (code == EXIT_CODE_OK) {
         code = open_named(&job->ycsb, "ycsb-out", plan->ycsb, false, error);
     }
-    if (code == EXIT_CODE_OK) {
-        code = setup_name_table(plan, error);
-    }
-    if (code == EXIT_CODE_OK) {
-        code = setup_prepare(&job->setup, plan, error);
-    }
+    return code == EXIT_CODE_OK ? setup_name_table(plan, error) : code;
+}
+
+static void ask_limits(struct job *job)
+{
+    limits_ask(&job->question, &job->plan, &job->setup.connection, &job->setup.server);
+    job->question.is_remote = job->setup.is_remote;
+    find_servers(job);
+    job->question.places = job->places;
+    job->question.place_count = job->place_count;
+}
+
+static enum exit_code prepare_tables(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
+    enum exit_code code = setup_prepare(&job->setup, plan, error);
     if (code == EXIT_CODE_OK && job->setup.made.load_ns > 0 && !plan->is_quiet) {
         char line[MADE_LINE_BYTES];
         setup_describe_made(&job->setup, plan, line, sizeof line);
         notice_print("%s", line);
     }
     if (code == EXIT_CODE_OK) {
-        limits_ask(&job->question, plan, &job->setup.connection, &job->setup.server);
-        job->question.is_remote = job->setup.is_remote;
+        ask_limits(job);
         code = check_server(job, error);
     }
-    if (code == EXIT_CODE_OK) {
-        code = verify_prepare(&job->setup, plan, error);
+    return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, error) : code;
+}
+
+/* Rank 0 says what it found in the tables that it prepared; the others look at them. */
+static enum exit_code share_tables(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
+    struct buffer found = {0};
+    enum exit_code code = EXIT_CODE_OK;
+    if (!plan->is_follower) {
+        setup_tell(&job->setup, plan, &found);
     }
-    if (code != EXIT_CODE_OK) {
-        return code;
+    if (!ranks_give_text(job->ranks, &found)) {
+        code = EXIT_CODE_INTERRUPTED;
+    } else if (plan->is_follower) {
+        code = setup_prepare(&job->setup, plan, error);
+        if (code == EXIT_CODE_OK) {
+            code = setup_learn(&job->setup, plan, buffer_text(&found), error);
+        }
+        ask_limits(job);
     }
+    buffer_fini(&found);
+    return code;
+}
+
+static enum exit_code make_memory(struct job *job, struct error *error)
+{
+    struct plan *plan = &job->plan;
     target_show_connection(plan, &job->setup.connection);
     /* a script may have no table whose rows are made here */
     const enum status status =
@@ -189,8 +329,9 @@ enum exit_code job_begin(struct job *job, struct error *error)
         return status == STATUS_REJECTED ? EXIT_CODE_USAGE : EXIT_CODE_CLIENT_LIMIT;
     }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct plan_share share = plan_share(plan);
     job->recorder = recorder_create_for_hosts(
-        plan_sessions_all(plan), cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
+        share.count + share.idle, cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
         plan_operations(plan).count, plan->host_count > 0 ? plan->host_count : 1);
     job->result = calloc(1, sizeof *job->result);
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
@@ -222,11 +363,109 @@ enum exit_code job_begin(struct job *job, struct error *error)
     return EXIT_CODE_OK;
 }
 
+/* Whom this rank looks at. */
+static struct server_selector select_server(struct job *job)
+{
+    const struct plan *plan = &job->plan;
+    const struct connection_info *connection = &job->setup.connection;
+    if (plan->host_count > 0) {
+        job->setup.is_remote =
+            job->place_count == 0 && plan->server_pid == 0 && plan->server_cgroup == NULL;
+    }
+    return (struct server_selector){
+        .is_embedded = connection->is_embedded,
+        /* on each machine one rank looks */
+        .is_remote =
+            job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
+        .port = connection->port,
+        .socket = connection->host[0] == '/' ? connection->host : NULL,
+        .places = job->places,
+        .place_count = job->place_count,
+        .pid = plan->server_pid,
+        .cgroup = plan->server_cgroup};
+}
+
+/* Of several ranks only those that look at the server's processes trace. */
+static enum exit_code begin_trace(struct job *job, struct error *error)
+{
+    const struct server_selector server = select_server(job);
+    struct ranks *ranks = job->ranks;
+    const bool is_loaded = job->tracer != NULL || job->trace_note[0] != '\0';
+    const bool is_here = ranks == NULL || (is_loaded && !server.is_remote);
+    if (job->plan.io_trace == IO_TRACE_OFF || !is_here) {
+        trace_destroy(job->tracer);
+        job->tracer = NULL;
+        return EXIT_CODE_OK;
+    }
+    struct trace_sum *sum = job->result->trace = calloc(1, sizeof *sum);
+    if (sum == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the I/O trace");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    char place[TRACE_PLACE_BYTES] = "";
+    if (ranks != NULL) {
+        snprintf(place, sizeof place, "%u,%s,", ranks_number(ranks),
+                 ranks_machine(ranks, ranks_number(ranks)));
+    }
+    if (job->tracer != NULL &&
+        trace_begin(job->tracer, &server, run_files_descriptor(job->files, FILE_IO), place,
+                    error) != STATUS_OK) {
+        trace_destroy(job->tracer);
+        job->tracer = NULL;
+        if (job->plan.io_trace != IO_TRACE_TRY) {
+            name_own(job, error);
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+        snprintf(job->trace_note, sizeof job->trace_note, "%s", error->text);
+        error_clear(error);
+    }
+    if (job->tracer != NULL) {
+        setup_count_io(&job->setup, &job->plan, &sum->before);
+        trace_note_counters(job->tracer, sum->before.taken_ns);
+    }
+    return EXIT_CODE_OK;
+}
+
+enum exit_code job_begin(struct job *job, struct error *error)
+{
+    char version[VERSION_BYTES];
+    enum exit_code code = job->search == NULL ? EXIT_CODE_OK : job->find_bound(job, error);
+    code = code == EXIT_CODE_OK ? check_machine(job, error) : code;
+    code = code == EXIT_CODE_OK ? load_tracer(job, error) : code;
+    code = ranks_agree(job->ranks, code, NULL, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    code = check_traced(job, error);
+    code = code == EXIT_CODE_OK ? open_here(job, error) : code;
+    if (code == EXIT_CODE_OK && !job->plan.is_follower) {
+        code = prepare_tables(job, error);
+    }
+    code =
+        ranks_agree(job->ranks, code, client_version(&job->plan, version, sizeof version), error);
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    code = share_tables(job, error);
+    code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
+    /* takes a while; in this program it has to leave out the sampler's thread */
+    if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
+        code = begin_trace(job, error);
+    }
+    if (code == EXIT_CODE_OK && job->search != NULL) {
+        job->on_ready(job);
+    }
+    return ranks_agree(job->ranks, code, NULL, error);
+}
+
 /* The sampler's thread. */
 
 static void on_interval(void *context, const struct interval *interval)
 {
     struct job *job = context;
+    if (job->ranks != NULL) {
+        merge_keep_interval(&job->together.intervals, interval);
+    }
     run_files_add(job->files, CSV_INTERVALS, interval);
     for (size_t i = 0; i < interval->hosts; i++) {
         const struct host_interval host = {interval, job->result->hosts[i].name, i};
@@ -237,6 +476,9 @@ static void on_interval(void *context, const struct interval *interval)
 static void on_sample(void *context, const struct sample *sample)
 {
     struct job *job = context;
+    if (job->ranks != NULL) {
+        merge_keep_sample(&job->together.samples, sample);
+    }
     run_files_add(job->files, CSV_SAMPLES, sample);
 }
 
@@ -244,9 +486,20 @@ static void on_progress(void *context, const struct sampler_progress *now)
 {
     struct job *job = context;
     metrics_update(job->metrics, now);
-    if (job->search == NULL && !job->plan.is_quiet) {
-        progress_show(&job->progress, now);
+    if (job->search != NULL || job->plan.is_quiet) {
+        return;
     }
+    struct recorder_snapshot total = *now->total;
+    struct interval interval = *now->interval;
+    struct sampler_progress all = *now;
+    if (job->ranks != NULL) {
+        ranks_add_others(job->ranks, total.counters, interval.counters);
+        interval.sessions_alive = total.counters[RECORDER_CONNECTIONS_OPENED] -
+                                  total.counters[RECORDER_CONNECTIONS_CLOSED];
+        all.total = &total;
+        all.interval = &interval;
+    }
+    progress_show(&job->progress, &all);
 }
 
 static void on_shortage(void *context)
@@ -255,21 +508,6 @@ static void on_shortage(void *context)
     if (job->evidence != NULL) {
         evidence_capture(job->evidence);
     }
-}
-
-/* Those of several hosts that are on this machine. */
-static size_t find_servers(const struct plan *plan, struct server_place places[URL_HOSTS_MAX])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < plan->host_count; i++) {
-        const struct url_host *host = &plan->hosts[i];
-        if (address_is_local(host->name)) {
-            const bool is_socket = host->name[0] == '/' || host->name[0] == '@';
-            places[count++] =
-                (struct server_place){.port = host->port, .socket = is_socket ? host->name : NULL};
-        }
-    }
-    return count;
 }
 
 /* Says what the server's figures are the sum of, where nothing else is to be said. */
@@ -284,30 +522,101 @@ static void note_servers(struct resource_summary *resources, size_t hosts, size_
     }
 }
 
+/* Says why the size of the tables is not known. */
+static void add_storage_note(struct io_description *of, const char *note)
+{
+    const size_t used = strlen(of->note);
+    if (note[0] != '\0') {
+        snprintf(of->note + used, sizeof of->note - used, "%s%s", used > 0 ? "; " : "", note);
+    }
+}
+
+/* In all tables of the run. */
+static uint64_t rows_before(const struct setup *setup)
+{
+    uint64_t rows = setup->dataset_count > 0 ? 0 : setup->rows_before;
+    for (size_t i = 0; i < setup->dataset_count; i++) {
+        rows += setup->datasets[i].rows_before;
+    }
+    /* hosts that show the same number are taken for one database */
+    uint64_t sum = 0;
+    bool are_alike = true;
+    for (size_t h = 0; h < setup->host_count; h++) {
+        uint64_t at_host = 0;
+        const size_t tables = setup->dataset_count > 0 ? setup->dataset_count : 1;
+        for (size_t i = 0; i < tables && setup->hosts[h].is_known; i++) {
+            at_host += setup->hosts[h].rows_before[i];
+        }
+        are_alike = are_alike && (at_host == rows || !setup->hosts[h].is_known);
+        sum += at_host;
+    }
+    return are_alike ? rows : sum;
+}
+
+static void end_trace(struct job *job)
+{
+    struct trace_sum *sum = job->result->trace;
+    if (job->tracer != NULL) {
+        const struct trace_counters before = sum->before;
+        struct trace_counters after;
+        setup_count_io(&job->setup, &job->plan, &after);
+        trace_end(job->tracer, sum);
+        sum->before = before;
+        sum->after = after;
+        if (sum->csv_errno != 0) {
+            run_files_mark_short(job->files, FILE_IO, sum->csv_errno, NULL);
+        }
+    } else if (sum != NULL) {
+        snprintf(sum->note, sizeof sum->note, "%s", job->trace_note);
+    }
+}
+
+static void on_gate(void *context, int64_t go_ns)
+{
+    struct job *job = context;
+    trace_note_gate(job->tracer, go_ns);
+}
+
+static void on_done(void *context, int64_t done_ns)
+{
+    struct job *job = context;
+    trace_note_done(job->tracer, done_ns);
+}
+
+/* Of several hosts the one that was asked may be on another machine. */
+static bool tells_directory(const struct setup *setup, const struct plan *plan)
+{
+    return setup->storage.directory[0] != '\0' &&
+           (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
+}
+
 /* Runs the sessions, and measures while they live. */
 static enum exit_code load(struct job *job, struct error *error)
 {
     const struct plan *plan = &job->plan;
     const struct setup *setup = &job->setup;
-    const struct connection_info *connection = &setup->connection;
     struct result *result = job->result;
-    struct server_place places[URL_HOSTS_MAX];
-    const size_t place_count = find_servers(plan, places);
-    if (plan->host_count > 0) {
-        job->setup.is_remote =
-            place_count == 0 && plan->server_pid == 0 && plan->server_cgroup == NULL;
+    const int64_t start_ns = ranks_agree_start(job->ranks);
+    job->plan.on_wait = NULL; /* ranks hear of each other all the time now */
+    if (start_ns == 0) {
+        return ranks_explain(job->ranks, error);
     }
+    struct storage_watch *watch = job->search == NULL && !plan->is_follower
+                                      ? storage_watch_start(&setup->storage, plan, setup->host)
+                                      : NULL;
     const struct sampler_config config = {
         .sample_interval_ns = plan->sample_interval_ns,
-        .server = {.is_embedded = connection->is_embedded,
-                   .is_remote = setup->is_remote,
-                   .port = connection->port,
-                   .socket = connection->host[0] == '/' ? connection->host : NULL,
-                   .places = places,
-                   .place_count = place_count,
-                   .pid = plan->server_pid,
-                   .cgroup = plan->server_cgroup},
+        .run_start_ns = job->ranks == NULL ? 0 : start_ns,
+        .server = select_server(job),
         .recorder = job->recorder,
+        .directory = plan->data_directory != NULL   ? plan->data_directory
+                     : tells_directory(setup, plan) ? setup->storage.directory
+                                                    : NULL,
+        .is_where_it_works = setup->storage.is_where_it_works,
+        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* each row once */
+        .ask_table_bytes = storage_watch_ask,
+        .take_table_bytes = storage_watch_take,
+        .table_context = watch,
         .sink = {.context = job,
                  .on_interval = on_interval,
                  .on_sample = on_sample,
@@ -321,8 +630,17 @@ static enum exit_code load(struct job *job, struct error *error)
                           setup->is_remote ? 0 : setup->count_ns);
     }
     job->sampler = sampler_start(&config, error);
-    if (job->sampler == NULL) {
+    if (job->sampler == NULL ||
+        (setup->connection.is_embedded && begin_trace(job, error) != EXIT_CODE_OK)) {
+        sampler_stop(job->sampler, &result->resources);
+        storage_watch_stop(watch);
         return EXIT_CODE_CLIENT_LIMIT;
+    }
+    trace_note_start(job->tracer, sampler_run_start_ns(job->sampler));
+    int64_t left_ns;
+    while ((left_ns = sampler_run_start_ns(job->sampler) - mono_now_ns()) > 0 &&
+           !interrupt_requested()) {
+        mono_sleep(left_ns < ROOM_PAUSE_NS ? left_ns : ROOM_PAUSE_NS);
     }
     result->started_wall_ns = mono_wall_ns();
     result->start_mono_ns = sampler_run_start_ns(job->sampler);
@@ -333,7 +651,10 @@ static enum exit_code load(struct job *job, struct error *error)
         .recorder = job->recorder,
         .sampler = job->sampler,
         .start_ns = result->start_mono_ns,
+        .ranks = job->ranks,
         .on_shortage = on_shortage,
+        .on_gate = on_gate,
+        .on_done = on_done,
         .context = job,
         .search = job->search,
         .patience_ns = PATIENCE_NS,
@@ -342,7 +663,11 @@ static enum exit_code load(struct job *job, struct error *error)
     };
     const enum status status = fleet_run(&load, result, error);
     sampler_stop(job->sampler, &result->resources);
-    note_servers(&result->resources, plan->host_count, place_count);
+    end_trace(job);
+    storage_watch_stop(watch);
+    add_storage_note(&result->resources.io_of, setup->storage.note);
+    note_servers(&result->resources, job->ranks == NULL ? plan->host_count : job->place_count,
+                 job->place_count); /* of several ranks the others may look at the others */
     progress_end(&job->progress);
     if (status != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -363,36 +688,88 @@ static enum exit_code load(struct job *job, struct error *error)
     return EXIT_CODE_OK;
 }
 
-static void judge(struct job *job)
+/* The limits that sessions ran into. */
+static void find_limits(struct job *job)
 {
-    struct result *result = job->result;
-    const struct setup *setup = &job->setup;
-    struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
-    result->server = setup->server;
-    result->connection = setup->connection;
-    memcpy(result->engine, setup->table.engine, sizeof result->engine);
-    if (search == NULL) {
-        /* the limits that sessions ran into; a search has done so level by level */
-        struct setup asked;
-        if (evidence_lacks_settings(result) &&
-            setup_inquire(&asked, &job->plan, &error) == EXIT_CODE_OK) {
-            job->evidence->server_after = asked.server;
-            job->evidence->has_server_after = true;
-        } /* who does not answer now will not be verified either */
-        evidence_conclude(job->evidence, result, &result->findings);
+    struct setup asked;
+    if (job->evidence == NULL) {
+        return;
     }
-    verify_result(setup, &job->plan, result);
-    const struct judge_context context = {
+    if (evidence_lacks_settings(job->result) &&
+        setup_inquire(&asked, &job->plan, &error) == EXIT_CODE_OK) {
+        job->evidence->server_after = asked.server;
+        job->evidence->has_server_after = true;
+    } /* who does not answer now will not be verified either */
+    evidence_conclude(job->evidence, job->result, &job->result->findings);
+}
+
+static struct judge_context judge_by(const struct job *job)
+{
+    const struct setup *setup = &job->setup;
+    const struct trace_sum *trace = job->result->trace;
+    uint64_t all_counted = 0, all_traced = 0;
+    for (size_t i = 0; trace != NULL && i < trace->after.count; i++) {
+        uint64_t counted, traced;
+        if (trace_compare(trace, i, &counted, &traced)) {
+            all_counted += counted;
+            all_traced += traced;
+        }
+    }
+    return (struct judge_context){
         .is_embedded = setup->connection.is_embedded,
         .is_local = !setup->is_remote,
-        .rate_rows_per_s = search == NULL ? job->plan.rate_rows_per_s : 0,
+        .rate_rows_per_s = job->search == NULL ? (double)job->plan.rate_rows_per_s : 0,
+        .out_folder = job->plan.out_folder,
         .has_script = job->plan.script != NULL,
         .keeps_nothing = (job->plan.adapter->flags & ADAPTER_DISCARDS) != 0,
         .max_failed = job->plan.max_failed,
         .max_failed_percent = job->plan.max_failed_percent,
-        .was_interrupted = interrupt_requested(),
+        .traced =
+            trace == NULL || trace->level == IO_TRACE_OFF ? NULL : io_trace_words[trace->level],
+        .untraced = all_traced == 0 ? all_counted : 0,
+        .was_interrupted = interrupt_requested() && !ranks_may_signal(job->ranks),
+        .was_signalled = interrupt_requested(),
     };
+}
+
+/* Of what this rank alone came to. */
+static void judge_rank(const struct job *job, struct result *result)
+{
+    const struct plan *plan = &job->plan;
+    struct judge_context context = judge_by(job);
+    context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
+    result_judge(result, &context);
+    if (job->search != NULL && result->verdict == VERDICT_DEGRADED) {
+        result->verdict = VERDICT_VALID; /* sessions that fail are what it is for */
+        result->verdict_reason[0] = '\0';
+    }
+}
+
+static void note_connection(struct job *job)
+{
+    const struct setup *setup = &job->setup;
+    job->result->server = setup->server;
+    job->result->connection = setup->connection;
+    memcpy(job->result->engine, setup->table.engine, sizeof job->result->engine);
+}
+
+/* `why_not`: why the rows are not counted; NULL: they are. */
+static void judge(struct job *job, const char *why_not)
+{
+    struct result *result = job->result;
+    struct search *search = job->search;
+    struct error error = {.kind = ERROR_NONE};
+    note_connection(job);
+    if (search == NULL && job->ranks == NULL) { /* else it was done by level, or rank */
+        find_limits(job);
+    }
+    if (why_not != NULL) {
+        verify_not(result, why_not);
+    } else {
+        verify_result(&job->setup, &job->plan, result);
+    }
+    const struct judge_context context = judge_by(job);
     result_judge(result, &context);
     if (search != NULL) {
         /* the judgement of a run says whether its figures are the client's */
@@ -430,8 +807,10 @@ static void settle(struct job *job, bool was_interrupted, const char *text)
     struct result *result = job->result;
     const enum exit_code before = result->exit_code;
     char reason[sizeof result->exit_reason];
-    if (was_interrupted && result->problems[PROBLEM_RUN].code != EXIT_CODE_INTERRUPTED) {
-        result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "%s", text);
+    if (was_interrupted && !ranks_may_signal(job->ranks) &&
+        result->problems[PROBLEM_RUN].code != EXIT_CODE_INTERRUPTED) {
+        result_add_problem(result, PROBLEM_INTERRUPTED, EXIT_CODE_INTERRUPTED, "%s",
+                           result->stop_reason == STOP_RANK ? "interrupted" : text);
     }
     memcpy(reason, result->exit_reason, sizeof reason);
     result_conclude(result);
@@ -457,6 +836,185 @@ static void note_unwritten(struct result *result, enum problem_kind kind, const 
     }
 }
 
+/* What this rank alone came to, with the verdict on its own machine. */
+static struct rank_result describe_rank(struct job *job)
+{
+    const struct result *result = job->result;
+    struct result judged = *result;
+    judge_rank(job, &judged);
+    const bool is_elsewhere = select_server(job).is_remote;
+    struct rank_result own = {.is_known = true,
+                              .sessions = result->sessions,
+                              .rows = result->rows,
+                              .transactions = result->transactions,
+                              .elapsed_ns = result->elapsed_ns,
+                              .append_ns = result->append_ns,
+                              .gate_late_ns = result->gate_late_ns,
+                              .session_ns = result->totals.counters[RECORDER_SESSION_NS],
+                              .run_queue_ns = result->totals.counters[RECORDER_RUN_QUEUE_NS],
+                              .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),
+                              .resources = result->resources,
+                              .verdict = judged.verdict};
+    memcpy(own.verdict_reason, judged.verdict_reason, sizeof own.verdict_reason);
+    return own;
+}
+
+/* Packs what this rank came to. False: out of memory. */
+static bool pack(struct job *job, struct buffer *bytes)
+{
+    note_connection(job);
+    job->result->table_bytes_before = job->result->table_bytes_after = -1;
+    if (job->search == NULL) { /* else it was done by level */
+        find_limits(job);
+    }
+    const struct rank_result own = describe_rank(job);
+    return together_pack(bytes, &job->together, job->result, job->recorder, &own);
+}
+
+/* The rows of another rank behind those that are there. Returns 0, or errno: they are not all. */
+static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
+{
+    bool is_first = true, is_cut = false;
+    size_t size;
+    char *lines = NULL;
+    while (!is_cut && (lines = ranks_take_lines(job->ranks, rank, &size, &is_cut)) != NULL) {
+        run_files_add_io(job->files, lines, size, is_first);
+        free(lines);
+        is_first = false;
+        is_cut = interrupt_requested() && mono_now_ns() > limit_ns;
+    }
+    return is_cut ? ETIMEDOUT : job->result->ranks[rank].trace->csv_errno;
+}
+
+/* Rank 0: what was traced on all machines. */
+static enum exit_code join_traces(struct job *job, struct error *error)
+{
+    struct result *result = job->result;
+    const int64_t limit_ns = mono_now_ns() + ROWS_NS;
+    const char *machine = NULL;
+    int number = 0;
+    for (unsigned i = 1; i < result->rank_count; i++) {
+        const struct trace_sum *trace = result->ranks[i].trace;
+        const int failed =
+            trace == NULL || trace->level == IO_TRACE_OFF ? 0 : take_rows(job, i, limit_ns);
+        machine = failed == 0 ? machine : result->ranks[i].machine;
+        number = failed == 0 ? number : failed;
+    }
+    if (number != 0) {
+        run_files_mark_short(job->files, FILE_IO, number, machine);
+    }
+    if (job->plan.io_trace != IO_TRACE_OFF && result->trace == NULL) {
+        result->trace = calloc(1, sizeof *result->trace);
+        if (result->trace == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the I/O trace's figures");
+            return EXIT_CODE_CLIENT_LIMIT;
+        }
+        snprintf(result->trace->note, sizeof result->trace->note, "%s",
+                 job->trace_note[0] != '\0'
+                     ? job->trace_note
+                     : "the rank that traced was lost: its rows until then are in its folder");
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Rank 0: from here on the result is that of all ranks, and so are the files. */
+static enum exit_code join_ranks(struct job *job, struct error *error)
+{
+    struct buffer bytes = {0};
+    struct together_whole whole = {.result = NULL};
+    enum exit_code code = EXIT_CODE_CLIENT_LIMIT;
+    if (!pack(job, &bytes)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of this rank");
+        buffer_fini(&bytes);
+    } else {
+        code = together_merge(job->ranks, &job->plan, job->result, &bytes, &whole, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        result_free(job->result);
+        job->result = whole.result;
+        code = join_traces(job, error);
+        if (job->search != NULL) {
+            job->search->elapsed_ns = whole.result->elapsed_ns;
+        }
+        if (job->search != NULL && job->search->end == SEARCH_INTERRUPTED &&
+            ranks_may_signal(job->ranks)) {
+            job->search->end = SEARCH_RANK_LOST;
+        }
+        run_files_join(job->files, whole.merge, whole.result);
+    } else {
+        result_free(whole.result);
+    }
+    merge_destroy(whole.merge);
+    return code;
+}
+
+/* Rank 0 says why there is no run, unless it is what is missing. */
+static enum exit_code leave(const struct job *job)
+{
+    struct error error = {.kind = ERROR_NONE};
+    const enum exit_code code = ranks_explain(job->ranks, &error);
+    return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
+}
+
+/* A rank that follows rank 0: from the plan that it is given until its result is taken. */
+static enum exit_code follow(struct job *job)
+{
+    struct plan *plan = &job->plan;
+    struct error error = {.kind = ERROR_NONE};
+    struct buffer bytes = {0};
+    enum exit_code code = together_take_plan(&job->together, job->ranks, plan, &error);
+    ranks_attend(job->ranks, plan);
+    if (code == EXIT_CODE_OK && job->search == NULL) {
+        code = ranks_share_out(job->ranks, plan, &error);
+    }
+    if (code != EXIT_CODE_OK) {
+        ranks_agree(job->ranks, code, NULL, &error);
+        return leave(job);
+    }
+    code = job_begin(job, &error);
+    if (code != EXIT_CODE_OK) {
+        return leave(job);
+    }
+    code = load(job, &error);
+    if (code != EXIT_CODE_OK) { /* rank 0 misses it */
+        return error_is_set(&error)
+                   ? command_say(code, "machine %.60s, rank %u: %s",
+                                 ranks_machine(job->ranks, ranks_number(job->ranks)),
+                                 ranks_number(job->ranks), error.text)
+                   : leave(job);
+    }
+    bool is_merged = false;
+    const int rows = job->tracer == NULL ? -1 : run_files_read_io(job->files);
+    ranks_offer_lines(job->ranks, rows);
+    if (pack(job, &bytes)) {
+        ranks_give_result(job->ranks, &bytes);
+        is_merged = ranks_await_merge(job->ranks, MERGE_NS);
+    }
+    if (!is_merged) { /* rank 0 needs longer, or is gone: what is known here is kept */
+        judge_rank(job, job->result);
+        if (job->search != NULL) {
+            search_judge(job->search, job->result, interrupt_requested());
+        }
+        run_files_finish(job->files, job->result);
+        note_files(job);
+        settle(job, interrupt_requested(), "interrupted after the sessions had ended");
+        is_merged = ranks_await_merge(job->ranks, 0);
+    }
+    if (rows >= 0) {
+        close(rows);
+    }
+    if (is_merged) {
+        job->has_begun = false; /* rank 0 has it: the files can go */
+        return EXIT_CODE_OK;
+    }
+    buffer_fini(&bytes);
+    return command_say(EXIT_CODE_SHORT,
+                       "rank %u on %.60s: its result is not part of the whole: its files stay in "
+                       "%.200s",
+                       ranks_number(job->ranks),
+                       ranks_machine(job->ranks, ranks_number(job->ranks)), plan->out_folder);
+}
+
 /* The page shows the files, so they are written before it; a page or a JUnit file tells of all
  * problems but its own and later ones. */
 static enum exit_code conclude(struct job *job)
@@ -465,7 +1023,17 @@ static enum exit_code conclude(struct job *job)
     static const char no_output[] = "standard output cannot be written: %s";
     const struct plan *plan = &job->plan;
     struct result *result = job->result;
-    judge(job);
+    const bool are_ended = ranks_may_signal(job->ranks);
+    if (job->ranks != NULL && interrupt_requested()) {
+        /* mpirun kills this program soon: what is known is written before rows are counted */
+        judge(job, are_ended ? "a rank was lost, and the others are being ended"
+                             : "mpirun ended this program before they were counted");
+        settle(job, true, late);
+        job->is_told = false; /* but not all of it */
+    }
+    if (!are_ended) {
+        judge(job, NULL);
+    }
     run_files_finish(job->files, result);
     note_files(job);
     settle(job, interrupt_requested(), late);
@@ -515,6 +1083,7 @@ static enum exit_code conclude(struct job *job)
         note_unwritten(result, PROBLEM_JUNIT, plan->junit, failure);
     }
     settle(job, interrupt_close(), late);
+    job->is_joined = run_files_shortage(job->files)[0] == '\0' && job->is_told;
     return result->exit_code == EXIT_CODE_OK
                ? EXIT_CODE_OK
                : command_say(result->exit_code, "%s", result->exit_reason);
@@ -523,6 +1092,9 @@ static enum exit_code conclude(struct job *job)
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)
 {
     code = code == EXIT_CODE_OK ? load(job, error) : code;
+    if (code == EXIT_CODE_OK && job->ranks != NULL) {
+        code = join_ranks(job, error);
+    }
     if (code == EXIT_CODE_OK) {
         return conclude(job);
     }
@@ -534,17 +1106,9 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
     return command_refuse(job->plan.is_json, code, error);
 }
 
-void job_release(struct job *job)
+static void release(struct job *job)
 {
-    if (job->result != NULL) {
-        session_list_free(job->result->session_list, job->result->session_count);
-        event_list_fini(&job->result->events);
-        recorder_snapshot_fini(&job->result->totals);
-        result_free_hosts(job->result);
-        causes_fini(&job->result->causes);
-        free(job->result->datasets);
-        free(job->result);
-    }
+    result_free(job->result);
     if (job->junit != NULL) {
         fclose(job->junit);
     }
@@ -552,6 +1116,7 @@ void job_release(struct job *job)
         fclose(job->ycsb);
     }
     free(job->evidence);
+    trace_destroy(job->tracer);
     metrics_end(job->metrics, !job->has_begun);
     run_files_destroy(job->files, !job->has_begun);
     recorder_destroy(job->recorder);
@@ -561,4 +1126,26 @@ void job_release(struct job *job)
         setup_stop_library(job->library, &job->plan);
     }
     plan_fini(&job->plan);
+    together_fini(&job->together);
+}
+
+enum exit_code job_do(struct job *job, enum command command, int argc, char **argv,
+                      enum exit_code (*lead)(struct job *job, int argc, char **argv))
+{
+    struct ranks *ranks;
+    struct error error = {.kind = ERROR_NONE};
+    enum exit_code code = ranks_begin(&ranks, &error);
+    bool is_merged = false;
+    job->ranks = ranks;
+    job->plan.command = command;
+    if (code != EXIT_CODE_OK) {
+        code = error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
+    } else {
+        const bool follows = ranks_follows(ranks);
+        code = follows ? follow(job) : lead(job, argc, argv);
+        is_merged = !follows && job->is_joined;
+        release(job);
+    }
+    ranks_end(ranks, is_merged);
+    return code;
 }

@@ -14,15 +14,19 @@
 #include <stdio.h>
 
 #include "base/process.h"
+#include "commands/together.h"
 #include "limits/container.h"
 #include "limits/limits.h"
 #include "load/fleet.h"
 #include "load/setup.h"
 #include "report/text.h"
+#include "trace/trace.h"
 
-/* All zero but the plan and the members of a search at first; ended by job_release, however far it
+/* All zero but the plan and the members of a search at first. job_do ends it, however far it
  * came. */
 struct job {
+    struct ranks *ranks;             /* borrowed; NULL: there is this process alone */
+    struct together together;        /* of a rank that follows, and what all keep until the end */
     struct plan plan;                /* owned; job_begin completes it, then it stays as it is */
     struct container container;      /* of the server, when the plan names one */
     struct adapter_library *library; /* owned; NULL for adapters that load none */
@@ -31,21 +35,28 @@ struct job {
     struct generator *generator;
     struct recorder *recorder;
     struct sampler *sampler;
+    struct tracer *tracer;             /* NULL: nothing is traced */
+    char trace_note[ERROR_TEXT_BYTES]; /* why not, though it was tried */
     struct run_files *files;
     struct metrics *metrics; /* NULL: not asked for */
     struct progress progress;
+    struct server_place places[URL_HOSTS_MAX]; /* of several hosts, those on this machine */
+    size_t place_count;
     struct limits_question question;
     struct evidence *evidence; /* of a run, or of a level */
     struct expectations expectations;
     FILE *junit, *ycsb; /* NULL: not asked for, or written */
     struct result *result;
     bool has_begun; /* sessions were started: the files stay */
+    bool is_joined; /* the files have what the other ranks sent */
     bool is_told;   /* the files tell the outcome as it is in *result */
 
     /* Of a search; borrowed. NULL: a run. */
     struct search *search;
+    enum exit_code (*find_bound)(struct job *job, struct error *error); /* before all else */
+    void (*on_ready)(struct job *job);                          /* before the first session */
     void (*on_begin)(void *context, const struct level *level); /* context: the job */
-    void (*on_level)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level, const struct level *own);
 };
 
 /* Everything that can fail before the first session of a plan that was made: files, limits, server,
@@ -58,12 +69,20 @@ enum exit_code job_begin(struct job *job, struct error *error);
  * session can be started, the job could not begin: says why. */
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error);
 
-void job_release(struct job *job);
+/* All of a command, from its options to the end of the job: of one process, and of one of several
+ * ranks, where rank 0 leads and the others do as its plan says. */
+enum exit_code job_do(struct job *job, enum command command, int argc, char **argv,
+                      enum exit_code (*lead)(struct job *job, int argc, char **argv));
 
 /* Makes or empties the JUnit file, so that what an earlier run left cannot pass for this one's.
  * With `may_wait` a folder that is not there is no error: it may be the one of the run's files, and
  * job_begin tries again. */
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error);
+
+/* For check, too: loads the tracer, when the plan asks for one. Where that cannot be and the plan
+ * only tries it, `note` (ERROR_TEXT_BYTES) says why. */
+enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, char *note,
+                               struct error *error);
 
 /* For check, too: the server's container is found and the adapter's library is begun. On OK the
  * caller ends that with setup_stop_library. */

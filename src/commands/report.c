@@ -162,7 +162,7 @@ enum exit_code command_report(int argc, char **argv)
         return command_refuse(plan.is_json, code, &error);
     }
     if (report_read(&report, (const char *const *)plan.folders, plan.folder_count,
-                    plan.is_all_charts, &error) != STATUS_OK) {
+                    plan.is_all_charts, plan.x_axis == AXIS_ROWS, &error) != STATUS_OK) {
         code = error.kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
         return command_refuse(plan.is_json, code, &error);
     }
@@ -181,7 +181,7 @@ enum exit_code command_write_report(const char *folder, bool is_silent, struct e
     const locale_t before = units_use_point();
     enum status status = report_page_path(folder, path, error);
     if (status == STATUS_OK) {
-        status = report_read(&report, &folder, 1, false, error);
+        status = report_read(&report, &folder, 1, false, false, error);
     }
     if (status == STATUS_OK) {
         status = report_write_page(&report, path, &size, error);

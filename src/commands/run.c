@@ -5,30 +5,40 @@
 #include "commands/job.h"
 #include "report/figures.h"
 
-enum exit_code command_run(int argc, char **argv)
+/* Alone, or rank 0 of several. */
+static enum exit_code lead(struct job *job, int argc, char **argv)
 {
-    struct job job = {.search = NULL};
-    struct plan *plan = &job.plan;
+    struct plan *plan = &job->plan;
     struct error error = {.kind = ERROR_NONE};
     enum exit_code code;
     if (!command_begin(plan, COMMAND_RUN, argc, argv, &code)) {
         return code;
     }
     interrupt_install();
-    code = plan->is_plan_only ? EXIT_CODE_OK : job_open_junit(&job, true, &error);
+    ranks_attend(job->ranks, plan);
+    code = plan->is_plan_only ? EXIT_CODE_OK : job_open_junit(job, true, &error);
     if (code == EXIT_CODE_OK) {
         code = plan_make(plan, &error);
     }
-    if (code == EXIT_CODE_OK && expectations_parse(&job.expectations, plan, &error) != STATUS_OK) {
+    if (code == EXIT_CODE_OK && expectations_parse(&job->expectations, plan, &error) != STATUS_OK) {
         code = EXIT_CODE_USAGE;
+    }
+    if (code == EXIT_CODE_OK) {
+        code = ranks_share_out(job->ranks, plan, &error);
     }
     if (code == EXIT_CODE_OK && plan->is_plan_only) {
         plan_print(plan, stdout);
-        code = command_finish_output();
-    } else {
-        code = code == EXIT_CODE_OK ? job_begin(&job, &error) : code;
-        code = job_finish(&job, code, &error);
+        return command_finish_output();
     }
-    job_release(&job);
-    return code;
+    if (code == EXIT_CODE_OK) {
+        code = together_give_plan(job->ranks, plan, argc, argv, &error);
+    }
+    code = code == EXIT_CODE_OK ? job_begin(job, &error) : code;
+    return job_finish(job, code, &error);
+}
+
+enum exit_code command_run(int argc, char **argv)
+{
+    struct job job = {.search = NULL};
+    return job_do(&job, COMMAND_RUN, argc, argv, lead);
 }

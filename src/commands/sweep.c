@@ -1,6 +1,7 @@
 /*
- * append sweep: a run for every pair of sessions and records, each once or several times.
- * figures/saved.h says in which order, and what of it is on disk.
+ * append sweep: a run for every pair of sessions and records, and with --vary for each variant of
+ * a script, each once or several times. figures/saved.h says in which order, and what of it is on
+ * disk. Of several ranks all run the program of each run; all else is done by rank 0.
  *
  * Everything belongs to the main thread.
  */
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/together.h"
 #include "figures/saved.h"
 #include "load/setup.h"
 #include "report/csv.h"
@@ -82,13 +85,17 @@ struct sweep {
     struct plan plan;           /* of the first run; owned */
     /* Where it connects to is in part known from its folder only: how that is given again. */
     const char *place;
-    json_t *words;    /* options but those of this call alone, "--batch=50"; owned */
-    char target[512]; /* as given, without password; "": none */
-    bool has_secret;  /* as given it has a password */
+    json_t *words;                  /* options but those of this call alone, "--batch=50"; owned */
+    char target[512];               /* as given, without password; "": none */
+    bool has_secret;                /* as given it has a password */
+    struct saved_variants variants; /* that are asked for */
+    size_t other_shape; /* the first that declares other tables than the first of all; 0: none */
     char working_folder[PLAN_PATH_BYTES]; /* where relative paths of the options begin */
 
     enum sweep_table table;
-    bool has_begun; /* some run was started: the table of TABLE_MADE is the sweep's */
+    struct ranks *ranks;
+    bool is_stopped; /* by a signal to a rank, or because one is lost */
+    bool has_begun;  /* some run was started: the table of TABLE_MADE is the sweep's */
     char started_utc[40];
     int lock; /* descriptor of the folder, locked; -1 = none */
 
@@ -107,9 +114,10 @@ static const char *target_of(const struct sweep *sweep)
     return sweep->plan.owned_path != NULL ? sweep->plan.adapter->name : sweep->plan.display_target;
 }
 
-static size_t cells_of(const struct saved_sweep *sweep)
+/* "table=normal"; "": nothing varies. */
+static const char *variant_of(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
-    return sweep->sessions_count * sweep->records_count;
+    return sweep->variants.texts[run->variant];
 }
 
 /* sweep.csv and the tables. A cell is placed by its first run. */
@@ -132,7 +140,7 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     const char *first = NULL;
     bool are_equal = true;
     size_t done = 0, decimals = 0;
-    for (size_t i = cell; i < sweep->run_count; i += cells_of(sweep)) {
+    for (size_t i = cell; i < sweep->run_count; i += saved_sweep_cells(sweep)) {
         if (sweep->runs[i].state == SAVED_DONE) {
             const char *own = saved_sweep_text(sweep, &sweep->runs[i], key);
             const char *point = strchr(own, '.');
@@ -166,6 +174,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
+    const struct saved_sweep *results = &sweep->results;
     /* what is known of a run, be it one that left no summary */
     struct figure_set known = {.operations = operation_list_all()};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
@@ -179,6 +188,7 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     csv_begin(&csv, stream, run == NULL && cell == NULL);
     csv_text(&csv, "statistic", cell == NULL ? "run" : statistics[statistic]);
     csv_decimal(&csv, "repeat", run == NULL ? (double)NAN : shown->repeat, 0);
+    csv_text(&csv, "variant", variant_of(results, cell == NULL ? shown : &results->runs[*cell]));
     csv_text(&csv, "folder", shown->name);
     csv_text(&csv, "state", run == NULL ? NULL : saved_state_names[run->state]);
     csv_text(&csv, "reason", shown->reason);
@@ -186,9 +196,9 @@ static void write_line(FILE *stream, const struct sweep *sweep, const struct sav
     for (size_t at = 0; figure_next_cell(&known, &at, &column);) {
         char text[FIGURE_TEXT_BYTES];
         csv_text(&csv, column.key,
-                 cell != NULL ? text_of_cell(&sweep->results, *cell, statistic, column.key, text)
+                 cell != NULL ? text_of_cell(results, *cell, statistic, column.key, text)
                  : shown->has_row || shown->summary.rows > 0
-                     ? saved_sweep_text(&sweep->results, run, column.key)
+                     ? saved_sweep_text(results, run, column.key)
                      : figure_format(column.unit, &column.value, text));
     }
     csv_end(&csv);
@@ -213,14 +223,19 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
     tree_text(root, "adapter", sweep->plan.adapter->name);
     tree_text(root, "target", target_of(sweep));
     const struct tree sessions = tree_array(root, "sessions"),
-                      records = tree_array(root, "records");
+                      records = tree_array(root, "records"),
+                      variants = tree_array(root, "variants");
     for (size_t s = 0; s < results->sessions_count; s++) {
         tree_append(sessions, tree_integer(results->sessions[s]));
     }
     for (size_t r = 0; r < results->records_count; r++) {
         tree_append(records, tree_integer(results->records[r]));
     }
+    for (size_t v = 0; v < results->variants.count && results->variants.texts[v][0] != '\0'; v++) {
+        tree_append(variants, tree_string(results->variants.texts[v]));
+    }
     tree_count(root, "repeat", results->repeat);
+    tree_count(root, "ranks", ranks_count(sweep->ranks));
     tree_text(root, "table", tables[sweep->table].name);
     tree_bool(root, "has_begun", sweep->has_begun);
     tree_put(root, "options", json_incref(sweep->words));
@@ -228,15 +243,16 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
     tree_bool(root, "target_has_password", sweep->has_secret);
     tree_text(root, "working_folder", sweep->working_folder);
     const struct tree cells = tree_array(root, "cells");
-    for (size_t i = 0; i < cells_of(results); i++) {
-        const size_t s = i % results->sessions_count, r = i / results->sessions_count;
+    for (size_t i = 0; i < saved_sweep_cells(results); i++) {
+        const size_t s = i % results->sessions_count, column = i / results->sessions_count;
         const struct tree cell = tree_append_object(cells);
-        tree_count(cell, "sessions", results->sessions[s]);
-        tree_count(cell, "records", results->records[r]);
+        tree_count(cell, "sessions", results->runs[i].sessions);
+        tree_count(cell, "records", results->runs[i].records);
+        tree_text(cell, "variant", variant_of(results, &results->runs[i]));
         const struct figure *kind;
         for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
             struct spread figure; /* null where no done run has one */
-            const bool is_known = saved_sweep_figure(results, s, r, kind->key, &figure);
+            const bool is_known = saved_sweep_figure(results, s, column, kind->key, &figure);
             const struct tree entry = tree_object(cell, kind->key);
             tree_number_if(entry, "median", is_known, figure.median);
             tree_number_if(entry, "lowest", is_known, figure.lowest);
@@ -251,6 +267,7 @@ static bool write_json(FILE *stream, const struct sweep *sweep, bool is_running)
         const struct tree entry = tree_append_object(runs);
         tree_count(entry, "sessions", run->sessions);
         tree_count(entry, "records", run->records);
+        tree_text(entry, "variant", variant_of(results, run));
         tree_count(entry, "repeat", run->repeat);
         tree_text(entry, "folder", run->name);
         tree_text(entry, "state", saved_state_names[run->state]);
@@ -299,20 +316,23 @@ static enum exit_code write_files(const struct sweep *sweep, bool is_running, st
             snprintf(name, sizeof name, "sweep.json");
         }
         if (is_written && kind != NULL) {
-            /* max_cpu.csv and the like: sessions down, records across */
+            /* max_cpu.csv and the like: sessions down, records or variants across */
             struct csv csv;
             csv_begin(&csv, stream, false);
             csv_text(&csv, NULL, "sessions");
-            for (size_t r = 0; r < results->records_count; r++) {
-                csv_count(&csv, NULL, results->records[r]);
+            for (size_t column = 0; column < saved_sweep_columns(results); column++) {
+                char records[24], title[SAVED_SWEEP_NAME_BYTES];
+                snprintf(records, sizeof records, "%" PRIu64,
+                         results->runs[column * results->sessions_count].records);
+                csv_text(&csv, NULL, saved_sweep_column(results, column, records, title));
             }
             csv_end(&csv);
             for (size_t s = 0; s < results->sessions_count; s++) {
                 csv_begin(&csv, stream, false);
                 csv_count(&csv, NULL, results->sessions[s]);
-                for (size_t r = 0; r < results->records_count; r++) {
+                for (size_t column = 0; column < saved_sweep_columns(results); column++) {
                     char text[FIGURE_TEXT_BYTES];
-                    const size_t cell = r * results->sessions_count + s;
+                    const size_t cell = column * results->sessions_count + s;
                     csv_text(&csv, NULL,
                              text_of_cell(results, cell, STATISTIC_TABLE, kind->key, text));
                 }
@@ -327,9 +347,10 @@ static enum exit_code write_files(const struct sweep *sweep, bool is_running, st
                     write_line(stream, sweep, &results->runs[i], NULL, 0);
                 }
             }
-            for (size_t cell = 0; cell < cells_of(results) && results->repeat > 1; cell++) {
+            const size_t cells = saved_sweep_cells(results);
+            for (size_t cell = 0; cell < cells && results->repeat > 1; cell++) {
                 bool has_done = false;
-                for (size_t i = cell; i < results->run_count; i += cells_of(results)) {
+                for (size_t i = cell; i < results->run_count; i += cells) {
                     has_done = has_done || results->runs[i].state == SAVED_DONE;
                 }
                 for (size_t s = 0; s < COUNT_OF(statistics) && has_done; s++) {
@@ -409,7 +430,15 @@ static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_r
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
-static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, const char *key,
+/* What a column of the tables is called. */
+static const char *format_column(const struct saved_sweep *sweep, size_t column,
+                                 char text[SAVED_SWEEP_NAME_BYTES])
+{
+    return saved_sweep_column(
+        sweep, column, UNITS_ROWS(sweep->runs[column * sweep->sessions_count].records), text);
+}
+
+static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t column, const char *key,
                           char text[CELL_BYTES])
 {
     static const char *const failures[] = {
@@ -421,7 +450,8 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, c
     struct spread figure;
     const char *mark = "", *missing = "not run";
     bool has_ended = false;
-    for (size_t i = r * sweep->sessions_count + s; i < sweep->run_count; i += cells_of(sweep)) {
+    for (size_t i = column * sweep->sessions_count + s; i < sweep->run_count;
+         i += saved_sweep_cells(sweep)) {
         const struct saved_sweep_run *run = &sweep->runs[i];
         const size_t code = (size_t)run->exit_code;
         mark = has_note(sweep, run) ? "*" : mark;
@@ -434,7 +464,7 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t r, c
         has_ended = has_ended || run->state != SAVED_PENDING;
     }
     char median[UNITS_TEXT_BYTES], lowest[UNITS_TEXT_BYTES], highest[UNITS_TEXT_BYTES];
-    if (!saved_sweep_figure(sweep, s, r, key, &figure)) {
+    if (!saved_sweep_figure(sweep, s, column, key, &figure)) {
         return (size_t)snprintf(text, CELL_BYTES, "%s%s", missing, has_ended ? mark : "");
     }
     if (sweep->repeat == 1) {
@@ -450,21 +480,23 @@ static void write_text(FILE *stream, const struct sweep *sweep)
 {
     const bool has_script = sweep->given.workload != NULL;
     const struct saved_sweep *results = &sweep->results;
-    /* the four tables, sessions down and records across, at most 80 columns wide: columns that do
-     * not fit beside the others follow below them */
-    static const char corner[] = "sessions \\ rows";
-    size_t widths[SAVED_SWEEP_LIST_MAX]; /* of header and cells, in all tables alike */
+    /* the four tables, sessions down and records or variants across, at most 80 columns wide:
+     * columns that do not fit beside the others follow below them */
+    const char *corner =
+        results->variants.texts[0][0] == '\0' ? "sessions \\ rows" : "       sessions";
+    const size_t columns = saved_sweep_columns(results);
+    size_t widths[SAVED_SWEEP_LIST_MAX * SAVED_SWEEP_LIST_MAX]; /* in all tables alike */
     const struct figure *kind;
-    char text[CELL_BYTES];
-    for (size_t r = 0; r < results->records_count; r++) {
-        widths[r] = strlen(UNITS_ROWS(results->records[r]));
+    char text[CELL_BYTES], title[SAVED_SWEEP_NAME_BYTES];
+    for (size_t column = 0; column < columns; column++) {
+        widths[column] = strlen(format_column(results, column, title));
         for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
             for (size_t s = 0; s < results->sessions_count; s++) {
-                const size_t width = format_cell(results, s, r, kind->key, text);
-                widths[r] = width > widths[r] ? width : widths[r];
+                const size_t width = format_cell(results, s, column, kind->key, text);
+                widths[column] = width > widths[column] ? width : widths[column];
             }
         }
-        widths[r] += GAP;
+        widths[column] += GAP;
     }
     for (size_t h = 0; (kind = report_headline(h, has_script)) != NULL; h++) {
         if (!report_sweep_shows(results, kind)) {
@@ -473,21 +505,21 @@ static void write_text(FILE *stream, const struct sweep *sweep)
         fprintf(stream, "%s,%s%s\n", kind->label,
                 kind->unit == FIGURE_UNIT_PERCENT ? " % of all CPUs" : figure_unit(kind->key),
                 results->repeat > 1 ? ": median (lowest-highest)" : "");
-        for (size_t first = 0, end = 0; first < results->records_count; first = end) {
+        for (size_t first = 0, end = 0; first < columns; first = end) {
             size_t used = strlen(corner) + widths[end++];
-            while (end < results->records_count && used + widths[end] <= SCREEN_COLUMNS) {
+            while (end < columns && used + widths[end] <= SCREEN_COLUMNS) {
                 used += widths[end++];
             }
             fputs(corner, stream);
-            for (size_t r = first; r < end; r++) {
-                fprintf(stream, "%*s", (int)widths[r], UNITS_ROWS(results->records[r]));
+            for (size_t column = first; column < end; column++) {
+                fprintf(stream, "%*s", (int)widths[column], format_column(results, column, title));
             }
             fputc('\n', stream);
             for (size_t s = 0; s < results->sessions_count; s++) {
                 fprintf(stream, "%*s", (int)strlen(corner), UNITS_COUNT(results->sessions[s]));
-                for (size_t r = first; r < end; r++) {
-                    format_cell(results, s, r, kind->key, text);
-                    fprintf(stream, "%*s", (int)widths[r], text);
+                for (size_t column = first; column < end; column++) {
+                    format_cell(results, s, column, kind->key, text);
+                    fprintf(stream, "%*s", (int)widths[column], text);
                 }
                 fputc('\n', stream);
             }
@@ -503,12 +535,14 @@ static void write_text(FILE *stream, const struct sweep *sweep)
             count++ >= NOTES_MAX) {
             continue;
         }
-        char note[SAVED_SWEEP_REASON_BYTES + 160], repeat[24] = "";
+        char note[SAVED_SWEEP_REASON_BYTES + 160 + SAVED_SWEEP_VARIANT_BYTES], repeat[24] = "";
+        const char *variant = variant_of(results, run);
         if (results->repeat > 1) {
             snprintf(repeat, sizeof repeat, ", repeat %u", run->repeat);
         }
-        const int length = snprintf(note, sizeof note, "%s x %s%s", UNITS_COUNT(run->sessions),
-                                    UNITS_ROWS(run->records), repeat);
+        const int length =
+            snprintf(note, sizeof note, "%s x %s%s%s%s", UNITS_COUNT(run->sessions),
+                     UNITS_ROWS(run->records), variant[0] == '\0' ? "" : ", ", variant, repeat);
         if (run->reason[0] != '\0') {
             snprintf(note + length, sizeof note - (size_t)length, ", exit code %d: %s",
                      run->exit_code, run->reason);
@@ -529,9 +563,13 @@ static void write_text(FILE *stream, const struct sweep *sweep)
                            "the server is not restarted between runs: it may keep what earlier "
                            "ones made it take");
     }
-    screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run",
+    const bool is_unsaid = results->variants.texts[0][0] != '\0' && results->records_count == 1 &&
+                           results->records[0] > 0; /* by the columns */
+    screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run%s%s%s",
                saved_sweep_count(results, SAVED_DONE), results->run_count,
-               saved_sweep_count(results, SAVED_FAILED), saved_sweep_count(results, SAVED_PENDING));
+               saved_sweep_count(results, SAVED_FAILED), saved_sweep_count(results, SAVED_PENDING),
+               is_unsaid ? "; each of " : "", is_unsaid ? UNITS_COUNT(results->records[0]) : "",
+               is_unsaid ? " rows" : "");
     screen_add_files(stream, results->folder);
 }
 
@@ -629,7 +667,8 @@ static enum exit_code ask_again(struct sweep *sweep, struct error *error)
         sscanf(word, "--%39[^=]", name);
         const char *value = strchr(word, '=') == NULL ? NULL : strchr(word, '=') + 1;
         const struct option_entry *entry = option_find(name, COMMAND_SWEEP);
-        if (entry == NULL || (value == NULL) != (entry->argument == NULL)) {
+        if (entry == NULL ||
+            (value == NULL ? !option_may_stand_alone(entry) : entry->argument == NULL)) {
             return refuse(sweep, "has an option that a sweep does not take", error);
         }
         if (!is_replaceable(entry) || find_given(&now, name) == NULL) {
@@ -685,9 +724,16 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     }
     if (known == TABLES || results->repeat != sweep->given.sweep_repeat ||
         results->sessions_count != sessions->count || results->records_count != records->count ||
+        memcmp(&results->variants, &sweep->variants, sizeof results->variants) != 0 ||
         memcmp(results->sessions, sessions->values, sessions->count * sizeof(uint64_t)) != 0 ||
         memcmp(results->records, records->values, records->count * sizeof(uint64_t)) != 0) {
         return refuse(sweep, "has other runs than its options ask for", error);
+    }
+    const json_t *saved = json_object_get(results->json, "ranks");
+    const unsigned ranks = saved == NULL ? 1 : (unsigned)json_integer_value(saved);
+    if (ranks != ranks_count(sweep->ranks)) {
+        return usage_refuse(error, "the sweep was started on %u %s, this is %u: start as many",
+                            ranks, units_plural(ranks, "rank", "ranks"), ranks_count(sweep->ranks));
     }
     sweep->table = (enum sweep_table)known;
     sweep->has_begun = json_is_true(json_object_get(results->json, "has_begun"));
@@ -708,18 +754,128 @@ static enum exit_code take_over(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
+/* Whether one of the first texts, "a=1,b=x", gives the parameter. */
+static bool is_given(const struct plan_texts *texts, size_t count, const char *name, size_t length)
+{
+    bool is = false;
+    for (size_t i = 0; i < count; i++) {
+        for (const char *at = texts->texts[i]; at != NULL && !is; at = strchr(at, ',')) {
+            at += *at == ',' ? 1 : 0;
+            is = strncmp(at, name, length) == 0 && at[length] == '=';
+        }
+    }
+    return is;
+}
+
+/* The variants that --vary asks for, "a=1,b=x": each of the first list with all of the others. */
+static enum exit_code take_varied(struct saved_variants *variants, const struct plan *given,
+                                  struct error *error)
+{
+    const struct plan_texts *const varied = &given->varied;
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-=,";
+    variants->count = 1;
+    for (size_t i = 0; i < varied->count; i++) {
+        const struct saved_variants before = *variants;
+        const char *text = varied->texts[i];
+        const size_t name = strcspn(text, "=");
+        bool is_good = name > 0 && text[name] == '=' && strspn(text, allowed) == strlen(text);
+        *variants = (struct saved_variants){.count = 0};
+        for (size_t b = 0; b < before.count && is_good; b++) {
+            for (const char *at = text + name; *at != '\0' && is_good;) {
+                const size_t length = strcspn(++at, ",");
+                char *to = variants->texts[variants->count % SAVED_SWEEP_LIST_MAX];
+                if (variants->count++ == SAVED_SWEEP_LIST_MAX) {
+                    return usage_refuse(error, "--vary asks for more than %d variants",
+                                        SAVED_SWEEP_LIST_MAX);
+                }
+                if (snprintf(to, sizeof variants->texts[0], "%s%s%.*s=%.*s", before.texts[b],
+                             i > 0 ? "," : "", (int)name, text, (int)length,
+                             at) >= (int)sizeof variants->texts[0]) {
+                    return usage_refuse(error, "--vary: %.40s… is longer than %d bytes", to,
+                                        SAVED_SWEEP_VARIANT_BYTES - 1);
+                }
+                is_good = length > 0;
+                at += length;
+            }
+        }
+        if (is_good && (is_given(varied, i, text, name) ||
+                        is_given(&given->sets, given->sets.count, text, name))) {
+            return usage_refuse(error, "--vary '%.60s': give a parameter once, by --vary or --set",
+                                text);
+        }
+        if (!is_good) {
+            return usage_refuse(error,
+                                "--vary '%.60s' is not NAME=A,B,... of letters, digits, '_', '.', "
+                                "'+' and '-', which are in the names of the runs' folders",
+                                text);
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Before anything is connected, loads the script with what varies. */
+static enum exit_code check_variants(struct sweep *sweep, struct error *error)
+{
+    const struct plan *given = &sweep->given;
+    const struct saved_variants *variants = &sweep->variants;
+    char hashes[SAVED_SWEEP_LIST_MAX][sizeof((const struct script *)NULL)->hash];
+    uint64_t shape = 0;
+    if (given->varied.count > 0 && given->sets.count == PLAN_TEXTS_MAX) {
+        return usage_refuse(error, "with --vary --set can be given %d times", PLAN_TEXTS_MAX - 1);
+    }
+    for (size_t i = 0; i < variants->count && given->varied.count > 0; i++) {
+        struct plan plan = *given;
+        /* what --set gives again would win */
+        plan.sets.texts[plan.sets.count++] = plan.sets.texts[0];
+        plan.sets.texts[0] = variants->texts[i];
+        const enum exit_code code = plan_load_script(&plan, error);
+        if (code == EXIT_CODE_OK) {
+            memcpy(hashes[i], plan.script->hash, sizeof hashes[i]);
+            shape = i == 0 ? plan.script->shape : shape;
+            if (sweep->other_shape == 0 && plan.script->shape != shape) {
+                sweep->other_shape = i;
+            }
+        }
+        script_destroy(plan.script);
+        if (code != EXIT_CODE_OK) {
+            return code;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(hashes[i], hashes[j]) == 0) {
+                return usage_refuse(error,
+                                    "--vary: %s and %s are the same to %.60s: give a parameter "
+                                    "once, by --vary or --set, and a value once",
+                                    variants->texts[j], variants->texts[i], given->workload);
+            }
+        }
+    }
+    return given->is_keeping_rows && sweep->other_shape > 0
+               ? usage_refuse(error,
+                              "--keep-rows: the tables of %.60s are others with %s than with %s: "
+                              "--recreate makes them again before each run",
+                              given->workload, variants->texts[sweep->other_shape],
+                              variants->texts[0])
+               : EXIT_CODE_OK;
+}
+
 /* Makes the plans of all runs, of which the first is kept, and looks at where they connect to. */
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
     const struct sweep_list *sessions = &given->sweep_sessions, *records = &given->sweep_records;
-    for (size_t i = 0; i < sessions->count * records->count; i++) {
+    const struct saved_variants *variants = &sweep->variants;
+    for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
         *plan = other;
         /* who listens on a port is asked once */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
-        plan->records = records->values[i / sessions->count];
+        plan->records = records->values[i / sessions->count % records->count];
+        if (given->varied.count > 0) {
+            plan->sets.texts[plan->sets.count++] =
+                variants->texts[i / sessions->count / records->count];
+        }
         const enum exit_code code = plan_make(plan, error);
         if (i > 0) {
             plan_fini(plan);
@@ -803,12 +959,19 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
                 entry->name);
         }
     }
-    code = make_plans(sweep, error);
+    code = take_varied(&sweep->variants, given, error);
+    code = code == EXIT_CODE_OK ? check_variants(sweep, error) : code;
+    code = code == EXIT_CODE_OK ? make_plans(sweep, error) : code;
     if (code != EXIT_CODE_OK) {
         return code;
     }
     if (expectations_parse(&expectations, &sweep->plan, error) != STATUS_OK) {
         return EXIT_CODE_USAGE;
+    }
+    code = ranks_share_out(sweep->ranks, &sweep->plan, error);
+    code = code == EXIT_CODE_OK ? together_allow(sweep->ranks, &sweep->plan, error) : code;
+    if (code != EXIT_CODE_OK) {
+        return code;
     }
     json_t *target = json_string(sweep->target);
     const bool can_keep = target != NULL;
@@ -833,6 +996,7 @@ static enum exit_code ask(struct sweep *sweep, struct error *error)
     }
     results->sessions_count = given->sweep_sessions.count;
     results->records_count = given->sweep_records.count;
+    results->variants = sweep->variants;
     results->repeat = (unsigned)given->sweep_repeat;
     memcpy(results->sessions, given->sweep_sessions.values, sizeof results->sessions);
     memcpy(results->records, given->sweep_records.values, sizeof results->records);
@@ -853,7 +1017,8 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                                                            tables[sweep->table].phrase)
                                             : EXIT_CODE_OK;
     }
-    if (!plan_has_own_rows(&plan)) {
+    const struct script *script = plan_has_own_rows(&plan) ? NULL : plan.script;
+    if (script != NULL && (sweep->given.varied.count == 0 || script->dataset_count == 0)) {
         sweep->table = sweep->given.is_recreate ? TABLE_RECREATED : TABLE_SCRIPT;
         return EXIT_CODE_OK;
     }
@@ -861,7 +1026,13 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     struct adapter_library *library;
     enum exit_code code = setup_start_library(&library, &plan, error);
     if (code == EXIT_CODE_OK) {
-        code = setup_find_table(&plan, &is_there, error);
+        const size_t count = script == NULL ? 1 : script->dataset_count;
+        for (size_t i = 0; i < count && !is_there && code == EXIT_CODE_OK; i++) {
+            if (script == NULL || script->datasets[i].is_declared) {
+                plan.table_name = script == NULL ? plan.table_name : script->datasets[i].name;
+                code = setup_find_table(&plan, &is_there, error);
+            }
+        }
         setup_stop_library(library, &plan);
     }
     if (code != EXIT_CODE_OK) {
@@ -871,14 +1042,15 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
                    : sweep->given.is_keeping_rows ? TABLE_KEPT
                                                   : TABLE_MADE;
     /* only a table that the sweep makes itself may be recreated; once begun, it is its own */
-    const bool can_make = plan.is_default_table || plan.ddl != NULL;
+    const bool can_make = script != NULL || plan.is_default_table || plan.ddl != NULL;
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;
     }
     if (is_there) {
-        return usage_refuse(
-            error, "table '%.60s' is there already: %s--keep-rows lets every run add to it",
-            plan.table_name, can_make ? "--recreate lets the sweep drop it before each run, " : "");
+        return usage_refuse(error, "table '%.60s' is there already: %s%s%s", plan.table_name,
+                            can_make ? "--recreate lets the sweep drop it before each run" : "",
+                            can_make && sweep->other_shape == 0 ? ", " : "",
+                            sweep->other_shape == 0 ? "--keep-rows lets every run add to it" : "");
     }
     if (!can_make) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
@@ -916,7 +1088,9 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
         length += snprintf(text + length, SIZE_BYTES - (size_t)length, " x %s row%s",
                            UNITS_COUNT(run->records), units_plural(run->records, "", "s"));
     }
-    snprintf(text + length, SIZE_BYTES - (size_t)length, "%s", repeat);
+    const char *variant = variant_of(&sweep->results, run);
+    snprintf(text + length, SIZE_BYTES - (size_t)length, "%s%s%s", variant[0] == '\0' ? "" : ", ",
+             variant, repeat);
     return text;
 }
 
@@ -958,12 +1132,14 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     sweep->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct saved_sweep_run *run = &sweep->results.runs[index];
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    /* rows acknowledged by the intervals that the run has written, and when the last one ended */
+    /* rows acknowledged by the intervals that the run has written, and when the last one ended;
+     * of several ranks each writes its own */
+    const bool is_one = sweep->ranks == NULL;
     double end_s = 0, rows = 0;
     char path[PATH_BYTES];
     path_of(sweep, run, "/intervals.csv", path);
     struct csv_table table;
-    if (!is_first && csv_table_read(&table, path, NULL) == STATUS_OK) {
+    if (!is_first && is_one && csv_table_read(&table, path, NULL) == STATUS_OK) {
         const size_t column = csv_table_column(&table, "rows");
         for (size_t row = 0; row < table.rows; row++) {
             double own = 0;
@@ -976,11 +1152,11 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     char left[2 * UNITS_TEXT_BYTES] = "time left not known yet";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
     if (left_s >= 0) { /* the rows are known up to the end of an interval */
-        const double rest_s = left_s - (rows >= 1 ? elapsed_s - end_s : 0);
+        const double rest_s = left_s - (rows >= 1 || !is_one ? elapsed_s - end_s : 0);
         snprintf(left, sizeof left, "about %s left",
                  UNITS_SECONDS((uint64_t)(fmin(fmax(rest_s, 0), 1e9) + 0.5)));
     }
-    if (!is_first && run->records == 0) {
+    if (!is_first && (run->records == 0 || !is_one)) {
         snprintf(done, sizeof done, ", %s so far", UNITS_SECONDS((uint64_t)(elapsed_s + 0.5)));
     } else if (!is_first) {
         snprintf(done, sizeof done, ", %.1f%% after %s",
@@ -1049,7 +1225,7 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
     /* figures that missed an expectation are figures all the same */
     const bool is_good =
         run->exit_code == EXIT_CODE_OK || (run->exit_code == EXIT_CODE_EXPECTATION && has_summary);
-    run->state = is_good ? SAVED_DONE : interrupt_requested() ? SAVED_PENDING : SAVED_FAILED;
+    run->state = is_good ? SAVED_DONE : sweep->is_stopped ? SAVED_PENDING : SAVED_FAILED;
     if (!has_summary || run->state == SAVED_PENDING) {
         csv_table_free(&run->summary);
     }
@@ -1073,6 +1249,47 @@ static void settle(struct sweep *sweep, size_t index, const struct child_end *en
         }
     }
     keep_line(sweep, line);
+}
+
+/* The program of run `index`, from its start to its end: this one again, in a process of its own.
+ * Its memory and its CPU time are then the run's alone, and a crash ends the run and not the sweep;
+ * what is locked stays so until the run is over too, when the sweep was killed. */
+static enum exit_code run_program(struct sweep *sweep, size_t index, struct child_start start,
+                                  struct child_end *end, struct error *error)
+{
+    pid_t pid = 0;
+    const int in = start.in;
+    start.program = "/proc/self/exe";
+    start.out = -1;
+    start.kept = sweep->lock;
+    start.ends_with_us = true;
+    const int number = sweep->ranks != NULL && in < 0 ? -in : child_start(&pid, &start);
+    if (in >= 0) {
+        close(in);
+    }
+    if (number != 0) {
+        error_set(error, ERROR_SYSTEM, number, NULL, "cannot start a run: %s", strerror(number));
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    const int64_t start_ns = mono_now_ns();
+    int64_t shown_ns = start_ns;
+    bool is_told = false;
+    show_progress(sweep, index, 0);
+    /* a signal that comes just before the wait does not end it */
+    const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
+    while (!child_wait(pid, is_told ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
+        ranks_carry(sweep->ranks, HASTY_TICK_NS);
+        if (interrupt_requested() && !is_told) {
+            is_told = true;
+            kill(pid, SIGINT);
+        }
+        const int64_t now_ns = mono_now_ns();
+        if (now_ns - shown_ns >= TICK_NS && !is_told) {
+            show_progress(sweep, index, now_ns - start_ns);
+            shown_ns = now_ns;
+        }
+    }
+    return EXIT_CODE_OK;
 }
 
 static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
@@ -1101,13 +1318,12 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
             return code;
         }
     }
-    /* this program again, in a process of its own: its memory and its CPU time are then the run's
-     * alone, and a crash ends the run and not the sweep; what is locked stays so until the run is
-     * over too, when the sweep was killed */
-    char sessions[24], records[24], out[PATH_BYTES + 8];
+    char sessions[24], records[24], own[80], out[PATH_BYTES + 8],
+        set[SAVED_SWEEP_VARIANT_BYTES + 8];
     snprintf(sessions, sizeof sessions, "%" PRIu64, run->sessions);
     snprintf(records, sizeof records, "%" PRIu64, run->records);
     snprintf(out, sizeof out, "--out=%s/%s", sweep->results.folder, run->name);
+    snprintf(set, sizeof set, "--set=%s", variant_of(&sweep->results, run));
     const char *argv[PLAN_GIVEN_MAX + OWN_WORDS] = {"append", "--quiet", out};
     size_t count = 3, word = 0;
     for (size_t i = 0; i < sweep->given.given_count; i++) {
@@ -1120,12 +1336,17 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     if (is_recreate) {
         argv[count++] = "--recreate";
     }
+    if (sweep->given.varied.count > 0) {
+        argv[count++] = set;
+    }
     argv[count++] = "--";
     argv[count++] = sessions;
     if (run->records > 0) {
         argv[count++] = records;
     }
-    argv[count] = sweep->given.target_given; /* or its end */
+    /* records alone may look like a port */
+    snprintf(own, sizeof own, "%s:", sweep->plan.adapter->name);
+    argv[count] = sweep->plan.owned_path != NULL ? own : sweep->given.target_given; /* or its end */
     path_of(sweep, run, ".log", path);
     unlink(path); /* of a run before, or a pipe without a reader */
     const int log =
@@ -1134,38 +1355,22 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", path, strerror(errno));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    pid_t pid;
+    path_of(sweep, run, "", path);
+    struct buffer folder = {.bytes = path, .length = strlen(path)};
     struct child_end end;
-    const struct child_start start = {.argv = argv,
-                                      .program = "/proc/self/exe",
-                                      .in = -1,
-                                      .out = -1,
-                                      .err = log,
-                                      .kept = sweep->lock,
-                                      .ends_with_us = true};
-    const int number = child_start(&pid, &start);
-    close(log);
-    if (number != 0) {
-        error_set(error, ERROR_SYSTEM, number, NULL, "cannot start a run: %s", strerror(number));
-        return EXIT_CODE_CLIENT_LIMIT;
-    }
+    int in;
+    ranks_open_run(sweep->ranks, &folder, &in);
     const int64_t start_ns = mono_now_ns();
-    int64_t shown_ns = start_ns;
-    bool is_told = false;
-    show_progress(sweep, index, 0);
-    /* a signal that comes just before the wait does not end it */
-    while (!child_wait(pid, is_told ? HASTY_TICK_NS : TICK_NS / 4, &end)) {
-        if (interrupt_requested() && !is_told) {
-            is_told = true;
-            kill(pid, SIGINT);
-        }
-        const int64_t now_ns = mono_now_ns();
-        if (now_ns - shown_ns >= TICK_NS && !is_told) {
-            show_progress(sweep, index, now_ns - start_ns);
-            shown_ns = now_ns;
-        }
-    }
+    enum exit_code code = run_program(
+        sweep, index, (struct child_start){.argv = argv, .in = in, .err = log}, &end, error);
+    close(log);
+    const bool was_started = code == EXIT_CODE_OK;
     run->wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
+    code = ranks_close_run(sweep->ranks, code, error);
+    if (!was_started) {
+        return code;
+    }
+    sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
     settle(sweep, index, &end);
     /* a run that did not begin because the disk is full: then none of those to come would */
     struct statvfs disk;
@@ -1178,7 +1383,59 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
                   sweep->results.folder, strerror(ENOSPC));
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    return write_files(sweep, true, error);
+    struct error unwritten = {0};
+    const bool is_well = code == EXIT_CODE_OK || code == EXIT_CODE_INTERRUPTED;
+    const enum exit_code written = write_files(sweep, true, is_well ? error : &unwritten);
+    return is_well ? written : code;
+}
+
+/* The programs of a rank that follows, until rank 0 has no run left. */
+static void follow(struct sweep *sweep)
+{
+    struct buffer folder = {0};
+    int in;
+    child_prepare_waits();
+    while (ranks_open_run(sweep->ranks, &folder, &in)) {
+        struct error error = {0};
+        struct child_end end = {0};
+        const unsigned rank = ranks_number(sweep->ranks);
+        const char *machine = ranks_machine(sweep->ranks, rank);
+        char out[PATH_BYTES + 24];
+        snprintf(out, sizeof out, "--out=%s.rank%u", buffer_text(&folder), rank);
+        const char *const argv[] = {"append", "--quiet", out, NULL};
+        /* of a run that was interrupted */
+        const char *left = out + strlen("--out=");
+        const int number = file_remove_folder(left);
+        enum exit_code code;
+        if (number != 0) {
+            code = refuse_path(&error, number, "remove", left);
+            if (in >= 0) {
+                close(in);
+            }
+        } else {
+            code = run_program(sweep, 0,
+                               (struct child_start){.argv = argv, .in = in, .err = STDERR_FILENO},
+                               &end, &error);
+        }
+        if (end.signal != 0 && !interrupt_requested()) {
+            notice_print("machine %.60s, rank %u: its append was ended by signal %d (%s)", machine,
+                         rank, end.signal, strsignal(end.signal));
+        }
+        if (code == EXIT_CODE_OK && interrupt_requested()) {
+            error_set(&error, ERROR_CANCELLED, 0, NULL, "interrupted");
+            code = EXIT_CODE_INTERRUPTED;
+        }
+        if (ranks_close_run(sweep->ranks, code, &error) != EXIT_CODE_OK) {
+            break;
+        }
+    }
+    /* of another machine than rank 0's nothing is in the sweep's folder */
+    char *slash = strrchr(folder.length > 0 ? folder.bytes : "", '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        rmdir(folder.bytes);
+    }
+    buffer_fini(&folder);
 }
 
 /* The run that decides the exit code; NULL: all that are over ended with 0. What weighs most comes
@@ -1229,13 +1486,15 @@ static enum exit_code sweep_all(struct sweep *sweep)
         if (rows > 0) {
             snprintf(rows_text, sizeof rows_text, ", %s rows in all", UNITS_COUNT(rows));
         }
-        snprintf(line, sizeof line, "sweep: %zu runs%s; %zu runs to go; table: %s",
-                 results->run_count, rows_text, left, tables[sweep->table].phrase);
+        snprintf(line, sizeof line, "sweep: %zu run%s%s; %zu run%s to go; table: %s",
+                 results->run_count, units_plural(results->run_count, "", "s"), rows_text, left,
+                 units_plural(left, "", "s"), tables[sweep->table].phrase);
     }
     keep_line(sweep, line);
     child_prepare_waits();
     for (size_t i = 0; i < results->run_count && code == EXIT_CODE_OK; i++) {
-        if (results->runs[i].state == SAVED_PENDING && !interrupt_requested()) {
+        if (results->runs[i].state == SAVED_PENDING && !sweep->is_stopped &&
+            !interrupt_requested()) {
             code = run_one(sweep, i, &error);
         }
     }
@@ -1291,7 +1550,14 @@ enum exit_code command_sweep(int argc, char **argv)
         return command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for a sweep");
     }
     sweep->lock = -1;
-    if (command_begin(&sweep->given, COMMAND_SWEEP, argc, argv, &code)) {
+    struct error error = {0};
+    code = ranks_begin_runs(&sweep->ranks, &error);
+    if (code != EXIT_CODE_OK) {
+        code = error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
+    } else if (ranks_follows(sweep->ranks)) {
+        sweep->given.is_quiet = true;
+        follow(sweep);
+    } else if (command_begin(&sweep->given, COMMAND_SWEEP, argc, argv, &code)) {
         interrupt_install();
         notice_init(&sweep->notice, STDERR_FILENO);
         const locale_t before = units_use_point();
@@ -1304,6 +1570,7 @@ enum exit_code command_sweep(int argc, char **argv)
     if (sweep->lock >= 0) {
         close(sweep->lock);
     }
+    ranks_end(sweep->ranks, false);
     free(sweep);
     return code;
 }

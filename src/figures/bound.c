@@ -101,6 +101,9 @@ static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_US_PER_ROW] = "a time with ns, us or ms (2us, 0.5ms)",
     [FIGURE_UNIT_S] = "a time with ms, s, m or h (20s, 500ms, 3m)",
     [FIGURE_UNIT_MIB] = "a size with K, M, G or KiB, MiB, GiB (512MiB, 2GiB)",
+    [FIGURE_UNIT_MIB_PER_S] = "MiB/s: a number (12.5)",
+    [FIGURE_UNIT_BYTES_PER_ROW] = "bytes: a number (120, 120B)",
+    [FIGURE_UNIT_RATIO] = "a number (1.5)",
     [FIGURE_UNIT_PERCENT] = "percent: a number with an optional % (90, 90%)",
     [FIGURE_UNIT_WORD] = "VALID, DEGRADED or INVALID, with == or !=",
 };
@@ -127,6 +130,8 @@ static const struct {
     {FIGURE_UNIT_MIB, "K", 0x1p-10}, {FIGURE_UNIT_MIB, "KiB", 0x1p-10}, {FIGURE_UNIT_MIB, "M", 1},
     {FIGURE_UNIT_MIB, "MiB", 1}, {FIGURE_UNIT_MIB, "G", 0x1p10}, {FIGURE_UNIT_MIB, "GiB", 0x1p10},
     {FIGURE_UNIT_MIB, "T", 0x1p20}, {FIGURE_UNIT_MIB, "TiB", 0x1p20},
+    {FIGURE_UNIT_MIB_PER_S, "", 1}, {FIGURE_UNIT_BYTES_PER_ROW, "", 1},
+    {FIGURE_UNIT_BYTES_PER_ROW, "B", 1}, {FIGURE_UNIT_RATIO, "", 1},
     {FIGURE_UNIT_PERCENT, "", 1}, {FIGURE_UNIT_PERCENT, "%", 1},
     {FIGURE_UNIT_WORD, "VALID", 0}, {FIGURE_UNIT_WORD, "DEGRADED", 1},
     {FIGURE_UNIT_WORD, "INVALID", 2},

@@ -55,12 +55,15 @@ static const struct {
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
     [FIGURE_UNIT_ROWS_PER_S] = {"_rows_per_s", " rows/s", 1},
+    [FIGURE_UNIT_MIB_PER_S] = {"_mib_per_s", " MiB/s", 3},
     [FIGURE_UNIT_PER_S] = {"_per_s", " /s", 1},
     [FIGURE_UNIT_MS] = {"_ms", " ms", 6},
     [FIGURE_UNIT_US_PER_ROW] = {"_us_per_row", " us", 3},
     [FIGURE_UNIT_S] = {"_s", " s", 3},
     [FIGURE_UNIT_MIB] = {"_mib", " MiB", 2},
     [FIGURE_UNIT_PERCENT] = {"_percent", " %", 2},
+    [FIGURE_UNIT_BYTES_PER_ROW] = {"_bytes_per_row", " B", 1},
+    [FIGURE_UNIT_RATIO] = {NULL, NULL, 3},
 };
 
 const char *const operation_count_names[OPERATION_COUNTS] = {

@@ -36,12 +36,15 @@ enum figure_unit {
     FIGURE_UNIT_FLAG,
     FIGURE_UNIT_MOMENT, /* seconds to the microsecond */
     FIGURE_UNIT_ROWS_PER_S,
-    FIGURE_UNIT_PER_S, /* behind ROWS_PER_S, whose keys end alike */
+    FIGURE_UNIT_MIB_PER_S,
+    FIGURE_UNIT_PER_S, /* behind those whose keys end alike */
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,
     FIGURE_UNIT_MIB,
     FIGURE_UNIT_PERCENT,
+    FIGURE_UNIT_BYTES_PER_ROW,
+    FIGURE_UNIT_RATIO, /* a number of nothing */
     FIGURE_UNITS,
 };
 
@@ -112,6 +115,40 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
+    /* from the gate to the last answer, see measure/io.h: the device below the data directory, what */ \
+    /* the server's processes read and wrote by system calls, and what of it came from or went to */ \
+    /* storage */ \
+    F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
+    F(DEVICE, "device", "io", TEXT, NEITHER) \
+    F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
+    F(DEVICE_WRITTEN_MIB, "device_written_mib", "io", MIB, LOW) \
+    F(DEVICE_READS, "device_reads", "io", COUNT, LOW) \
+    F(DEVICE_WRITES, "device_writes", "io", COUNT, LOW) \
+    F(DEVICE_FLUSHES, "device_flushes", "io", COUNT, LOW) \
+    F(DEVICE_READ_MS, "device_read_ms", "io", MS, LOW) \
+    F(DEVICE_WRITE_MS, "device_write_ms", "io", MS, LOW) \
+    F(DEVICE_FLUSH_MS, "device_flush_ms", "io", MS, LOW) \
+    F(DEVICE_QUEUE, "device_queue", "io", RATIO, NEITHER) \
+    F(DEVICE_BUSY_PERCENT, "device_busy_percent", "io", PERCENT, LOW) \
+    F(MAX_DEVICE_BUSY_PERCENT, "max_device_busy_percent", "io", PERCENT, LOW) \
+    F(SERVER_READ_MIB, "server_read_mib", "io", MIB, LOW) \
+    F(SERVER_WRITTEN_MIB, "server_written_mib", "io", MIB, LOW) \
+    F(SERVER_READ_CALLS, "server_read_calls", "io", COUNT, LOW) \
+    F(SERVER_WRITE_CALLS, "server_write_calls", "io", COUNT, LOW) \
+    F(STORAGE_SOURCE, "storage_source", "io", TEXT, NEITHER) \
+    F(STORAGE_READ_MIB, "storage_read_mib", "io", MIB, LOW) \
+    F(STORAGE_WRITTEN_MIB, "storage_written_mib", "io", MIB, LOW) \
+    F(IOWAIT_PERCENT, "iowait_percent", "io", PERCENT, LOW) \
+    F(IO_PRESSURE_PERCENT, "io_pressure_percent", "io", PERCENT, LOW) \
+    F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
+    F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
+    F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
+    /* the run's tables with their indexes; after / rows after; device_written_mib / bytes of the */ \
+    /* values of the rows that were acknowledged */ \
+    F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
+    F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
+    F(DISK_BYTES_PER_ROW, "disk_bytes_per_row", "io", BYTES_PER_ROW, LOW) \
+    F(WRITE_AMPLIFICATION, "write_amplification", "io", RATIO, LOW) \
     F(SESSIONS_REQUESTED, NULL, "sessions.requested", COUNT, TOTAL) \
     L(SESSIONS_CONNECTED, "sessions_connected", "sessions.connected", "connected", SESSIONS, \
       TOTAL) \
@@ -179,6 +216,8 @@ enum figure_better {
       "Rows by what became of them.", "outcome=\"acknowledged\"") \
     C(ROWS_REJECTED, MEMBER, "rows_rejected", "append_rows_total", NULL, "outcome=\"rejected\"") \
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
+    /* of the values of acknowledged rows, by the mean of each session's first batch */ \
+    C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
     /* counts of rows that were checked against the session's own; below the rows before the run and */ \
     /* session's own acknowledged ones; below an earlier count of the same session */ \
     L(FRESH_CHECKS, "fresh_checks", "freshness.checks", "reads checked against own rows", \
@@ -309,6 +348,34 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
+    /* of --io-trace; with level "requests" reads, writes and fsyncs are requests, fsyncs flushes */ \
+    F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
+    F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
+    F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
+    F(TRACE_WRITES, "trace_writes", "io_trace.writes", COUNT, NEITHER) \
+    F(TRACE_FSYNCS, "trace_fsyncs", "io_trace.fsyncs", COUNT, NEITHER) \
+    F(TRACE_WAL_FSYNCS, "trace_wal_fsyncs", "io_trace.wal_fsyncs", COUNT, NEITHER) \
+    F(TRACE_READ_MIB, "trace_read_mib", "io_trace.read_mib", MIB, LOW) \
+    F(TRACE_WRITTEN_MIB, "trace_written_mib", "io_trace.written_mib", MIB, LOW) \
+    F(TRACE_READ_P99_MS, "trace_read_p99_ms", "io_trace.read_p99_ms", MS, LOW) \
+    F(TRACE_WRITE_P99_MS, "trace_write_p99_ms", "io_trace.write_p99_ms", MS, LOW) \
+    F(TRACE_FSYNC_P99_MS, "trace_fsync_p99_ms", "io_trace.fsync_p99_ms", MS, LOW) \
+    F(TRACE_FSYNC_MEAN_MS, "trace_fsync_mean_ms", "io_trace.fsync_mean_ms", MS, LOW) \
+    /* of the mean: vfs + queue + device */ \
+    F(TRACE_FSYNC_VFS_MS, "trace_fsync_vfs_ms", "io_trace.fsync_vfs_ms", MS, LOW) \
+    F(TRACE_FSYNC_QUEUE_MS, "trace_fsync_queue_ms", "io_trace.fsync_queue_ms", MS, LOW) \
+    F(TRACE_FSYNC_DEVICE_MS, "trace_fsync_device_ms", "io_trace.fsync_device_ms", MS, LOW) \
+    F(TRACE_REQUESTS, "trace_requests", "io_trace.requests", COUNT, NEITHER) \
+    F(TRACE_WRITEBACK_REQUESTS, "trace_writeback_requests", "io_trace.writeback_requests", COUNT, \
+      NEITHER) \
+    F(TRACE_WRITEBACK_MIB, "trace_writeback_mib", "io_trace.writeback_mib", MIB, LOW) \
+    F(TRACE_JOURNAL_REQUESTS, "trace_journal_requests", "io_trace.journal_requests", COUNT, \
+      NEITHER) \
+    F(TRACE_LOST, "trace_lost", "io_trace.lost", COUNT, LOW) \
+    F(TRACE_OPEN, "trace_open", "io_trace.open", COUNT, NEITHER) \
+    /* what it cost: the thread that reads, and the programs in the kernel */ \
+    F(TRACE_CPU_S, "trace_cpu_s", "io_trace.cpu_s", S, LOW) \
+    F(TRACE_KERNEL_CPU_S, "trace_kernel_cpu_s", "io_trace.kernel_cpu_s", S, LOW) \
     F(METHOD, "method", "", TEXT, NEITHER) \
     F(ENGINE, "engine", "", TEXT, NEITHER) \
     F(NOTE, "note", "", TEXT, NEITHER) \

@@ -117,7 +117,23 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
 }
 
-enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error)
+/* In place of run.json and summary.csv. */
+static enum status describe_unfinished(struct saved_run *run, struct error *error)
+{
+    char *text =
+        strdup("verdict,verdict_reason\nUNFINISHED,\"it goes on, or was ended before it could "
+               "write its result: there is what it wrote by the second\"\n");
+    run->json = json_pack("{s:i}", "format", SAVED_RUN_FORMAT);
+    if (text == NULL || run->json == NULL) {
+        free(text);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the run %.160s", run->folder);
+        return STATUS_REJECTED;
+    }
+    return csv_table_parse(&run->summary, "summary.csv", text, error);
+}
+
+enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
+                           struct error *error)
 {
     const struct {
         const char *file;
@@ -142,8 +158,18 @@ enum status saved_run_read(struct saved_run *run, const char *folder, struct err
             return STATUS_REJECTED;
         }
     }
-    enum status status = read_run_json(run, path, error);
-    for (size_t i = 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK; i++) {
+    struct stat about;
+    run->is_unfinished = stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
+    if (run->is_unfinished && !takes_unfinished) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "'%s' is no folder of a finished run: %s is empty", folder, path);
+        *run = (struct saved_run){0};
+        return STATUS_REJECTED;
+    }
+    enum status status =
+        run->is_unfinished ? describe_unfinished(run, error) : read_run_json(run, path, error);
+    for (size_t i = run->is_unfinished ? 1 : 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK;
+         i++) {
         snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
         status = csv_table_read(files[i].table, path, error);
     }
@@ -258,9 +284,47 @@ static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size
     return is_good;
 }
 
+static bool read_variants(const json_t *json, struct saved_variants *variants)
+{
+    const size_t count = json_array_size(json); /* 0: nothing varies, as in versions before */
+    bool is_good = count <= SAVED_SWEEP_LIST_MAX;
+    variants->count = count == 0 ? 1 : count;
+    for (size_t i = 0; i < count && is_good; i++) {
+        const char *text = json_string_value(json_array_get(json, i));
+        /* it is part of the name of a folder */
+        is_good = text != NULL && text[0] != '\0' && strlen(text) < sizeof variants->texts[i] &&
+                  strchr(text, '/') == NULL;
+        snprintf(variants->texts[i], sizeof variants->texts[i], "%s", is_good ? text : "");
+        for (size_t j = 0; j < i; j++) {
+            is_good = is_good && strcmp(variants->texts[j], text) != 0;
+        }
+    }
+    return is_good;
+}
+
+size_t saved_sweep_columns(const struct saved_sweep *sweep)
+{
+    return sweep->records_count * sweep->variants.count;
+}
+
+size_t saved_sweep_cells(const struct saved_sweep *sweep)
+{
+    return sweep->sessions_count * saved_sweep_columns(sweep);
+}
+
+const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, const char *records,
+                               char text[SAVED_SWEEP_NAME_BYTES])
+{
+    const char *variant = sweep->variants.texts[column % sweep->variants.count];
+    const bool has_records = variant[0] == '\0' || sweep->records_count > 1;
+    snprintf(text, SAVED_SWEEP_NAME_BYTES, "%s%s%.31s", variant,
+             has_records && variant[0] != '\0' ? " " : "", has_records ? records : "");
+    return text;
+}
+
 enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error)
 {
-    const size_t cells = sweep->sessions_count * sweep->records_count;
+    const size_t cells = saved_sweep_cells(sweep);
     sweep->runs = calloc(cells * sweep->repeat, sizeof *sweep->runs);
     if (sweep->runs == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %zu runs",
@@ -271,13 +335,17 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
     for (size_t i = 0; i < sweep->run_count; i++) {
         struct saved_sweep_run *run = &sweep->runs[i];
         run->sessions = sweep->sessions[i % sweep->sessions_count];
-        run->records = sweep->records[i / sweep->sessions_count % sweep->records_count];
+        run->variant = i / sweep->sessions_count % sweep->variants.count;
+        run->records = sweep->records[i % cells / sweep->sessions_count / sweep->variants.count];
         run->repeat = (unsigned)(i / cells) + 1;
         int length = snprintf(run->name, sizeof run->name, "%" PRIu64, run->sessions);
         if (run->records > 0) {
             length += snprintf(run->name + length, sizeof run->name - (size_t)length, "x%" PRIu64,
                                run->records);
         }
+        const char *variant = sweep->variants.texts[run->variant];
+        length += snprintf(run->name + length, sizeof run->name - (size_t)length, "%s%s",
+                           variant[0] == '\0' ? "" : "-", variant);
         if (sweep->repeat > 1) {
             snprintf(run->name + length, sizeof run->name - (size_t)length, "-%u", run->repeat);
         }
@@ -320,13 +388,14 @@ static enum status read_runs(struct saved_sweep *sweep, struct error *error)
                    &sweep->sessions_count) ||
         !read_list(json_object_get(sweep->json, "records"), 0, sweep->records,
                    &sweep->records_count) ||
-        repeat < 1 || repeat > SAVED_SWEEP_LIST_MAX) {
-        return refuse(sweep, "it has no lists of sessions and records as a sweep has", error);
+        !read_variants(json_object_get(sweep->json, "variants"), &sweep->variants) || repeat < 1 ||
+        repeat > SAVED_SWEEP_LIST_MAX) {
+        return refuse(sweep, "it has no lists of sessions, records and variants as a sweep has",
+                      error);
     }
     sweep->repeat = (unsigned)repeat;
     const json_t *runs = json_object_get(sweep->json, "runs");
-    bool is_good =
-        json_array_size(runs) == sweep->sessions_count * sweep->records_count * sweep->repeat;
+    bool is_good = json_array_size(runs) == saved_sweep_cells(sweep) * sweep->repeat;
     if (is_good && saved_sweep_make_runs(sweep, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
@@ -424,7 +493,7 @@ size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const ch
                           double values[SAVED_SWEEP_LIST_MAX])
 {
     size_t count = 0;
-    for (size_t i = cell; i < sweep->run_count; i += sweep->sessions_count * sweep->records_count) {
+    for (size_t i = cell; i < sweep->run_count; i += saved_sweep_cells(sweep)) {
         const struct saved_sweep_run *run = &sweep->runs[i];
         if (run->state == SAVED_DONE && saved_sweep_number(sweep, run, name, &values[count])) {
             count++;
@@ -433,11 +502,11 @@ size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const ch
     return count;
 }
 
-bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t records,
+bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure)
 {
     double values[SAVED_SWEEP_LIST_MAX];
-    const size_t cell = records * sweep->sessions_count + sessions;
+    const size_t cell = column * sweep->sessions_count + sessions;
     *figure = spread_of(values, saved_sweep_values(sweep, cell, name, values));
     return figure->count > 0;
 }

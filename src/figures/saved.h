@@ -2,7 +2,8 @@
  * The folders of runs and sweeps, read back: what sweep, report and compare go by.
  *
  * Figures are told by the names of the columns of summary.csv. A run that is still going on, or
- * that was ended before it could write all its files, has no run.json: it is refused.
+ * that was ended before it could write all its files, has an empty run.json: it has no figures, but
+ * for those by the second.
  *
  * The folder of a sweep:
  *
@@ -18,22 +19,25 @@
  *     1000x10000000/        folder of a run, as `append --out` leaves it: sessions x records,
  *     1000x10000000.log     and what the run said on stderr, when it said something
  *     2000x10000000-3/      with --repeat: the third run of that cell
+ *     30x10000000-table=normal/  with --vary
  *
- * A cell is a pair of sessions and records; with --repeat it has several runs. Runs go repeat by
- * repeat, records by records, sessions by sessions, in the order of the lists: run number
- * ((repeat - 1) * records_count + records_index) * sessions_count + sessions_index.
+ * A column is a pair of records and variant, which is what --set would be given of the parameters
+ * that vary; a cell is a pair of sessions and column. With --repeat it has several runs. Runs go
+ * repeat by repeat, records by records, variant by variant, sessions by sessions, in the order of
+ * the lists: run number ((repeat - 1) * columns + column) * sessions_count + sessions_index, with
+ * column = records_index * variants + variant_index.
  *
  * sweep.json: {"format": 1, "kind": "sweep", "append_version", "state": "running" | "interrupted" |
  * "finished", "started_utc", "adapter", "target" (without password), "sessions": [...],
- * "records": [...], "repeat", "table" (which rows a run finds), "options": ["--batch=50", ...],
- * "runs": [{"sessions", "records", "repeat", "folder", "state", "exit_code", "reason",
- * "wall_s"}], ...}.
- * A run's state: "pending" (not run yet, or interrupted: it is run again), "done" (exit code 0, or
- * 5 with an expectation missed: its figures count), "failed" (another exit code: its figures, if
- * it has any, are in sweep.csv but in no median and no table). "reason" is the line it said when it
+ * "records": [...], "variants": [...] (["table=normal", ...]; [] where nothing varies), "repeat",
+ * "table" (which rows a run finds), "options": ["--batch=50", ...], "runs": [{"sessions",
+ * "records", "variant", "repeat", "folder", "state", "exit_code", "reason", "wall_s"}], ...}. A
+ * run's state: "pending" (not run yet, or interrupted: it is run again), "done" (exit code 0, or 5
+ * with an expectation missed: its figures count), "failed" (another exit code: its figures, if it
+ * has any, are in sweep.csv but in no median and no table). "reason" is the line it said when it
  * did not end with 0.
  *
- * sweep.csv: statistic,repeat,folder,state,reason, then the columns of a run's summary.csv.
+ * sweep.csv: statistic,repeat,variant,folder,state,reason, then the columns of a run's summary.csv.
  * statistic is "run" (a row of a run), or with --repeat "median", "lowest" or "highest" over the
  * done runs of a cell (repeat, folder, state and reason are empty then; so are figures that are no
  * quantities). A run without a summary.csv has adapter, target, sessions, records and exit_code.
@@ -56,8 +60,9 @@ enum {
     SAVED_RUN_FORMAT = 2, /* of run.json, the only one that is understood */
     SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_FORMAT = 1,
-    SAVED_SWEEP_LIST_MAX = 100, /* sessions; records; repeats */
-    SAVED_SWEEP_NAME_BYTES = 64,
+    SAVED_SWEEP_LIST_MAX = 100, /* sessions; records; variants; repeats */
+    SAVED_SWEEP_VARIANT_BYTES = 64,
+    SAVED_SWEEP_NAME_BYTES = SAVED_SWEEP_VARIANT_BYTES + 32,
     SAVED_SWEEP_REASON_BYTES = 512,
 };
 
@@ -97,6 +102,7 @@ struct saved_run {
     char folder[SAVED_RUN_PATH_BYTES]; /* as it was named, without a slash at its end */
     json_t *json;                      /* run.json, owned */
     struct csv_table summary;          /* one row */
+    bool is_unfinished;                /* of its figures there are but tables by the second */
     bool is_search;                    /* of find-max: its json is find-max.json */
     struct csv_table levels;           /* a row a level of a search; else empty */
     struct csv_table intervals;        /* a row an interval of about a second */
@@ -109,9 +115,10 @@ struct saved_run {
 /* True when the folder has a file of this name: "run.json", "sweep.json". */
 bool saved_is_there(const char *folder, const char *file);
 
-/* Reads the files of a run, or of a search. REJECTED: *error has the file and what is wrong with
- * it; *run owns nothing. */
-enum status saved_run_read(struct saved_run *run, const char *folder, struct error *error);
+/* Reads the files of a run, or of a search, that has ended or, if that is taken, has not. REJECTED:
+ * *error has the file and what is wrong with it; *run owns nothing. */
+enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
+                           struct error *error);
 void saved_run_free(struct saved_run *run);
 
 /* A figure of the run by its column of summary.csv. False: there is no such column, or the run has
@@ -133,9 +140,16 @@ enum saved_state {
 };
 extern const char *const saved_state_names[SAVED_STATES]; /* "pending", "done", "failed" */
 
+/* Different texts; where nothing varies "" alone. The bytes behind a text are 0. */
+struct saved_variants {
+    char texts[SAVED_SWEEP_LIST_MAX][SAVED_SWEEP_VARIANT_BYTES];
+    size_t count;
+};
+
 struct saved_sweep_run {
     uint64_t sessions;
     uint64_t records;
+    size_t variant;                    /* place in the list */
     unsigned repeat;                   /* from 1 */
     char name[SAVED_SWEEP_NAME_BYTES]; /* of its folder, in the sweep's; there may be none yet */
     enum saved_state state;
@@ -156,6 +170,7 @@ struct saved_sweep {
     size_t sessions_count;
     uint64_t records[SAVED_SWEEP_LIST_MAX];
     size_t records_count;
+    struct saved_variants variants;
     unsigned repeat;
     struct saved_sweep_run *runs; /* owned */
     size_t run_count;
@@ -168,6 +183,14 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
  * owns nothing. */
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error);
 void saved_sweep_free(struct saved_sweep *sweep);
+
+/* How many columns and cells it has. */
+size_t saved_sweep_columns(const struct saved_sweep *sweep);
+size_t saved_sweep_cells(const struct saved_sweep *sweep);
+
+/* What a column is called, its number of records being called `records`: by what differs. */
+const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, const char *records,
+                               char text[SAVED_SWEEP_NAME_BYTES]);
 
 /* Runs in a state. */
 size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state);
@@ -185,8 +208,8 @@ bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_swee
 size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const char *name,
                           double values[SAVED_SWEEP_LIST_MAX]);
 
-/* A figure of a cell by places in the lists, over the cell's done runs. False: none has it. */
-bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t records,
+/* A figure of a cell by its places, over the cell's done runs. False: none has it. */
+bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
 
 /* The path of a run's folder, for saved_run_read. */

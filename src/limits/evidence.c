@@ -102,7 +102,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.oom_control",
          "oom_kill"},
     };
-    const pid_t pid = evidence->server.pid;
+    const pid_t pid = evidence->servers[0].process.pid;
     struct buffer text = {0};
     memset(counters, -1, EVIDENCE_COUNTERS * sizeof *counters);
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
@@ -130,6 +130,27 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
     buffer_fini(&text);
 }
 
+/* Looks for a server, and remembers it unless it is known already. */
+static void add_server(struct evidence *evidence, int proc, const struct server_place *place,
+                       pid_t pid)
+{
+    char note[200];
+    struct evidence_server *server = &evidence->servers[evidence->server_count];
+    const bool is_seen = pid > 0 ? procfs_read_process(proc, pid, &server->process)
+                                 : server_find(proc, place->port, place->socket, &server->process,
+                                               note, sizeof note);
+    server->process.pid = is_seen ? server->process.pid : 0;
+    server->port = place->port;
+    server->was_listening = place->port > 0 && is_port_open(proc, place->port);
+    for (const struct evidence_server *other = evidence->servers; other < server; other++) {
+        if (is_seen ? other->process.pid == server->process.pid
+                    : other->process.pid == 0 && other->port == server->port) {
+            return;
+        }
+    }
+    evidence->server_count++;
+}
+
 struct evidence *evidence_begin(const struct limits_question *question)
 {
     struct evidence *evidence = calloc(1, sizeof *evidence);
@@ -138,19 +159,17 @@ struct evidence *evidence_begin(const struct limits_question *question)
     }
     evidence->question = question;
     /* /proc is not kept open: a descriptor is what a session may be short of */
-    const int proc = limits_has_server_here(question) ? procfs_open() : -1;
+    const int proc =
+        limits_has_server_here(question) || question->place_count > 0 ? procfs_open() : -1;
+    if (proc >= 0 && limits_has_server_here(question)) {
+        const bool is_path = question->host != NULL && question->host[0] == '/';
+        const struct server_place own = {question->port, is_path ? question->host : NULL};
+        add_server(evidence, proc, &own, question->server_pid);
+    }
+    for (size_t i = 0; proc >= 0 && i < question->place_count; i++) {
+        add_server(evidence, proc, &question->places[i], 0);
+    }
     if (proc >= 0) {
-        char note[200];
-        const char *path =
-            question->host != NULL && question->host[0] == '/' ? question->host : NULL;
-        const pid_t pid = question->server_pid;
-        const bool is_seen =
-            pid > 0 ? procfs_read_process(proc, pid, &evidence->server)
-                    : server_find(proc, question->port, path, &evidence->server, note, sizeof note);
-        if (!is_seen) {
-            evidence->server.pid = 0;
-        }
-        evidence->was_listening = question->port > 0 && is_port_open(proc, question->port);
         close(proc);
     }
     limits_read(question, &evidence->before);
@@ -181,23 +200,32 @@ bool evidence_lacks_settings(const struct result *result)
 }
 
 /* The same number may be another process's by now. What cannot be read is not held to be gone. */
-static bool is_server_there(const struct evidence *evidence)
+static bool is_server_there(int proc, const struct evidence_server *server)
 {
-    const struct procfs_process *server = &evidence->server;
+    const struct procfs_process *before = &server->process;
     struct procfs_process now;
-    bool is_there = true;
+    if (before->pid == 0) {
+        return !server->was_listening || is_port_open(proc, server->port);
+    }
+    return procfs_read_process(proc, before->pid, &now)
+               ? now.start_ticks == before->start_ticks && !now.has_ended
+               : errno != ENOENT && errno != ESRCH;
+}
+
+/* Looks which servers are gone; false: none is. */
+static bool find_gone(struct evidence *evidence)
+{
+    bool is_gone = false;
     const int proc = procfs_open();
-    if (proc >= 0 && server->pid == 0) {
-        is_there = is_port_open(proc, evidence->question->port);
-    } else if (proc >= 0 && procfs_read_process(proc, server->pid, &now)) {
-        is_there = now.start_ticks == server->start_ticks && !now.has_ended;
-    } else if (proc >= 0) {
-        is_there = errno != ENOENT && errno != ESRCH;
+    for (size_t i = 0; proc >= 0 && i < evidence->server_count; i++) {
+        struct evidence_server *server = &evidence->servers[i];
+        server->is_gone = !is_server_there(proc, server);
+        is_gone |= server->is_gone;
     }
     if (proc >= 0) {
         close(proc);
     }
-    return is_there;
+    return is_gone;
 }
 
 void evidence_conclude(struct evidence *evidence, const struct result *result,
@@ -205,12 +233,10 @@ void evidence_conclude(struct evidence *evidence, const struct result *result,
 {
     int64_t later[EVIDENCE_COUNTERS];
     const int64_t limit_ns = mono_now_ns() + END_LIMIT_NS;
-    const bool was_seen = evidence->server.pid != 0 || evidence->was_listening;
-    const bool may_be_gone = was_seen && has_shortage(result, SHORTAGE_LOST, false);
-    evidence->is_server_gone = may_be_gone && !is_server_there(evidence);
-    while (may_be_gone && !evidence->is_server_gone && mono_now_ns() < limit_ns) {
-        mono_sleep(END_PAUSE_NS);
-        evidence->is_server_gone = !is_server_there(evidence);
+    if (evidence->server_count > 0 && has_shortage(result, SHORTAGE_LOST, false)) {
+        while (!find_gone(evidence) && mono_now_ns() < limit_ns) {
+            mono_sleep(END_PAUSE_NS);
+        }
     }
     read_counters(evidence, later);
     for (size_t i = 0; i < EVIDENCE_COUNTERS; i++) {
@@ -461,13 +487,36 @@ static void name_silence(const struct naming *naming)
     }
 }
 
-/* The server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
+/* Says of each server that is gone that it ended, and of several on which port it was. */
+static void say_gone(struct finding *finding, const struct evidence *evidence)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < evidence->server_count; i++) {
+        const struct evidence_server *server = &evidence->servers[i];
+        if (server->is_gone && server->process.pid == 0) {
+            say(finding, "%snothing listens on port %u any more", separator, server->port);
+        } else if (server->is_gone) {
+            say(finding, "%s%s (pid %d)", separator, server->process.name,
+                (int)server->process.pid);
+            if (evidence->server_count > 1) {
+                say(finding, " on port %u", server->port);
+            }
+            say(finding, " ended");
+        }
+        separator = server->is_gone ? ", " : separator;
+    }
+}
+
+/* A server's process, or one of its own for a session, was ended. Where no cgroup counts, it may
  * have been another process of the machine that the kernel killed: the words do not say more. */
 static void name_lost(const struct naming *naming)
 {
     const struct evidence *evidence = naming->evidence;
-    const struct procfs_process *server = &evidence->server;
-    const bool is_gone = evidence->is_server_gone;
+    const struct procfs_process *server = &evidence->servers[0].process;
+    bool is_gone = false;
+    for (size_t i = 0; i < evidence->server_count; i++) {
+        is_gone |= evidence->servers[i].is_gone;
+    }
     const bool is_own = evidence->growth[EVIDENCE_SERVER_OOM_KILLS] > 0;
     const uint64_t kills = is_own ? evidence->growth[EVIDENCE_SERVER_OOM_KILLS]
                            : limits_has_server_here(evidence->question)
@@ -479,10 +528,8 @@ static void name_lost(const struct naming *naming)
     struct finding *finding =
         add_finding(naming, LIMIT_GONE, LIMIT_SERVER,
                     is_own || !is_gone ? "OOM kill" : "end of the server's process");
-    if (is_gone && server->pid > 0) {
-        say(finding, "%s (pid %d) ended", server->name, (int)server->pid);
-    } else if (is_gone) {
-        say(finding, "nothing listens on port %u any more", (unsigned)evidence->question->port);
+    if (is_gone) {
+        say_gone(finding, evidence);
     } else if (server->pid > 0) {
         say(finding, "connections were lost, %s (pid %d) still runs", server->name,
             (int)server->pid);

@@ -23,17 +23,25 @@ void limits_ask(struct limits_question *question, const struct plan *plan,
                 const struct connection_info *connection, const struct server_limits *server)
 {
     const bool is_embedded = (plan->adapter->flags & ADAPTER_EMBEDDED) != 0;
+    const struct plan_share share = plan_share(plan);
+    const struct adapter *const adapter = plan->adapter;
+    unsigned opening = 0;
+    const unsigned files = adapter->count_files != NULL
+                               ? adapter->count_files(&plan->target, &opening)
+                               : adapter->files_per_session;
     *question = (struct limits_question){
         .sessions = plan_sessions_all(plan),
+        .in_other_processes = plan_sessions_all(plan) - (share.count + share.idle),
+        .on_other_machines = plan->ranks > 0 ? plan_sessions_all(plan) - plan->machine_sessions : 0,
         .hosts = plan->host_policy == HOST_FIRST ? 1 : (unsigned)plan->host_count,
         .stack_bytes = plan->stack_bytes,
-        .files_per_session = plan->adapter->files_per_session,
+        .files_per_session = files,
         .is_embedded = connection == NULL ? is_embedded : connection->is_embedded,
         .has_script = plan->script != NULL,
         .server_pid = plan->server_pid,
         .server_cgroup = plan->server_cgroup,
         .server = server,
-        .other_files = LIMITS_SAMPLER_FILES,
+        .other_files = LIMITS_SAMPLER_FILES + opening * plan->connect_concurrency,
         .other_threads = LIMITS_OTHER_THREADS,
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
@@ -62,8 +70,8 @@ bool limits_has_server_here(const struct limits_question *question)
 
 void limits_allow_files(const struct limits_question *question, uint64_t spare)
 {
-    const uint64_t needed =
-        question->sessions * question->files_per_session + question->other_files + spare;
+    const uint64_t sessions = question->sessions - question->in_other_processes;
+    const uint64_t needed = sessions * question->files_per_session + question->other_files + spare;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
         limit.rlim_cur = limit.rlim_max;
@@ -142,11 +150,26 @@ static uint64_t fitting(const struct draft *draft)
                : limits_room(limit->allowed, limit->used + draft->fixed) / limit->each;
 }
 
+bool limits_is_of_process(const struct limit *limit)
+{
+    return limit->id == LIMIT_OPEN_FILES || limit->id == LIMIT_MAP_COUNT ||
+           limit->id == LIMIT_ADDRESS_SPACE;
+}
+
+/* Sessions of the run that the limit is not for. */
+static uint64_t elsewhere(const struct limits_question *question, const struct limit *limit)
+{
+    return limit->side != LIMIT_CLIENT   ? 0
+           : limits_is_of_process(limit) ? question->in_other_processes
+                                         : question->on_other_machines;
+}
+
 /* Adds a limit; one that does not pass lacks its fix. */
 static struct limit *add_limit(struct reading *reading, const struct draft *draft)
 {
     struct limit_list *list = reading->list;
-    const uint64_t asked = reading->question->sessions;
+    const uint64_t others = elsewhere(reading->question, &draft->limit);
+    const uint64_t asked = reading->question->sessions - others;
     const bool is_client = draft->limit.side == LIMIT_CLIENT;
     const uint64_t hosts = is_client ? 1 : MAX(reading->question->hosts, 1);
     assert(list->count < LIMITS_MAX);
@@ -160,6 +183,7 @@ static struct limit *add_limit(struct reading *reading, const struct draft *draf
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
+    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* of the run */
     return entry;
 }
 
@@ -541,7 +565,8 @@ static bool read_ports(struct reading *reading, struct draft *draft)
     }
     const uint64_t left = limit->allowed - limit->used;
     /* ports that wait come free while sessions connect: then it is not certain */
-    limit->is_estimate = left < question->sessions && left + waiting >= question->sessions;
+    const uint64_t asked = question->sessions - question->on_other_machines;
+    limit->is_estimate = left < asked && left + waiting >= asked;
     /* the set-up's connection has been there before the sessions, and keeps its port for a while */
     draft->fixed = question->port != 0 && waiting == 0 ? 1 : 0;
     if (range.low <= 1024 && range.high == UINT16_MAX) {

@@ -30,17 +30,21 @@ enum {
 
 /* What is asked. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions;                  /* idle ones included */
-    unsigned hosts;                     /* that share them; 0 or 1: there is one */
-    size_t stack_bytes;                 /* of a session's thread */
-    unsigned files_per_session;         /* of this program */
-    bool has_server;                    /* false: only this machine is looked at */
-    bool is_embedded;                   /* the database runs inside this program */
-    bool is_remote;                     /* the server is on another machine */
-    bool has_script;                    /* each session has a state of Lua */
-    bool uses_tcp;                      /* sessions are TCP connections, as far as is known */
-    const char *host;                   /* NULL = not known; a path = Unix socket or its folder */
-    uint16_t port;                      /* 0 = not known */
+    uint64_t sessions;                 /* idle ones included */
+    uint64_t in_other_processes;       /* of these, with several ranks: not in this one; */
+    uint64_t on_other_machines;        /* and not on this machine */
+    unsigned hosts;                    /* that share them; 0 or 1: there is one */
+    size_t stack_bytes;                /* of a session's thread */
+    unsigned files_per_session;        /* of this program */
+    bool has_server;                   /* false: only this machine is looked at */
+    bool is_embedded;                  /* the database runs inside this program */
+    bool is_remote;                    /* the server is on another machine */
+    bool has_script;                   /* each session has a state of Lua */
+    bool uses_tcp;                     /* sessions are TCP connections, as far as is known */
+    const char *host;                  /* NULL = not known; a path = Unix socket or its folder */
+    uint16_t port;                     /* 0 = not known */
+    const struct server_place *places; /* of several hosts, those on this machine */
+    size_t place_count;
     pid_t server_pid;                   /* given by the user; 0 = found by the port */
     const char *server_cgroup;          /* given by the user; NULL = found by the process */
     const struct server_limits *server; /* NULL: the database was not asked */
@@ -73,6 +77,9 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
+/* With several ranks it is each process's own, and not for all of a machine together. */
+bool limits_is_of_process(const struct limit *limit);
+
 /* What is left of a limit. */
 static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
 {
@@ -104,15 +111,22 @@ enum evidence_counter {
     EVIDENCE_COUNTERS,
 };
 
+/* A server on this machine. */
+struct evidence_server {
+    struct procfs_process process; /* pid 0: not seen */
+    uint16_t port;
+    bool was_listening; /* somebody, on its port */
+    bool is_gone;       /* it was there before, and is not now */
+};
+
 struct evidence {
     const struct limits_question *question;
     struct limit_list before;   /* as read before the sessions */
     struct limit_list shortage; /* while they were short of something; none: not read */
     bool has_server_after;      /* the caller asked the database once more, after the sessions */
-    bool was_listening;         /* somebody, on the server's port */
-    bool is_server_gone;        /* the server was there before, and is not now */
     struct server_limits server_after;
-    struct procfs_process server;        /* pid 0: not seen */
+    size_t server_count;
+    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the question's own is the first */
     int64_t counters[EVIDENCE_COUNTERS]; /* before the sessions; negative: not known */
     uint64_t growth[EVIDENCE_COUNTERS];  /* since then; 0: none, or not known */
 };

@@ -13,7 +13,7 @@
 
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n)
 {
-    recorder_add(session->load->recorder, session->index, counter, n);
+    recorder_add(session->load->recorder, session->place, counter, n);
 }
 
 void session_interrupt(struct session *session)
@@ -92,7 +92,7 @@ void session_note_progress(struct session *session, int64_t now_ns)
 {
     session->sum.last_ack_ns = now_ns;
     session->sum.first_ack_ns = session->sum.first_ack_ns == 0 ? now_ns : session->sum.first_ack_ns;
-    recorder_note_progress(session->load->recorder, session->index, now_ns);
+    recorder_note_progress(session->load->recorder, session->place, now_ns);
 }
 
 bool session_knows_before(const struct session *session, size_t table, uint64_t rows,
@@ -116,6 +116,16 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
     *last = rows;
 }
 
+/* How long rows of this table are, by the first batch of the session. */
+static void note_row_bytes(struct session *session, const struct append *append,
+                           const struct batch *batch)
+{
+    if (session->measured_table != append->table) {
+        session->measured_table = append->table;
+        session->row_bytes = (double)batch_bytes(batch) / (double)batch->row_count;
+    }
+}
+
 /* Hands over the next rows of the batch, as many as there is room for. */
 static enum status hand_over(struct session *session, struct append *append, struct error *error)
 {
@@ -134,6 +144,7 @@ static enum status hand_over(struct session *session, struct append *append, str
         struct batch batch = *filled;
         batch.table = append->table; /* as the database describes it */
         append->handed += count;
+        note_row_bytes(session, append, &batch);
         return adapter->append_rows(session->conn, &batch, error);
     }
     /* borrowed for no longer than it takes to hand the rows over: sessions that wait for an answer
@@ -146,9 +157,24 @@ static enum status hand_over(struct session *session, struct append *append, str
     const size_t count = (size_t)MIN(left, generator_buffer_rows(generator));
     generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
     append->handed += count;
+    note_row_bytes(session, append, &buffer->batch);
     const enum status status = adapter->append_rows(session->conn, &buffer->batch, error);
     generator_give_back(generator, buffer);
     return status;
+}
+
+/* What a loss leaves in doubt, and what it kept from being sent. */
+static void note_loss(const struct session *session, struct append *append)
+{
+    const struct adapter *adapter = session->load->plan->adapter;
+    append->accepted = MIN(append->accepted, append->handed);
+    append->in_doubt = append->handed - append->accepted;
+    if (adapter->append_lost != NULL && append->handed > 0) {
+        struct append_loss loss = {0};
+        adapter->append_lost(session->conn, &loss);
+        append->in_doubt = MIN(loss.in_doubt, append->in_doubt);
+        append->handed = MIN(append->accepted + loss.refused + append->in_doubt, append->handed);
+    }
 }
 
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
@@ -161,7 +187,7 @@ enum status session_send(struct session *session, struct append *append, bool *i
     for (;;) {
         error_clear(error);
         append->handed = 0;
-        append->accepted = 0;
+        append->accepted = append->in_doubt = 0;
         session_begin_call(session);
         enum status status = adapter->append_open(session->conn, append->table, error);
         while (status == STATUS_OK && append->handed < append->rows) {
@@ -171,6 +197,9 @@ enum status session_send(struct session *session, struct append *append, bool *i
             status = adapter->append_close(session->conn, &append->accepted, error);
         }
         session_end_call(session);
+        if (status == STATUS_LOST) {
+            note_loss(session, append);
+        }
         if (status != STATUS_REJECTED || !error_is_passing(error) || append->accepted > 0 ||
             session->is_overdue || mono_now_ns() >= limit_ns) {
             return status;
@@ -222,25 +251,30 @@ void session_account(struct session *session, const struct append *append, enum 
         append->handed > append->accepted ? append->handed - append->accepted : 0;
     session->sum.rows.acknowledged += append->accepted;
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
+    session_add(session, RECORDER_ROW_BYTES,
+                (uint64_t)((double)append->accepted * session->row_bytes));
     session_note_gap(session, end_ns); /* also without progress: it may have been the last batch */
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);
     }
-    if (status == STATUS_LOST) {
-        session->sum.rows.in_doubt += unanswered;
-        session_add(session, RECORDER_ROWS_IN_DOUBT, unanswered);
-    } else {
-        session->sum.rows.rejected += unanswered;
-        session_add(session, RECORDER_ROWS_REJECTED, unanswered);
-    }
+    const uint64_t in_doubt = append->in_doubt, rejected = unanswered - in_doubt;
+    session->sum.rows.in_doubt += in_doubt;
+    session_add(session, RECORDER_ROWS_IN_DOUBT, in_doubt);
+    session->sum.rows.rejected += rejected;
+    session_add(session, RECORDER_ROWS_REJECTED, rejected);
     if (status != STATUS_LOST) {
         session_add(session, RECORDER_APPENDS, 1);
     }
     if (status != STATUS_OK || unanswered > 0) {
         session_add(session, RECORDER_APPENDS_FAILED, 1);
-        note_exception(session, &(struct row_exception){.first = append->first_row,
-                                                        .rows = append->rows,
-                                                        .accepted = append->accepted,
-                                                        .is_in_doubt = status == STATUS_LOST});
+        struct row_exception rest = {append->first_row, append->rows, append->accepted,
+                                     in_doubt > 0};
+        if (rejected > 0 && in_doubt > 0) { /* then those in doubt are the last: append_loss */
+            const struct row_exception decided = {append->first_row, append->rows - in_doubt,
+                                                  append->accepted, false};
+            note_exception(session, &decided);
+            rest = (struct row_exception){decided.first + decided.rows, in_doubt, 0, true};
+        }
+        note_exception(session, &rest);
     }
 }

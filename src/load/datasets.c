@@ -55,6 +55,7 @@ struct work {
     const struct script_dataset *dataset;
     size_t number;
     struct buffer create; /* the statement that makes it */
+    size_t index_count;   /* to be made; 0: none is, or `create` has its own */
     bool is_missing;
     bool is_made;     /* by datasets_make */
     uint64_t rows;    /* that are there, in chunks that need not be loaded */
@@ -126,6 +127,32 @@ static enum status execute(const struct plan *plan, struct adapter_conn *conn, s
 {
     return buffer_failed(sql) ? lack_memory(error)
                               : plan->adapter->execute(conn, buffer_text(sql), error);
+}
+
+static bool begins_with(const char *sql, const char *words)
+{
+    for (; *words != '\0'; words++) {
+        const size_t blanks = *words == ' ' ? strspn(sql, " \t\r\n") : 0;
+        if (blanks == 0 && tolower((unsigned char)*sql) != *words) {
+            return false;
+        }
+        sql += blanks > 0 ? blanks : 1;
+    }
+    return !isalnum((unsigned char)*sql) && *sql != '_';
+}
+
+/* Why the database does not have one of these statements; NULL: it may have them. */
+static const char *find_lack(const struct connection_info *connection, const char *sql)
+{
+    struct sql_script script = {.rest = sql};
+    const char *why = NULL;
+    while (connection->lacks != NULL && why == NULL && sql_script_next(&script)) {
+        for (const struct lack *lack = connection->lacks; lack->words != NULL; lack++) {
+            why = begins_with(buffer_text(&script.statement), lack->words) ? lack->why : why;
+        }
+    }
+    buffer_fini(&script.statement);
+    return why;
 }
 
 /* What a type holds, as far as databases tell types apart. */
@@ -277,13 +304,24 @@ static void write_tail(struct buffer *sql, const struct datasets_place *place,
 }
 
 /* CREATE TABLE in this database's words. */
-static enum status write_create(const struct datasets_place *place,
-                                const struct script_dataset *dataset, struct buffer *sql,
+static enum status write_create(const struct datasets_place *place, struct work *work,
                                 struct error *error)
 {
+    const struct script_dataset *const dataset = work->dataset;
+    struct buffer *const sql = &work->create;
     const struct connection_info *connection = &place->setup->connection;
     const char *own = script_text_for(&dataset->create, connection->dialect);
     const char *options = script_text_for(&dataset->options, connection->dialect);
+    const char *const why_no_table = find_lack(connection, own != NULL ? own : "create table");
+    const char *const why_no_index =
+        work->index_count > 0 ? find_lack(connection, "create index") : NULL;
+    if (why_no_table != NULL) {
+        return refuse(error, "%s", why_no_table);
+    }
+    if (why_no_index != NULL) {
+        return refuse(error, "%s: create = {%s = ...} can make the table without, or with another",
+                      why_no_index, connection->dialect);
+    }
     if (own != NULL) {
         buffer_add_text(sql, own);
     } else if (ask_words(connection)->create != NULL) {
@@ -293,10 +331,11 @@ static enum status write_create(const struct datasets_place *place,
         return buffer_failed(sql) ? lack_memory(error) : STATUS_OK;
     }
     if (connection->declare_column == NULL) {
-        return refuse(error,
-                      "append has no statement to create '%.60s' in %s: its dataset needs create = "
-                      "{%s = \"CREATE TABLE ...\"}",
-                      dataset->name, connection->dialect, connection->dialect);
+        return refuse(
+            error,
+            "append has no statement to create it in %s: it needs create = {%s = \"CREATE "
+            "TABLE ...\"}",
+            connection->dialect, connection->dialect);
     }
     buffer_add_text(sql, "create table ");
     buffer_add_identifier(sql, dataset->name, connection->identifier_quote);
@@ -305,9 +344,10 @@ static enum status write_create(const struct datasets_place *place,
         char type[160];
         if (!connection->declare_column(column, dataset->columns[c].is_numbered, type,
                                         sizeof type)) {
-            return refuse(error, "%s has no type for the column '%.60s' of '%.60s'%s",
-                          connection->dialect, column->name, dataset->name,
-                          dataset->columns[c].is_numbered ? " that it would number" : "");
+            return refuse(
+                error, "%s has no type for its column '%.60s'%s", connection->dialect, column->name,
+                dataset->columns[c].is_numbered ? ", as it does not number rows (key = \"auto\")"
+                                                : "");
         }
         buffer_add_text(sql, c == 0 ? " (" : ", ");
         buffer_add_identifier(sql, column->name, connection->identifier_quote);
@@ -472,7 +512,11 @@ static enum status examine_table(const struct datasets_place *place, struct work
     const struct plan *plan = place->plan;
     const struct script_dataset *dataset = work->dataset;
     struct table table = {0};
+    const struct connection_info *connection = &place->setup->connection;
+    const bool has_own = script_text_for(&dataset->create, connection->dialect) != NULL;
     work->chunks = (dataset->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    work->index_count =
+        has_own && find_lack(connection, "create index") != NULL ? 0 : dataset->index_count;
     find_key(work);
     enum status status = check_indexes(plan->script, dataset, error);
     if (status != STATUS_OK) {
@@ -483,7 +527,11 @@ static enum status examine_table(const struct datasets_place *place, struct work
     work->is_missing = status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND;
     if (work->is_missing || (status == STATUS_OK && plan->is_recreate)) {
         error_clear(error);
-        status = write_create(place, dataset, &work->create, error);
+        status = write_create(place, work, error);
+        if (status != STATUS_OK) {
+            explain(error, "%.60s:%d: dataset '%.60s'", plan->script->name, dataset->line,
+                    dataset->name);
+        }
     } else if (status == STATUS_OK) {
         status = check_columns(place, dataset, &table, error);
         status = status == STATUS_OK ? adopt(place, work->number, &table, error) : status;
@@ -515,6 +563,11 @@ static enum status check_script(const struct datasets_place *place, struct datas
             return error->kind == ERROR_MEMORY ? STATUS_FATAL : refuse(error, "%s", error->text);
         }
         const struct statement *statement = &datasets->statements[i];
+        const char *const why = find_lack(&place->setup->connection, statement->sql);
+        if (why != NULL) {
+            return refuse(error, "%.60s:%d: statement '%s': %s", script->name,
+                          script->statements[i].line, script->statements[i].name, why);
+        }
         if (statement->is_prepared && statement->slot > STATEMENT_SLOTS_MAX) {
             return refuse(error, "%.60s has %zu statements: no more than %d can be prepared",
                           script->name, count, STATEMENT_SLOTS_MAX);
@@ -780,7 +833,7 @@ static bool find_task(struct work *work, struct task *task)
     if (work->phase == PHASE_CHUNKS) {
         work->phase = PHASE_INDEXES;
     }
-    if (work->phase == PHASE_INDEXES && work->dataset->index_count == 0) {
+    if (work->phase == PHASE_INDEXES && work->index_count == 0) {
         work->phase = PHASE_LAST;
     }
     if (work->phase == PHASE_LAST &&
@@ -1187,6 +1240,7 @@ static void watch(struct loader *loader, struct hand *hands, unsigned count)
         uint64_t handed = 0;
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&loader->ended, &loader->lock, &tick);
+        plan_wait(plan);
         const int64_t now_ns = mono_now_ns();
         if (cut_ns == INT64_MAX && interrupt_requested()) {
             cut_ns = now_ns + GRACE_NS;

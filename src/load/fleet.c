@@ -5,15 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/types.h>
 
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "measure/procfs.h"
+#include "ranks/merge.h"
 
 /* How often the main thread looks for signals and deadlines. */
 #define TICK_NS (50 * MONO_NS_PER_MS)
+
+/* How often the counters are read that other ranks are told. */
+#define COUNT_NS (250 * MONO_NS_PER_MS)
+#define WAIT_NS (2 * MONO_NS_PER_MS)
 
 /* The snapshots of a level. */
 enum {
@@ -33,8 +39,22 @@ struct fleet {
     unsigned live;       /* sessions whose thread was started and not joined */
     unsigned leaving;    /* of these, told to leave */
     bool is_shortage_reported;
-    bool is_up;                  /* a run's sessions are, or have failed */
-    bool is_end_told;            /* of the work, to the sampler */
+    bool is_up;       /* a run's sessions are, or have failed */
+    bool is_end_told; /* of the work, to the sampler */
+
+    /* With other ranks. */
+    struct ranks_state own;
+    struct ranks_orders orders; /* the latest */
+    int64_t next_exchange_ns, next_count_ns;
+    bool have_ended; /* the sessions */
+    /* In a search. */
+    unsigned level; /* the number of the level */
+    enum ranks_stage stage;
+    bool has_level_failed;
+    enum search_end wish;   /* of a rank that follows: for rank 0 to say */
+    struct level_room room; /* after the latest level */
+    uint64_t up_everywhere; /* sessions, then */
+
     int64_t next_interrupt_ns;   /* from STOP, or the end of all work, on; 0 before */
     int64_t next_overdue_ns;     /* with --timeout: when the calls are looked at again */
     struct gate_numbers numbers; /* when it was last waited; but for those started since */
@@ -48,6 +68,7 @@ struct fleet {
     int64_t deadline_ns;
     int64_t next_memory_ns; /* when to look at the memory again */
     uint64_t rest_at_rows;  /* sessions rest when so many are written; UINT64_MAX = never */
+    uint64_t max_rows;      /* this process's share of search->max_rows; 0 = any number */
     bool is_over;           /* search->end says why */
     uint64_t failed_before; /* calls that failed before this level, or of sessions cut for it */
     struct recorder_snapshot snapshots[SNAPSHOTS]; /* of the level: its start, its hold's start
@@ -55,18 +76,21 @@ struct fleet {
 };
 
 /* The rows of the place go on; everything else is as new. */
-static void renew(struct fleet *fleet, unsigned index)
+static void renew(struct fleet *fleet, unsigned place)
 {
     const struct plan *plan = fleet->load->plan;
-    struct session *session = &fleet->sessions[index];
+    const struct plan_share share = plan_share(plan);
+    struct session *session = &fleet->sessions[place];
     struct session_summary *sum = &session->sum;
     session->load = fleet->load;
-    session->index = sum->index = index;
-    session->is_idle = sum->is_idle = index >= plan->sessions;
-    session->quota = session->is_idle ? 0 : plan_quota(plan, index);
-    session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, index);
+    session->place = place;
+    session->is_idle = sum->is_idle = place >= share.count;
+    session->index =
+        session->is_idle ? share.first_idle + (place - share.count) : share.first + place;
+    sum->index = session->index;
+    session->quota = session->is_idle ? 0 : plan_quota(plan, session->index);
+    session->turn_quota = session->is_idle ? 0 : plan_turn_quota(plan, session->index);
     session->last_count = 0;
-    session->has_moved = false;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);
     sum->outcome = SESSION_NOT_STARTED;
@@ -173,7 +197,7 @@ static void add_transactions(struct fleet *fleet, struct session *session, int64
     struct result *result = fleet->result;
     const struct load *load = fleet->load;
     const int64_t from_ns = load->gate.go_ns + load->plan->warm_up_ns;
-    struct transaction_ledger *ledger = &session->sum.transactions;
+    struct transaction_ledger *ledger = &session->transactions_done;
     if (load->plan->script == NULL) {
         return;
     }
@@ -184,7 +208,7 @@ static void add_transactions(struct fleet *fleet, struct session *session, int64
         ledger->due += missing;
     }
     transaction_ledger_add(&result->transactions, ledger);
-    transaction_ledger_add(&result->warm_up, &session->sum.warm_up);
+    transaction_ledger_add(&result->warm_up, &session->warm_up);
     transactions_destroy(session, result);
 }
 
@@ -264,6 +288,74 @@ static void sum_up(struct fleet *fleet)
     }
 }
 
+/* The first reason stays. */
+static void note_end(struct fleet *fleet, enum search_end end)
+{
+    if (!fleet->is_over) {
+        fleet->is_over = true;
+        fleet->search->end = end;
+        gate_rest(&fleet->load->gate, true);
+    }
+}
+
+/* The same, but a rank that follows waits until rank 0 says so. */
+static void end_search(struct fleet *fleet, enum search_end end)
+{
+    if (!ranks_follows(fleet->load->ranks)) {
+        note_end(fleet, end);
+    } else if (fleet->wish == SEARCH_GOES_ON) {
+        fleet->wish = end;
+    }
+}
+
+/* Tells the other ranks how far this one is, and does as they say. */
+static void exchange(struct fleet *fleet, bool is_work_done)
+{
+    struct load *load = fleet->load;
+    struct gate *gate = &load->gate;
+    struct ranks_state *own = &fleet->own;
+    const int64_t now_ns = mono_now_ns();
+    const enum stop_reason reason = gate_reason(gate);
+    const bool is_stopped = gate_is_stopped(gate) && reason != STOP_DURATION;
+    const struct ranks_state before = *own;
+    own->is_up = fleet->is_up;
+    own->is_done = is_work_done;
+    own->is_over = fleet->have_ended;
+    own->is_stopped = is_stopped;
+    own->reason = reason;
+    own->level = fleet->level;
+    own->stage = fleet->stage;
+    own->has_failed = fleet->has_level_failed;
+    own->end = fleet->search != NULL && fleet->is_over ? fleet->search->end : fleet->wish;
+    const bool has_changed = ranks_states_differ(own, &before);
+    if (!has_changed && now_ns < fleet->next_exchange_ns) {
+        return;
+    }
+    /* who waits for the others asks often */
+    const bool waits = fleet->search != NULL
+                           ? fleet->stage != STAGE_CLIMBS || fleet->orders.noted == fleet->level
+                           : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
+    fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : TICK_NS / 2);
+    if (has_changed || now_ns >= fleet->next_count_ns) {
+        fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : TICK_NS);
+        recorder_read_all(load->recorder, own->counters);
+    }
+    ranks_exchange(load->ranks, own, load->plan->min_sessions, &fleet->orders);
+    if (fleet->search != NULL) {
+        if (fleet->orders.end != SEARCH_GOES_ON) {
+            note_end(fleet, fleet->orders.end);
+        }
+        return;
+    }
+    if (fleet->orders.is_stopped) {
+        fleet->result->sessions_up = fleet->orders.up;
+        gate_stop(gate, fleet->orders.reason);
+    }
+    if (fleet->orders.is_done) {
+        gate_release(gate);
+    }
+}
+
 /* Looks for everything that ends a run early, and at sessions that do not end. */
 static void check_stop_conditions(struct fleet *fleet)
 {
@@ -282,7 +374,7 @@ static void check_stop_conditions(struct fleet *fleet)
     if (plan->duration_ns > 0 && gate->go_ns > 0 && now_ns >= gate->go_ns + plan->duration_ns) {
         gate_stop(gate, STOP_DURATION);
     }
-    if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate)) {
+    if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate) && load->ranks == NULL) {
         /* fewer sessions may be left than it takes; dropped first: then up is never too small */
         const uint64_t dropped = recorder_read(load->recorder, RECORDER_SESSIONS_DROPPED);
         const uint64_t up = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED) - dropped;
@@ -297,10 +389,20 @@ static void check_stop_conditions(struct fleet *fleet)
         }
         fleet->next_overdue_ns = now_ns + TICK_NS;
     }
-    const bool is_work_done =
-        gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
+    bool is_work_done = gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
+    if (load->ranks != NULL) {
+        /* a run that was stopped before the gate opened has no work */
+        exchange(fleet, is_work_done ||
+                            (fleet->is_up && gate_is_stopped(gate) && fleet->numbers.running == 0));
+        is_work_done = is_work_done && fleet->orders.is_done;
+    }
     if (is_work_done && !fleet->is_end_told) {
         fleet->is_end_told = true;
+        if (load->on_done != NULL) {
+            /* another rank does not say when it had its last answer */
+            load->on_done(load->context,
+                          load->ranks == NULL ? atomic_load(&load->last_work_ns) : now_ns);
+        }
         sampler_wake(load->sampler, SAMPLER_WORK_DONE);
     }
     if (!gate_is_stopped(gate) && !is_work_done) {
@@ -321,8 +423,29 @@ static void wait_tick(struct fleet *fleet)
         gate->go_ns + duration_ns < deadline_ns) {
         deadline_ns = gate->go_ns + duration_ns;
     }
+    if (fleet->load->ranks != NULL && fleet->next_exchange_ns < deadline_ns) {
+        deadline_ns = fleet->next_exchange_ns;
+    }
     fleet->numbers = gate_wait_change(gate, deadline_ns);
     check_stop_conditions(fleet);
+}
+
+/* The moment at which the gates of all ranks open, when it has come. */
+static int64_t await_go(struct fleet *fleet)
+{
+    struct gate *gate = &fleet->load->gate;
+    while (fleet->orders.go_ns == 0 && !gate_is_stopped(gate)) {
+        wait_tick(fleet);
+    }
+    while (fleet->orders.go_ns - mono_now_ns() > TICK_NS && !gate_is_stopped(gate)) {
+        wait_tick(fleet);
+    }
+    const int64_t left_ns = fleet->orders.go_ns - mono_now_ns();
+    if (left_ns > 0 && !gate_is_stopped(gate)) {
+        mono_sleep(left_ns);
+    }
+    fleet->result->gate_late_ns = left_ns < 0 && fleet->orders.go_ns > 0 ? -left_ns : 0;
+    return fleet->orders.go_ns > 0 ? fleet->orders.go_ns : mono_now_ns();
 }
 
 static void run_sessions(struct fleet *fleet)
@@ -349,15 +472,23 @@ static void run_sessions(struct fleet *fleet)
            !gate_is_stopped(&load->gate)) {
         wait_tick(fleet);
     }
-    if (fleet->numbers.running == 0) {
+    if (fleet->numbers.running == 0 && load->ranks == NULL) {
         gate_stop(&load->gate, STOP_NO_SESSION);
     }
     fleet->is_up = true;
     check_stop_conditions(fleet);
-    gate_open(&load->gate, mono_now_ns());
-    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
-    while (fleet->numbers.running > 0) {
+    const int64_t go_ns = load->ranks == NULL ? 0 : await_go(fleet);
+    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* its readings begin before the work does */
+    gate_open(&load->gate, load->ranks == NULL ? mono_now_ns() : go_ns);
+    if (load->on_gate != NULL && load->gate.go_ns > 0) {
+        load->on_gate(load->context, load->gate.go_ns);
+    }
+    while (fleet->numbers.running > 0 || (load->ranks != NULL && !fleet->orders.is_done)) {
         wait_tick(fleet);
+    }
+    fleet->have_ended = true;
+    if (load->ranks != NULL) {
+        exchange(fleet, true);
     }
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session_ledger ignored = {0};
@@ -444,18 +575,17 @@ unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uin
     return more >= (double)(UINT32_MAX - up) ? UINT32_MAX : up + (unsigned)more;
 }
 
-/* The first reason stays. */
-static void end_search(struct fleet *fleet, enum search_end end)
-{
-    if (!fleet->is_over) {
-        fleet->is_over = true;
-        fleet->search->end = end;
-    }
-}
-
 static uint64_t rows_written(const struct fleet *fleet)
 {
     return recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+}
+
+/* By all ranks, as far as they have told. */
+static uint64_t rows_everywhere(const struct fleet *fleet)
+{
+    struct ranks *ranks = fleet->load->ranks;
+    return rows_written(fleet) +
+           (ranks == NULL ? 0 : ranks_read_others(ranks, RECORDER_ROWS_ACKNOWLEDGED));
 }
 
 /* What a level is measured by. */
@@ -480,7 +610,8 @@ static bool is_over(struct fleet *fleet)
         end_search(fleet, SEARCH_INTERRUPTED);
     } else if (now_ns >= fleet->deadline_ns) {
         end_search(fleet, SEARCH_TIME);
-    } else if (max_rows > 0 && rows_written(fleet) >= max_rows) {
+    } else if (max_rows > 0 && !ranks_follows(fleet->load->ranks) &&
+               rows_everywhere(fleet) >= max_rows) {
         end_search(fleet, SEARCH_ROWS);
     } else if (now_ns >= fleet->next_memory_ns) {
         fleet->next_memory_ns = now_ns + MEMORY_NS;
@@ -494,7 +625,7 @@ static bool is_over(struct fleet *fleet)
 /* The rows that are written when one part in `share` of those that are left has been. */
 static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
 {
-    const uint64_t most = fleet->search->max_rows, written = rows_written(fleet);
+    const uint64_t most = fleet->max_rows, written = rows_written(fleet);
     return most == 0 ? UINT64_MAX : written < most ? written + (most - written) / share : written;
 }
 
@@ -502,11 +633,17 @@ static uint64_t rows_at_share(const struct fleet *fleet, unsigned share)
  * that of a level. Returns the sessions that are up. */
 static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
 {
-    fleet->numbers = gate_wait_change(&fleet->load->gate, mono_now_ns() + TICK_NS);
+    const bool has_ranks = fleet->load->ranks != NULL;
+    const int64_t deadline_ns = mono_now_ns() + TICK_NS;
+    fleet->numbers = gate_wait_change(
+        &fleet->load->gate, has_ranks ? MIN(fleet->next_exchange_ns, deadline_ns) : deadline_ns);
     fleet_join_ended(fleet, ledger);
     if (fleet->rest_at_rows < UINT64_MAX && rows_written(fleet) >= fleet->rest_at_rows) {
         gate_rest(&fleet->load->gate, true);
         fleet->rest_at_rows = UINT64_MAX;
+    }
+    if (has_ranks) {
+        exchange(fleet, false);
     }
     return fleet->numbers.working;
 }
@@ -516,8 +653,17 @@ static void fail(struct fleet *fleet, struct level *level, enum level_reason rea
 {
     if (level->reason == LEVEL_NO_REASON) {
         level->reason = reason;
+        level->reason_ns = mono_now_ns() - fleet->load->start_ns;
+        fleet->has_level_failed = true;
     }
     fleet_report_shortage(fleet);
+}
+
+/* The level did not hold, here or at another rank. */
+static bool is_lost(const struct fleet *fleet, const struct level *level)
+{
+    return level->reason != LEVEL_NO_REASON ||
+           (fleet->orders.level == fleet->level && fleet->orders.has_failed);
 }
 
 /* Judges by what has ended. */
@@ -531,7 +677,14 @@ static bool has_failed(struct fleet *fleet, struct level *level)
     } else if (ledger->dropped > 0) {
         fail(fleet, level, LEVEL_DROPPED);
     }
-    return level->reason != LEVEL_NO_REASON;
+    return is_lost(fleet, level);
+}
+
+/* This rank has come so far, and all others. */
+static bool are_at(struct fleet *fleet, enum ranks_stage stage)
+{
+    fleet->stage = stage;
+    return fleet->load->ranks == NULL || fleet->orders.stage >= stage;
 }
 
 static uint64_t calls_failed(struct fleet *fleet)
@@ -581,6 +734,16 @@ static void retire(struct fleet *fleet, struct level *level)
     }
 }
 
+/* No session is added anywhere before those that are too many elsewhere have left. */
+static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
+{
+    const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0); /* from the server, too */
+    while ((mono_now_ns() < gone_ns || !are_at(fleet, STAGE_LEFT)) && !has_failed(fleet, level) &&
+           !is_over(fleet)) {
+        tick(fleet, &level->ledger);
+    }
+}
+
 /* A session that fails ends the start: the next ones are not asked for at a server that is full.
  * Then waits until every session is up or has ended. */
 static void add_sessions(struct fleet *fleet, struct level *level)
@@ -621,7 +784,7 @@ static void hold(struct fleet *fleet, struct level *level)
     const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
     const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
     int64_t part_ns = start_ns; /* the start of the part that goes on */
-    uint64_t part_rows = rows_written(fleet);
+    uint64_t part_rows = work_done(fleet);
     sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
@@ -643,12 +806,11 @@ static void hold(struct fleet *fleet, struct level *level)
                 (double)(rows - part_rows) * (double)MONO_NS_PER_S / (double)(now_ns - part_ns);
             part_ns = now_ns;
             part_rows = rows;
-            if (level->lowest_rows_per_s < 0 || rows_per_s < level->lowest_rows_per_s) {
-                level->lowest_rows_per_s = rows_per_s;
+            if (level->part_count < LEVEL_PARTS_MAX) {
+                level->parts_rows_per_s[level->part_count++] = rows_per_s;
             }
-            level->highest_rows_per_s = fmax(level->highest_rows_per_s, rows_per_s);
         }
-        if (held_ns < hold_ns && (held_ns < HOLD_LEAST_NS || rows < share_rows)) {
+        if (held_ns < hold_ns && (held_ns < HOLD_LEAST_NS || rows_written(fleet) < share_rows)) {
             continue;
         }
         uint64_t reading;
@@ -658,13 +820,15 @@ static void hold(struct fleet *fleet, struct level *level)
         }
         /* reading the memory of many processes takes a while: the hold lasts until it was done */
         if (level->stalled == 0 &&
-            (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS)) {
+            (sampler_has_held(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
+            are_at(fleet, STAGE_HELD)) {
             break;
         }
     }
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
     level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
     level->failed = calls_failed(fleet) - fleet->failed_before;
+    level_find_spread(level);
     sampler_end_hold(sampler, level);
 }
 
@@ -693,7 +857,7 @@ static void conclude(struct fleet *fleet, struct level *level)
     /* with sessions that did not leave there are more than were asked for */
     ledger->requested = known > level->sessions ? known : level->sessions;
     ledger->not_started = ledger->requested - known;
-    if (level->reason != LEVEL_NO_REASON) {
+    if (is_lost(fleet, level)) {
         level->outcome = LEVEL_FAILED;
         level->causes = malloc(sizeof *level->causes);
     } else {
@@ -719,35 +883,215 @@ static void climb(struct fleet *fleet, struct level *level)
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_START]);
     fleet->failed_before = calls_failed(fleet);
     level->start_ns = fleet->snapshots[AT_START].taken_ns - fleet->load->start_ns;
+    const bool has_too_many = fleet->live > level->sessions;
     retire(fleet, level);
+    if (fleet->load->ranks != NULL) {
+        wait_for_others(fleet, level, has_too_many);
+    }
     fleet->rest_at_rows = rows_at_share(fleet, STEP_SHARE);
     add_sessions(fleet, level);
+    while (!are_at(fleet, STAGE_UP) && !has_failed(fleet, level) && !is_over(fleet)) {
+        level->up = tick(fleet, &level->ledger);
+    }
     fleet->rest_at_rows = UINT64_MAX;
-    gate_rest(&fleet->load->gate, false);
+    gate_rest(&fleet->load->gate, fleet->is_over);
     recorder_take_snapshot(recorder, &fleet->snapshots[AT_HOLD]);
-    if (level->reason == LEVEL_NO_REASON && !fleet->is_over) {
+    if (!has_failed(fleet, level) && !fleet->is_over) {
         hold(fleet, level);
     }
-    if (level->ledger.dropped > 0) {
+    if (level->ledger.dropped > 0 || (fleet->load->ranks != NULL && is_lost(fleet, level))) {
         wait_for_drops(fleet, level);
     }
     conclude(fleet, level);
 }
 
-/* After a level at which every session was lost: one session at a time asks whether the server lets
- * anyone in again. Its answer is no part of a level. */
+/* What the memory of this machine has room for. */
+static struct level_room find_room(const struct fleet *fleet)
+{
+    uint64_t total;
+    const uint64_t used = memory_used(&total);
+    const unsigned fits = ladder_memory_fits(&fleet->memory, fleet->live, used);
+    return (struct level_room){.times = fits == UINT32_MAX ? INFINITY
+                                        : fleet->live == 0 ? 0
+                                                           : (double)fits / fleet->live,
+                               .used_bytes = used,
+                               .limit_bytes = fleet->memory.limit_bytes};
+}
+
+/* This rank's part of a level, as bytes. False: out of memory. */
+static bool pack_level(const struct fleet *fleet, const struct level *own, struct buffer *bytes)
+{
+    const struct recorder_snapshot *at = fleet->snapshots;
+    const size_t work =
+        fleet->load->plan->script != NULL ? OPERATION_TRANSACTION : OPERATION_APPEND;
+    struct histogram connect, append = {.total = 0};
+    histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
+                       recorder_histogram(&at[AT_START], OPERATION_CONNECT), &connect);
+    if (own->hold_ns > 0) {
+        histogram_subtract(recorder_histogram(&at[AT_END], work),
+                           recorder_histogram(&at[AT_HOLD], work), &append);
+    }
+    return merge_pack_level(bytes, own, &connect, &append, fleet->load->start_ns);
+}
+
+/* Climbs this rank's part of a level, as one of several. */
+static bool climb_part(struct fleet *fleet, struct level *own, struct buffer *bytes)
+{
+    own->sessions = ranks_sessions_here(fleet->load->ranks, own->sessions, false);
+    fleet->stage = STAGE_CLIMBS;
+    fleet->has_level_failed = false;
+    fleet->level = fleet->orders.level;
+    climb(fleet, own);
+    exchange(fleet, false); /* others may wait for it */
+    own->room = find_room(fleet);
+    return pack_level(fleet, own, bytes);
+}
+
+/* Between two levels: sessions that end meanwhile are for the next one to see. */
+static void wait_for_orders(struct fleet *fleet)
+{
+    mono_sleep(WAIT_NS);
+    exchange(fleet, false);
+}
+
+/* Rank 0: adds up what all ranks came to. */
+static void gather(struct fleet *fleet, struct level *level, struct buffer *bytes)
+{
+    struct load *load = fleet->load;
+    const struct operation_list operations = plan_operations(load->plan);
+    struct level_sum sum = {.level = level};
+    unsigned rank = 0;
+    size_t size = bytes->length;
+    void *taken = bytes->bytes;
+    bool is_whole = true;
+    *bytes = (struct buffer){.bytes = NULL};
+    level->outcome = LEVEL_HELD;
+    gate_rest(&load->gate, true); /* one that is lost may take long to be missed */
+    for (bool are_all = false; taken != NULL || !are_all;) {
+        if (taken == NULL) {
+            wait_for_orders(fleet);
+        } else if (!merge_add_level(&sum, ranks_machine(load->ranks, rank), taken, size,
+                                    &operations, load->start_ns)) {
+            is_whole = false;
+        }
+        free(taken);
+        taken = ranks_take_level(load->ranks, &rank, &size, &are_all);
+    }
+    gate_rest(&load->gate, fleet->is_over);
+    for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
+        is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
+    }
+    merge_conclude_level(&sum);
+    if (!is_whole) {
+        end_search(fleet, SEARCH_RANK_LOST);
+    }
+    if (!is_whole && level->outcome == LEVEL_HELD) {
+        level->outcome = LEVEL_UNFINISHED;
+        level->reason = LEVEL_ENDED;
+    }
+    fleet->up_everywhere = level->up;
+    fleet->room = level->room;
+}
+
+/* Tries a level, and fills *level. */
+static void try_level(struct fleet *fleet, struct level *level)
+{
+    struct load *load = fleet->load;
+    struct level own = *level;
+    load->on_begin(load->context, level);
+    if (load->ranks == NULL) {
+        climb(fleet, level);
+        search_note_level(fleet->search);
+        load->on_level(load->context, level, level);
+        return;
+    }
+    struct buffer bytes = {0};
+    ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
+    const bool is_packed = climb_part(fleet, &own, &bytes);
+    level->start_ns = own.start_ns;
+    if (is_packed) {
+        gather(fleet, level, &bytes);
+    } else {
+        end_search(fleet, SEARCH_MEMORY);
+    }
+    buffer_fini(&bytes);
+    search_note_level(fleet->search);
+    ranks_note_level(load->ranks, level->outcome);
+    own.outcome = level->outcome;
+    load->on_level(load->context, level, &own);
+    level_fini(&own);
+}
+
+/* A rank that follows: tries the levels that rank 0 says, until it says that the search is over. */
+static void follow_all(struct fleet *fleet)
+{
+    struct load *load = fleet->load;
+    for (;;) {
+        while (fleet->orders.level == fleet->level && !is_over(fleet)) {
+            wait_for_orders(fleet);
+        }
+        if (fleet->orders.level == fleet->level) {
+            return;
+        }
+        struct buffer bytes = {0};
+        struct level *level = search_add_level(fleet->search);
+        if (level == NULL) { /* without its part rank 0 ends the search */
+            fleet->level = fleet->orders.level;
+            ranks_give_level(load->ranks, &bytes);
+            end_search(fleet, SEARCH_MEMORY);
+            continue;
+        }
+        forget_causes(fleet);
+        level->sessions = fleet->orders.sessions;
+        level->is_scripted = load->plan->script != NULL;
+        struct level own = *level;
+        load->on_begin(load->context, level);
+        if (!climb_part(fleet, &own, &bytes)) {
+            buffer_fini(&bytes);
+        }
+        ranks_give_level(load->ranks, &bytes);
+        gate_rest(&load->gate, true);
+        while (fleet->orders.noted < fleet->level && fleet->orders.end != SEARCH_RANK_LOST) {
+            wait_for_orders(fleet);
+        }
+        gate_rest(&load->gate, fleet->is_over);
+        const unsigned sessions = level->sessions;
+        *level = own;
+        level->sessions = sessions;
+        if (fleet->orders.noted == fleet->level) {
+            level->outcome = fleet->orders.outcome;
+        } else if (level->outcome == LEVEL_HELD) { /* here: of the others nothing is known */
+            level->outcome = LEVEL_UNFINISHED;
+            level->reason = LEVEL_ENDED;
+        }
+        search_note_level(fleet->search);
+        load->on_level(load->context, level, level);
+    }
+}
+
+/* After a level at which every session was lost: one session at a time, or the set-up's connection
+ * where none is to be at this rank, asks whether the server lets anyone in again. Its answer is no
+ * part of a level. */
 static void await_server(struct fleet *fleet)
 {
+    const struct plan *plan = fleet->load->plan;
     const int64_t limit_ns = mono_now_ns() + RETURN_LIMIT_NS;
     int64_t next_ns = mono_now_ns();
     struct session_ledger ignored = {0};
-    while (tick(fleet, &ignored) == 0 && !is_over(fleet)) {
+    bool is_back = false;
+    while (tick(fleet, &ignored) == 0 && !is_back && !is_over(fleet)) {
         const int64_t now_ns = mono_now_ns();
         if (now_ns >= limit_ns) {
             end_search(fleet, SEARCH_GONE);
         } else if (fleet->live == 0 && now_ns >= next_ns) {
+            struct setup asked;
+            struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
-            fleet_start(fleet); /* without a thread: again after the pause */
+            if (fleet->capacity > 0) {
+                fleet_start(fleet); /* without a thread: again after the pause */
+            } else {
+                is_back = setup_inquire(&asked, plan, &error) == EXIT_CODE_OK;
+            }
         }
     }
     forget_causes(fleet);
@@ -757,16 +1101,19 @@ static void await_server(struct fleet *fleet)
 static unsigned fit_memory(struct fleet *fleet, unsigned next)
 {
     struct search *search = fleet->search;
-    const unsigned live = fleet->live, held = search->held;
-    uint64_t total;
-    const uint64_t used = memory_used(&total);
-    const unsigned fits = ladder_memory_fits(&fleet->memory, live, used);
-    if (next <= live || fits >= next) {
+    const bool has_ranks = fleet->load->ranks != NULL;
+    const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
+    const unsigned held = search->held;
+    const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
+    const double most = room.times * live + 0.5; /* not a number: nothing is known yet */
+    if (next <= live || !(most < next)) {
         return next;
     }
+    const unsigned fits = (unsigned)most;
     snprintf(search->end_note, sizeof search->end_note,
-             "%s of this machine in use with %s sessions, %s would pass %s", UNITS_BYTES(used),
-             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(fleet->memory.limit_bytes));
+             "%s of %s%.60s in use with %s sessions, %s would pass %s",
+             UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
+             UNITS_COUNT(live), UNITS_COUNT(next), UNITS_BYTES(room.limit_bytes));
     /* steps of less than a twentieth would only creep up to a bound that is an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
@@ -792,18 +1139,17 @@ static void climb_all(struct fleet *fleet)
         }
         level->sessions = fitting;
         level->is_scripted = load->plan->script != NULL;
-        load->on_begin(load->context, level);
-        climb(fleet, level);
-        search_note_level(search);
-        load->on_level(load->context, level);
-        if (level->outcome == LEVEL_FAILED && fleet->live == 0 && level->ledger.dropped > 0) {
+        try_level(fleet, level);
+        if (level->outcome == LEVEL_FAILED && level->up == 0 && level->ledger.dropped > 0) {
             await_server(fleet);
         }
     }
-    uint64_t total;
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        snprintf(search->end_note, sizeof search->end_note, "%s of this machine in use, %s may be",
-                 UNITS_BYTES(memory_used(&total)), UNITS_BYTES(fleet->memory.limit_bytes));
+        const bool is_known = fleet->room.machine[0] != '\0'; /* of several machines the one */
+        const struct level_room room = is_known ? fleet->room : find_room(fleet);
+        snprintf(search->end_note, sizeof search->end_note, "%s of %s%.60s in use, %s may be",
+                 UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
+                 UNITS_BYTES(room.limit_bytes));
     }
 }
 
@@ -818,6 +1164,11 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
                                                   : total / 10 * 9;
     fleet->deadline_ns = load->start_ns + load->plan->max_time_ns;
     fleet->rest_at_rows = UINT64_MAX;
+    fleet->max_rows = fleet->search->max_rows;
+    if (load->ranks != NULL && fleet->max_rows > 0) {
+        fleet->max_rows =
+            (uint64_t)((double)fleet->max_rows * fleet->capacity / load->plan->sessions) + 1;
+    }
     bool has_memory = true;
     for (int i = 0; i < SNAPSHOTS; i++) {
         has_memory &=
@@ -826,7 +1177,11 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
     if (has_memory) {
         gate_open(&load->gate, mono_now_ns());
         sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
-        climb_all(fleet);
+        if (ranks_follows(load->ranks)) {
+            follow_all(fleet);
+        } else {
+            climb_all(fleet);
+        }
         /* every session ends; those that do not in time lose their connection */
         gate_stop(&load->gate,
                   fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
@@ -839,6 +1194,10 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
             }
             fleet_interrupt(fleet, false);
         }
+        fleet->have_ended = true;
+        if (load->ranks != NULL) {
+            exchange(fleet, true);
+        }
     } else {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     }
@@ -850,14 +1209,18 @@ static enum status search_sessions(struct fleet *fleet, struct error *error)
 
 enum status fleet_run(struct load *load, struct result *result, struct error *error)
 {
-    const unsigned total = plan_sessions_all(load->plan);
+    const struct plan_share share = plan_share(load->plan);
+    const unsigned total = share.count + share.idle;
     const bool is_run = load->search == NULL;
-    struct fleet fleet = {
-        .load = load, .result = result, .search = load->search, .capacity = total};
+    struct fleet fleet = {.load = load,
+                          .result = result,
+                          .search = load->search,
+                          .capacity = total,
+                          .room = {.times = INFINITY}};
     /* calloc: what is never used takes no memory */
-    fleet.sessions = calloc(total, sizeof *fleet.sessions);
+    fleet.sessions = calloc(total + 1, sizeof *fleet.sessions);
     if (is_run) {
-        result->session_list = calloc(total, sizeof *result->session_list);
+        result->session_list = calloc(total + 1, sizeof *result->session_list);
         result->session_count = result->session_list == NULL ? 0 : total;
     }
     if (fleet.sessions == NULL || (is_run && result->session_list == NULL)) {
@@ -871,7 +1234,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     if (load->plan->read_mode == READ_QUERY) {
         load->read = (struct statement){.sql = load->plan->read_sql};
     }
-    gate_init(&load->gate);
+    gate_init(&load->gate, is_run && load->ranks != NULL);
     pthread_mutex_init(&load->connections_lock, NULL);
     atomic_init(&load->has_finished_one, false);
     atomic_init(&load->timeouts_in_a_row, 0);

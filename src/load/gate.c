@@ -6,9 +6,9 @@
 #include "base/mono.h"
 #include "base/process.h"
 
-void gate_init(struct gate *gate)
+void gate_init(struct gate *gate, bool is_held)
 {
-    *gate = (struct gate){.reason = STOP_COMPLETED};
+    *gate = (struct gate){.reason = STOP_COMPLETED, .is_held = is_held};
     pthread_mutex_init(&gate->lock, NULL);
     thread_cond_init(&gate->opened);
     thread_cond_init(&gate->freed);
@@ -77,6 +77,14 @@ void gate_rest(struct gate *gate, bool rests)
 {
     pthread_mutex_lock(&gate->lock);
     atomic_store(&gate->rests, rests);
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_release(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->is_held = false;
     pthread_cond_broadcast(&gate->opened);
     pthread_mutex_unlock(&gate->lock);
 }
@@ -164,8 +172,9 @@ void gate_finish_work(struct gate *gate, bool stays)
     const bool is_last = gate->numbers.working == 0 && gate->numbers.waiting == 0;
     if (is_last) {
         pthread_cond_broadcast(&gate->opened);
+        tell_main(gate);
     }
-    while (stays && (gate->numbers.working > 0 || gate->numbers.waiting > 0) &&
+    while (stays && (gate->is_held || gate->numbers.working > 0 || gate->numbers.waiting > 0) &&
            atomic_load(&gate->state) != GATE_STOP) {
         pthread_cond_wait(&gate->opened, &gate->lock);
     }

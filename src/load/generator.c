@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/value_text.h"
 
 /*
  * Text like that of real logs: host names and messages.
@@ -219,18 +220,13 @@ static struct text_value cut(const struct fill_column *column, const char *text,
 static struct text_value make_message(const struct fill_column *column,
                                       const struct text_source *source, uint64_t hash, char *out)
 {
-    static const char digits[] = "0001020304050607080910111213141516171819"
-                                 "2021222324252627282930313233343536373839"
-                                 "4041424344454647484950515253545556575859"
-                                 "6061626364656667686970717273747576777879"
-                                 "8081828384858687888990919293949596979899";
     const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
     memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
     /* each pair takes the next two decimal digits of a fraction in 0 … 1 */
     uint64_t fraction = hash >> 8;
     for (uint32_t i = 0; i < template->pair_count; i++) {
         fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;
-        memcpy(out + template->pairs[i], digits + 2 * (fraction >> 56), 2);
+        memcpy(out + template->pairs[i], value_digit_pairs + 2 * (fraction >> 56), 2);
     }
     return cut(column, out, template->length);
 }
@@ -294,7 +290,7 @@ FILL_WITH(fill_range_decimal, int64_t, range_value(column, h, serial) * column->
 
 static struct text_value make_integer(int64_t number, char *out)
 {
-    return (struct text_value){out, (uint32_t)snprintf(out, INTEGER_BYTES, "%" PRId64, number)};
+    return (struct text_value){out, (uint32_t)value_text_integer(out, number)};
 }
 FILL_WITH(fill_range_text, struct text_value,
           make_integer(range_value(column, h, serial), text + i * INTEGER_BYTES))
@@ -648,7 +644,7 @@ enum status generator_create(struct generator **generator, const struct plan *pl
     }
     g->table = table;
     g->buffer_rows = plan->batch_rows < ROW_BATCH_MAX ? (size_t)plan->batch_rows : ROW_BATCH_MAX;
-    g->soft_limit = plan->sessions / SESSIONS_PER_BUFFER;
+    g->soft_limit = plan_share(plan).count / SESSIONS_PER_BUFFER;
     if (g->soft_limit < BUFFERS_SOFT_LIMIT) {
         g->soft_limit = BUFFERS_SOFT_LIMIT;
     }
@@ -792,15 +788,8 @@ double generator_row_bytes(struct generator *generator)
         return 0;
     }
     const size_t rows = generator->buffer_rows;
-    uint64_t bytes = 0;
     generator_fill(generator, buffer, 0, 0, rows);
-    for (size_t c = 0; c < generator->table->column_count; c++) {
-        const struct fill_column *fill = &generator->columns[c];
-        const bool has_texts = is_text(&generator->table->columns[c]);
-        for (size_t row = 0; row < rows; row++) {
-            bytes += has_texts ? buffer->columns[c].values.text[row].length : fill->value_bytes;
-        }
-    }
+    const uint64_t bytes = batch_bytes(&buffer->batch);
     generator_give_back(generator, buffer);
     return (double)bytes / (double)rows;
 }

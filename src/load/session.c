@@ -32,11 +32,12 @@ static void close_connection(struct session *session)
     session->conn = NULL;
 }
 
-/* The session goes to another of several hosts: what follows is counted there. */
+/* The session goes to one of several hosts: what follows is counted there. */
 static void go_to_host(struct session *session, unsigned host)
 {
+    session->has_moved |= session->is_settled && host != session->host;
     session->host = host;
-    recorder_set_host(session->load->recorder, session->index, host);
+    recorder_set_host(session->load->recorder, session->place, host);
 }
 
 /* Connects to the session's host for `phase`: CAUSE_CONNECT the first time, CAUSE_HOST where
@@ -60,7 +61,7 @@ static enum status open_connection(struct session *session, enum cause_phase pha
         }
         return status == STATUS_FATAL ? STATUS_FATAL : STATUS_LOST;
     }
-    recorder_record(load->recorder, session->index,
+    recorder_record(load->recorder, session->place,
                     phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
@@ -106,6 +107,7 @@ static enum status connect_first(struct session *session, struct error *error)
         tried++;
     } while (status != STATUS_OK && tried < hosts && error->kind != ERROR_CANCELLED &&
              !gate_is_stopped(&session->load->gate));
+    session->is_settled |= status == STATUS_OK;
     return status;
 }
 
@@ -174,10 +176,10 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         if (alike >= 1 && full >= 1) {
             count = alike < (double)full ? (uint64_t)alike : full;
         }
-        recorder_record(recorder, session->index, OPERATION_RESPONSE, waited_ns);
+        recorder_record(recorder, session->place, OPERATION_RESPONSE, waited_ns);
         if (count > 1) {
             /* step_ns apart: the sum stays exact */
-            recorder_record_times(recorder, session->index, OPERATION_RESPONSE,
+            recorder_record_times(recorder, session->place, OPERATION_RESPONSE,
                                   waited_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
         }
         begun += count > 1 ? count * batch : batch_rows_after(session, begun);
@@ -193,10 +195,10 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
 {
     struct recorder *recorder = session->load->recorder;
     if (is_answered) {
-        recorder_record(recorder, session->index, OPERATION_APPEND, end_ns - start_ns);
+        recorder_record(recorder, session->place, OPERATION_APPEND, end_ns - start_ns);
     }
     if (intended_ns > 0) {
-        recorder_record(recorder, session->index, OPERATION_RESPONSE, end_ns - intended_ns);
+        recorder_record(recorder, session->place, OPERATION_RESPONSE, end_ns - intended_ns);
         session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
         session->batches_late += start_ns - intended_ns > LATE_NS ? 1 : 0;
     }
@@ -234,6 +236,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (session->is_refused) {
         /* none of its rows but the accepted ones is in the table, and they will be sent again */
         append.rows = append.handed = append.accepted;
+        append.in_doubt = 0;
         session_add(session, RECORDER_REFUSALS, 1);
     } else if (status == STATUS_LOST) {
         /* the rest of the batch was never on its way: its turn comes when there is a connection */
@@ -267,7 +270,7 @@ static enum status read_table(struct session *session)
     const bool is_count = load->plan->read_mode == READ_COUNT;
     struct error error = {.kind = ERROR_NONE};
     uint64_t rows = 0;
-    recorder_note_reading(load->recorder, session->index, true);
+    recorder_note_reading(load->recorder, session->place, true);
     const int64_t start_ns = mono_now_ns();
     session_begin_call(session);
     const enum status status = is_count
@@ -276,9 +279,9 @@ static enum status read_table(struct session *session)
                                                   &(struct answer){.take = NULL}, &error);
     session_end_call(session);
     const int64_t end_ns = mono_now_ns();
-    recorder_note_reading(load->recorder, session->index, false);
+    recorder_note_reading(load->recorder, session->place, false);
     if (status == STATUS_OK) {
-        recorder_record(load->recorder, session->index, OPERATION_READ, end_ns - start_ns);
+        recorder_record(load->recorder, session->place, OPERATION_READ, end_ns - start_ns);
         session_add(session, RECORDER_READS, 1);
     } else {
         session_add(session, RECORDER_READS_FAILED, 1);
@@ -389,7 +392,6 @@ static enum status reconnect_after_loss(struct session *session)
             return STATUS_REJECTED;
         }
         if (hosts > 0) {
-            session->has_moved |= next % hosts != session->host;
             go_to_host(session, next++ % hosts);
         }
         const enum status status = connect_once(session);
@@ -401,7 +403,7 @@ static enum status reconnect_after_loss(struct session *session)
         if (status == STATUS_OK && is_lost) {
             session->sum.reconnects++;
             session_add(session, RECORDER_RECONNECTS, 1);
-            recorder_record(load->recorder, session->index, OPERATION_RECOVER,
+            recorder_record(load->recorder, session->place, OPERATION_RECOVER,
                             mono_now_ns() - lost_ns);
         }
         if (status == STATUS_OK) {
@@ -484,11 +486,11 @@ static void work(struct session *session)
     struct procfs_schedstat before, after;
     procfs_read_thread(&before);
     if (gate_wait_go(&load->gate)) {
-        recorder_set_working(load->recorder, session->index, load->gate.go_ns);
+        recorder_set_working(load->recorder, session->place, load->gate.go_ns);
     }
     const int64_t start_ns = mono_now_ns();
     session->sum.outcome = take_turns(session);
-    recorder_set_working(load->recorder, session->index, 0);
+    recorder_set_working(load->recorder, session->place, 0);
     session->work_end_ns = mono_now_ns();
     raise_to(&load->last_work_ns, session->work_end_ns);
     if (load->gate.go_ns > 0) {

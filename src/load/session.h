@@ -24,6 +24,7 @@
 #include "measure/result.h"
 #include "measure/sampler.h"
 #include "plan/plan.h"
+#include "ranks/ranks.h"
 
 /*
  * The gate of a run: READY -> GO -> STOP.
@@ -56,6 +57,7 @@ struct gate {
     pthread_cond_t changed; /* main thread: one of the numbers has changed */
     atomic_int state;       /* enum gate_state; written under lock */
     atomic_bool rests;      /* sessions begin no batch; written under lock */
+    bool is_held;           /* sessions of other ranks may still work */
     enum stop_reason reason;
     int64_t go_ns;    /* when the gate was opened; 0 before */
     int64_t stop_ns;  /* when the state became STOP; 0 before */
@@ -64,7 +66,8 @@ struct gate {
     pthread_cond_t freed; /* sessions: a slot was given back, or the state has changed to STOP */
 };
 
-void gate_init(struct gate *gate);
+/* `is_held`: who has done its work stays until gate_release, too. */
+void gate_init(struct gate *gate, bool is_held);
 void gate_fini(struct gate *gate);
 
 /* Main thread: sleeps until a number has changed since the last call, or the moment has come. */
@@ -79,6 +82,9 @@ void gate_open(struct gate *gate, int64_t now_ns);
 
 /* Main thread, after GO: sessions begin no more batches until it is false again. */
 void gate_rest(struct gate *gate, bool rests);
+
+/* Main thread: the sessions of other ranks have done their work. */
+void gate_release(struct gate *gate);
 
 /* Any thread. The first reason stays. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
@@ -120,16 +126,21 @@ struct load {
      * was not let in or was dropped: what was short still is, and the other sessions are still
      * there. */
     void (*on_shortage)(void *context);
+    /* May be NULL. Main thread, in a run; soon after the gate opened, and after the last answer. */
+    void (*on_gate)(void *context, int64_t go_ns);
+    void (*on_done)(void *context, int64_t done_ns);
     void *context;
+
+    struct ranks *ranks; /* that share the run; NULL: there is this process alone */
 
     /* Of a search for the most sessions; NULL: a run. The caller has set the bounds and hold_ns. */
     struct search *search;
     int64_t patience_ns; /* how much longer a hold may be, so that the slowest session can show an
                             append */
     /* Main thread; before the first session of a level is added, and when it is known what became
-     * of it: sessions that are up still are. */
+     * of it: sessions that are up still are. `own`: what of it this process saw. */
     void (*on_begin)(void *context, const struct level *level);
-    void (*on_level)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level, const struct level *own);
 
     /* Of the fleet. What changes is atomic, or has its own lock, or is under connections_lock. */
     struct statement read; /* what sessions read by: count(*), or the user's query */
@@ -145,22 +156,27 @@ struct load {
 struct session {
     struct load *load;
     pthread_t thread;
-    unsigned index;
+    unsigned index; /* among all sessions of the run: what rows, rates and scripts go by */
+    unsigned place; /* among those of this process: what the recorder goes by */
     bool is_idle;
     /* What it came to. Moments are monotonic, 0 = never, until the fleet hands it over. The room of
      * `exceptions` is the next power of two. */
     struct session_summary sum;
-    unsigned host;                     /* of several: that it is at, or tries */
-    bool has_moved;                    /* from the host at which it began to work */
-    struct adapter_conn *conn;         /* the session's own; NULL = not connected */
-    struct adapter_conn *shared_conn;  /* the same while others may interrupt it */
-    atomic_bool was_cut;               /* as it did not end in time after STOP */
-    bool is_overdue;                   /* its connection was cut because a call took too long */
-    bool is_refused;                   /* its latest batch was, by a read-only server: it reconnects
-                                          and sends the batch again */
-    uint64_t quota;                    /* rows; the next batch starts at sum.begun */
-    uint64_t turn_quota;               /* of a script: transactions */
-    uint64_t turn;                     /* the next one's number */
+    const struct table *measured_table; /* whose rows have this mean of bytes: */
+    double row_bytes;
+    unsigned host;                    /* of several: that it is at, or tries */
+    bool is_settled;                  /* its place has been connected to a host ... */
+    bool has_moved;                   /* ... and gone on to another: its rows may be at both */
+    struct adapter_conn *conn;        /* the session's own; NULL = not connected */
+    struct adapter_conn *shared_conn; /* the same while others may interrupt it */
+    atomic_bool was_cut;              /* as it did not end in time after STOP */
+    bool is_overdue;                  /* its connection was cut because a call took too long */
+    bool is_refused;                  /* its latest batch was, by a read-only server: it reconnects
+                                         and sends the batch again */
+    uint64_t quota;                   /* rows; the next batch starts at sum.begun */
+    uint64_t turn_quota;              /* of a script: transactions */
+    uint64_t turn;                    /* the next one's number */
+    struct transaction_ledger transactions_done, warm_up; /* of a script; the warm-up is apart */
     struct transactions *transactions; /* owned; transactions.c; NULL: no script, or not begun */
     uint64_t batches_late;             /* begun over 100 ms after their intended start */
     uint64_t last_count;               /* rows, as counted last; 0 before */
@@ -219,8 +235,10 @@ struct append {
     size_t most_rows;                   /* at a time */
     uint64_t first_row;                 /* among the session's own */
     uint64_t rows;
-    uint64_t handed;   /* rows that the adapter was given in the latest try */
+    uint64_t handed;   /* rows that the adapter was given in the latest try; of a lost one, that
+                          were sent */
     uint64_t accepted; /* rows that the server acknowledged */
+    uint64_t in_doubt; /* of those that were handed over */
 };
 
 /* Sends the batch, again while the database is busy and nothing of it was accepted. *is_begun

@@ -31,8 +31,13 @@
 /* How long a server that did not let sessions finish may take for the count. */
 #define HASTY_LIMIT_NS (10 * MONO_NS_PER_S)
 
+/* How often and how far apart a server is asked for its counts of I/O. */
+#define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
+
 enum {
+    IO_COUNTS_MAX = 8,
     LATE_CONNECT_S = 3,
+    SCRIPT_NAME_SHOWN = 60,
     TAGS = INT16_MAX + 1
 };
 
@@ -218,6 +223,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
     while (rc == 0 && !probe->has_ended) {
         const struct timespec tick = mono_timespec(mono_now_ns() + TICK_NS);
         pthread_cond_timedwait(&probe->ended, &probe->lock, &tick);
+        plan_wait(probe->plan);
         const int64_t now_ns = mono_now_ns();
         if (probe->has_ended) {
             break;
@@ -512,32 +518,45 @@ static enum status ask_limits(struct setup *setup, struct adapter_conn *conn,
     return status;
 }
 
-/* The one table of a run, or the one without columns in its script. */
-static bool has_table(const struct plan *plan)
+/* The first dataset of the script without columns, from number `first`; NULL: there is none. */
+static const struct script_dataset *find_named(const struct script *script, size_t first)
 {
-    bool is_there = plan->script == NULL;
-    for (size_t i = 0; plan->script != NULL && i < plan->script->dataset_count; i++) {
-        is_there = is_there || !plan->script->datasets[i].is_declared;
+    for (size_t i = first; script != NULL && i < script->dataset_count; i++) {
+        if (!script->datasets[i].is_declared) {
+            return &script->datasets[i];
+        }
     }
-    return is_there;
+    return NULL;
+}
+
+/* Of a path that is too long for a message, what tells the file. */
+static const char *end_of_name(const struct script *script)
+{
+    const size_t length = strlen(script->name);
+    return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
 }
 
 enum exit_code setup_name_table(struct plan *plan, struct error *error)
 {
-    const struct script_dataset *named = NULL;
-    for (size_t i = 0; plan->script != NULL && i < plan->script->dataset_count; i++) {
-        const struct script_dataset *dataset = &plan->script->datasets[i];
-        if (!dataset->is_declared && named != NULL) {
-            return usage_refuse(error,
-                                "%.60s has two datasets without columns, '%.60s' and '%.60s': "
-                                "no more than one can be",
-                                plan->script->name, named->name, dataset->name);
-        }
-        named = dataset->is_declared ? named : dataset;
+    const struct script *const script = plan->script;
+    const struct script_dataset *const named = find_named(script, 0);
+    if (named == NULL) {
+        return EXIT_CODE_OK;
     }
-    if (named != NULL) {
-        plan->table_name = named->name;
-        plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
+    const struct script_dataset *other = find_named(script, (size_t)(named - script->datasets) + 1);
+    if (other != NULL) {
+        return usage_refuse(error,
+                            "%s:%d: dataset '%.60s' has no columns, as '%.60s': no more than "
+                            "one can be without",
+                            end_of_name(script), other->line, other->name, named->name);
+    }
+    plan->table_name = named->name;
+    plan->is_default_table = strcmp(named->name, PLAN_DEFAULT_TABLE) == 0;
+    if (plan->owned_path != NULL && !plan->is_default_table) {
+        return usage_refuse(error,
+                            "%s:%d: dataset '%.60s' has no columns, so its table has to be "
+                            "there: name a TARGET that has it",
+                            end_of_name(script), named->line, named->name);
     }
     return EXIT_CODE_OK;
 }
@@ -567,6 +586,12 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
     struct table *table = &setup->table;
     struct buffer sql = {0};
     enum status status = find_or_create(conn, plan, &setup->connection, table, error);
+    const struct script_dataset *const named = find_named(plan->script, 0);
+    if (status != STATUS_OK && error->kind == ERROR_NOT_FOUND && named != NULL) {
+        const struct error inner = *error;
+        snprintf(error->text, sizeof error->text, "%s:%d: dataset '%.40s' has no columns: %.110s",
+                 end_of_name(plan->script), named->line, named->name, inner.text);
+    }
     inspect(setup, conn, plan); /* it knows more about the server by now */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
         /* it was there before, or the server made it with another engine than asked for */
@@ -592,7 +617,7 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
         status = STATUS_FATAL;
     }
     note_answer(probe);
-    if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0) {
+    if (status == STATUS_OK && (adapter->flags & ADAPTER_DISCARDS) == 0 && !plan->is_follower) {
         const int64_t start_ns = mono_now_ns();
         status = count_rows(probe, setup, conn, &setup->count, &setup->rows_before, error);
         setup->count_ns = mono_now_ns() - start_ns;
@@ -606,6 +631,9 @@ static enum status prepare_table(struct probe *probe, struct setup *setup,
     }
     return status;
 }
+
+static int64_t measure_storage(const struct setup *setup, const struct plan *plan,
+                               const struct result *result);
 
 /* Work of the probe, and what it leaves for the load. */
 struct preparation {
@@ -629,7 +657,7 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
         status = datasets_examine(&place, &preparation->datasets, error);
         inspect(setup, conn, plan);
     }
-    if (status == STATUS_OK && has_table(plan)) {
+    if (status == STATUS_OK && (plan->script == NULL || find_named(plan->script, 0) != NULL)) {
         status = prepare_table(probe, setup, conn, error);
     }
     if (status == STATUS_OK && plan->script != NULL) {
@@ -639,6 +667,12 @@ static enum status prepare(struct probe *probe, struct adapter_conn *conn, struc
         /* a query that cannot work is better known now than from every session */
         const struct statement query = {.sql = plan->read_sql};
         status = adapter->run(conn, &query, NULL, &(struct answer){.take = NULL}, error);
+    }
+    if (status == STATUS_OK) {
+        storage_find(&setup->storage, plan, &setup->connection, conn);
+        setup->storage.bytes_before =
+            storage_read(&setup->storage, plan, conn, &(struct error){.kind = ERROR_NONE});
+        note_answer(probe);
     }
     return status;
 }
@@ -725,21 +759,28 @@ static enum status prepare_host(struct probe *probe, struct adapter_conn *conn, 
     return status == STATUS_OK ? count_tables_at(probe, conn, rows, error) : status;
 }
 
+static bool make_hosts(struct setup *setup, size_t count, struct error *error)
+{
+    setup->hosts = calloc(count, sizeof *setup->hosts);
+    bool has_memory = setup->hosts != NULL;
+    setup->host_count = count;
+    for (size_t i = 0; i < count && has_memory; i++) {
+        struct setup_host *host = &setup->hosts[i];
+        host->rows_before = calloc(count_tables(setup), sizeof *host->rows_before);
+        has_memory = host->rows_before != NULL;
+    }
+    if (!has_memory) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the hosts");
+    }
+    return has_memory;
+}
+
 /* Looks at all hosts but the one that is set up. One that does not answer is left alone. */
 static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan,
                                     struct error *error)
 {
     const size_t tables = count_tables(setup);
-    setup->hosts = calloc(plan->host_count, sizeof *setup->hosts);
-    bool has_memory = setup->hosts != NULL;
-    setup->host_count = plan->host_count;
-    for (unsigned i = 0; i < plan->host_count && has_memory; i++) {
-        struct setup_host *host = &setup->hosts[i];
-        host->rows_before = calloc(tables, sizeof *host->rows_before);
-        has_memory = host->rows_before != NULL;
-    }
-    if (!has_memory) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the hosts");
+    if (!make_hosts(setup, plan->host_count, error)) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
     for (unsigned i = 0; i < plan->host_count && !interrupt_requested(); i++) {
@@ -794,7 +835,10 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
     if (code == EXIT_CODE_OK && preparation.datasets != NULL) {
         code = load_datasets(&preparation, plan, error);
     }
-    if (code == EXIT_CODE_OK && plan->host_count > 0 &&
+    if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
+        setup->storage.bytes_before = measure_storage(setup, plan, NULL);
+    }
+    if (code == EXIT_CODE_OK && plan->host_count > 0 && !plan->is_follower &&
         (plan->adapter->flags & ADAPTER_DISCARDS) == 0) {
         code = prepare_hosts(setup, plan, error);
     }
@@ -803,6 +847,49 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         setup_fini(setup);
     }
     return code;
+}
+
+void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text)
+{
+    buffer_add_format(text, "%" PRIu64 " %" PRIu64 " %zu", plan->seed, setup->rows_before,
+                      setup->hosts == NULL ? 0 : setup->host_count);
+    for (size_t t = 0; t < setup->dataset_count; t++) {
+        buffer_add_format(text, " %" PRIu64, setup->datasets[t].rows_before);
+    }
+    for (size_t i = 0; setup->hosts != NULL && i < setup->host_count; i++) {
+        buffer_add_format(text, " %d", setup->hosts[i].is_known ? 1 : 0);
+        for (size_t t = 0; t < count_tables(setup); t++) {
+            buffer_add_format(text, " %" PRIu64, setup->hosts[i].rows_before[t]);
+        }
+    }
+    for (size_t i = 0; i < setup->server.count; i++) {
+        buffer_add_format(text, " %" PRIu64, setup->server.sessions[i].used);
+    }
+}
+
+enum exit_code setup_learn(struct setup *setup, struct plan *plan, const char *text,
+                           struct error *error)
+{
+    char *at;
+    plan_set_seed(plan, strtoull(text, &at, 10));
+    setup->rows_before = strtoull(at, &at, 10);
+    const size_t hosts = strtoull(at, &at, 10);
+    for (size_t t = 0; t < setup->dataset_count; t++) {
+        setup->datasets[t].rows_before = strtoull(at, &at, 10);
+    }
+    if (hosts > 0 && !make_hosts(setup, hosts, error)) {
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    for (size_t i = 0; i < hosts; i++) {
+        setup->hosts[i].is_known = strtoull(at, &at, 10) != 0;
+        for (size_t t = 0; t < count_tables(setup); t++) {
+            setup->hosts[i].rows_before[t] = strtoull(at, &at, 10);
+        }
+    }
+    for (size_t i = 0; i < setup->server.count && *at == ' '; i++) {
+        setup->server.sessions[i].used = strtoull(at, &at, 10); /* this rank saw the others', too */
+    }
+    return EXIT_CODE_OK;
 }
 
 void setup_fini(struct setup *setup)
@@ -820,6 +907,7 @@ void setup_fini(struct setup *setup)
     free(setup->hosts);
     setup->hosts = NULL;
     table_fini(&setup->table);
+    storage_fini(&setup->storage);
     free(setup->count_sql);
     setup->count_sql = NULL;
 }
@@ -931,6 +1019,63 @@ enum exit_code setup_inquire(struct setup *setup, const struct plan *plan, struc
         .notice = "waiting for the server to tell its limits",
     };
     return conclude(probe_run(&probe, error), "the server had answered", error);
+}
+
+static bool take_counter(void *context, const struct cell *cells, size_t count)
+{
+    struct trace_counters *counters = context;
+    if (count == 2 && counters->count < COUNT_OF(counters->entries)) {
+        const size_t i = counters->count++;
+        ask_text(&cells[0], counters->entries[i].name, sizeof counters->entries[i].name);
+        counters->entries[i].value = (uint64_t)ask_number(&cells[1]);
+    }
+    return true;
+}
+
+/* Processes of a server tell what they have counted some time after it was done: until two answers
+ * are the same. A server that others use, too, has none that are. */
+static enum status count_io(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    struct trace_counters *counters = probe->context;
+    enum status status = STATUS_OK;
+    bool is_settled = false;
+    for (int i = 0; i < IO_COUNTS_MAX && status == STATUS_OK && !is_settled; i++) {
+        const struct trace_counters before = *counters;
+        struct answer answer = {.take = take_counter, .context = counters};
+        mono_sleep(i == 0 ? 0 : IO_COUNT_PAUSE_NS);
+        memset(counters, 0, sizeof *counters);
+        status = ask_rows(probe->plan->adapter, conn, probe->setup->connection.storage->counters,
+                          NULL, &answer, error);
+        note_answer(probe);
+        is_settled =
+            (i > 0 && memcmp(&before, counters, sizeof before) == 0) || interrupt_requested();
+    }
+    counters->taken_ns = mono_now_ns();
+    return status;
+}
+
+void setup_count_io(const struct setup *setup, const struct plan *plan,
+                    struct trace_counters *counters)
+{
+    struct error error = {.kind = ERROR_NONE};
+    struct probe probe = {
+        .plan = plan,
+        .open = PROBE_AGAIN,
+        .makes_nothing = true,
+        .work = count_io,
+        .setup = setup,
+        .context = counters,
+        .what = "its counts of I/O",
+        .notice = "waiting for the server to tell what it has written",
+        .limit_ns = HASTY_LIMIT_NS,
+        .is_hasty = true,
+    };
+    const struct storage_words *words = setup->connection.storage;
+    memset(counters, 0, sizeof *counters);
+    if (words == NULL || words->counters == NULL || plan->host_count > 0 ||
+        probe_run(&probe, &error) != STATUS_OK) {
+        memset(counters, 0, sizeof *counters);
+    }
 }
 
 static enum status find_table(struct probe *probe, struct adapter_conn *conn, struct error *error)
@@ -1137,6 +1282,27 @@ static enum status recount(const struct setup *setup, const struct plan *plan,
     return probe_run(&probe, error);
 }
 
+static enum status read_storage(struct probe *probe, struct adapter_conn *conn, struct error *error)
+{
+    *(int64_t *)probe->context = storage_read(&probe->setup->storage, probe->plan, conn, error);
+    return error_is_set(error) ? STATUS_REJECTED : STATUS_OK;
+}
+
+/* Bytes of the tables on disk, after the sessions with their result; -1 = not known. */
+static int64_t measure_storage(const struct setup *setup, const struct plan *plan,
+                               const struct result *result)
+{
+    static const struct result none;
+    int64_t bytes = storage_read(&setup->storage, plan, NULL, NULL);
+    const struct probe probe = {
+        .work = read_storage, .context = &bytes, .notice = "asking for the size of the table"};
+    if (bytes < 0 && setup->storage.count > 0 && !interrupt_requested()) {
+        recount(setup, plan, result == NULL ? &none : result, probe,
+                &(struct error){.kind = ERROR_NONE});
+    }
+    return bytes;
+}
+
 static enum status count_again(struct probe *probe, struct adapter_conn *conn, struct error *error)
 {
     return count_rows(probe, probe->setup, conn, &probe->setup->count, probe->context, error);
@@ -1271,6 +1437,13 @@ static void verify_datasets(const struct setup *setup, const struct plan *plan,
     }
 }
 
+void verify_not(struct result *result, const char *reason)
+{
+    result->verification = (struct verification){.state = VERIFICATION_FAILED};
+    snprintf(result->verification.reason, sizeof result->verification.reason, "%s", reason);
+    result->table_bytes_before = result->table_bytes_after = -1;
+}
+
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     memset(&result->verification, 0, sizeof result->verification);
@@ -1289,5 +1462,13 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     }
     if (plan->verify_mode == VERIFY_ROWS) {
         verify_rows(setup, plan, result);
+    }
+    const bool has_failed = result->verification.state == VERIFICATION_FAILED;
+    result->table_bytes_before = setup->storage.bytes_before;
+    result->table_bytes_after = has_failed ? -1 : measure_storage(setup, plan, result);
+    struct io_description *of = &result->resources.io_of;
+    if (result->table_bytes_before >= 0 && result->table_bytes_after < 0 && of->note[0] == '\0') {
+        snprintf(of->note, sizeof of->note,
+                 "the size of the tables after the run is not known: the server did not tell");
     }
 }

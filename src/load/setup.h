@@ -15,8 +15,11 @@
 
 #include "append/adapter.h"
 #include "base/process.h"
+#include "base/text.h"
+#include "load/storage.h"
 #include "measure/result.h"
 #include "plan/plan.h"
+#include "trace/trace.h"
 
 /* A table of the plan's script. */
 struct setup_dataset {
@@ -55,6 +58,7 @@ struct setup {
     size_t dataset_count;              /* of the plan's script */
     struct setup_dataset *datasets;    /* by number; owned */
     struct setup_made made;
+    struct storage storage;
     unsigned host; /* of several: the first that answered */
     size_t host_count;
     struct setup_host *hosts; /* by number; owned; NULL: there is one host */
@@ -86,6 +90,12 @@ enum exit_code setup_name_table(struct plan *plan, struct error *error);
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
+/* What other ranks of the run have to know of it, and their taking it over: the seed, the rows that
+ * are there before the run, and the sessions that others have. */
+void setup_tell(const struct setup *setup, const struct plan *plan, struct buffer *text);
+enum exit_code setup_learn(struct setup *setup, struct plan *plan, const char *text,
+                           struct error *error);
+
 /* What prepare did, in a line. */
 void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
                          size_t size);
@@ -100,6 +110,11 @@ enum exit_code setup_start_library(struct adapter_library **library, struct plan
                                    struct error *error);
 void setup_stop_library(struct adapter_library *library, const struct plan *plan);
 
+/* For --io-trace: what the server has counted of its writes and syncs, once it has counted all that
+ * is over. Nothing where it does not tell, or where there are several. */
+void setup_count_io(const struct setup *setup, const struct plan *plan,
+                    struct trace_counters *counters);
+
 /* For --verify rows, between the set-up and the generator: rows that carry this run's tag already
  * would be taken for its own. Then the plan gets another seed, or, when the user gave that, the run
  * is refused. Also refused: a table whose rows cannot be told apart. */
@@ -110,9 +125,12 @@ enum exit_code verify_prepare(const struct setup *setup, struct plan *plan, stru
  * was verified of each session. With a script: counts the tables that it changes, and settles what
  * was added and taken against that, in result->datasets.
  *
+ * Reads the size of the tables again, into result->table_bytes_after.
+ *
  * Several hosts are all counted. They show one database where they showed the same number before,
  * and what they show more now is, added up, more than the run can have written: then the highest
  * count holds. Else each is a database of its own, and the counts are added up. */
+void verify_not(struct result *result, const char *reason); /* there is no time for it */
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

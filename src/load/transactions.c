@@ -86,7 +86,7 @@ static void count(const struct transactions *own, size_t operation, enum operati
                   uint64_t n)
 {
     if (!own->is_warm) {
-        recorder_count(own->session->load->recorder, own->session->index, OPERATIONS + operation,
+        recorder_count(own->session->load->recorder, own->session->place, OPERATIONS + operation,
                        what, n);
     }
 }
@@ -94,14 +94,14 @@ static void count(const struct transactions *own, size_t operation, enum operati
 static void record(const struct transactions *own, size_t operation, int64_t ns)
 {
     if (!own->is_warm) {
-        recorder_record(own->session->load->recorder, own->session->index, operation, ns);
+        recorder_record(own->session->load->recorder, own->session->place, operation, ns);
     }
 }
 
 static struct transaction_ledger *ledger_of(const struct transactions *own)
 {
-    struct session_summary *sum = &own->session->sum;
-    return own->is_warm ? &sum->warm_up : &sum->transactions;
+    struct session *session = own->session;
+    return own->is_warm ? &session->warm_up : &session->transactions_done;
 }
 
 static bool is_stopped(void *context)
@@ -276,10 +276,8 @@ static enum status append(void *context, size_t dataset, uint64_t rows)
     session_account(session, &append, status, end_ns);
     note_rows(own, (int)dataset, append.accepted, true);
     own->has_written |= append.accepted > 0;
-    if (status == STATUS_LOST && append.handed > append.accepted) {
-        account->added_in_doubt += append.handed - append.accepted;
-        own->is_in_doubt = true;
-    }
+    account->added_in_doubt += append.in_doubt;
+    own->is_in_doubt |= append.in_doubt > 0;
     if (status == STATUS_OK && append.accepted < append.rows) {
         error_set(&own->error, ERROR_DATA, 0, NULL,
                   "the server acknowledged fewer rows than it got");

@@ -126,7 +126,14 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
                       enum status status, const struct error *error, int64_t now_ns)
 {
     static const struct error none = {.kind = ERROR_NONE};
-    const struct error *reason = error != NULL ? error : &none;
+    causes_add_cause(causes, &(struct cause){phase, status, name, error != NULL ? *error : none, 1,
+                                             now_ns, now_ns});
+}
+
+void causes_add_cause(struct causes *causes, const struct cause *more)
+{
+    const struct error *reason = &more->error;
+    const char *name = more->name;
     pthread_mutex_lock(&causes->lock);
     for (size_t i = 0; i < causes->count; i++) {
         struct cause *cause = &causes->entries[i];
@@ -134,21 +141,20 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
          * the database gave both the same code. */
         const bool is_same_name = cause->name == name || (cause->name != NULL && name != NULL &&
                                                           strcmp(cause->name, name) == 0);
-        if (is_same_name && cause->phase == phase && cause->status == status &&
+        if (is_same_name && cause->phase == more->phase && cause->status == more->status &&
             cause->error.kind == reason->kind && cause->error.native_code == reason->native_code &&
             strncmp(cause->error.sqlstate, reason->sqlstate, sizeof reason->sqlstate) == 0) {
-            cause->count++;
+            cause->count += more->count;
             /* Threads read the clock before they get the lock, so times may come out of order. */
-            cause->first_ns = MIN(now_ns, cause->first_ns);
-            cause->last_ns = MAX(now_ns, cause->last_ns);
+            cause->first_ns = MIN(more->first_ns, cause->first_ns);
+            cause->last_ns = MAX(more->last_ns, cause->last_ns);
             goto out;
         }
     }
     if (causes->count < CAUSES_MAX) {
-        causes->entries[causes->count++] =
-            (struct cause){phase, status, name, *reason, 1, now_ns, now_ns};
+        causes->entries[causes->count++] = *more;
     } else {
-        causes->others++;
+        causes->others += more->count;
     }
 out:
     pthread_mutex_unlock(&causes->lock);

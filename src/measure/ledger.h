@@ -183,6 +183,7 @@ void causes_add(struct causes *causes, enum cause_phase phase, enum status statu
                 const struct error *error, int64_t now_ns);
 void causes_add_named(struct causes *causes, enum cause_phase phase, const char *name,
                       enum status status, const struct error *error, int64_t now_ns);
+void causes_add_cause(struct causes *causes, const struct cause *more); /* all that it counts */
 
 extern const char *const cause_phase_names[]; /* "connect", "append", ... */
 
@@ -218,9 +219,7 @@ struct session_summary {
     uint64_t churns;      /* times that it reconnected for --churn */
     int64_t first_ack_ns; /* since the gate opened; negative = none */
     int64_t last_ack_ns;
-    int64_t worked_ns; /* gate opened -> its last answer; 0 = it did not work */
-    struct transaction_ledger transactions; /* of a script; those of the warm-up are apart */
-    struct transaction_ledger warm_up;
+    int64_t worked_ns;      /* gate opened -> its last answer; 0 = it did not work */
     int64_t longest_gap_ns; /* between two acknowledged appends, the gate and the first, or the last
                                and the end of a session that ended before its share was done */
     size_t exception_count;

@@ -1,5 +1,6 @@
 #include "measure/levels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +21,32 @@ struct level *search_add_level(struct search *search)
         .cpu = {-1, -1, -1},
         .server_memory_bytes = -1,
         .client_memory_bytes = -1,
+        .room = {.times = INFINITY},
     };
     return level;
+}
+
+void level_find_spread(struct level *level)
+{
+    for (unsigned i = 0; i < level->part_count; i++) {
+        const double rows_per_s = level->parts_rows_per_s[i];
+        level->lowest_rows_per_s = i == 0 ? rows_per_s : fmin(level->lowest_rows_per_s, rows_per_s);
+        level->highest_rows_per_s = fmax(level->highest_rows_per_s, rows_per_s);
+    }
+}
+
+void level_fini(struct level *level)
+{
+    if (level->causes != NULL) {
+        causes_fini(level->causes);
+        free(level->causes);
+    }
 }
 
 void search_fini(struct search *search)
 {
     for (size_t i = 0; i < search->count; i++) {
-        if (search->levels[i].causes != NULL) {
-            causes_fini(search->levels[i].causes);
-            free(search->levels[i].causes);
-        }
+        level_fini(&search->levels[i]);
     }
     free(search->levels);
     search->levels = NULL;
@@ -142,10 +158,16 @@ const char *const level_reason_names[] = {"",        "no_thread",     "refused",
                                           "dropped", "append_failed", "no_progress", "stayed",
                                           "ended"};
 
-const char *const search_end_names[] = {
-    [SEARCH_FOUND] = "found", [SEARCH_BOUND] = "bound", [SEARCH_MEMORY] = "memory",
-    [SEARCH_TIME] = "time",   [SEARCH_ROWS] = "rows",   [SEARCH_INTERRUPTED] = "interrupted",
-    [SEARCH_GONE] = "gone",   [SEARCH_STUCK] = "stuck"};
+const char *const search_end_names[] = {[SEARCH_GOES_ON] = "",
+                                        [SEARCH_FOUND] = "found",
+                                        [SEARCH_BOUND] = "bound",
+                                        [SEARCH_MEMORY] = "memory",
+                                        [SEARCH_TIME] = "time",
+                                        [SEARCH_ROWS] = "rows",
+                                        [SEARCH_INTERRUPTED] = "interrupted",
+                                        [SEARCH_GONE] = "gone",
+                                        [SEARCH_STUCK] = "stuck",
+                                        [SEARCH_RANK_LOST] = "lost"};
 
 const char *const search_bound_names[] = {
     [BOUND_USER] = "user", [BOUND_CLIENT] = "client", [BOUND_PROGRAM] = "program"};

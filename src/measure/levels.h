@@ -31,10 +31,15 @@ enum level_reason {
     LEVEL_ENDED,         /* unfinished: see search_end */
 };
 
+enum {
+    LEVEL_PARTS_MAX = 64
+};
+
 struct level {
     unsigned sessions; /* that were to be up */
     enum level_outcome outcome;
     enum level_reason reason;
+    int64_t reason_ns;  /* when it was seen, since the start of the search */
     int64_t start_ns;   /* since the start of the search: the first session is added, or leaves */
     int64_t connect_ns; /* from there until all were up, or had failed */
     int64_t hold_ns;    /* from there; 0 = no hold: not all came up */
@@ -50,8 +55,10 @@ struct level {
     /* During the hold. */
     bool is_scripted; /* rows, rows_per_s and append are of committed transactions */
     uint64_t rows;
-    double rows_per_s;                            /* negative = unknown: no hold */
-    double lowest_rows_per_s, highest_rows_per_s; /* of its fifths; negative = unknown */
+    double rows_per_s;                        /* negative = unknown: no hold */
+    double parts_rows_per_s[LEVEL_PARTS_MAX]; /* of its fifths, and of what was added to it */
+    unsigned part_count;
+    double lowest_rows_per_s, highest_rows_per_s; /* of these; negative = unknown */
     struct recorder_latency append;
     struct recorder_latency connect; /* of the sessions added */
     struct cpu_shares cpu;           /* mean */
@@ -59,10 +66,19 @@ struct level {
     int64_t client_memory_bytes;
 
     struct causes *causes; /* owned; of a level that failed; NULL = none or no memory */
+
+    /* With several ranks: how many times its sessions the memory has room for, at its end, of the
+     * machine that has the least. */
+    struct level_room {
+        double times; /* infinite: not known */
+        uint64_t used_bytes, limit_bytes;
+        char machine[64];
+    } room;
 };
 
 /* What ended the search. */
 enum search_end {
+    SEARCH_GOES_ON,
     SEARCH_FOUND,       /* the next number was tried and failed */
     SEARCH_BOUND,       /* every level held, up to the bound on sessions */
     SEARCH_MEMORY,      /* the bound on memory */
@@ -71,6 +87,7 @@ enum search_end {
     SEARCH_INTERRUPTED, /* a signal */
     SEARCH_GONE,        /* the server was gone and did not come back */
     SEARCH_STUCK,       /* sessions did not leave */
+    SEARCH_RANK_LOST,   /* of several ranks one */
 };
 
 /* Who set the bound on sessions. */
@@ -108,8 +125,12 @@ struct search {
 
 /* Adds a level; NULL: no memory. The caller fills it, then notes it: held, failed and failure. */
 struct level *search_add_level(struct search *search);
+
+/* Its lowest and highest rows/s, from its parts. */
+void level_find_spread(struct level *level);
 void search_note_level(struct search *search);
 void search_fini(struct search *search);
+void level_fini(struct level *level);
 
 /* The most frequent cause of a level that failed; NULL: there is none. */
 const struct cause *level_main_cause(const struct level *level);
@@ -131,7 +152,7 @@ double search_session_bytes(const struct search *search);
 
 extern const char *const level_outcome_names[]; /* "held", "failed", "unfinished" */
 extern const char *const level_reason_names[];  /* "refused", ...; "" for none */
-extern const char *const search_end_names[];    /* "found", ... */
+extern const char *const search_end_names[];    /* "found", ...; "" while it goes on */
 extern const char *const search_bound_names[];  /* "user", "client", "program" */
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search from the rest, and concludes; in

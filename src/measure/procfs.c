@@ -186,6 +186,7 @@ bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
         }
         out->total_ticks += fields[count++];
     }
+    out->iowait_ticks = fields[IOWAIT];
     out->busy_ticks = out->total_ticks - fields[IDLE] - fields[IOWAIT];
     while (take_line(&rest, &line) && take_word(&line, &word) && remaining(word) > 3 &&
            memcmp(word.at, "cpu", 3) == 0) {
@@ -338,6 +339,100 @@ bool procfs_parse_number(const char *text, size_t length, uint64_t *value)
 bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value)
 {
     return find_values(text, length, &(struct value){name, "d", 0}, 1, value) == 1;
+}
+
+bool procfs_parse_io(const char *text, size_t length, struct procfs_io *out)
+{
+#define COUNT(key, id)                                                                             \
+    {                                                                                              \
+        key, "d", PROCFS_IO_##id * sizeof(uint64_t)                                                \
+    }
+    static const struct value values[] = {COUNT("rchar:", READ_BYTES),
+                                          COUNT("wchar:", WRITTEN_BYTES),
+                                          COUNT("syscr:", READS),
+                                          COUNT("syscw:", WRITES),
+                                          COUNT("read_bytes:", STORAGE_READ_BYTES),
+                                          COUNT("write_bytes:", STORAGE_WRITTEN_BYTES)};
+#undef COUNT
+    *out = (struct procfs_io){0};
+    return find_values(text, length, values, PROCFS_IO_COUNTS, out) == 63;
+}
+
+bool procfs_parse_disk(const char *text, size_t length, unsigned major, unsigned minor,
+                       struct procfs_disk *out)
+{
+    struct text rest = text_of(text, length);
+    struct text line;
+    while (take_line(&rest, &line)) {
+        uint64_t number[2];
+        uint64_t fields[10]; /* without merged ones, and those under way */
+        if (!take(&line, "dd.", number) || number[0] != major || number[1] != minor) {
+            continue;
+        }
+        if (!take(&line, "d.ddd.dd.dd", fields)) {
+            return false;
+        }
+        *out = (struct procfs_disk){.reads = fields[0],
+                                    .read_sectors = fields[1],
+                                    .read_ms = fields[2],
+                                    .writes = fields[3],
+                                    .written_sectors = fields[4],
+                                    .write_ms = fields[5],
+                                    .busy_ms = fields[6],
+                                    .queued_ms = fields[7]};
+        out->has_flushes = take(&line, "....dd", fields);
+        out->flushes = out->has_flushes ? fields[0] : 0;
+        out->flush_ms = out->has_flushes ? fields[1] : 0;
+        return true;
+    }
+    return false;
+}
+
+bool procfs_parse_pressure(const char *text, size_t length, uint64_t *some_us)
+{
+    static const char key[] = "total=";
+    struct text rest = text_of(text, length);
+    struct text line;
+    struct text word;
+    bool is_some = take_line(&rest, &line) && take_word(&line, &word) && equals(word, "some");
+    while (is_some && take_word(&line, &word)) {
+        if (remaining(word) >= sizeof key && memcmp(word.at, key, sizeof key - 1) == 0) {
+            word.at += sizeof key - 1;
+            return to_number(word, 10, some_us);
+        }
+    }
+    return false;
+}
+
+bool procfs_parse_cgroup_io(const char *text, size_t length, unsigned major, unsigned minor,
+                            uint64_t *read_bytes, uint64_t *written_bytes)
+{
+    char device[32];
+    bool is_found = false;
+    struct text rest = text_of(text, length);
+    struct text line;
+    struct text word;
+    snprintf(device, sizeof device, "%u:%u", major, minor);
+    while (take_line(&rest, &line)) {
+        if (!take_word(&line, &word) || !equals(word, device)) {
+            continue;
+        }
+        while (take_word(&line, &word)) { /* "rbytes=1 wbytes=2 ...", or "Read 1" */
+            struct text name = word;
+            struct text value = word;
+            uint64_t bytes;
+            if (take_until(&value, '=', &name) ? !to_number(value, 10, &bytes)
+                                               : !take(&line, "d", &bytes)) {
+                return false;
+            }
+            const bool is_read = equals(name, "rbytes") || equals(name, "Read");
+            const bool is_written = equals(name, "wbytes") || equals(name, "Write");
+            *read_bytes += is_read ? bytes : 0;
+            *written_bytes += is_written ? bytes : 0;
+            is_found = is_found || is_read || is_written;
+        }
+    }
+    return is_found && rest.at == rest.end;
 }
 
 bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value)
@@ -633,24 +728,47 @@ static bool copy_escaped(struct text from, char path[PROCFS_PATH_BYTES])
     return true;
 }
 
+/* Takes what stands behind the " - " of a line of mountinfo: 36 35 98:0 /root /point options
+ * [optional ...] - type source super-options */
+static bool take_file_system(struct text *line)
+{
+    struct text word = {0};
+    bool is_whole = true;
+    while (is_whole && !equals(word, "-")) {
+        is_whole = take_word(line, &word);
+    }
+    return is_whole;
+}
+
+bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
+                         char path[PROCFS_PATH_BYTES])
+{
+    struct text rest = text_of(text, length);
+    struct text line;
+    struct text word;
+    uint64_t number;
+    while (take_line(&rest, &line)) {
+        if (take(&line, "d", &number) && number == mount && take_file_system(&line) &&
+            take(&line, ".", NULL) && take_word(&line, &word)) {
+            return copy_escaped(word, path);
+        }
+    }
+    return false;
+}
+
 bool procfs_parse_mount(const char *text, size_t length, const char *controller,
                         struct procfs_mount *out)
 {
     struct text rest = text_of(text, length);
     struct text line;
     while (take_line(&rest, &line)) {
-        /* 36 35 98:0 /root /point options [optional ...] - type source super-options */
         struct text root;
         struct text point;
-        struct text word = {0};
+        struct text word;
         struct text type;
         struct text options;
-        bool is_whole =
-            take(&line, "...", NULL) && take_word(&line, &root) && take_word(&line, &point);
-        while (is_whole && !equals(word, "-")) {
-            is_whole = take_word(&line, &word);
-        }
-        if (is_whole && take_word(&line, &type) && take_word(&line, &word) &&
+        if (take(&line, "...", NULL) && take_word(&line, &root) && take_word(&line, &point) &&
+            take_file_system(&line) && take_word(&line, &type) && take_word(&line, &word) &&
             take_word(&line, &options) &&
             (controller[0] == '\0' ? equals(type, "cgroup2")
                                    : equals(type, "cgroup") && list_holds(options, controller)) &&

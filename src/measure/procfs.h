@@ -28,9 +28,10 @@ enum {
 /* /proc/stat: time of all CPUs since boot. Only the lines of the CPUs, which come first, need to be
  * there. */
 struct procfs_cpu {
-    uint64_t busy_ticks;  /* neither idle nor waiting for I/O; steal counts as busy */
-    uint64_t total_ticks; /* guests are part of user time already, and not added again */
-    unsigned cpus;        /* online */
+    uint64_t busy_ticks;   /* neither idle nor waiting for I/O; steal counts as busy */
+    uint64_t iowait_ticks; /* idle while a thread that ran there waits for I/O */
+    uint64_t total_ticks;  /* guests are part of user time already, and not added again */
+    unsigned cpus;         /* online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -108,6 +109,51 @@ bool procfs_parse_memory(const char *text, size_t length, struct procfs_memory *
 
 /* One number, or "max" = UINT64_MAX, on one line: pids.max, memory.max and most of /proc/sys. */
 bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
+
+/* /proc/PID/io: what a process, its threads that have ended and its children that were waited for
+ * read and wrote. */
+enum procfs_io_count {
+    PROCFS_IO_READ_BYTES, /* by read() and the like, from whatever: files, page cache, pipes */
+    PROCFS_IO_WRITTEN_BYTES,
+    PROCFS_IO_READS, /* system calls */
+    PROCFS_IO_WRITES,
+    PROCFS_IO_STORAGE_READ_BYTES,    /* that were fetched from storage */
+    PROCFS_IO_STORAGE_WRITTEN_BYTES, /* that were made to be written there; see io.h */
+    PROCFS_IO_COUNTS,
+};
+struct procfs_io {
+    uint64_t counts[PROCFS_IO_COUNTS];
+};
+bool procfs_parse_io(const char *text, size_t length, struct procfs_io *out);
+
+/* /proc/diskstats: the line of one device, since boot. Older kernels do not count flushes: 0. */
+struct procfs_disk {
+    uint64_t reads;
+    uint64_t read_sectors; /* of 512 bytes, whatever the device has */
+    uint64_t read_ms;      /* added up over the requests */
+    uint64_t writes;
+    uint64_t written_sectors;
+    uint64_t write_ms;
+    uint64_t busy_ms;   /* in which at least one was under way */
+    uint64_t queued_ms; /* added up over all that were */
+    uint64_t flushes;
+    uint64_t flush_ms;
+    bool has_flushes;
+};
+bool procfs_parse_disk(const char *text, size_t length, unsigned major, unsigned minor,
+                       struct procfs_disk *out);
+
+/* /proc/pressure/...: for how long some task waited, since boot, in microseconds. */
+bool procfs_parse_pressure(const char *text, size_t length, uint64_t *some_us);
+
+/* io.stat of a cgroup of version 2, or blkio.throttle.io_service_bytes_recursive of version 1: adds
+ * what was read from and written to one device. False: it has no line. */
+bool procfs_parse_cgroup_io(const char *text, size_t length, unsigned major, unsigned minor,
+                            uint64_t *read_bytes, uint64_t *written_bytes);
+
+/* /proc/PID/mountinfo: what the file system of a mount is made on ("/dev/sda1"). */
+bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
+                         char path[PROCFS_PATH_BYTES]);
 
 /* Lines of "name number": the number of the first with that name. */
 bool procfs_parse_named(const char *text, size_t length, const char *name, uint64_t *value);

@@ -312,6 +312,18 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
     return sum;
 }
 
+void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COUNTERS])
+{
+    memset(counters, 0, RECORDER_COUNTERS * sizeof *counters);
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        for (size_t host = 0; host < recorder->hosts; host++) {
+            for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
+                counters[c] += GET(own_of(recorder, i)->counters[host][c]);
+            }
+        }
+    }
+}
+
 bool recorder_snapshot_init(struct recorder_snapshot *snapshot, size_t operations)
 {
     *snapshot = (struct recorder_snapshot){.operations = operations};
@@ -352,7 +364,7 @@ uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t oper
     return operation < snapshot->operations ? snapshot->counts[operation][count] : 0;
 }
 
-static struct recorder_latency describe(const struct histogram *histogram)
+struct recorder_latency histogram_latency(const struct histogram *histogram)
 {
     return (struct recorder_latency){
         .count = histogram->total,
@@ -369,7 +381,7 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
     struct histogram between;
     histogram_subtract(recorder_histogram(later, operation), recorder_histogram(earlier, operation),
                        &between);
-    return describe(&between);
+    return histogram_latency(&between);
 }
 
 static void add_shard(struct histogram *into, struct shard *shard)
@@ -427,16 +439,23 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
     }
 }
 
-struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
-                                            size_t operation)
+void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
+                           struct histogram *histogram)
 {
     static const struct histogram nothing;
-    struct histogram all = {.max_ns = HISTOGRAM_LIMIT_NS}, exact;
+    struct histogram all = {.max_ns = HISTOGRAM_LIMIT_NS};
     for (size_t i = 0; i <= recorder->mask; i++) {
         add_shard(&all, shard_of(recorder, host, i, operation));
     }
-    histogram_subtract(&all, &nothing, &exact);
-    return describe(&exact);
+    histogram_subtract(&all, &nothing, histogram);
+}
+
+struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
+                                            size_t operation)
+{
+    struct histogram histogram;
+    recorder_histogram_at(recorder, host, operation, &histogram);
+    return histogram_latency(&histogram);
 }
 
 size_t recorder_operations(const struct recorder *recorder)
@@ -499,6 +518,8 @@ bool intervals_take(struct intervals *intervals, struct interval *interval)
         .sessions_working = recorder_count_stalled(intervals->recorder, INT64_MAX, &ignored),
         .sessions_without_progress = stalled - reading,
         .sessions_reading = reading,
+        .from = earlier,
+        .to = later,
     };
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         interval->counters[i] = later->counters[i] - earlier->counters[i];

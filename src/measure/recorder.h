@@ -95,6 +95,8 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
                                                  const struct recorder_snapshot *later,
                                                  size_t operation);
 
+struct recorder_latency histogram_latency(const struct histogram *histogram);
+
 struct recorder;
 
 /* For sessions 0 … sessions-1 and so many operations. `shards` is rounded up to a power of two.
@@ -122,6 +124,8 @@ void recorder_set_host(struct recorder *recorder, unsigned session, unsigned hos
 /* What an operation took at one host; the maximum is the high end of its bucket. */
 struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned host,
                                             size_t operation);
+void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
+                           struct histogram *histogram);
 
 /* Called by the session itself: it works since then (0: it has done its share or given up), had an
  * acknowledged append, is in a read. */
@@ -136,6 +140,9 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
 /* One counter summed over the sessions. */
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter);
 
+/* All counters, each summed over the sessions. */
+void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COUNTERS]);
+
 /* Sums everything into *snapshot, taken_ns included; it was made for as many operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
@@ -144,13 +151,15 @@ struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive;            /* connected at end_ns */
+    uint64_t rows_held;                 /* as in struct sample */
     uint64_t sessions_working;          /* have begun and not ended their work, at end_ns */
     uint64_t sessions_without_progress; /* worked all the time, no append was acknowledged, and they
                                            do not read */
     uint64_t sessions_reading;          /* as these, but are in a read at end_ns */
     uint64_t counters[RECORDER_COUNTERS];
-    struct recorder_latency latencies[OPERATIONS_MAX];   /* by number of the operation */
-    size_t hosts;                                        /* 0: one, or */
+    struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
+    const struct recorder_snapshot *from, *to; /* between which it lies; borrowed, until the next */
+    size_t hosts;                              /* 0: one, or */
     const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* of each; borrowed */
 };
 

@@ -68,6 +68,7 @@ enum stop_reason {
     STOP_DROP,        /* a session was dropped and --on-drop stop was given */
     STOP_NO_SESSION,  /* no session could connect */
     STOP_TOO_FEW,     /* fewer sessions were up than --min-sessions asks for */
+    STOP_RANK,        /* one of several ranks was lost */
     STOP_SCRIPT,      /* a mistake in the script: CAUSE_SCRIPT says which */
 };
 
@@ -81,6 +82,7 @@ enum verdict {
  * kind the first; the outcome is judged from the whole list. The kinds are in the order of their
  * weight: the first that is there gives the exit code, all of them make the reason. */
 enum problem_kind {
+    PROBLEM_RANK,        /* one of several ranks was lost */
     PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
     PROBLEM_INTERRUPTED, /* a signal, when the sessions had ended already */
     PROBLEM_EXPECTATION, /* a bound of --expect that was missed */
@@ -108,6 +110,28 @@ struct host_result {
     uint64_t *rows_before, *rows_after; /* of the table, or of each of the script's; owned */
 };
 
+/* What one of several ranks came to: a row of ranks.csv. */
+struct rank_result {
+    char machine[64];
+    bool is_known; /* false: its result did not come; of its counts there is what it told last */
+    struct session_ledger sessions;
+    struct row_ledger rows;
+    struct transaction_ledger transactions;
+    int64_t elapsed_ns, append_ns;
+    int64_t gate_late_ns; /* its gate opened so long after the moment agreed on */
+    int64_t
+        clock_offset_ns; /* its clock against that of rank 0, at the end, and at most so wrong */
+    int64_t clock_error_ns;
+    int64_t clock_drift_ns; /* by how much that has changed since the start, and at most so wrong */
+    int64_t clock_drift_error_ns;
+    uint64_t session_ns, run_queue_ns; /* as in the counters */
+    unsigned hosts_here;               /* servers on its machine, at which it looked */
+    struct resource_summary resources;
+    struct trace_sum *trace; /* owned; NULL: it traced nothing. Moments are on rank 0's clock */
+    enum verdict verdict;    /* of its own sessions and its own machine */
+    char verdict_reason[240];
+};
+
 struct result {
     int64_t started_wall_ns;      /* 1970 UTC */
     int64_t start_mono_ns;        /* monotonic: causes count from here */
@@ -130,9 +154,16 @@ struct result {
     size_t dataset_count;                  /* of the script; then `verification` says nothing */
     struct dataset_verification *datasets; /* by number, owned: free. The fleet fills what was added
                                               and taken, verify_result the rest */
+    size_t rank_count;                     /* of several ranks, else 0 */
+    struct rank_result *ranks;             /* by number, owned */
+    unsigned resource_rank;                /* whose CPU and I/O `resources` has */
+    int64_t gate_late_ns;                  /* as in struct rank_result, of this process */
     uint64_t sessions_cut;   /* sessions whose connection append cut: no end in time after STOP */
     uint64_t worst_lag_rows; /* most rows that a count was behind the session's own */
     uint64_t batches_late;   /* with a rate: batches that started over 100 ms after their time */
+
+    int64_t table_bytes_before; /* of the run's tables on disk; -1 = not known, as the next */
+    int64_t table_bytes_after;
 
     struct recorder_snapshot totals;
     struct causes causes;
@@ -140,7 +171,7 @@ struct result {
     char metrics_note[200];    /* why --metrics-file is not up to date; "" when it is */
     struct findings findings;  /* the limits that were hit */
     size_t host_count;         /* of several hosts, else 0 */
-    struct host_result *hosts; /* by number, owned: result_free_hosts */
+    struct host_result *hosts; /* by number, owned */
     bool are_hosts_one;        /* as far as is known they show one database */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
@@ -148,6 +179,8 @@ struct result {
     uint64_t least_sessions; /* that had to be up for the run to go on */
     uint64_t sessions_up;    /* STOP_TOO_FEW: so many were */
     struct resource_summary resources;
+    struct trace_sum *trace;     /* trace/trace.h; owned: free; NULL: --io-trace was not given. Of
+                                    several ranks the sum of theirs */
     struct server_limits server; /* version "" when the server did not say */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* of the table; "" where there is only one */
@@ -174,14 +207,18 @@ uint64_t result_surplus(const struct result *result);
 
 /* What the judgement needs to know of the run beside its result. */
 struct judge_context {
-    bool is_embedded;         /* the database's share of the CPUs is this program's */
-    bool is_local;            /* the server shares this machine's CPUs */
-    uint64_t rate_rows_per_s; /* asked for; with a script, transactions; 0 = none */
+    bool is_embedded;       /* the database's share of the CPUs is this program's */
+    bool is_local;          /* the server shares this machine's CPUs */
+    double rate_rows_per_s; /* asked for; with a script, transactions; 0 = none */
+    const char *out_folder; /* to which a rank's own adds .rankN */
     bool has_script;
     bool keeps_nothing;  /* the database throws rows away: what is measured is the client */
     uint64_t max_failed; /* transactions that may fail */
     unsigned max_failed_percent;
-    bool was_interrupted; /* a signal came, be it after the sessions had ended */
+    const char *traced;   /* how the server's I/O was; NULL: it was not */
+    uint64_t untraced;    /* calls that the server counted, where not one of them was traced */
+    bool was_interrupted; /* by the user, be it after the sessions had ended */
+    bool was_signalled;   /* it may have been mpirun */
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest, and concludes; the rules are in
@@ -202,7 +239,8 @@ struct hosts_view {
  * one that has rows of the run was not counted. */
 bool result_join_hosts(struct result *result, struct hosts_view *view);
 
-void result_free_hosts(struct result *result);
+/* Frees it with all that it owns; takes NULL. */
+void result_free(struct result *result);
 
 /* Adds a problem, unless there is one of its kind. */
 __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *result,

@@ -33,6 +33,7 @@ struct reading {
     struct procfs_cpu host;
     int64_t client_cpu_ns;
     struct server_reading server;
+    struct io_reading io;
 };
 
 /* What the samples of a hold add up to. */
@@ -53,8 +54,9 @@ struct sampler {
     unsigned events; /* enum sampler_event */
     struct hold hold;
     struct intervals intervals;
-    struct server_process *server; /* owned */
-    int proc;                      /* owned, as the next two */
+    struct server_process *server; /* owned, as the next */
+    struct io_meter *io;
+    int proc;      /* owned, as the next two */
     int stat_file; /* /proc/stat, kept open: sessions may have taken all descriptors meanwhile */
     int schedstat; /* of the thread, likewise */
     int64_t last_read_ns; /* when the server was read last; 0 = never */
@@ -64,6 +66,8 @@ struct sampler {
     int64_t work_start_ns;              /* as in struct sampler_progress */
     struct server_reading first_server; /* first (of the work) and last with a known CPU time */
     struct server_reading last_server;
+    struct io_reading work_end; /* as of the last answer; until then the latest */
+    bool is_work_done;
     struct sample peaks;         /* of the current sample the gauges, at their highest */
     struct sample sample;        /* the latest that is whole; end_ns 0 = none */
     struct cpu_shares short_max; /* of samples that are too short to set a maximum */
@@ -81,6 +85,8 @@ static void summarise_nothing(struct resource_summary *summary)
         .mean_cpu = unknown_shares,
         .max_server_memory_bytes = -1,
         .server_cpu_s = -1,
+        .io = io_nothing(),
+        .max_device_busy_percent = -1,
         .memory_source = MEMORY_UNKNOWN,
         .cpus = online > 0 ? (unsigned)online : 1,
     };
@@ -94,6 +100,21 @@ static void note_sessions(struct sampler *sampler)
     const uint64_t opened = recorder_read(sampler->config.recorder, RECORDER_CONNECTIONS_OPENED);
     const uint64_t alive = opened - MIN(opened, closed);
     sampler->peaks.sessions_alive = MAX(sampler->peaks.sessions_alive, alive);
+}
+
+static uint64_t rows_held(const struct sampler *sampler)
+{
+    return sampler->config.rows_before +
+           recorder_read(sampler->config.recorder, RECORDER_ROWS_ACKNOWLEDGED);
+}
+
+/* While the sessions work: before the gate it would take the place of one. */
+static void ask_table_bytes(const struct sampler *sampler)
+{
+    if (sampler->config.ask_table_bytes != NULL && sampler->work_start_ns >= 0 &&
+        !sampler->is_work_done) {
+        sampler->config.ask_table_bytes(sampler->config.table_context);
+    }
 }
 
 /* Reads the server, memory and sessions, for the current sample. */
@@ -129,7 +150,14 @@ static void read_all(struct sampler *sampler, struct reading *reading)
         sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
     reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
     reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    /* memory takes long: what the disk did by now comes before it */
+    io_meter_read(sampler->io, reading->is_host_known ? &reading->host : NULL, &reading->io);
     read_gauges(sampler, &reading->server);
+    /* an embedded database without files is none that reads or writes any */
+    const bool has_io = reading->server.has_io &&
+                        (!sampler->config.server.is_embedded || sampler->config.directory != NULL);
+    io_meter_add_server(sampler->io, has_io ? &reading->server.io : NULL, &reading->io);
+    sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
 }
 
 /* Clocks of different fineness are compared here, so a little more than all is all. */
@@ -175,6 +203,12 @@ static void raise_maxima(struct cpu_shares *max, struct cpu_shares *at_max,
     max->host = fmax(max->host, shares->host);
     max->server = fmax(max->server, shares->server);
     max->client = fmax(max->client, shares->client);
+}
+
+static void raise_busy(struct resource_summary *summary, const struct io_reading *io)
+{
+    summary->max_device_busy_percent =
+        fmax(summary->max_device_busy_percent, io_figure(io, IO_FIGURE_DEVICE_BUSY_PERCENT));
 }
 
 static void add_share(double percent, int64_t ns, double *percent_ns, double *known_ns)
@@ -247,6 +281,7 @@ static void take_sample(struct sampler *sampler)
     const int64_t start_ns = sampler->config.run_start_ns;
     struct resource_summary *const summary = &sampler->summary;
     struct reading now;
+    ask_table_bytes(sampler);
     read_all(sampler, &now);
     struct sample sample = sampler->peaks;
     sample.start_ns = MAX(sampler->last.taken_ns - start_ns, 0);
@@ -255,10 +290,19 @@ static void take_sample(struct sampler *sampler)
         return;
     }
     sample.cpu = shares_of(sampler, &sampler->last, &now);
+    io_subtract(&sampler->last.io, &now.io, &sample.io);
+    sample.table_bytes = sampler->config.take_table_bytes == NULL
+                             ? -1
+                             : sampler->config.take_table_bytes(sampler->config.table_context);
+    sample.rows_held = rows_held(sampler);
     if (sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS) {
         raise_maxima(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
     } else {
         raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
+        if (sampler->work_start_ns >= 0 && sample.end_ns > sampler->work_start_ns &&
+            !sampler->is_work_done) {
+            raise_busy(summary, &sample.io);
+        }
     }
     summary->max_client_memory_bytes =
         MAX(summary->max_client_memory_bytes, sample.client_memory_bytes);
@@ -296,6 +340,16 @@ static void summarise(struct sampler *sampler)
     from.server = sampler->first_server;
     to.server = sampler->last_server;
     summary->mean_cpu = shares_of(sampler, &from, &to);
+    io_subtract(&sampler->work.io, &sampler->work_end, &summary->io);
+    raise_busy(summary, &summary->io);
+    io_meter_describe(sampler->io, &summary->io_of);
+    const bool has_server =
+        !sampler->config.server.is_embedded || sampler->config.directory != NULL;
+    if (summary->io.counts[IO_SERVER_READS] < 0 && has_server && summary->io_of.note[0] == '\0') {
+        snprintf(summary->io_of.note, sizeof summary->io_of.note,
+                 "what the server's processes read and write is not known: they were not found, "
+                 "were gone at the end, or are another user's (run as root)");
+    }
     /* The work of a short run is all in one sample, diluted by connecting and leaving. */
     raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
     summary->client_cpu_s =
@@ -355,6 +409,9 @@ static void take(struct sampler *sampler, bool is_interval_due, bool is_sample_d
     const bool has_interval = is_interval_due && intervals_take(&sampler->intervals, &interval);
     if (has_interval) {
         note_sessions(sampler);
+        interval.rows_held =
+            sampler->config.rows_before +
+            intervals_total(&sampler->intervals)->counters[RECORDER_ROWS_ACKNOWLEDGED];
     }
     if (has_interval && sink->on_interval != NULL) {
         sink->on_interval(sink->context, &interval);
@@ -397,16 +454,27 @@ static void *run_sampler(void *argument)
         const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
         if ((events & SAMPLER_WORK_DONE) != 0 && !is_work_begun) { /* else it was missed */
             const int64_t before_ns = sampler->work.server.cpu_ns;
-            read_gauges(sampler, &server);
+            struct reading end;
+            read_all(sampler, &end);
+            server = end.server;
+            sampler->is_work_done = true;
             if (sampler->work_start_ns >= 0 && before_ns >= 0 && server.cpu_ns >= 0) {
                 sampler->summary.server_cpu_s = (double)(server.cpu_ns - before_ns) / MONO_NS_PER_S;
             }
         }
         const bool is_stopping = (events & SAMPLER_STOP) != 0;
         if (is_work_begun && !is_stopping) {
+            /* of work that is over already, what was read before it began has to do */
+            const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
+            struct reading now;
             sampler->work_start_ns = mono_now_ns() - sampler->config.run_start_ns;
-            sampler->first_server.cpu_ns = -1;
-            read_all(sampler, &sampler->work);
+            sampler->is_work_done = false;
+            if (!is_over) {
+                sampler->first_server.cpu_ns = -1;
+            }
+            read_all(sampler, is_over ? &now : &sampler->work);
+            sampler->is_work_done = is_over;
+            ask_table_bytes(sampler); /* it connects for the samples to come */
         }
         const int64_t now_ns = mono_now_ns();
         const bool is_interval_due = is_stopping || now_ns >= next_interval_ns;
@@ -430,6 +498,7 @@ static void *run_sampler(void *argument)
 static void destroy(struct sampler *sampler)
 {
     server_process_destroy(sampler->server);
+    io_meter_destroy(sampler->io);
     const int files[] = {sampler->proc, sampler->stat_file, sampler->schedstat};
     for (size_t i = 0; i < 3; i++) {
         if (files[i] >= 0) {
@@ -461,6 +530,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         .first_server.cpu_ns = -1,
         .last_server.cpu_ns = -1,
         .peaks.server_memory_bytes = -1,
+        .work_end = io_nothing(),
         .short_max = unknown_shares,
         .short_at_max = unknown_shares,
     };
@@ -472,6 +542,15 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     thread_cond_init(&sampler->wake);
     int failure = ENOMEM;
     if (sampler->server != NULL) {
+        const struct io_place place = {.directory = config->directory,
+                                       .is_where_it_works = config->is_where_it_works,
+                                       .pid = server_process_pid(sampler->server),
+                                       .cgroup = server_process_cgroup(sampler->server),
+                                       .is_remote = config->server.is_remote,
+                                       .is_embedded = config->server.is_embedded};
+        sampler->io = io_meter_create(&place);
+    }
+    if (sampler->io != NULL) {
         read_all(sampler, &sampler->first);
         if (sampler->first.is_host_known) {
             sampler->summary.cpus = sampler->first.host.cpus;

@@ -16,6 +16,8 @@
  * second one, and those that ended in between as far as a parent waited for them or its cgroup
  * counts; not those that ended unseen while no parent of the tree did.
  *
+ * I/O is read with every sample, when the gate opens and after the last answer: see io.h.
+ *
  * Memory is the server's: see enum memory_source. It is also read when the gate opens and when the
  * first session has finished, so that a run shorter than an interval still shows the sessions; such
  * a reading counts for the sample in which it falls.
@@ -27,6 +29,7 @@
 #include <sys/types.h>
 
 #include "append/error.h"
+#include "measure/io.h"
 #include "measure/recorder.h"
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
@@ -80,6 +83,9 @@ struct sample {
     unsigned server_processes;   /* processes (threads count as part of theirs) */
     unsigned server_threads;
     uint64_t client_memory_bytes; /* RSS of this program */
+    struct io_reading io;         /* growth in the interval */
+    int64_t table_bytes;          /* of the run's tables on disk at its end; negative = unknown */
+    uint64_t rows_held;           /* likewise: those before the run, and what was acknowledged */
 };
 
 /* What the run so far looks like, for the progress line; made with every interval. */
@@ -105,6 +111,15 @@ struct sampler_config {
     struct server_selector server;
     struct recorder *recorder; /* borrowed */
     struct sampler_sink sink;
+    const char *directory;  /* as in struct io_place, with the next; borrowed */
+    bool is_where_it_works; /* where the server's files are */
+    uint64_t rows_before;   /* in the run's tables */
+
+    /* Bytes of the run's tables on disk: asked for while the sessions work, and taken, -1 = not
+     * known, some milliseconds later at most. May be NULL. */
+    void (*ask_table_bytes)(void *context);
+    int64_t (*take_table_bytes)(void *context);
+    void *table_context;
     const char *stat_path; /* NULL = /proc/stat */
 };
 
@@ -123,8 +138,11 @@ struct resource_summary {
     unsigned servers;      /* process trees that the figures are the sum of; 0 = not known */
     pid_t server_pid;      /* root of the tree, of several the first; 0 = unknown */
     char server_name[32];  /* its command name */
-    char server_note[200]; /* why it was not found, or how the figure is limited; may be empty */
+    char server_note[320]; /* why it was not found, or how the figure is limited; may be empty */
     unsigned cpus;
+    struct io_reading io;           /* growth from the gate to the last answer */
+    double max_device_busy_percent; /* of a sample; negative = unknown */
+    struct io_description io_of;
 };
 
 struct level;

@@ -445,7 +445,10 @@ struct server_process {
     struct server_tree *trees; /* owned; the first stands for all by name; a cgroup's is never
                                   attached */
     size_t tree_count;
-    int64_t last_cpu_ns; /* the highest that was given out */
+    int64_t last_cpu_ns;          /* the highest that was given out */
+    struct procfs_io last_io;     /* likewise */
+    struct procfs_io departed_io; /* of servers that have ended */
+    unsigned io_restarts;         /* that it has */
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
@@ -869,6 +872,98 @@ static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_
     return sum_memory(server);
 }
 
+/* False: it cannot be read. A process that has ended is no failure. */
+static bool read_io(int proc, const char *pid, struct procfs_io *io)
+{
+    char path[64];
+    char text[512];
+    snprintf(path, sizeof path, "%s/io", pid);
+    const ssize_t length = procfs_read(proc, path, text, sizeof text);
+    if (length > 0) {
+        return procfs_parse_io(text, (size_t)length, io);
+    }
+    *io = (struct procfs_io){0};
+    return errno == ENOENT || errno == ESRCH;
+}
+
+/* A process that ends takes its counts with it; the kernel adds them to its parent's when that has
+ * waited for it. Parents come first here, so what is missed is in the next reading. */
+static bool sum_io(struct server_process *server, struct procfs_io *total)
+{
+    struct procfs_io io, sum = server->departed_io;
+    for (size_t i = 0; i < server->table.known.count; i++) {
+        const struct process *process = &server->table.known.entries[i];
+        char pid[16];
+        snprintf(pid, sizeof pid, "%d", (int)process->seen.pid);
+        if (process->missing == 0) {
+            if (!read_io(server->proc, pid, &io)) {
+                return false;
+            }
+            for (size_t c = 0; c < PROCFS_IO_COUNTS; c++) {
+                sum.counts[c] += io.counts[c];
+            }
+        }
+    }
+    const bool is_another = server->io_restarts != server->restarts;
+    server->io_restarts = server->restarts;
+    for (size_t c = 0; c < PROCFS_IO_COUNTS; c++) {
+        uint64_t *last = &server->last_io.counts[c];
+        if (is_another && *last > sum.counts[c]) {
+            server->departed_io.counts[c] += *last - sum.counts[c];
+        }
+        *last = MAX(*last, sum.counts[c]);
+    }
+    *total = server->last_io;
+    return true;
+}
+
+static bool take_first(void *context, pid_t pid)
+{
+    *(pid_t *)context = pid;
+    return false;
+}
+
+pid_t server_process_pid(const struct server_process *server)
+{
+    pid_t pid = server->selector.pid > 0 ? server->selector.pid : server->trees[0].root.pid;
+    if (pid == 0 && server->cgroup >= 0) {
+        cgroup_walk(server->cgroup, take_first, &pid);
+    }
+    return pid;
+}
+
+int server_process_cgroup(const struct server_process *server)
+{
+    return server->cgroup;
+}
+
+/* A server that was restarted listens where it did. */
+static void attach_again(struct server_process *server)
+{
+    if (server->was_attached && server->cgroup < 0 && server->selector.pid <= 0) {
+        attach(server);
+    }
+}
+
+void server_process_walk(struct server_process *server,
+                         void (*tell)(void *context, pid_t pid, bool is_root), void *context)
+{
+    attach_again(server);
+    if (!server->is_attached || !update(server)) {
+        return;
+    }
+    for (size_t i = 0; i < server->table.known.count; i++) {
+        const struct process *process = &server->table.known.entries[i];
+        bool is_root = false;
+        for (size_t k = 0; k < server->tree_count; k++) {
+            is_root |= server->trees[k].root.pid == process->seen.pid;
+        }
+        if (process->missing == 0 && !process->seen.has_ended) {
+            tell(context, process->seen.pid, is_root);
+        }
+    }
+}
+
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading)
 {
@@ -880,12 +975,10 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
     if (server->selector.is_embedded) {
         const uint64_t bytes = procfs_read_own(server->proc).resident_bytes;
         reading->memory_bytes = bytes > 0 ? (int64_t)bytes : -1;
+        reading->has_io = read_io(server->proc, "self", &reading->io);
         return;
     }
-    if (server->was_attached && server->cgroup < 0 && server->selector.pid <= 0) {
-        /* A server that was restarted listens where it did. */
-        attach(server);
-    }
+    attach_again(server);
     const int64_t before_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (server->is_attached && server->cgroup >= 0) {
         reading->memory_bytes = cgroup_memory(server->cgroup);
@@ -912,6 +1005,7 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
         server->last_cpu_ns = reading->cpu_ns;
         reading->processes = (unsigned)server->table.processes;
         reading->threads = (unsigned)server->table.threads;
+        reading->has_io = reading->processes > 0 && sum_io(server, &reading->io);
     }
 }
 

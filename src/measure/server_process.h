@@ -19,6 +19,8 @@ struct server_reading {
     int64_t memory_bytes; /* negative = unknown */
     unsigned processes;
     unsigned threads;
+    bool has_io;
+    struct procfs_io io; /* of all; no count falls from one reading to the next */
 };
 
 struct server_process;
@@ -27,11 +29,22 @@ struct server_process;
 struct server_process *server_process_create(const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time and memory, in 4 % of the time until the next reading: where there
- * are more processes than can be read in that, the memory of some is estimated. A server that has
- * ended is looked for again by its port. */
+/* Reads the server's CPU time, I/O (some microseconds a process, on top) and memory, in 4 % of the
+ * time until the next reading: where there are more processes than can be read in that, the memory
+ * of some is estimated. A server that has ended is looked for again by its port. */
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
+
+/* A process of the first server that was found; 0: none. The folder of the cgroup that the user
+ * named, which stays this struct's; -1: none. */
+pid_t server_process_pid(const struct server_process *server);
+int server_process_cgroup(const struct server_process *server);
+
+/* Tells each process of the server as it is now, of one that listens again after a restart, too;
+ * a root is one that the others descend from. Reads no memory: for a thread that has a
+ * server_process of its own. */
+void server_process_walk(struct server_process *server,
+                         void (*tell)(void *context, pid_t pid, bool is_root), void *context);
 
 /* What is known now, into the summary: the server's pid and name, a note on why it was not found or
  * how its figures are limited, and the source of the last reading that had a figure. */

@@ -10,6 +10,9 @@
  *     this program had more than half of what was busy;
  *   - session threads spent over half of their time waiting for a CPU, while neither the server, on
  *     this machine, nor other programs had most of what was there.
+ * Of several ranks each judges its own machine: one that was INVALID makes all so, as does a clock
+ * that moved by over CLOCK_MOVED_NS against that of rank 0.
+ *
  * A run shorter than SHORTEST_NS is not judged by these: there is too little to go by.
  *
  * DEGRADED: sessions or rows are short, nothing was acknowledged, connections were lost, the server
@@ -37,14 +40,13 @@
 #define RATE_PERCENT 95.0
 #define SCRIPT_PERCENT 10.0
 #define SHORTEST_NS INT64_C(1000000000)
+#define CLOCK_MOVED_NS INT64_C(100000000)
 
-const char *const stop_reason_names[] = {[STOP_COMPLETED] = "completed",
-                                         [STOP_DURATION] = "duration",
-                                         [STOP_INTERRUPTED] = "interrupted",
-                                         [STOP_DROP] = "drop",
-                                         [STOP_NO_SESSION] = "no_session",
-                                         [STOP_TOO_FEW] = "too_few_sessions",
-                                         [STOP_SCRIPT] = "script"};
+const char *const stop_reason_names[] = {
+    [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
+    [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
+    [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
+    [STOP_RANK] = "rank_lost",          [STOP_SCRIPT] = "script"};
 
 const char *const verdict_names[] = {
     [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
@@ -111,13 +113,27 @@ bool result_join_hosts(struct result *result, struct hosts_view *view)
     return view->reason[0] == '\0';
 }
 
-void result_free_hosts(struct result *result)
+void result_free(struct result *result)
 {
+    if (result == NULL) {
+        return;
+    }
     for (size_t i = 0; i < result->host_count; i++) {
         free(result->hosts[i].rows_before);
         free(result->hosts[i].rows_after);
     }
     free(result->hosts);
+    session_list_free(result->session_list, result->session_count);
+    event_list_fini(&result->events);
+    recorder_snapshot_fini(&result->totals);
+    causes_fini(&result->causes);
+    free(result->datasets);
+    for (size_t i = 0; i < result->rank_count; i++) {
+        free(result->ranks[i].trace);
+    }
+    free(result->ranks);
+    free(result->trace);
+    free(result);
 }
 
 void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,
@@ -162,7 +178,8 @@ void result_conclude(struct result *result)
 }
 
 enum {
-    STILL_BYTES = 160,
+    WHO_BYTES = 100,
+    STILL_BYTES = 112 + WHO_BYTES,
     CUT_BYTES = 120,
     LOSS_BYTES = 160,
     UNSENT_BYTES = UNITS_TEXT_BYTES + 24,
@@ -173,11 +190,19 @@ enum {
  * server's. */
 static bool has_stood_still(const struct result *result, char text[STILL_BYTES])
 {
+    const int64_t still_ns = result->resources.suspended_ns;
+    char who[WHO_BYTES] = "";
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        if (rank->is_known && rank->resources.suspended_ns == still_ns) {
+            snprintf(who, sizeof who, "machine %.60s, rank %zu: ", rank->machine, i);
+        }
+    }
     snprintf(text, STILL_BYTES,
-             "append itself stood still for %.1f s: it was stopped, or its machine slept or was "
+             "%sappend itself stood still for %.1f s: it was stopped, or its machine slept or was "
              "paused",
-             (double)result->resources.suspended_ns / 1e9);
-    return result->resources.suspended_ns > 0;
+             who, (double)still_ns / 1e9);
+    return still_ns > 0;
 }
 
 /* Sessions that the server left without an answer when the run ended. */
@@ -329,7 +354,8 @@ static void judge_transactions(struct result *result, const struct judge_context
                 UNITS_COUNT(ledger->in_doubt), UNITS_COUNT(ledger->begun));
     DEGRADED_IF(result, failed > 0, "%s of %s transactions failed, %s of them in part",
                 UNITS_COUNT(failed), UNITS_COUNT(ledger->begun), UNITS_COUNT(ledger->partial));
-    DEGRADED_IF(result, ledger->committed + ledger->rolled_back == 0,
+    DEGRADED_IF(result,
+                ledger->committed + ledger->rolled_back == 0 && result->sessions.requested > 0,
                 "no transaction was committed");
     DEGRADED_IF(result, surplus > 0,
                 "%s rows more than were committed: another writer was active, or a statement adds "
@@ -344,6 +370,92 @@ static void judge_transactions(struct result *result, const struct judge_context
                 "the script's own code took %.0f %% of the transactions' time", script);
 }
 
+/* A machine on which this program ran, in one process or several. */
+struct client_machine {
+    const char *name; /* NULL: there is one */
+    struct cpu_shares mean;
+    bool has_server;
+    double time_ns, run_queue_ns; /* of session threads */
+};
+
+/* Whether it was the bottleneck, while it worked for long enough to tell. */
+static void judge_machine(struct result *result, const struct client_machine *machine)
+{
+    const double host = machine->mean.host, client = machine->mean.client;
+    /* What the server can have had of the CPUs at most: where it is known, what it had. The others
+     * had what neither it nor this program had. */
+    const double server = machine->mean.server >= 0 ? machine->mean.server : host - client;
+    const double others = host - client - server;
+    const double starved = machine->time_ns > 0 ? machine->run_queue_ns / machine->time_ns : 0;
+    const bool is_local = machine->has_server, is_known = client >= 0;
+    char place[80] = "";
+    if (machine->name != NULL) {
+        snprintf(place, sizeof place, "machine %.60s is ", machine->name);
+    }
+    verdict_if(result, is_known && !is_local && client >= BUSY_PERCENT, VERDICT_INVALID,
+               "%sclient-bound: append itself used %.0f %% of this machine's CPUs", place, client);
+    verdict_if(
+        result, is_known && is_local && host >= BUSY_PERCENT && client > server && client > others,
+        VERDICT_INVALID, "%sclient-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
+        place, client, server);
+    verdict_if(result,
+               is_known && starved > STARVED_SHARE && !(is_local && server >= 50) &&
+                   others < host / 2,
+               VERDICT_INVALID,
+               "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time",
+               place, 100 * starved);
+}
+
+/* What the ranks on the machine of the first of them have together. */
+static struct client_machine join_machine(const struct result *result, size_t first)
+{
+    struct client_machine all = {.name = result->ranks[first].machine, .mean = {-1, -1, -1}};
+    for (size_t i = first; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const struct cpu_shares *mean = &rank->resources.mean_cpu;
+        if (!rank->is_known || strcmp(rank->machine, all.name) != 0) {
+            continue;
+        }
+        all.mean.host = MAX(all.mean.host, mean->host);
+        all.mean.server = MAX(all.mean.server, mean->server);
+        all.mean.client = MAX(all.mean.client, 0) + MAX(mean->client, 0);
+        all.has_server = all.has_server || rank->resources.server_pid != 0;
+        all.time_ns += (double)rank->session_ns;
+        all.run_queue_ns += (double)rank->run_queue_ns;
+    }
+    return all;
+}
+
+/* One machine that was the bottleneck spoils the figures of all. */
+static void judge_ranks(struct result *result, const struct judge_context *context, bool is_long)
+{
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const int64_t moved_ns =
+            rank->clock_drift_ns < 0 ? -rank->clock_drift_ns : rank->clock_drift_ns;
+        bool is_first = true;
+        for (size_t k = 0; k < i; k++) {
+            is_first = is_first && strcmp(result->ranks[k].machine, rank->machine) != 0;
+        }
+        if (is_first && is_long) {
+            const struct client_machine machine = join_machine(result, i);
+            judge_machine(result, &machine);
+        }
+        result_add_problem(result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
+                           "rank %zu on machine %.60s was lost%s: of its sessions there is what it "
+                           "told last; its seconds until then are there, intervals.csv in "
+                           "%.150s.rank%zu",
+                           i, rank->machine, context->was_signalled ? ", and a signal came" : "",
+                           context->out_folder, i);
+        verdict_if(result, rank->is_known && rank->verdict == VERDICT_INVALID, VERDICT_INVALID,
+                   "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
+        verdict_if(result, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS, VERDICT_INVALID,
+                   "the clock of machine %.60s, rank %zu, moved by %s against that of rank 0: its "
+                   "intervals are not those of the others",
+                   rank->machine, i, UNITS_NS(moved_ns));
+    }
+}
+
 static void judge_verdict(struct result *result, const struct judge_context *context,
                           const char *loss)
 {
@@ -352,39 +464,33 @@ static void judge_verdict(struct result *result, const struct judge_context *con
     const struct verification *v = &result->verification;
     const struct row_verification *read = &result->row_verification;
     const uint64_t *counters = result->totals.counters;
-    const double host = result->resources.mean_cpu.host;
-    const double client = result->resources.mean_cpu.client;
-    const bool is_server_known = result->resources.mean_cpu.server >= 0;
-    /* What the server can have had of the CPUs at most: where it is known, what it had. The others
-     * had what neither it nor this program had. */
-    const double server = is_server_known ? result->resources.mean_cpu.server : host - client;
-    const double others = host - client - server;
-    const double time_ns = (double)counters[RECORDER_SESSION_NS];
-    const double starved = time_ns > 0 ? (double)counters[RECORDER_RUN_QUEUE_NS] / time_ns : 0;
-    const bool is_local = context->is_local;
-    char text[LOSS_BYTES];
+    const struct cpu_shares *mean = &result->resources.mean_cpu;
+    const double others = mean->host - mean->client - mean->server;
+    const bool has_ranks = result->rank_count > 0;
+    const bool is_local = has_ranks ? result->resources.server_pid != 0 : context->is_local;
+    char text[STILL_BYTES];
     DEGRADED_IF(result, result->stop_reason == STOP_INTERRUPTED, "the run was interrupted");
     DEGRADED_IF(result, result->stop_reason == STOP_TOO_FEW,
                 "only %s of %s sessions were up, and --min-sessions requires %s",
                 UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
                 UNITS_COUNT(result->least_sessions));
     DEGRADED_IF(result, loss[0] != '\0', "%s", loss);
+    DEGRADED_IF(result, result->stop_reason == STOP_RANK, "a rank was lost");
+    DEGRADED_IF(result, context->untraced > 0,
+                "the server counted %s writes and syncs, and none was traced: --server-pid, "
+                "--server-cgroup or --container names another process",
+                UNITS_COUNT(context->untraced));
+    const bool is_long = !context->is_embedded && result->append_ns >= SHORTEST_NS;
+    judge_ranks(result, context, is_long);
     verdict_if(result, has_stood_still(result, text), VERDICT_INVALID, "%s", text);
-    const bool is_client_judged =
-        !context->is_embedded && result->append_ns >= SHORTEST_NS && client >= 0;
-    verdict_if(result, is_client_judged && !is_local && client >= BUSY_PERCENT, VERDICT_INVALID,
-               "client-bound: append itself used %.0f %% of this machine's CPUs", client);
-    verdict_if(
-        result,
-        is_client_judged && is_local && host >= BUSY_PERCENT && client > server && client > others,
-        VERDICT_INVALID, "client-bound: append used %.0f %% of the CPUs, the server only %.0f %%",
-        client, server);
-    verdict_if(result,
-               is_client_judged && starved > STARVED_SHARE && !(is_local && server >= 50) &&
-                   others < host / 2,
-               VERDICT_INVALID,
-               "client-bound: sessions waited for a CPU of this machine %.0f %% of their time",
-               100 * starved);
+    if (is_long && result->rank_count == 0) {
+        const struct client_machine machine = {.mean = result->resources.mean_cpu,
+                                               .has_server = context->is_local,
+                                               .time_ns = (double)counters[RECORDER_SESSION_NS],
+                                               .run_queue_ns =
+                                                   (double)counters[RECORDER_RUN_QUEUE_NS]};
+        judge_machine(result, &machine);
+    }
     DEGRADED_IF(result, result->sessions_cut > 0, "%s", describe_cut(result, text));
     DEGRADED_IF(result, s->finished < s->requested, "%s of %s sessions finished",
                 UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
@@ -405,7 +511,8 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 UNITS_COUNT(r->planned));
     DEGRADED_IF(result, r->acknowledged < r->planned, "%s of %s rows were acknowledged",
                 UNITS_COUNT(r->acknowledged), UNITS_COUNT(r->planned));
-    DEGRADED_IF(result, r->acknowledged == 0 && !context->has_script, "no row was acknowledged");
+    DEGRADED_IF(result, r->acknowledged == 0 && s->requested > 0 && !context->has_script,
+                "no row was acknowledged");
     DEGRADED_IF(result, v->state == VERIFICATION_FAILED,
                 "the rows were not counted after the run: %.150s", v->reason);
     DEGRADED_IF(result, read->state == VERIFICATION_FAILED, "the rows were not read back: %.150s",
@@ -433,9 +540,11 @@ static void judge_verdict(struct result *result, const struct judge_context *con
                 "%.0f %% of the rate asked for was reached", result->rate_achieved_percent);
     /* the load of other programs makes the figures of neither the client nor the server */
     DEGRADED_IF(result,
-                result->append_ns >= SHORTEST_NS && is_local && host >= BUSY_PERCENT &&
-                    is_server_known && others >= host / 2,
-                "other programs of this machine used %.0f %% of its CPUs", others);
+                result->append_ns >= SHORTEST_NS && is_local && mean->host >= BUSY_PERCENT &&
+                    mean->server >= 0 && others >= mean->host / 2,
+                "other programs of %s%.60s used %.0f %% of its CPUs",
+                has_ranks ? "machine " : "this machine",
+                has_ranks ? result->ranks[result->resource_rank].machine : "", others);
     /* those that failed, and did not make it DEGRADED, the end of the time had cut */
     const struct transaction_ledger *ledger = &result->transactions;
     char cut[64] = "";
@@ -686,18 +795,23 @@ void result_judge(struct result *result, const struct judge_context *context)
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && context->has_script && result->measured_ns >= SHORTEST_NS) {
         const uint64_t done = result->transactions.committed + result->transactions.rolled_back;
-        result->rate_achieved_percent = 100 * (double)done / ((double)result->measured_ns / 1e9) /
-                                        (double)context->rate_rows_per_s;
+        result->rate_achieved_percent =
+            100 * (double)done / ((double)result->measured_ns / 1e9) / context->rate_rows_per_s;
     } else if (context->rate_rows_per_s > 0 && !context->has_script &&
                result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
                                         ((double)result->append_ns / 1e9) /
-                                        (double)context->rate_rows_per_s;
+                                        context->rate_rows_per_s;
     }
     describe_loss(result, loss);
     judge_verdict(result, context, loss);
     judge_exit(result, context, loss);
     result_conclude(result);
+    const size_t used = strlen(result->verdict_reason);
+    if (context->traced != NULL) {
+        snprintf(result->verdict_reason + used, sizeof result->verdict_reason - used,
+                 "; its I/O was traced (%s)", context->traced);
+    }
 }
 
 /* Both, where the rule holds and is the first. */
@@ -737,6 +851,11 @@ void search_judge(const struct search *search, struct result *result, bool was_i
            EXIT_CODE_INTERNAL, "a ledger does not balance: a defect of append");
     end_if(result, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
            "interrupted: at least %s sessions were held", held);
+    for (size_t i = 0; i < result->rank_count; i++) {
+        end_if(result, !result->ranks[i].is_known, EXIT_CODE_SHORT,
+               "rank %zu on machine %.60s was lost; %s sessions were held before", i,
+               result->ranks[i].machine, held);
+    }
     end_if(result, v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT,
            "%s acknowledged rows are lost", result_describe_lost(result, text));
     end_if(result, has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);

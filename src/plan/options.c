@@ -32,7 +32,9 @@ static const char *const read_words[] = {"count", "none", "query", NULL};
 static const char *const data_words[] = {"varied", "constant", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
 static const char *const host_words[] = {"spread", "first", "random", NULL};
+static const char *const axis_words[] = {"time", "rows", NULL};
 static const char *const verify_words[] = {"count", "rows", NULL};
+const char *const io_trace_words[] = {"off", "full", "requests", "try", NULL};
 static const char *const prepared_words[] = {"yes", "no", NULL};
 
 /* "--option 'value' is not <right>" */
@@ -318,6 +320,12 @@ static enum exit_code store_on_drop(const struct option_entry *entry, struct pla
                         error);
 }
 
+static enum exit_code store_io_trace(const struct option_entry *entry, struct plan *plan,
+                                     const char *value, struct error *error)
+{
+    return store_usual(entry, plan, value == NULL ? io_trace_words[IO_TRACE_FULL] : value, error);
+}
+
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
@@ -449,6 +457,8 @@ const struct option_entry option_table[] = {
      .max = PLAN_SESSIONS_MAX, .store = store_list, OF(SWEEP), .letter = 'c', .group = "The sweep"},
     {SWEEP, "records", "N,N,...", "rows of the runs, across the tables", OTHER(sweep_records),
      .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP)},
+    {SWEEP, "vary", "NAME=A,B,...", "a run for each value of the script's parameter", TEXTS(varied),
+     OF(SWEEP), WITH_SCRIPT},
     {SWEEP, "repeat", "N", "runs of each size: median and spread (1)",
      COUNT(sweep_repeat, SWEEP_LIST_MAX), .usual = 1, OF(SWEEP)},
     {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(is_keeping_rows),
@@ -587,10 +597,14 @@ const struct option_entry option_table[] = {
      SHOWN("sample_interval_s", "Sample interval, s"), .group = "Measuring and reporting"},
     {SEARCH, "sample-interval", "T", "CPU and memory (1, at most half of --hold)",
      TIME(sample_interval_ns, 100 * MS, DAY_NS)},
+    {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
+     CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace")},
     {MEASURE, "server-pid", "PID", "server's process (found by its port)",
      COUNT(server_pid, INT32_MAX), OF(PLACE), .key = "server_pid", OF_SERVER},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory", TEXT(server_cgroup),
      OF(PLACE), .key = "server_cgroup", OF_SERVER},
+    {MEASURE, "data-directory", "DIR", "server's files, whose disk is measured (asked of it)",
+     TEXT(data_directory), OF(PLACE), .key = "data_directory", OF_SERVER},
     {LOAD, "out", "DIR", "folder of the files (append-runs/...)", TEXT(out), OF(CALL)},
     {REPORT, "out", "FILE", "the page (report.html)", TEXT(out)},
     {RUN_ALONE | PREPARE, "progress", "T", "a line of progress every T",
@@ -611,10 +625,17 @@ const struct option_entry option_table[] = {
     {RUN, "mark", "TIME=TEXT", "line in the charts (more: events.csv of the run)",
      TEXTS(mark_texts), .store = store_mark, .key = "mark"},
 
+    {LOAD, "weights", "W,W,...", "share of the sessions of each rank (alike)", TEXT(weights),
+     .key = "weights", .group = "Several machines (mpirun)"},
+    {LOAD, "sample-only", "HOST", "its ranks carry no sessions, and sample the server",
+     TEXTS(sample_only), .key = "sample_only"},
+
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
      OF(CALL), .key = "report", .group = "Charts and report"},
     {REPORT, "text", NULL, "charts as text on standard output, no page", FLAG(is_text_charts)},
     {REPORT, "png", NULL, "also each chart as a PNG file beside the page", FLAG(is_png_charts)},
+    {REPORT, "x-axis", "time|rows", "what charts over time are drawn against (time)",
+     CHOICE(x_axis, axis_words)},
     {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(is_all_charts)},
     {.name = NULL},
 };
@@ -623,6 +644,11 @@ bool option_is_of(const struct option_entry *entry, enum command command)
 {
     const bool is_of_runs = (entry->commands & RUN_ALONE) == RUN;
     return (entry->commands & command) != 0 || (command == COMMAND_SWEEP && is_of_runs);
+}
+
+bool option_may_stand_alone(const struct option_entry *entry)
+{
+    return entry->argument == NULL || strncmp(entry->argument, "[=", 2) == 0;
 }
 
 const struct option_entry *option_find(const char *name, enum command command)
@@ -828,7 +854,9 @@ static enum exit_code parse(struct plan *plan, const struct command_form *form, 
         if (option_is_of(entry, form->command)) {
             longs[count++] = (struct option){
                 .name = entry->name,
-                .has_arg = entry->argument == NULL ? no_argument : required_argument,
+                .has_arg = entry->argument == NULL         ? no_argument
+                           : option_may_stand_alone(entry) ? optional_argument
+                                                           : required_argument,
                 .val = FIRST_LONG + (int)(entry - option_table),
             };
             if (entry->letter != '\0') {

@@ -43,7 +43,7 @@ enum option_work {
 struct option_entry {
     unsigned commands; /* that take it: enum command, or-ed */
     const char *name;
-    const char *argument; /* NULL: the option takes none */
+    const char *argument; /* NULL: the option takes none; "[=...]": it may have none */
     const char *help;
     enum option_type type;
     uint16_t offset; /* in struct plan */
@@ -68,8 +68,13 @@ struct option_entry {
 /* In the order of --help; ends with an entry whose name is NULL. */
 extern const struct option_entry option_table[];
 
+extern const char *const io_trace_words[]; /* "off", "full", "requests", "try" */
+
 /* True when the command takes the option. A sweep takes what its runs do. */
 bool option_is_of(const struct option_entry *entry, enum command command);
+
+/* Whether it can be given without a value. */
+bool option_may_stand_alone(const struct option_entry *entry);
 
 /* The option of the command with this name; NULL: there is none. */
 const struct option_entry *option_find(const char *name, enum command command);

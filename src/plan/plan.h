@@ -79,6 +79,14 @@ enum verify_mode {
     VERIFY_ROWS,  /* and every row is read back and told by its identity */
 };
 
+/* Tracing of the server's I/O (trace/trace.h). */
+enum io_trace {
+    IO_TRACE_OFF,
+    IO_TRACE_FULL,     /* system calls and requests */
+    IO_TRACE_REQUESTS, /* requests alone */
+    IO_TRACE_TRY,      /* IO_TRACE_FULL, or without where that cannot be */
+};
+
 /* An event that is known beforehand, in one line. */
 struct mark {
     struct moment moment;
@@ -101,6 +109,12 @@ struct sweep_list {
 struct given_option {
     const struct option_entry *entry; /* plan/options.h */
     const char *value;                /* NULL: it takes none */
+};
+
+/* The sessions of one of several ranks, by their numbers in the whole run. */
+struct plan_share {
+    unsigned first, count;
+    unsigned first_idle, idle;
 };
 
 struct plan {
@@ -158,9 +172,11 @@ struct plan {
     const char *values;
 
     int64_t sample_interval_ns;
+    enum io_trace io_trace;
     pid_t server_pid;
     const char *server_cgroup;
-    const char *container; /* of the server: its process and cgroup are looked up */
+    const char *data_directory; /* of the server; NULL: it is asked */
+    const char *container;      /* of the server: its process and cgroup are looked up */
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* with DROP_RECONNECT: connects in a row that may fail */
     enum verify_mode verify_mode;
@@ -171,6 +187,15 @@ struct plan {
     bool has_min_sessions;  /* either was given */
     bool is_unchecked;      /* go on although a limit is certain to be hit */
     size_t stack_bytes;     /* of a session's thread */
+
+    unsigned ranks;                 /* that share the run; 0: there is this process alone */
+    struct plan_share share;        /* of this rank */
+    unsigned machine_sessions;      /* of the ranks on its machine */
+    bool is_follower;               /* rank 0 prepares the tables and counts them */
+    const char *weights;            /* "2,1,1", of the ranks; NULL: alike */
+    struct plan_texts sample_only;  /* machines whose ranks carry no sessions */
+    void (*on_wait)(void *context); /* main thread, all the while that it waits; NULL: none */
+    void *wait_context;
 
     bool is_search;          /* `sessions` is the most there may be, duration_ns the longest time */
     unsigned first_sessions; /* lowest level */
@@ -201,11 +226,16 @@ struct plan {
     struct plan_texts expected; /* --expect */
 
     bool is_text_charts, is_png_charts, is_all_charts; /* report */
+    enum plan_axis {
+        AXIS_TIME,
+        AXIS_ROWS,
+    } x_axis;
     struct bound fail_if[PLAN_BOUNDS_MAX]; /* compare: on ratios; what holds is a failure */
     size_t fail_if_count;
     double threshold; /* compare: a share of 1; what differs by less does not matter */
 
     struct sweep_list sweep_sessions, sweep_records;
+    struct plan_texts varied; /* --vary: "name=value,value" */
     uint64_t sweep_repeat;
     bool is_keeping_rows, is_retrying_failed;
     const char *resume; /* folder of a sweep to go on with; NULL = none */
@@ -272,6 +302,20 @@ void plan_print(const struct plan *plan, FILE *stream);
 static inline unsigned plan_sessions_all(const struct plan *plan)
 {
     return plan->sessions + plan->idle_sessions;
+}
+
+static inline void plan_wait(const struct plan *plan)
+{
+    if (plan->on_wait != NULL) {
+        plan->on_wait(plan->wait_context);
+    }
+}
+
+/* The share of this process: its rank's, or all. */
+static inline struct plan_share plan_share(const struct plan *plan)
+{
+    const struct plan_share all = {0, plan->sessions, plan->sessions, plan->idle_sessions};
+    return plan->ranks > 0 ? plan->share : all;
 }
 
 /* Rows that session 0 … sessions-1 appends: the records spread evenly, the first ones take one of

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/param.h>
 
 #include "adapters/registry.h"
@@ -15,9 +16,10 @@
 
 /* A server that says nothing for so long will not be recognised. */
 enum {
-    RECOGNISE_S = 5,
+    OWN_MS = 3000, /* when it is asked in the protocol whose port it is */
     LATE_MS = 2000,
-    OTHER_MS = 500, /* nor for so long when it is asked in a second protocol or third */
+    OTHER_MS = 500, /* when it is asked in one protocol behind the other */
+    ADAPTERS_MAX = 16,
     SCHEME_BYTES = 64,
 };
 
@@ -51,47 +53,89 @@ bool target_wait(const struct plan *plan, struct error *error)
     return false;
 }
 
+/* One adapter's view of the server. */
+struct asked {
+    const struct adapter *adapter;
+    const struct target *target;
+    unsigned timeout_ms;
+    enum status status;
+    struct error reason;
+    pthread_t thread;
+    int start_code; /* why there is no thread */
+};
+
+static void *ask(void *argument)
+{
+    struct asked *asked = argument;
+    const struct target *target = asked->target;
+    asked->status =
+        asked->adapter->recognise(target->host, target->port, asked->timeout_ms, &asked->reason);
+    return NULL;
+}
+
+static void ask_at_once(struct asked *asked, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        asked[i].start_code = thread_start(&asked[i].thread, 0, ask, &asked[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (asked[i].start_code == 0) {
+            pthread_join(asked[i].thread, NULL);
+        } else {
+            ask(&asked[i]);
+        }
+    }
+}
+
 /* Asks the adapters that can tell, those whose port it usually is first: some servers wait for more
  * of a greeting that is not theirs, and then the others are late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;
-    const unsigned timeout_s =
-        target->connect_timeout_s < RECOGNISE_S ? target->connect_timeout_s : RECOGNISE_S;
+    const unsigned longest_ms = MIN(target->connect_timeout_s, OWN_MS / 1000) * 1000;
     char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
     /* The one whose port it is; then all others, quickly, as most are silent when they are asked in
-     * another protocol; then these again, should the server be slow. */
-    const unsigned longest_ms = timeout_s * 1000;
+     * another protocol; then these again, at once, should the server be slow. */
     const unsigned timeouts_ms[] = {longest_ms, OTHER_MS, MIN(longest_ms, LATE_MS)};
     for (size_t pass = 0; pass < COUNT_OF(timeouts_ms); pass++) {
-        const bool is_quick = pass == 1;
-        for (const struct adapter *const *a = registry_adapters; *a != NULL && !is_over; a++) {
-            if ((*a)->recognise == NULL || ((*a)->default_port == target->port) != (pass == 0)) {
-                continue;
+        const bool is_quick = pass == 1, is_late = pass == 2;
+        struct asked asked[ADAPTERS_MAX];
+        size_t count = 0;
+        for (const struct adapter *const *a = registry_adapters;
+             *a != NULL && count < ADAPTERS_MAX && !is_over; a++) {
+            if ((*a)->recognise != NULL && ((*a)->default_port == target->port) == (pass == 0)) {
+                asked[count++] = (struct asked){
+                    .adapter = *a, .target = target, .timeout_ms = timeouts_ms[pass]};
             }
-            struct error reason = {0};
-            const enum status status =
-                (*a)->recognise(target->host, target->port, timeouts_ms[pass], &reason);
+        }
+        if (is_late) {
+            ask_at_once(asked, count);
+        }
+        for (size_t i = 0; i < count && !is_over; i++) {
+            if (!is_late) {
+                ask(&asked[i]);
+            }
+            const enum status status = asked[i].status;
             if (status == STATUS_OK) {
-                plan->adapter = *a;
+                plan->adapter = asked[i].adapter;
                 return EXIT_CODE_OK;
             }
             if (interrupt_requested()) {
                 return EXIT_CODE_INTERRUPTED;
             }
-            if (is_quick && (status != STATUS_LOST || reason.kind == ERROR_TIMEOUT)) {
+            if (is_quick && (status != STATUS_LOST || asked[i].reason.kind == ERROR_TIMEOUT)) {
                 continue;
             }
             if (status == STATUS_LOST) {
-                *error = reason;
+                *error = asked[i].reason;
                 /* in a folder of sockets the next one looks for another name */
                 is_over = target->host[0] != '/';
             } else {
                 const size_t used = strlen(tried);
                 error_clear(error);
                 snprintf(tried + used, sizeof tried - used, "%s%s", used == 0 ? "" : ", ",
-                         (*a)->name);
+                         asked[i].adapter->name);
             }
         }
     }
@@ -138,6 +182,7 @@ static enum exit_code resolve_place(struct plan *plan, const char *host, size_t 
     }
     while ((code = recognise_once(plan, error)) == EXIT_CODE_SERVER &&
            error->kind != ERROR_UNSUPPORTED && target_wait(plan, error)) {
+        plan_wait(plan);
         error_clear(error);
     }
     if (interrupt_requested()) {
@@ -173,6 +218,12 @@ void target_redact(const char *text, char *out, size_t size)
     } else {
         url_redact(text, out, size);
     }
+}
+
+/* Of the names of hosts case is nothing, of folders with sockets it is. */
+static bool is_same_host(const char *a, const char *b)
+{
+    return (a[0] == '/' ? strcmp(a, b) : strcasecmp(a, b)) == 0;
 }
 
 static enum exit_code resolve_url(struct plan *plan, struct error *error)
@@ -226,7 +277,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
         *port = target->port != 0 ? target->port : *port != 0 ? *port : plan->adapter->default_port;
         for (size_t k = 0; k < i; k++) {
             if (plan->hosts[k].port == *port &&
-                strcmp(plan->hosts[k].name, plan->hosts[i].name) == 0) {
+                is_same_host(plan->hosts[k].name, plan->hosts[i].name)) {
                 return usage_refuse(error,
                                     "%s is twice in the list of hosts, at port %u%s: name each "
                                     "host once",

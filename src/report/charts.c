@@ -27,6 +27,8 @@ enum {
     ABOVE_0 = 256,     /* a line is only drawn when it is ever above 0 */
     PERCENTILES = 512, /* of the histograms of run.json, of short runs too */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
+    OF_DISK = 2048,    /* its values are not CPU and memory; without its first line it is none */
+    OF_TRACE = 4096,   /* of the I/O trace in run.json */
 };
 
 /* Columns and the names of their lines. Of rows that are put together the highest counts: the worst
@@ -81,9 +83,28 @@ static const struct kind {
     {"memory", "Memory", FIGURE_UNIT_MIB, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
      "memory: no sample has it",
      LINES("server_memory_mib", "server", "client_memory_mib", "append")},
+    {"disk", "Disk: MiB each second", FIGURE_UNIT_MIB_PER_S,
+     OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
+     LINES("~device_written_mib_per_s", "written", "~device_read_mib_per_s", "read",
+           "~server_written_mib_per_s", "by the server's writes")},
+    {"disk-operations", "Disk: requests each second", FIGURE_UNIT_PER_S,
+     OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
+     LINES("~device_writes_per_s", "writes", "~device_reads_per_s", "reads",
+           "~device_flushes_per_s", "flushes")},
+    {"disk-latency", "Disk: mean time of a request", FIGURE_UNIT_MS,
+     OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
+     LINES("device_write_ms", "write", "device_read_ms", "read", "device_flush_ms", "flush")},
+    {"disk-busy", "Disk busy, and waiting for it", FIGURE_UNIT_PERCENT,
+     OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0, NULL,
+     LINES("~device_busy_percent", "busy", "~io_pressure_percent", "tasks waited",
+           "~iowait_percent", "iowait, of all CPUs")},
+    {"table", "Tables on disk", FIGURE_UNIT_MIB, OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0 | FILLED,
+     NULL, LINES("table_mib", "with indexes")},
     {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
      LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects",
            "retries", "transactions tried again")},
+    {"io-layers", "Calls in reads, writes and fsyncs of the server, stacked by layer",
+     FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},
     {"runs-transactions", "Transactions committed each second", FIGURE_UNIT_PER_S, OF_RUNS, NULL,
@@ -96,6 +117,12 @@ static const struct kind {
      LINES("~host_cpu_percent")},
     {"runs-server-memory", "Memory of the server", FIGURE_UNIT_MIB, OF_RUNS | OF_SAMPLES, NULL,
      LINES("server_memory_mib")},
+    {"runs-disk", "Disk: MiB written each second", FIGURE_UNIT_MIB_PER_S,
+     OF_RUNS | OF_SAMPLES | OF_DISK, NULL, LINES("~device_written_mib_per_s")},
+    {"runs-disk-busy", "Disk busy", FIGURE_UNIT_PERCENT, OF_RUNS | OF_SAMPLES | OF_DISK, NULL,
+     LINES("~device_busy_percent")},
+    {"runs-table", "Tables on disk", FIGURE_UNIT_MIB, OF_RUNS | OF_SAMPLES | OF_DISK, NULL,
+     LINES("table_mib")},
     {"runs-append-by-percentile", "Append latency by percentile", FIGURE_UNIT_MS,
      OF_RUNS | PERCENTILES, NULL, LINES("append")},
     {"runs-transaction-by-percentile", "Transaction latency by percentile", FIGURE_UNIT_MS,
@@ -108,6 +135,7 @@ static struct chart start_chart(struct report *report, enum chart_across across,
     static const char *const units[FIGURE_UNITS][2] = {
         [FIGURE_UNIT_ROWS_PER_S] = {"rows/s", "rows/s"},
         [FIGURE_UNIT_PER_S] = {"/s", "transactions/s"},
+        [FIGURE_UNIT_MIB_PER_S] = {"MiB/s", "MiB/s"},
         [FIGURE_UNIT_MS] = {"ms", "latency, ms"},
         [FIGURE_UNIT_S] = {"s", "time, s"},
         [FIGURE_UNIT_MIB] = {"MiB", "memory, MiB"},
@@ -245,11 +273,55 @@ static struct buffer *absent_of(struct report_run *run)
 
 static struct chart start_kind(struct report *report, const struct kind *kind)
 {
-    return start_chart(report,
-                       (kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
-                       : (kind->flags & OF_LEVELS) != 0 ? CHART_OVER_SESSIONS
-                                                        : CHART_OVER_TIME,
-                       kind->unit, kind->name, kind->title);
+    struct chart chart = start_chart(report,
+                                     (kind->flags & PERCENTILES) != 0 ? CHART_OVER_PERCENTILE
+                                     : (kind->flags & OF_LEVELS) != 0 ? CHART_OVER_SESSIONS
+                                     : report->is_over_rows           ? CHART_OVER_ROWS
+                                                                      : CHART_OVER_TIME,
+                                     kind->unit, kind->name, kind->title);
+    if ((kind->flags & OF_DISK) != 0) {
+        chart.label = kind->unit == FIGURE_UNIT_PERCENT ? "% of the time"
+                      : kind->unit == FIGURE_UNIT_PER_S ? "requests/s"
+                      : kind->unit == FIGURE_UNIT_MIB   ? "MiB"
+                                                        : chart.label;
+    }
+    return chart;
+}
+
+/* How many rows the tables held when so much time had gone; NaN: the run does not say. */
+static double rows_at(const struct report_run *run, double at_s)
+{
+    const struct csv_table *table = &run->run.intervals;
+    const size_t end = csv_table_column(table, "end_s");
+    const size_t held = csv_table_column(table, "rows_held");
+    const size_t added = csv_table_column(table, "rows");
+    double from_s = 0, to_s, rows = NAN, next, first;
+    for (size_t row = 0; row < table->rows; row++) {
+        if (csv_table_number(table, row, end, &to_s) && csv_table_number(table, row, held, &next) &&
+            isfinite(next) && next >= 0) {
+            if (isnan(rows)) {
+                rows = csv_table_number(table, row, added, &first) ? next - first : 0;
+            }
+            if (to_s >= at_s && to_s > from_s) {
+                return rows + (next - rows) * (at_s - from_s) / (to_s - from_s);
+            }
+            rows = next;
+            from_s = to_s;
+        }
+    }
+    return rows;
+}
+
+/* Where a chart over time, or over rows in its place, ends. */
+static double end_of(const struct chart *chart, const struct report_run *run)
+{
+    double end = NAN;
+    if (chart->across == CHART_OVER_ROWS) {
+        end = rows_at(run, INFINITY);
+    } else {
+        figure_get(&run->run.figures, FIGURE_ELAPSED_S, &end);
+    }
+    return end > 0 ? end : 1;
 }
 
 static const struct csv_table *table_of(const struct report_run *run, const struct kind *kind)
@@ -269,6 +341,8 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const bool is_search = (kind->flags & OF_LEVELS) != 0, is_mean = column[0] == '~';
     const size_t x_from = csv_table_column(table, is_search ? "sessions" : "start_s");
     const size_t x_to = csv_table_column(table, is_search ? "sessions" : "end_s");
+    const size_t held = csv_table_column(table, "rows_held");
+    const bool is_over_rows = chart->across == CHART_OVER_ROWS;
     const size_t outcome = csv_table_column(table, "outcome");
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
     const size_t listed = json_array_size(json_object_get(run->run.json, "hosts"));
@@ -276,7 +350,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const size_t most = CHART_LEVELS_MAX * hosts; /* a row of each follows on one of each */
     const size_t each = is_search ? 1 : (table->rows + most - 1) / most * hosts;
     const size_t whose = csv_table_column(table, "host");
-    double best = -INFINITY;
+    double best = -INFINITY, rows_before = is_over_rows ? rows_at(run, 0) : 0;
     struct chart_series *series =
         add_series(chart, name, is_search ? table->rows : CHART_LEVELS_MAX);
     for (size_t row = 0; row < table->rows && series != NULL;) {
@@ -289,8 +363,12 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
                 (host != NULL && strcmp(csv_table_text(table, row, whose), host) != 0)) {
                 continue;
             }
-            from = isnan(from) ? start : from;
-            to = end;
+            double rows = end;
+            if (is_over_rows && !csv_table_number(table, row, held, &rows)) {
+                rows = rows_at(run, end);
+            }
+            from = !isnan(from) ? from : is_over_rows ? rows_before : start;
+            to = rows_before = rows;
             best = is_known ? fmax(best, value) : best;
             if (is_known && (is_search || end > start)) {
                 sum += value * (end - start);
@@ -353,13 +431,43 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     }
 }
 
+/* Of an I/O trace: how many calls are in each layer on average, one upon the other. */
+static void add_layers(struct chart *chart, const struct report_run *run)
+{
+    static const char *const names[] = {"device, queue and vfs", "device and queue", "device"};
+    const json_t *trace = json_object_get(run->run.json, "io_trace");
+    const json_t *slots = json_object_get(trace, "slots_ns");
+    const double slot_s = json_number_value(json_object_get(trace, "slot_s"));
+    const double first_s = json_number_value(json_object_get(trace, "slots_from_s"));
+    const double last_s = json_number_value(json_object_get(trace, "slots_to_s"));
+    for (size_t layer = 0; layer < COUNT_OF(names) && json_array_size(slots) > 0; layer++) {
+        struct chart_series *series = add_series(chart, names[layer], json_array_size(slots));
+        for (size_t i = 0; i < json_array_size(slots) && series != NULL; i++) {
+            double from = fmax((double)i * slot_s, first_s), ns = 0;
+            double to = fmin((double)(i + 1) * slot_s, last_s);
+            if (to <= from) {
+                continue; /* before the gate */
+            }
+            for (size_t k = layer; k < COUNT_OF(names); k++) {
+                ns += json_number_value(json_array_get(json_array_get(slots, i), k));
+            }
+            const double calls = ns / ((to - from) * (double)MONO_NS_PER_S);
+            if (chart->across == CHART_OVER_ROWS) {
+                from = rows_at(run, from);
+                to = rows_at(run, to);
+            }
+            add_level(series, from, to, calls);
+        }
+    }
+}
+
 /* A chart of a run or search; `call`: the name of its operation, or "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
                       const char *call)
 {
     const struct figure_set *figures = &run->run.figures;
     struct chart chart = start_kind(report, kind);
-    const bool is_over_time = chart.across == CHART_OVER_TIME;
+    const bool is_over_time = chart.across == CHART_OVER_TIME || chart.across == CHART_OVER_ROWS;
     if (call[0] != '\0') {
         snprintf(chart.name, sizeof chart.name, "%s-%s", call, kind->name);
         snprintf(chart.title, sizeof chart.title, "%c%s %s",
@@ -369,10 +477,17 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     bool is_both = false, has_values = false;
     const char *name;
     json_t *histogram;
-    json_object_foreach(kind->lines == NULL ? json_object_get(run->run.json, "histograms") : NULL,
-                        name, histogram)
+    const bool is_of_trace = (kind->flags & OF_TRACE) != 0;
+    if (is_of_trace) {
+        add_layers(&chart, run);
+    }
+    json_object_foreach(
+        kind->lines == NULL && !is_of_trace ? json_object_get(run->run.json, "histograms") : NULL,
+        name, histogram)
     {
-        if (chart.series_count < CHART_SERIES_MAX) {
+        /* those of --io-trace have a table */
+        const bool is_io = strncmp(name, "io.", 3) == 0 || strncmp(name, "request.", 8) == 0;
+        if (chart.series_count < CHART_SERIES_MAX && !is_io) {
             static const char statement[] = "statement.";
             const bool is_statement = strncmp(name, statement, strlen(statement)) == 0;
             add_percentiles(&chart, run, name + (is_statement ? strlen(statement) : 0), name);
@@ -391,6 +506,9 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         char column[CHART_TEXT_BYTES];
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
         has_values |= add_line(&chart, run, kind, column, line[1], NULL);
+        if (!has_values && (kind->flags & OF_DISK) != 0) {
+            break; /* what others waited for says nothing of a disk that is not known */
+        }
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
                   strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
@@ -404,13 +522,12 @@ static void add_chart(struct report *report, struct report_run *run, const struc
                  CHART_NOTE_BYTES - 40, why);
     }
     chart.is_filled = (kind->flags & FILLED) != 0 && chart.series_count == 1;
-    if (is_over_time && (!figure_get(figures, FIGURE_ELAPSED_S, &chart.end) || chart.end <= 0)) {
-        chart.end = 1;
-    }
+    chart.end = is_over_time ? end_of(&chart, run) : chart.end;
     for (size_t i = 0; is_over_time && i < run->events.count && i < CHART_MARKS_MAX; i++) {
         const double at_s = (double)run->events.entries[i].at_ns / (double)MONO_NS_PER_S;
-        if (at_s <= chart.end) {
-            chart.marks_s[chart.mark_count++] = at_s;
+        const double at = chart.across == CHART_OVER_ROWS ? rows_at(run, at_s) : at_s;
+        if (at <= chart.end) {
+            chart.marks[chart.mark_count++] = at;
         }
     }
     /* a script need not append */
@@ -482,8 +599,15 @@ static void add_run(struct report *report, struct report_run *run)
                           "second.",
                           elapsed_s);
     }
+    const bool lacks_rows = report->is_over_rows && of == OF_RUN && isnan(rows_at(run, INFINITY));
+    if (lacks_rows) {
+        buffer_add_format(
+            absent_of(run),
+            "No charts against rows: the run's files do not say how many there were.");
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if ((kinds[i].flags & of) == 0 || (is_short && (kinds[i].flags & PERCENTILES) == 0)) {
+        if ((kinds[i].flags & of) == 0 ||
+            ((is_short || lacks_rows) && (kinds[i].flags & PERCENTILES) == 0)) {
             continue;
         }
         if ((kinds[i].flags & EACH_CALL) == 0) {
@@ -548,6 +672,11 @@ bool report_sweep_has_script(const struct saved_sweep *sweep)
     return is_any;
 }
 
+bool report_sweep_varies(const struct saved_sweep *sweep)
+{
+    return sweep->variants.count > 1;
+}
+
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure)
 {
     return sweep->records[0] > 0 || figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S];
@@ -568,28 +697,31 @@ static struct chart start_headline(struct report *report, enum chart_across acro
     return start_chart(report, across, figure->unit, name, title);
 }
 
-/* A headline of a sweep: a curve for each number of records. */
+/* A headline of a sweep: a curve for each number of records and variant. */
 static void add_sweep(struct report *report, const struct saved_sweep *sweep, size_t number,
                       const struct figure *figure)
 {
-    char name[REPORT_WORDS_BYTES + 8], count[REPORT_WORDS_BYTES];
+    char name[SAVED_SWEEP_NAME_BYTES], count[REPORT_WORDS_BYTES], rows[REPORT_WORDS_BYTES + 8];
+    const size_t columns = saved_sweep_columns(sweep);
     snprintf(name, sizeof name, "sweep%zu", number);
     struct chart chart = start_headline(report, CHART_OVER_SESSIONS, name, figure);
-    for (size_t records = 0; records < sweep->records_count && records < CHART_SERIES_MAX;
-         records++) {
-        snprintf(name, sizeof name, "%s rows",
-                 report_format_count((double)sweep->records[records], count));
+    for (size_t column = 0; column < columns && column < CHART_SERIES_MAX; column++) {
+        snprintf(rows, sizeof rows, "%s rows",
+                 report_format_count((double)sweep->runs[column * sweep->sessions_count].records,
+                                     count));
+        saved_sweep_column(sweep, column, rows, name);
         struct chart_series *series = add_series(&chart, name, sweep->sessions_count);
         for (size_t i = 0; i < sweep->sessions_count && series != NULL; i++) {
             const double sessions = (double)sweep->sessions[i];
             struct spread found;
-            if (saved_sweep_figure(sweep, i, records, figure->key, &found)) {
+            if (saved_sweep_figure(sweep, i, column, figure->key, &found)) {
                 series->points[series->count++] = (struct chart_point){
                     sessions, sessions, found.median, found.lowest, found.highest};
             }
         }
     }
-    note_first(&chart, sweep->records_count, CHART_SERIES_MAX, "numbers of rows");
+    note_first(&chart, columns, CHART_SERIES_MAX,
+               report_sweep_varies(sweep) ? "columns of the tables" : "numbers of rows");
     if (sweep->records_count == 1 && sweep->records[0] > 0 && chart.series_count == 1) {
         add_note(&chart, "All with %s.", chart.series[0].name);
     }
@@ -599,23 +731,31 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     take(&chart);
 }
 
-/* A chart in which each of the first runs is a line; with fewer than two lines it is none. */
+/* A chart in which each of the first runs is a line; with fewer than two lines it is none. Of those
+ * that a sweep repeats the first is one. */
 static void add_together(struct report *report, const struct kind *kind)
 {
     struct chart chart = start_kind(report, kind);
-    for (size_t i = 0; i < report->run_count && i < CHART_SERIES_MAX; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < report->run_count; i++) {
         const struct report_run *run = &report->runs[i];
         double elapsed_s;
+        if ((run->place != NULL && run->place->repeat > 1) || count++ >= CHART_SERIES_MAX) {
+            continue;
+        }
         if ((kind->flags & PERCENTILES) != 0) {
             add_percentiles(&chart, run, run->label, kind->lines[0]);
         } else if (figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
                    elapsed_s >= TIME_FROM_S &&
                    add_line(&chart, run, kind, kind->lines[0], run->label, NULL)) {
-            chart.end = fmax(chart.end, elapsed_s);
+            chart.end = fmax(chart.end, end_of(&chart, run));
         }
     }
-    note_first(&chart, report->run_count, CHART_SERIES_MAX, "runs");
-    if (report->run_count <= CHART_SERIES_MAX && chart.series_count < report->run_count) {
+    note_first(&chart, count, CHART_SERIES_MAX, "runs");
+    if (count < report->run_count) {
+        add_note(&chart, "Of repeats the first.");
+    }
+    if (count <= CHART_SERIES_MAX && chart.series_count < count) {
         add_note(&chart, "Runs under %d s, and without the figure, are left out.", TIME_FROM_S);
     }
     if (chart.series_count < 2) {
@@ -627,14 +767,20 @@ static void add_together(struct report *report, const struct kind *kind)
 
 bool charts_make(struct report *report)
 {
-    const bool is_beside = report->run_count > 1 && report->sweep_count == 0;
+    /* a sweep puts them beside each other by sessions, but for what else they differ in */
+    const bool is_beside =
+        report->run_count > 1 &&
+        (report->sweep_count == 0 ||
+         (report->sweep_count == 1 && report_sweep_varies(&report->sweeps[0].sweep)));
     struct chart_list *list = &report->charts;
     const struct figure *figure;
     for (size_t i = 0; i < report->sweep_count; i++) {
         report->sweeps[i].charts.first = list->count;
         for (size_t f = 0; (figure = report_headline(f, true)) != NULL; f++) {
-            if (report_sweep_shows(&report->sweeps[i].sweep, figure)) {
-                add_sweep(report, &report->sweeps[i].sweep, i + 1, figure);
+            const struct saved_sweep *sweep = &report->sweeps[i].sweep;
+            /* bars say more than a dot each */
+            if (report_sweep_shows(sweep, figure) && (!is_beside || sweep->sessions_count > 1)) {
+                add_sweep(report, sweep, i + 1, figure);
             }
         }
         report->sweeps[i].charts.count = list->count - report->sweeps[i].charts.first;

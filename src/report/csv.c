@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mono.h"
+#include "ranks/merge.h"
 #include "report/figures.h"
 
 void csv_begin(struct csv *csv, FILE *stream, bool is_header)
@@ -175,7 +176,8 @@ static void put_interval(struct csv *csv, const struct operation_list *operation
                  counters[RECORDER_RETRIES_DEADLOCK] + counters[RECORDER_RETRIES_SERIALIZATION] +
                      counters[RECORDER_RETRIES_BUSY] + counters[RECORDER_RETRIES_DUPLICATE]),
         COUNT_IF("writes", has_script, counters[RECORDER_WRITES]),
-        COUNT_IF("others", has_script, counters[RECORDER_OTHERS]));
+        COUNT_IF("others", has_script, counters[RECORDER_OTHERS]),
+        COUNT("rows_held", interval->rows_held));
 }
 
 static void put_sample(struct csv *csv, const struct sample *sample)
@@ -190,7 +192,13 @@ static void put_sample(struct csv *csv, const struct sample *sample)
         MIB("server_memory_mib", sample->server_memory_bytes),
         COUNT_IF("server_processes", is_found, sample->server_processes),
         COUNT_IF("server_threads", is_found, sample->server_threads),
-        NUMBER("client_memory_mib", MIB, memory > 0, figures_mib(memory)));
+        NUMBER("client_memory_mib", MIB, memory > 0, figures_mib(memory)),
+        COUNT("rows_held", sample->rows_held), MIB("table_mib", sample->table_bytes));
+    /* clang-format off */
+#define X(id, key, unit, ...) POSITIVE(key, unit, io_figure(&sample->io, IO_FIGURE_##id)),
+    /* clang-format on */
+    put_cells(csv, (const struct figure_cell[]){IO_TABLE TEXT("", NULL)});
+#undef X
 }
 
 void csv_level_cells(const struct level *level, struct figure_cell cells[CSV_LEVEL_CELLS])
@@ -331,6 +339,79 @@ static void put_host_interval(struct csv *csv, const struct operation_list *oper
         COUNT("reconnects", counters[RECORDER_RECONNECTS]));
 }
 
+void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RANK_CELLS])
+{
+    const struct rank_result *rank = row->rank;
+    const struct resource_summary *resources = &rank->resources;
+    const bool is_known = rank->is_known;
+    const bool has_worked = is_known && rank->session_ns > 0;
+    const double seconds = figures_seconds(rank->elapsed_ns);
+    const uint64_t memory = resources->max_client_memory_bytes;
+#define IO_MIB(key, of) MIB(key, is_known ? resources->io.counts[IO_##of] : -1)
+    const struct figure_cell list[CSV_RANK_CELLS] = {
+        COUNT("rank", row->number),
+        TEXT("machine", rank->machine),
+        COUNT("sessions", rank->sessions.requested),
+        COUNT("sessions_connected", rank->sessions.connected),
+        COUNT("sessions_finished", rank->sessions.finished),
+        COUNT("sessions_dropped", rank->sessions.dropped),
+        COUNT("rows_planned", rank->rows.planned),
+        COUNT("rows_acknowledged", rank->rows.acknowledged),
+        COUNT("rows_rejected", rank->rows.rejected),
+        COUNT("rows_in_doubt", rank->rows.in_doubt),
+        COUNT("rows_not_sent", rank->rows.not_sent),
+        COUNT("transactions_committed", rank->transactions.committed),
+        NUMBER("elapsed_s", S, is_known, seconds),
+        NUMBER("throughput_rows_per_s", ROWS_PER_S, is_known && seconds > 0,
+               (double)rank->rows.acknowledged / (seconds > 0 ? seconds : 1)),
+        NUMBER("max_host_cpu_percent", PERCENT, is_known && resources->max_cpu.host >= 0,
+               resources->max_cpu.host),
+        NUMBER("max_client_cpu_percent", PERCENT, is_known && resources->max_cpu.client >= 0,
+               resources->max_cpu.client),
+        NUMBER("max_server_cpu_percent", PERCENT, is_known && resources->max_cpu.server >= 0,
+               resources->max_cpu.server),
+        NUMBER("run_queue_percent", PERCENT, has_worked,
+               100 * (double)rank->run_queue_ns / (has_worked ? (double)rank->session_ns : 1)),
+        NUMBER("max_client_memory_mib", MIB, is_known && memory > 0, figures_mib(memory)),
+        MIB("max_server_memory_mib", is_known ? resources->max_server_memory_bytes : -1),
+        IO_MIB("device_read_mib", DEVICE_READ_BYTES),
+        IO_MIB("device_written_mib", DEVICE_WRITTEN_BYTES),
+        IO_MIB("server_read_mib", SERVER_READ_BYTES),
+        IO_MIB("server_written_mib", SERVER_WRITTEN_BYTES),
+        MS("gate_late_ms", is_known, rank->gate_late_ns),
+        MS("clock_offset_ms", is_known, rank->clock_offset_ns),
+        MS("clock_error_ms", is_known, rank->clock_error_ns),
+        MS("clock_drift_ms", is_known, rank->clock_drift_ns),
+        TEXT("verdict", is_known ? verdict_names[rank->verdict] : "LOST"),
+        TEXT("verdict_reason", rank->verdict_reason)};
+    memcpy(cells, list, sizeof list);
+#undef IO_MIB
+}
+
+static void put_rank(struct csv *csv, const struct rank_row *row)
+{
+    static const struct rank_result none = {.machine = ""};
+    struct figure_cell cells[CSV_RANK_CELLS];
+    static const enum figure_id traced[] = {
+        FIGURE_TRACE_READS,        FIGURE_TRACE_WRITES,         FIGURE_TRACE_FSYNCS,
+        FIGURE_TRACE_READ_MIB,     FIGURE_TRACE_WRITTEN_MIB,    FIGURE_TRACE_FSYNC_P99_MS,
+        FIGURE_TRACE_FSYNC_VFS_MS, FIGURE_TRACE_FSYNC_QUEUE_MS, FIGURE_TRACE_FSYNC_DEVICE_MS,
+        FIGURE_TRACE_LOST};
+    struct figure_set set = {.note = ""};
+    row = row->rank == NULL ? &(struct rank_row){0, &none} : row;
+    csv_rank_cells(row, cells);
+    for (size_t i = 0; i < CSV_RANK_CELLS; i++) {
+        put_cell(csv, &cells[i]);
+    }
+    figures_of_trace(&set, row->rank->trace);
+    for (size_t i = 0; i < COUNT_OF(traced); i++) {
+        const struct figure *figure = &figure_table[traced[i]];
+        struct figure_cell cell = {.unit = figure->unit, .value = set.values[traced[i]]};
+        snprintf(cell.key, sizeof cell.key, "%s", figure->key);
+        put_cell(csv, &cell);
+    }
+}
+
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record)
 {
@@ -342,6 +423,8 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         struct mark mark;
         struct host_result host;
         struct host_interval host_interval;
+        struct rank_row rank;
+        struct rank_sample rank_sample;
     } nothing;
     struct figure_cell cells[CSV_HOST_CELLS];
     struct csv csv;
@@ -375,6 +458,16 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
     case CSV_HOSTS_INTERVALS:
         put_host_interval(&csv, operations, record);
         break;
+    case CSV_RANKS:
+        put_rank(&csv, record);
+        break;
+    case CSV_RANKS_SAMPLES: {
+        const struct rank_sample *sample = record;
+        csv_count(&csv, "rank", sample->rank);
+        csv_text(&csv, "machine", sample->machine);
+        put_sample(&csv, &sample->sample);
+        break;
+    }
     case CSV_FILES:
         break;
     }

@@ -50,6 +50,8 @@ enum csv_file {
     CSV_LEVELS,          /* struct level */
     CSV_HOSTS,           /* struct host_result; with several hosts */
     CSV_HOSTS_INTERVALS, /* struct host_interval; the same */
+    CSV_RANKS,           /* struct rank_row; with several ranks */
+    CSV_RANKS_SAMPLES,   /* struct rank_sample; the same */
     CSV_FILES,
 };
 
@@ -58,6 +60,12 @@ struct host_interval {
     const struct interval *interval;
     const char *name;
     size_t host;
+};
+
+/* One of several ranks. */
+struct rank_row {
+    unsigned number;
+    const struct rank_result *rank;
 };
 
 /* Writes one line: of a record, or with NULL the header. */
@@ -77,6 +85,12 @@ enum {
 };
 void csv_host_cells(const struct host_result *host, bool has_script,
                     struct figure_cell cells[CSV_HOST_CELLS]);
+
+/* The columns of ranks.csv: what run.json says of a rank, too. Of an I/O trace there is more. */
+enum {
+    CSV_RANK_CELLS = 30
+};
+void csv_rank_cells(const struct rank_row *row, struct figure_cell cells[CSV_RANK_CELLS]);
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution

@@ -7,6 +7,8 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "plan/options.h"
+#include "trace/trace.h"
 
 #define OPERATION_PREFIX "operation."
 
@@ -51,6 +53,11 @@ double figures_ms(int64_t ns)
 double figures_mib(uint64_t bytes)
 {
     return (double)bytes / (1024.0 * 1024.0);
+}
+
+static double mean_ms(const struct histogram *histogram)
+{
+    return histogram_mean_ns(histogram) / (double)MONO_NS_PER_MS;
 }
 
 struct filled {
@@ -157,6 +164,96 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
                    100 * (double)counters[RECORDER_SCRIPT_NS] / tried_ns));
 }
 
+void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
+{
+    if (trace == NULL) {
+        return;
+    }
+    const bool is_on = trace->level != IO_TRACE_OFF;
+    const struct trace_times *read = &trace->modes[IO_READ], *write = &trace->modes[IO_WRITE];
+    const struct trace_times *sync = &trace->modes[IO_SYNC];
+    const uint64_t syncs = sync->layers[TRACE_TOTAL].total;
+    FILL(set, TEXT(TRACE_LEVEL, io_trace_words[trace->level]), TEXT(TRACE_NOTE, trace->note),
+         COUNT_IF(TRACE_READS, is_on, read->layers[TRACE_TOTAL].total),
+         COUNT_IF(TRACE_WRITES, is_on, write->layers[TRACE_TOTAL].total),
+         COUNT_IF(TRACE_FSYNCS, is_on, syncs),
+         COUNT_IF(TRACE_WAL_FSYNCS, is_on && trace->level != IO_TRACE_REQUESTS,
+                  trace->syncs[TRACE_WAL].layers[TRACE_TOTAL].total),
+         NUMBER_IF(TRACE_READ_MIB, is_on, figures_mib(read->bytes)),
+         NUMBER_IF(TRACE_WRITTEN_MIB, is_on, figures_mib(write->bytes)),
+         NUMBER_IF(TRACE_READ_P99_MS, read->layers[TRACE_TOTAL].total > 0,
+                   figures_ms(histogram_quantile_ns(&read->layers[TRACE_TOTAL], 0.99))),
+         NUMBER_IF(TRACE_WRITE_P99_MS, write->layers[TRACE_TOTAL].total > 0,
+                   figures_ms(histogram_quantile_ns(&write->layers[TRACE_TOTAL], 0.99))),
+         NUMBER_IF(TRACE_FSYNC_P99_MS, syncs > 0,
+                   figures_ms(histogram_quantile_ns(&sync->layers[TRACE_TOTAL], 0.99))),
+         NUMBER_IF(TRACE_FSYNC_MEAN_MS, syncs > 0, mean_ms(&sync->layers[TRACE_TOTAL])),
+         NUMBER_IF(TRACE_FSYNC_VFS_MS, syncs > 0 && trace->level != IO_TRACE_REQUESTS,
+                   mean_ms(&sync->layers[TRACE_VFS])),
+         NUMBER_IF(TRACE_FSYNC_QUEUE_MS, syncs > 0, mean_ms(&sync->layers[TRACE_QUEUE])),
+         NUMBER_IF(TRACE_FSYNC_DEVICE_MS, syncs > 0, mean_ms(&sync->layers[TRACE_DEVICE])),
+         COUNT_IF(TRACE_REQUESTS, is_on, trace->requests[IO_OWN].count),
+         COUNT_IF(TRACE_WRITEBACK_REQUESTS, is_on, trace->requests[IO_WRITEBACK].count),
+         NUMBER_IF(TRACE_WRITEBACK_MIB, is_on, figures_mib(trace->requests[IO_WRITEBACK].bytes)),
+         COUNT_IF(TRACE_JOURNAL_REQUESTS, is_on, trace->requests[IO_JOURNAL].count),
+         COUNT_IF(TRACE_LOST, is_on, trace->lost), COUNT_IF(TRACE_OPEN, is_on, trace->open),
+         NUMBER_IF(TRACE_CPU_S, is_on, trace->cpu_s),
+         NUMBER_IF(TRACE_KERNEL_CPU_S, is_on && trace->kernel_s >= 0, trace->kernel_s));
+}
+
+/* Rows in the tables of the run after it; 0: not known. */
+static uint64_t count_rows_after(const struct result *result)
+{
+    const struct verification *verification = &result->verification;
+    uint64_t rows = verification->state == VERIFICATION_DONE ? verification->rows_after : 0;
+    for (size_t i = 0; i < result->dataset_count; i++) {
+        if (result->datasets[i].state != VERIFICATION_DONE) {
+            return 0;
+        }
+        rows += result->datasets[i].rows_after;
+    }
+    return rows;
+}
+
+static void fill_io(struct figure_set *set, const struct result *result)
+{
+    const struct resource_summary *resources = &result->resources;
+    const struct io_description *of = &resources->io_of;
+    const struct io_reading *io = &resources->io;
+    const int64_t *counts = io->counts;
+    const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
+    const double rows_after = (double)count_rows_after(result);
+    /* of several hosts the disk is that of one */
+    const double values =
+        result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
+    const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];
+#define IO_COUNT(figure, of) COUNT_IF(figure, counts[IO_##of] >= 0, (uint64_t)counts[IO_##of])
+#define MIB(figure, bytes) NUMBER_IF(figure, (bytes) >= 0, figures_mib((uint64_t)(bytes)))
+#define IO_MIB(figure, of) MIB(figure, counts[IO_##of])
+#define IO_RATIO(figure) POSITIVE(figure, io_figure(io, IO_FIGURE_##figure))
+    FILL(set, TEXT(DATA_DIRECTORY, of->directory), TEXT(DEVICE, of->device),
+         IO_MIB(DEVICE_READ_MIB, DEVICE_READ_BYTES),
+         IO_MIB(DEVICE_WRITTEN_MIB, DEVICE_WRITTEN_BYTES), IO_COUNT(DEVICE_READS, DEVICE_READS),
+         IO_COUNT(DEVICE_WRITES, DEVICE_WRITES), IO_COUNT(DEVICE_FLUSHES, DEVICE_FLUSHES),
+         IO_RATIO(DEVICE_READ_MS), IO_RATIO(DEVICE_WRITE_MS), IO_RATIO(DEVICE_FLUSH_MS),
+         IO_RATIO(DEVICE_QUEUE), IO_RATIO(DEVICE_BUSY_PERCENT),
+         POSITIVE(MAX_DEVICE_BUSY_PERCENT, resources->max_device_busy_percent),
+         IO_MIB(SERVER_READ_MIB, SERVER_READ_BYTES),
+         IO_MIB(SERVER_WRITTEN_MIB, SERVER_WRITTEN_BYTES),
+         IO_COUNT(SERVER_READ_CALLS, SERVER_READS), IO_COUNT(SERVER_WRITE_CALLS, SERVER_WRITES),
+         TEXT(STORAGE_SOURCE, of->storage), IO_MIB(STORAGE_READ_MIB, STORAGE_READ_BYTES),
+         IO_MIB(STORAGE_WRITTEN_MIB, STORAGE_WRITTEN_BYTES), IO_RATIO(IOWAIT_PERCENT),
+         IO_RATIO(IO_PRESSURE_PERCENT), IO_RATIO(CPU_PRESSURE_PERCENT),
+         IO_RATIO(MEMORY_PRESSURE_PERCENT), TEXT(IO_NOTE, of->note), MIB(TABLE_MIB_BEFORE, before),
+         MIB(TABLE_MIB_AFTER, after),
+         NUMBER_IF(DISK_BYTES_PER_ROW, after > 0 && rows_after > 0, (double)after / rows_after),
+         NUMBER_IF(WRITE_AMPLIFICATION, values > 0 && written >= 0, written / values));
+#undef IO_COUNT
+#undef MIB
+#undef IO_MIB
+#undef IO_RATIO
+}
+
 void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
     const char *const *states = figures_verification_names;
@@ -233,6 +330,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0, 1e6 * server_s / acknowledged),
          NUMBER(SUSPENDED_S, figures_seconds(resources->suspended_ns)));
 
+    fill_io(set, result);
+
     const struct session_ledger *sessions = &result->sessions;
     const struct row_ledger *rows = &result->rows;
     const struct batch_ledger *batches = &result->batches;
@@ -296,12 +395,13 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(LONGEST_GAP_MS, is_fair, figures_ms(fairness->longest_gap_ns)));
 
     fill_transactions(set, plan, result);
+    figures_of_trace(set, result->trace);
 
     for (size_t i = 0; i < set->operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         struct figure_latency *latency = &set->latencies[i];
         latency->count = histogram->total;
-        latency->mean_ms = histogram_mean_ns(histogram) / (double)MONO_NS_PER_MS;
+        latency->mean_ms = mean_ms(histogram);
         for (size_t point = 0; point < FIGURE_POINTS; point++) {
             latency->points_ms[point] =
                 figures_ms(figures_point_ns(histogram, &figure_points[point]));

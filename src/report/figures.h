@@ -15,6 +15,9 @@
 void figures_of_result(struct figure_set *set, const struct plan *plan,
                        const struct result *result);
 
+/* Of these those that tell of an I/O trace, of one of several ranks, too. NULL: none is known. */
+void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
+
 extern const char *const figures_verification_names[]; /* "none", "failed", "done" */
 
 /* Value of a point; of an empty histogram 0. */

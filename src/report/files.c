@@ -16,14 +16,11 @@
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/text.h"
+#include "trace/trace.h"
 
-enum run_file {
-    FILE_RUN = CSV_FILES, /* these tell of the outcome: written at the end, aside */
-    FILE_SEARCH,
-    FILE_SUMMARY,
-    FILE_OPERATIONS,
-    FILE_HGRM, /* of the first operation; the others' follow */
-    FILES = FILE_HGRM + OPERATIONS_MAX,
+enum {
+    FILE_IO_HGRM = FILE_HGRM + OPERATIONS_MAX, /* of the I/O trace */
+    FILES = FILE_IO_HGRM + TRACE_HISTOGRAMS,
 };
 
 static const char *const file_names[FILE_HGRM] = {
@@ -34,14 +31,18 @@ static const char *const file_names[FILE_HGRM] = {
     [CSV_LEVELS] = "levels.csv",
     [CSV_HOSTS] = "hosts.csv",
     [CSV_HOSTS_INTERVALS] = "hosts_intervals.csv",
+    [CSV_RANKS] = "ranks.csv",
+    [CSV_RANKS_SAMPLES] = "ranks_samples.csv",
     [FILE_SUMMARY] = "summary.csv",
     [FILE_RUN] = "run.json",
     [FILE_SEARCH] = "find-max.json",
     [FILE_OPERATIONS] = "operations.csv",
+    [FILE_IO] = "io.csv",
 };
 
 struct run_files {
     struct operation_list operations;
+    enum io_trace io_trace;
     int folder; /* descriptor, so that the files are the ones that were made whatever is renamed */
     int room;   /* descriptor of a file without a name; -1: let go of */
     char path[PLAN_PATH_BYTES];
@@ -59,7 +60,12 @@ static const char *name_of(const struct run_files *files, int file, char text[NA
     if (file < FILE_HGRM) {
         return file_names[file];
     }
-    char key[FIGURE_KEY_BYTES];
+    char key[FIGURE_KEY_BYTES], name[TRACE_NAME_BYTES];
+    if (file >= FILE_IO_HGRM) {
+        trace_histogram(NULL, files->io_trace, (size_t)(file - FILE_IO_HGRM), name);
+        snprintf(text, NAME_MAX, "%s.hgrm", name);
+        return text;
+    }
     snprintf(text, NAME_MAX, "%s.hgrm",
              operation_key(&files->operations.entries[file - FILE_HGRM], key));
     return text;
@@ -79,14 +85,16 @@ static enum exit_code fail(struct error *error, int number, const char *what, co
 
 /* Remembers that a file is short, and keeps its rows up to the last whole one: a half row would
  * make the file unreadable. Nothing more is written to it, so that it has no hole either. */
-static void mark_short(struct run_files *files, int file, int number)
+static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
     char name[NAME_MAX];
     pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
-    snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s",
-             used > 0 ? "; " : "", name_of(files, file, name),
-             number == 0 ? "write failed" : strerror(number));
+    snprintf(
+        files->shortage + used, sizeof files->shortage - used, "%s%s: %s%.60s%s%s",
+        used > 0 ? "; " : "", name_of(files, file, name), machine == NULL ? "" : "rows of machine ",
+        machine == NULL ? "" : machine,
+        machine == NULL ? "" : " are missing: ", number == 0 ? "write failed" : strerror(number));
     pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
@@ -99,6 +107,11 @@ static void mark_short(struct run_files *files, int file, int number)
     }
     fclose(stream);
     files->streams[file] = NULL;
+}
+
+static void mark_short(struct run_files *files, int file, int number)
+{
+    mark_short_of(files, file, number, NULL);
 }
 
 /* Brings what was written to the disk's care, or marks the file. */
@@ -120,16 +133,23 @@ static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
         const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
+        char histogram[TRACE_NAME_BYTES];
         /* a search has levels instead of sessions; a run does not make every call */
         const bool is_of_search = file == CSV_LEVELS || file == FILE_SEARCH;
         const bool is_of_hosts = file == CSV_HOSTS || file == CSV_HOSTS_INTERVALS;
-        const bool is_wanted = is_of_hosts               ? plan->host_count > 0
-                               : file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
-                               : file >= FILE_HGRM
-                                   ? !plan->is_search && operation < files->operations.count &&
-                                         operation_is_used(&files->operations, operation)
-                                   : file == FILE_SUMMARY || file == CSV_SAMPLES ||
-                                         file == CSV_INTERVALS || plan->is_search == is_of_search;
+        const bool is_of_ranks = file == CSV_RANKS || file == CSV_RANKS_SAMPLES;
+        const bool is_wanted =
+            is_of_ranks ? plan->ranks > 0 && !plan->is_follower
+            : file >= FILE_IO_HGRM
+                ? trace_histogram(NULL, plan->io_trace, (size_t)(file - FILE_IO_HGRM), histogram) !=
+                      NULL
+            : file == FILE_IO         ? plan->io_trace != IO_TRACE_OFF
+            : is_of_hosts             ? plan->host_count > 0
+            : file == FILE_OPERATIONS ? !plan->is_search && plan->script != NULL
+            : file >= FILE_HGRM       ? !plan->is_search && operation < files->operations.count &&
+                                      operation_is_used(&files->operations, operation)
+                                : file == FILE_SUMMARY || file == CSV_SAMPLES ||
+                                      file == CSV_INTERVALS || plan->is_search == is_of_search;
         if (!is_wanted) {
             continue;
         }
@@ -151,6 +171,44 @@ static int open_files(struct run_files *files, const struct plan *plan)
         }
     }
     return 0;
+}
+
+/* Empties a file that grows, but for its header. */
+static void restart(struct run_files *files, enum csv_file file)
+{
+    FILE *stream = files->streams[file];
+    if (stream != NULL && ftruncate(fileno(stream), 0) != 0) {
+        mark_short(files, file, errno);
+    }
+    files->whole_bytes[file] = 0;
+    run_files_add(files, file, NULL);
+}
+
+void run_files_join(struct run_files *files, const struct merge *merge, const struct result *result)
+{
+    static const enum csv_file joined[] = {CSV_INTERVALS, CSV_HOSTS_INTERVALS, CSV_SAMPLES,
+                                           CSV_RANKS, CSV_RANKS_SAMPLES};
+    for (size_t i = 0; i < COUNT_OF(joined); i++) {
+        restart(files, joined[i]);
+    }
+    for (size_t i = 0; i < merge_interval_count(merge); i++) {
+        struct interval interval;
+        merge_interval(merge, i, &interval);
+        run_files_add(files, CSV_INTERVALS, &interval);
+        for (size_t host = 0; host < interval.hosts; host++) {
+            run_files_add(files, CSV_HOSTS_INTERVALS,
+                          &(struct host_interval){&interval, result->hosts[host].name, host});
+        }
+    }
+    for (size_t i = 0; i < merge_sample_count(merge); i++) {
+        run_files_add(files, CSV_RANKS_SAMPLES, merge_sample(merge, i));
+    }
+    for (size_t i = 0; i < merge_joined_count(merge); i++) {
+        run_files_add(files, CSV_SAMPLES, merge_joined(merge, i));
+    }
+    for (size_t i = 0; i < result->rank_count; i++) {
+        run_files_add(files, CSV_RANKS, &(struct rank_row){(unsigned)i, &result->ranks[i]});
+    }
 }
 
 /* Writes real bytes and waits for the disk: reserving alone does not ask every file system. */
@@ -230,6 +288,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     made->folder = -1;
     made->room = -1;
     made->operations = plan_operations(plan);
+    made->io_trace = plan->io_trace;
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
     int number = file_make_parents(path);
@@ -304,9 +363,61 @@ void run_files_finish(struct run_files *files, const struct result *result)
             settle(files, FILE_HGRM + i);
         }
     }
+    const bool is_untraced = result->trace == NULL || result->trace->level == IO_TRACE_OFF;
+    for (int file = FILE_IO; file < FILES && is_untraced; file++) {
+        char name[NAME_MAX];
+        if ((file == FILE_IO || file >= FILE_IO_HGRM) && files->streams[file] != NULL) {
+            unlinkat(files->folder, name_of(files, file, name), 0);
+            fclose(files->streams[file]);
+            files->streams[file] = NULL;
+        }
+    }
+    for (int i = 0; i < TRACE_HISTOGRAMS && result->trace != NULL; i++) {
+        FILE *stream = files->streams[FILE_IO_HGRM + i];
+        char name[TRACE_NAME_BYTES];
+        if (stream != NULL) {
+            hgrm_write(stream, trace_histogram(result->trace, files->io_trace, (size_t)i, name));
+            settle(files, FILE_IO_HGRM + i);
+        }
+    }
     note_removed(files);
     close_files(files);
     uselocale(before);
+}
+
+int run_files_descriptor(const struct run_files *files, enum run_file file)
+{
+    return fileno(files->streams[file]);
+}
+
+void run_files_mark_short(struct run_files *files, enum run_file file, int number,
+                          const char *machine)
+{
+    if (files->streams[file] != NULL) {
+        files->whole_bytes[file] = lseek(fileno(files->streams[file]), 0, SEEK_END);
+    }
+    mark_short_of(files, file, number, machine);
+}
+
+int run_files_read_io(const struct run_files *files)
+{
+    const int fd = openat(files->folder, file_names[FILE_IO], O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+void run_files_add_io(struct run_files *files, const char *lines, size_t size, bool is_first)
+{
+    FILE *stream = files->streams[FILE_IO];
+    const char *end = is_first ? memchr(lines, '\n', size) : NULL;
+    struct stat about;
+    if (stream == NULL) {
+        return;
+    }
+    files->whole_bytes[FILE_IO] = fstat(fileno(stream), &about) == 0 ? about.st_size : 0;
+    const bool has_header = files->whole_bytes[FILE_IO] > 0;
+    const size_t skipped = has_header && end != NULL ? (size_t)(end + 1 - lines) : 0;
+    fwrite(lines + skipped, 1, size - skipped, stream);
+    settle(files, FILE_IO);
 }
 
 /* Returns 0 or errno. */

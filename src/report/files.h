@@ -22,6 +22,7 @@
 #include "measure/levels.h"
 #include "measure/result.h"
 #include "plan/plan.h"
+#include "ranks/merge.h"
 #include "report/csv.h"
 
 /* Room that is held until the end, as much as the files of a long run may take then: on a disk that
@@ -32,6 +33,15 @@ enum {
 
 struct run_files;
 
+enum run_file {
+    FILE_RUN = CSV_FILES, /* these tell of the outcome: written at the end, aside */
+    FILE_SEARCH,
+    FILE_SUMMARY,
+    FILE_OPERATIONS,
+    FILE_IO,   /* io.csv, which is the tracer's to write */
+    FILE_HGRM, /* of the first operation; the others' follow */
+};
+
 /* Makes the folder plan->out_folder (parents too) and its files. EXIT_CODE_USAGE: it exists or
  * cannot be made; EXIT_CODE_CLIENT_LIMIT: the disk is full. On OK *files is owned by the caller. */
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,
@@ -39,6 +49,23 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 
 /* One row more of samples.csv, intervals.csv, hosts_intervals.csv or levels.csv. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
+
+/* The rows of all ranks in place of this one's: intervals.csv, samples.csv and what there is for
+ * ranks alone. */
+void run_files_join(struct run_files *files, const struct merge *merge,
+                    const struct result *result);
+
+/* For the writer of a file that is not written by rows here: where to, and that a write has failed
+ * with this errno, behind the last row that is whole; on another rank's machine, or NULL. */
+int run_files_descriptor(const struct run_files *files, enum run_file file);
+void run_files_mark_short(struct run_files *files, enum run_file file, int number,
+                          const char *machine);
+
+/* io.csv of this rank, to be read; the caller's. Negative: errno. */
+int run_files_read_io(const struct run_files *files);
+
+/* The next lines of another rank's io.csv, which begins with its header. */
+void run_files_add_io(struct run_files *files, const char *lines, size_t size, bool is_first);
 
 /* Writes sessions.csv, hosts.csv and the .hgrm files, and closes all. */
 void run_files_finish(struct run_files *files, const struct result *result);

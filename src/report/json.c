@@ -1,4 +1,5 @@
 #include "report/text.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -408,30 +409,120 @@ static void add_troubles(struct tree root, const struct result *result)
     tree_text(root, "metrics_note", result->metrics_note);
 }
 
+static void add_histogram(struct tree tree, const char *key, const struct histogram *histogram)
+{
+    struct tree entry = tree_object(tree, key);
+    tree_count(entry, "total", histogram->total);
+    tree_count(entry, "overflow", histogram->overflow);
+    tree_count(entry, "sum_ns", histogram->sum_ns);
+    tree_count(entry, "max_ns", (uint64_t)histogram->max_ns);
+    struct tree buckets = tree_array(entry, "low_ns_count");
+    for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+        if (histogram->counts[bucket] > 0) {
+            const uint64_t low = (uint64_t)histogram_bucket_low_ns(bucket);
+            tree_append(buckets, json_pack("[o,o]", tree_integer(low),
+                                           tree_integer(histogram->counts[bucket])));
+        }
+    }
+}
+
 /* Complete, so that the histograms of several runs can be added up. */
 static void add_histograms(struct tree root, const struct operation_list *operations,
-                           const struct recorder_snapshot *totals)
+                           const struct result *result)
 {
     struct tree tree = tree_object(root, "histograms");
+    const struct histogram *histogram;
+    char name[TRACE_NAME_BYTES];
     for (size_t i = 0; i < operations->count; i++) {
         if (!operation_is_used(operations, i)) {
             continue;
         }
-        const struct histogram *histogram = recorder_histogram(totals, i);
         char key[FIGURE_KEY_BYTES];
-        struct tree entry = tree_object(tree, operation_key(&operations->entries[i], key));
-        tree_count(entry, "total", histogram->total);
-        tree_count(entry, "overflow", histogram->overflow);
-        tree_count(entry, "sum_ns", histogram->sum_ns);
-        tree_count(entry, "max_ns", (uint64_t)histogram->max_ns);
-        struct tree buckets = tree_array(entry, "low_ns_count");
-        for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
-            if (histogram->counts[bucket] > 0) {
-                const uint64_t low = (uint64_t)histogram_bucket_low_ns(bucket);
-                tree_append(buckets, json_pack("[o,o]", tree_integer(low),
-                                               tree_integer(histogram->counts[bucket])));
-            }
+        add_histogram(tree, operation_key(&operations->entries[i], key),
+                      recorder_histogram(&result->totals, i));
+    }
+    for (size_t i = 0;
+         result->trace != NULL &&
+         (histogram = trace_histogram(result->trace, result->trace->level, i, name)) != NULL;
+         i++) {
+        add_histogram(tree, name, histogram);
+    }
+}
+
+/* Nothing where --io-trace was not given. */
+static void add_trace(struct tree root, const struct figure_set *set, const struct trace_sum *trace)
+{
+    const struct trace_times *times;
+    const char *mode, *file;
+    if (trace == NULL) {
+        tree_put(root, "io_trace", json_null());
+        return;
+    }
+    struct tree tree = tree_figures(root, "io_trace", set);
+    struct tree list = tree_array(tree, "calls");
+    for (size_t i = 0; (times = trace_times_at(trace, i, &mode, &file)) != NULL; i++) {
+        if (times->layers[TRACE_TOTAL].total == 0) {
+            continue;
         }
+        struct tree entry = tree_append_object(list);
+        tree_text(entry, "mode", mode);
+        tree_text(entry, "file", file);
+        tree_count(entry, "count", times->layers[TRACE_TOTAL].total);
+        tree_count(entry, "bytes", times->bytes);
+        for (size_t layer = 0; layer < TRACE_LAYERS; layer++) {
+            const struct histogram *histogram = &times->layers[layer];
+            struct tree inner = tree_object(entry, trace_layer_names[layer]);
+            const bool is_known = histogram->total > 0;
+            tree_number_if(inner, "mean_ms", is_known,
+                           histogram_mean_ns(histogram) / (double)MONO_NS_PER_MS);
+            tree_number_if(inner, "p50_ms", is_known,
+                           figures_ms(histogram_quantile_ns(histogram, 0.5)));
+            tree_number_if(inner, "p99_ms", is_known,
+                           figures_ms(histogram_quantile_ns(histogram, 0.99)));
+            tree_number_if(inner, "max_ms", is_known, figures_ms(histogram->max_ns));
+        }
+    }
+    list = tree_array(tree, "server");
+    uint64_t counted, traced;
+    for (size_t i = 0; i < trace->after.count; i++) {
+        if (trace_compare(trace, i, &counted, &traced)) {
+            struct tree entry = tree_append_object(list);
+            tree_text(entry, "name", trace->after.entries[i].name);
+            tree_count(entry, "counted", counted);
+            tree_count(entry, "traced", traced);
+        }
+    }
+    int64_t from_ns, to_ns;
+    trace_span(trace, &from_ns, &to_ns);
+    tree_number(tree, "slot_s", figures_seconds(trace->slot_ns));
+    tree_number_if(tree, "slots_from_s", trace->slot_count > 0, figures_seconds(from_ns));
+    tree_number_if(tree, "slots_to_s", trace->slot_count > 0, figures_seconds(to_ns));
+    list = tree_array(tree, "slots_ns"); /* vfs, queue, device */
+    for (size_t i = 0; i < trace->slot_count; i++) {
+        const uint64_t *slot = trace->slots[i];
+        tree_append(list,
+                    json_pack("[o,o,o]", tree_integer(slot[TRACE_VFS]),
+                              tree_integer(slot[TRACE_QUEUE]), tree_integer(slot[TRACE_DEVICE])));
+    }
+}
+
+/* Of several ranks each. */
+static void add_ranks(struct tree root, const struct result *result)
+{
+    if (result->rank_count == 0) {
+        return;
+    }
+    const struct tree list = tree_array(root, "ranks");
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct tree entry = tree_append_object(list);
+        struct figure_cell cells[CSV_RANK_CELLS];
+        csv_rank_cells(&(struct rank_row){(unsigned)i, &result->ranks[i]}, cells);
+        for (size_t k = 0; k < CSV_RANK_CELLS; k++) {
+            tree_value(entry, cells[k].key, cells[k].unit, &cells[k].value);
+        }
+        struct figure_set traced = {.note = ""};
+        figures_of_trace(&traced, result->ranks[i].trace);
+        add_trace(entry, &traced, result->ranks[i].trace);
     }
 }
 
@@ -561,6 +652,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_server(root, result);
     add_table(root, table);
     add_hosts(root, plan, result);
+    add_ranks(root, result);
     static const char *const sections[] = {"sessions",     "rows",         "batches",
                                            "transactions", "verification", "row_verification",
                                            "freshness"};
@@ -572,9 +664,11 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_datasets(root, plan, result);
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
+    tree_figures(root, "io", &set);
     tree_figures(root, "counters", &set);
     add_troubles(root, result);
-    add_histograms(root, &set.operations, &result->totals);
+    add_trace(root, &set, result->trace);
+    add_histograms(root, &set.operations, result);
     return tree_write(stream, json, has_failed);
 }
 
@@ -607,6 +701,7 @@ bool check_write_json(FILE *stream, const struct check_report *report)
     tree_text(root, "target", report->target);
     tree_text(root, "server_version", report->version);
     tree_text(root, "note", report->note);
+    tree_text(root, "io_trace", report->io_trace);
     tree_text(root, "workload", report->workload);
     tree_count(root, "prepared_statements", report->prepared_statements);
     tree_text(root, "not_asked", report->failure);

@@ -353,35 +353,28 @@ static void add_operations(struct buffer *html, const struct saved_run *run)
     }
 }
 
-/* Of several hosts each. */
-static void add_hosts(struct buffer *html, const struct saved_run *run)
+/* A row for each object of a list of run.json that has a `wanted` member: of several hosts or
+ * ranks. */
+static void add_list(struct buffer *html, const json_t *list, const char *wanted, const char *title,
+                     const char *const *columns, const char *const *keys)
 {
     enum {
-        HOST_COLUMNS = 10
+        COLUMNS_MAX = 12
     };
-    static const char *const columns[2][HOST_COLUMNS + 1] = {
-        {"*host", "#sessions", "#rows", "#rows/s", "#append p50", "#append p99", "#read p99",
-         "#lost", "#reconnects", "#errors", NULL},
-        {"*host", "#sessions", "#transactions", "#transactions/s", "#p50", "#p99", "#append p99",
-         "#lost", "#reconnects", "#errors", NULL}};
-    static const char *const keys[2][HOST_COLUMNS] = {
-        {"host", "sessions", "rows_acknowledged", "throughput_rows_per_s", "append_p50_ms",
-         "append_p99_ms", "read_p99_ms", "connections_lost", "reconnects", "errors"},
-        {"host", "sessions", "transactions", "transactions_per_s", "transaction_p50_ms",
-         "transaction_p99_ms", "append_p99_ms", "connections_lost", "reconnects", "errors"}};
-    const json_t *hosts = json_object_get(run->json, "hosts");
-    const size_t with = report_is_scripted(run) ? 1 : 0;
-    if (json_array_size(hosts) == 0) {
-        return;
-    }
-    const struct page_table table = open_table(html, "Hosts", columns[with]);
-    for (size_t i = 0; i < json_array_size(hosts); i++) {
-        const char *cells[HOST_COLUMNS];
-        char texts[HOST_COLUMNS][REPORT_WORDS_BYTES];
-        for (size_t k = 0; k < HOST_COLUMNS; k++) {
-            const char *key = keys[with][k];
-            const json_t *value = json_object_get(json_array_get(hosts, i), key);
-            cells[k] = strstr(key, "_ms") != NULL
+    struct page_table table = {0};
+    bool is_open = false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const struct saved_run of = {.json = json_array_get(list, i)};
+        const char *cells[COLUMNS_MAX];
+        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
+        if (saved_run_json(&of, wanted) == NULL) {
+            continue;
+        }
+        table = is_open ? table : open_table(html, title, columns);
+        is_open = true;
+        for (size_t k = 0; k < COLUMNS_MAX && columns[k] != NULL; k++) {
+            const json_t *value = saved_run_json(&of, keys[k]);
+            cells[k] = strstr(keys[k], "_ms") != NULL
                            ? report_format_time(value, (double)MONO_NS_PER_MS, texts[k])
                        : json_is_integer(value)
                            ? units_format_count((uint64_t)json_integer_value(value), texts[k])
@@ -390,7 +383,111 @@ static void add_hosts(struct buffer *html, const struct saved_run *run)
         }
         add_row(&table, cells);
     }
-    close_table(&table, NULL);
+    if (is_open) {
+        close_table(&table, NULL);
+    }
+}
+
+static void add_hosts(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[2][11] = {
+        {"*host", "#sessions", "#rows", "#rows/s", "#append p50", "#append p99", "#read p99",
+         "#lost", "#reconnects", "#errors", NULL},
+        {"*host", "#sessions", "#transactions", "#transactions/s", "#p50", "#p99", "#append p99",
+         "#lost", "#reconnects", "#errors", NULL}};
+    static const char *const keys[2][10] = {
+        {"host", "sessions", "rows_acknowledged", "throughput_rows_per_s", "append_p50_ms",
+         "append_p99_ms", "read_p99_ms", "connections_lost", "reconnects", "errors"},
+        {"host", "sessions", "transactions", "transactions_per_s", "transaction_p50_ms",
+         "transaction_p99_ms", "append_p99_ms", "connections_lost", "reconnects", "errors"}};
+    const size_t with = report_is_scripted(run) ? 1 : 0;
+    add_list(html, json_object_get(run->json, "hosts"), "host", "Hosts", columns[with], keys[with]);
+}
+
+static void add_ranks(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {"*machine",        "#rank",         "#sessions",
+                                          "#rows",           "#transactions", "#CPU, %",
+                                          "#append, %",      "#server, %",    "#waiting for CPU, %",
+                                          "#clock known to", " verdict",      NULL};
+    static const char *const keys[] = {"machine",
+                                       "rank",
+                                       "sessions_connected",
+                                       "rows_acknowledged",
+                                       "transactions_committed",
+                                       "max_host_cpu_percent",
+                                       "max_client_cpu_percent",
+                                       "max_server_cpu_percent",
+                                       "run_queue_percent",
+                                       "clock_error_ms",
+                                       "verdict"};
+    add_list(html, json_object_get(run->json, "ranks"), "rank", "Client machines", columns, keys);
+}
+
+/* Of an I/O trace: where the time of a read, a write, an fsync goes. */
+static void add_trace(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const layers[] = {"total", "vfs", "queue", "device"};
+    static const char *const columns[] = {"*call",      "#count",      "#mean", "#vfs",
+                                          "#queue",     "#device",     "#p99",  "#p99 vfs",
+                                          "#p99 queue", "#p99 device", NULL};
+    const json_t *calls = saved_run_json(run, "io_trace.calls");
+    const json_t *server = saved_run_json(run, "io_trace.server");
+    double lost = 0, open = 0;
+    struct buffer note = {0};
+    if (json_array_size(calls) == 0) {
+        return;
+    }
+    const struct page_table table = open_table(html, "Where the time of I/O goes", columns);
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *call = json_array_get(calls, i);
+        const char *mode = text_in(call, "mode"), *file = text_in(call, "file");
+        char name[REPORT_WORDS_BYTES], texts[2 * COUNT_OF(layers)][REPORT_WORDS_BYTES];
+        const char *cells[COUNT_OF(columns) - 1] = {name, WHOLE(number_in(call, "count"))};
+        snprintf(name, sizeof name, "%.30s%s%.30s", mode == NULL ? "" : mode,
+                 file == NULL ? "" : ", ", file == NULL ? "" : file);
+        for (size_t k = 0; k < COUNT_OF(texts); k++) {
+            const json_t *layer = json_object_get(call, layers[k % COUNT_OF(layers)]);
+            const json_t *value =
+                json_object_get(layer, k < COUNT_OF(layers) ? "mean_ms" : "p99_ms");
+            cells[2 + k] = report_format_time(value, (double)MONO_NS_PER_MS, texts[k]);
+        }
+        add_row(&table, cells);
+    }
+    figure_get(&run->figures, FIGURE_TRACE_LOST, &lost);
+    figure_get(&run->figures, FIGURE_TRACE_OPEN, &open);
+    buffer_add_format(&note, "Records lost: %s; calls that ended before their requests: %s",
+                      WHOLE(lost), WHOLE(open));
+    for (size_t i = 0; i < json_array_size(server); i++) {
+        const json_t *entry = json_array_get(server, i);
+        const char *name = text_in(entry, "name");
+        buffer_add_format(&note, "; %.40s: the server counted %s, traced were %s",
+                          name == NULL ? "" : name, WHOLE(number_in(entry, "counted")),
+                          WHOLE(number_in(entry, "traced")));
+    }
+    close_table(&table, buffer_text(&note));
+    buffer_fini(&note);
+}
+
+/* Of several ranks those that traced. */
+static void add_nodes(struct buffer *html, const struct saved_run *run)
+{
+    static const char *const columns[] = {"*machine", "#rank",      "#reads",        "#writes",
+                                          "#fsyncs",  "#read, MiB", "#written, MiB", "#fsync mean",
+                                          "#vfs",     "#queue",     "#device",       NULL};
+    static const char *const keys[] = {"machine",
+                                       "rank",
+                                       "io_trace.reads",
+                                       "io_trace.writes",
+                                       "io_trace.fsyncs",
+                                       "io_trace.read_mib",
+                                       "io_trace.written_mib",
+                                       "io_trace.fsync_mean_ms",
+                                       "io_trace.fsync_vfs_ms",
+                                       "io_trace.fsync_queue_ms",
+                                       "io_trace.fsync_device_ms"};
+    add_list(html, json_object_get(run->json, "ranks"), "io_trace.reads", "I/O by machine", columns,
+             keys);
 }
 
 /* The limits that were hit, the errors, and the latencies. */
@@ -516,6 +613,7 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
         {NULL, "connection", ""},
         {NULL, "table", "table"},
         {"Resources", "resources", ""},
+        {"Disk", "io", ""},
         {"Workload", "workload", ""},
         {"Settings and end", "plan", ""},
         {NULL, "outcome", ""},
@@ -523,7 +621,8 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
     buffer_add_text(html, "<h3>Environment</h3>\n<div class=\"cards\">\n");
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         json_t *section = json_object_get(run->json, sections[i][1]);
-        if (!json_is_object(section) && strcmp(sections[i][1], "workload") == 0) {
+        if (!json_is_object(section) &&
+            (strcmp(sections[i][1], "workload") == 0 || strcmp(sections[i][1], "io") == 0)) {
             continue;
         }
         if (sections[i][0] != NULL) {
@@ -622,8 +721,11 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     }
     buffer_add_text(html, "</div>\n");
     add_hosts(html, &run->run);
+    add_ranks(html, &run->run);
     add_operations(html, &run->run);
     add_tables(html, &run->run);
+    add_trace(html, &run->run);
+    add_nodes(html, &run->run);
     add_environment(html, &run->run);
     buffer_add_text(html, is_only ? "</section>\n" : "</section>\n</details>\n");
 }
@@ -634,11 +736,15 @@ static void add_sweep(struct buffer *html, const struct report *report,
     static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
     const struct saved_sweep *sweep = &entry->sweep;
     const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
-    char text[REPORT_WORDS_BYTES];
+    char text[REPORT_WORDS_BYTES], rows[REPORT_WORDS_BYTES + 8], title[SAVED_SWEEP_NAME_BYTES];
     buffer_add_text(html, report->sweep_count > 1 ? "<h2>Sweep</h2>\n" : "");
     add_between(html, "<p class=\"sub\">", sweep->folder, "</p>\n");
+    const size_t columns_count = saved_sweep_columns(sweep);
     buffer_add_format(html, "<p class=\"sub\">%zu × %zu cells", sweep->sessions_count,
-                      sweep->records_count);
+                      columns_count);
+    if (report_sweep_varies(sweep) && sweep->records_count == 1 && sweep->records[0] > 0) {
+        buffer_add_format(html, ", each of %s rows", UNITS_COUNT(sweep->records[0]));
+    }
     if (sweep->repeat > 1) {
         buffer_add_format(html, ", each run %u times: the median, and the lowest and highest",
                           sweep->repeat);
@@ -649,10 +755,12 @@ static void add_sweep(struct buffer *html, const struct report *report,
     if (entry->left_out > 0) {
         buffer_add_format(html, "; %u left no files that can be read", entry->left_out);
     }
-    buffer_add_text(html, "</p>\n<h3>Against sessions</h3>\n");
+    buffer_add_format(html, "</p>\n%s",
+                      entry->charts.count > 0 ? "<h3>Against sessions</h3>\n" : "");
     add_charts(html, report, entry->charts);
-    buffer_add_format(html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
-                      sweep->records_count > HALF_WIDTH_COLUMNS ? " wide" : "");
+    buffer_add_format(
+        html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
+        columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
     /* sessions down, rows across: the median of each cell, and from where to where its runs went */
     const struct figure *figure;
     for (size_t f = 0; (figure = report_headline(f, report_sweep_has_script(sweep))) != NULL; f++) {
@@ -663,15 +771,15 @@ static void add_sweep(struct buffer *html, const struct report *report,
                           "<div class=\"card scroll\"><h4>%s,%s</h4>\n<table><thead><tr>"
                           "<th>sessions</th>",
                           figure->label, figure_unit(figure->key));
-        for (size_t i = 0; i < sweep->records_count; i++) {
-            const bool has_rows = sweep->records[i] > 0;
-            buffer_add_format(html, "<th class=\"n\">%s%s</th>",
-                              has_rows ? report_format_count((double)sweep->records[i], text) : "",
-                              has_rows ? " rows" : "");
+        for (size_t i = 0; i < columns_count; i++) {
+            const uint64_t records = sweep->runs[i * sweep->sessions_count].records;
+            snprintf(rows, sizeof rows, "%s rows", report_format_count((double)records, text));
+            saved_sweep_column(sweep, i, records > 0 ? rows : "", title);
+            buffer_add_format(html, "<th class=\"n\">%s</th>", REPORT_ESCAPED(title));
         }
         buffer_add_text(html, "</tr></thead><tbody>\n");
-        for (size_t i = 0; i < sweep->sessions_count * sweep->records_count; i++) {
-            const size_t row = i / sweep->records_count, column = i % sweep->records_count;
+        for (size_t i = 0; i < saved_sweep_cells(sweep) && columns_count > 0; i++) {
+            const size_t row = i / columns_count, column = i % columns_count;
             struct spread spread = {0};
             const bool is_known = saved_sweep_figure(sweep, row, column, figure->key, &spread);
             if (column == 0) {
@@ -684,7 +792,7 @@ static void add_sweep(struct buffer *html, const struct report *report,
                 buffer_add_format(html, "<small>%s – %s</small>", REPORT_NUMBER(spread.lowest),
                                   REPORT_NUMBER(spread.highest));
             }
-            buffer_add_text(html, column + 1 == sweep->records_count ? "</td></tr>\n" : "</td>");
+            buffer_add_text(html, column + 1 == columns_count ? "</td></tr>\n" : "</td>");
         }
         buffer_add_text(html, "</tbody></table></div>\n");
     }

@@ -109,6 +109,7 @@
         time: () => this.whole[1] < 300 ? number(at) + " s" : this.clock(Math.floor(at), 0),
         percentile: () => "p" + Number((100 - 100 / 10 ** at).toPrecision(digits)),
         share: () => number(at) + " % of the sessions",
+        rows: () => number(at) + " rows",
         sessions: () => number(this.logs.includes("x") ? 10 ** at : at) + " sessions"
       };
       return words[this.across]();

@@ -75,11 +75,15 @@ static void add_axes(struct buffer *script, const struct chart *chart, double un
     const char *const across[] = {unit_s > 60  ? "time since the start, h"
                                   : unit_s > 1 ? "time since the start, min"
                                                : "time since the start, s",
-                                  "share of calls, %", "share of the sessions, %", "sessions",
-                                  chart->label};
+                                  "share of calls, %",
+                                  "share of the sessions, %",
+                                  "sessions",
+                                  chart->label,
+                                  "rows in the tables"};
     buffer_add_format(script, "set xlabel %s; %s\n", QUOTED(across[chart->across]),
                       chart->is_log ? "set logscale y" : "set yrange [0:*]");
-    if (chart->across == CHART_OVER_TIME || chart->across == CHART_OVER_SHARE) {
+    if (chart->across == CHART_OVER_TIME || chart->across == CHART_OVER_SHARE ||
+        chart->across == CHART_OVER_ROWS) {
         buffer_add_format(script, "set xrange [0:%g]\n", chart->end / unit_s);
     } else if (chart->across == CHART_OVER_PERCENTILE) {
         buffer_add_text(script, "set logscale x; set xtics ('50' 2, '90' 10");
@@ -98,7 +102,7 @@ static void add_axes(struct buffer *script, const struct chart *chart, double un
         buffer_add_text(script, ")\n");
     }
     for (size_t i = 0; i < chart->mark_count; i++) {
-        const double at = chart->marks_s[i] / unit_s;
+        const double at = chart->marks[i] / unit_s;
         buffer_add_format(script,
                           "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back dt 3 lc rgb "
                           "'#b42318'; set label '%zu' at %.10g, graph 0.955 offset character "

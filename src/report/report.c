@@ -18,7 +18,10 @@ static enum status no_memory(struct error *error)
     return STATUS_REJECTED;
 }
 
-static enum status add_run(struct report *report, const char *folder, struct error *error)
+/* `sweep` and `place`: NULL where the run is of none. */
+static enum status add_run(struct report *report, const char *folder,
+                           const struct saved_sweep *sweep, const struct saved_sweep_run *place,
+                           struct error *error)
 {
     if (report->run_count == REPORT_RUNS_MAX) {
         report->beyond++;
@@ -27,9 +30,11 @@ static enum status add_run(struct report *report, const char *folder, struct err
     struct report_run *run = &report->runs[report->run_count];
     struct error events_error = {0};
     struct moment started;
-    if (saved_run_read(&run->run, folder, error) != STATUS_OK) {
+    if (saved_run_read(&run->run, folder, sweep == NULL, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
+    run->sweep = sweep;
+    run->place = place;
     report->run_count++;
     const char *utc = json_string_value(saved_run_json(&run->run, "times.started_utc"));
     const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
@@ -43,7 +48,8 @@ static enum status add_run(struct report *report, const char *folder, struct err
 static void label_runs(struct report *report)
 {
     enum {
-        BY_SIZE, /* 200 × 400k, 200 × 10 min */
+        BY_VARIANT, /* table=normal, 200 × 400k table=normal (2) */
+        BY_SIZE,    /* 200 × 400k, 200 × 10 min */
         BY_ADAPTER_AND_SIZE,
         BY_FOLDER,
         BY_NUMBER_AND_FOLDER,
@@ -58,12 +64,22 @@ static void label_runs(struct report *report)
             const char *slash = strrchr(run->run.folder, '/');
             const char *folder = slash == NULL ? run->run.folder : slash + 1;
             report_size(&run->run, size);
-            if (way == BY_ADAPTER_AND_SIZE) {
+            if (way == BY_VARIANT && run->sweep != NULL && report_sweep_varies(run->sweep)) {
+                const struct saved_sweep *sweep = run->sweep;
+                const bool has_size = saved_sweep_cells(sweep) > sweep->variants.count;
+                const int length =
+                    snprintf(text, sizeof text, "%s%s%s", has_size ? size : "", has_size ? " " : "",
+                             sweep->variants.texts[run->place->variant]);
+                if (sweep->repeat > 1) {
+                    snprintf(text + length, sizeof text - (size_t)length, " (%u)",
+                             run->place->repeat);
+                }
+            } else if (way == BY_ADAPTER_AND_SIZE) {
                 snprintf(text, sizeof text, "%.30s %s", saved_run_text(&run->run, "adapter"), size);
             } else if (way == BY_NUMBER_AND_FOLDER) {
                 snprintf(text, sizeof text, "%zu %.100s", i + 1, folder);
             } else {
-                snprintf(text, sizeof text, "%.100s", way == BY_SIZE ? size : folder);
+                snprintf(text, sizeof text, "%.100s", way == BY_FOLDER ? folder : size);
             }
             text_clean_line(run->label, sizeof run->label, text, REPORT_LABEL_COLUMNS);
             for (size_t other = 0; other < i; other++) {
@@ -74,17 +90,18 @@ static void label_runs(struct report *report)
 }
 
 enum status report_read(struct report *report, const char *const *folders, size_t count,
-                        bool with_runs, struct error *error)
+                        bool with_runs, bool is_over_rows, struct error *error)
 {
     *report = (struct report){
         .runs = calloc(REPORT_RUNS_MAX, sizeof *report->runs),
         .sweeps = calloc(count, sizeof *report->sweeps),
+        .is_over_rows = is_over_rows,
     };
     enum status status =
         report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         if (!saved_is_there(folders[i], "sweep.json")) {
-            status = add_run(report, folders[i], error);
+            status = add_run(report, folders[i], NULL, NULL, error);
             continue;
         }
         struct report_sweep *entry = &report->sweeps[report->sweep_count];
@@ -97,7 +114,7 @@ enum status report_read(struct report *report, const char *const *folders, size_
             error_clear(&run_error);
             saved_sweep_run_folder(sweep, &sweep->runs[j], path);
             if (sweep->runs[j].state != SAVED_PENDING &&
-                add_run(report, path, &run_error) != STATUS_OK) {
+                add_run(report, path, sweep, &sweep->runs[j], &run_error) != STATUS_OK) {
                 entry->left_out++;
             }
         }

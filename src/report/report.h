@@ -51,6 +51,7 @@ enum chart_across {
     CHART_OVER_SHARE,      /* per cent */
     CHART_OVER_SESSIONS,
     CHART_OVER_RUNS, /* place in `runs` */
+    CHART_OVER_ROWS, /* in the run's tables */
 };
 
 struct chart_point {
@@ -75,8 +76,8 @@ struct chart {
     enum chart_across across;
     double end; /* across */
     bool is_log;
-    bool is_filled;                  /* the area down to 0, too */
-    double marks_s[CHART_MARKS_MAX]; /* lines up for the first events, by their numbers */
+    bool is_filled;                /* the area down to 0, too */
+    double marks[CHART_MARKS_MAX]; /* across; lines up for the first events, by their numbers */
     size_t mark_count;
     const struct report_run *runs; /* CHART_OVER_RUNS. Borrowed */
     struct chart_series series[CHART_SERIES_MAX];
@@ -101,6 +102,8 @@ struct report_run {
     struct event_list events;
     char events_error[ERROR_TEXT_BYTES]; /* why there are none; "" when they were read */
     char label[REPORT_LABEL_BYTES];      /* short, and of this run alone */
+    const struct saved_sweep *sweep;     /* that it is of; NULL: of none */
+    const struct saved_sweep_run *place; /* in the sweep */
     struct chart_range charts;
     struct buffer absent; /* sentences about charts that are not there */
 };
@@ -119,6 +122,7 @@ struct report {
     size_t beyond; /* runs that are too many: they are in no chart */
     struct chart_list charts;
     struct chart_range overview; /* charts that put the runs beside each other */
+    bool is_over_rows;           /* charts over time are drawn against rows */
     bool has_run_charts; /* a single run always has; of several only when they were asked for */
 };
 
@@ -131,6 +135,9 @@ bool report_is_scripted(const struct saved_run *run);
 bool report_has_script(const struct report *report);
 bool report_sweep_has_script(const struct saved_sweep *sweep);
 
+/* Whether its runs differ by variant. */
+bool report_sweep_varies(const struct saved_sweep *sweep);
+
 /* False: it is a figure of rows, and the sweep asks for none. */
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 
@@ -141,7 +148,7 @@ extern const char page_css[], page_js[], page_js_hash[];
  * and with `with_runs` those of each run, too. REJECTED: *error names the folder or file and what
  * is wrong; *report owns nothing. */
 enum status report_read(struct report *report, const char *const *folders, size_t count,
-                        bool with_runs, struct error *error);
+                        bool with_runs, bool is_over_rows, struct error *error);
 void report_free(struct report *report);
 
 /* The place of the page of a folder: its report.html. REJECTED: the path is too long. */

@@ -111,7 +111,7 @@ static void fit_across(struct axis *axis, const struct chart *chart)
 {
     static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
     const double end = chart->end;
-    if (chart->across == CHART_OVER_TIME && end < 300) {
+    if (chart->across == CHART_OVER_ROWS || (chart->across == CHART_OVER_TIME && end < 300)) {
         fit_linear(axis, end, round_step(end / TICKS_ACROSS), false);
     } else if (chart->across == CHART_OVER_TIME) {
         size_t i = 0;
@@ -189,7 +189,8 @@ static void fit_values(struct axis *axis, const struct chart *chart)
                 }
             }
         }
-    } else if (strcmp(chart->unit, "%") == 0 && chart->across == CHART_OVER_TIME) {
+    } else if (strcmp(chart->unit, "%") == 0 &&
+               (chart->across == CHART_OVER_TIME || chart->across == CHART_OVER_ROWS)) {
         fit_linear(axis, 105, 20, false); /* a machine that is wholly busy is seen, too */
     } else {
         fit_linear(axis, last < top * 1.02 ? last + step / 2 : last, step,
@@ -228,8 +229,9 @@ static bool has_room(double center, const char *label, double *end)
 /* The ticks, and what the axes are; the times of latencies have their units in their ticks. */
 static void add_axes(const struct drawing *drawing, int height)
 {
-    static const char *const across[] = {"time since the start", "share of calls, %",
-                                         "share of the sessions, %", "sessions"};
+    static const char *const across[] = {
+        "time since the start", "share of calls, %", "share of the sessions, %", "sessions", NULL,
+        "rows in the tables"};
     struct buffer *html = drawing->html;
     const struct chart *chart = drawing->chart;
     const bool is_bars = chart->across == CHART_OVER_RUNS;
@@ -247,8 +249,10 @@ static void add_axes(const struct drawing *drawing, int height)
         const struct tick *tick = &drawing->x.ticks[i];
         const double x = x_of(drawing, tick->at);
         buffer_add_format(html, "<path d=\"M%.1f %gV%g\"/>", x, drawing->top, bottom);
-        if (has_room(x, tick->label, &end)) {
-            buffer_add_format(html, "<text x=\"%.1f\" y=\"%g\">%s</text>", x, bottom + 17,
+        /* the last one within the drawing */
+        const double middle = fmin(x, WIDTH - (double)strlen(tick->label) * CHARACTER / 2);
+        if (has_room(middle, tick->label, &end)) {
+            buffer_add_format(html, "<text x=\"%.1f\" y=\"%g\">%s</text>", middle, bottom + 17,
                               tick->label);
         }
     }
@@ -316,7 +320,7 @@ static void add_curves(const struct drawing *drawing)
                       coordinate(&drawing->x, drawing->x.high) - low, top - bottom);
     for (size_t i = 0; i < chart->mark_count; i++) {
         buffer_add_format(html, "%sM%g %.6gV%.6g%s", i == 0 ? "<path class=\"mark\" d=\"" : "",
-                          chart->marks_s[i], bottom, top, i + 1 == chart->mark_count ? "\"/>" : "");
+                          chart->marks[i], bottom, top, i + 1 == chart->mark_count ? "\"/>" : "");
     }
     for (size_t i = 0; i < chart->series_count; i++) {
         buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
@@ -346,12 +350,12 @@ static void add_curves(const struct drawing *drawing)
     buffer_add_text(html, "</g></svg>");
     for (size_t i = 0; i < chart->mark_count; i++) {
         char number[24];
-        const double x = x_of(drawing, chart->marks_s[i]);
+        const double x = x_of(drawing, chart->marks[i]);
         snprintf(number, sizeof number, "%zu", i + 1);
         if (has_room(x, number, &end)) {
             buffer_add_format(html,
                               "<text class=\"mark\" data-at=\"%g\" x=\"%.1f\" y=\"%g\">%s</text>",
-                              chart->marks_s[i], x, drawing->top - 6, number);
+                              chart->marks[i], x, drawing->top - 6, number);
         }
     }
 }
@@ -378,7 +382,7 @@ static void add_bars(const struct drawing *drawing)
 
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number)
 {
-    static const char *const across[] = {"time", "percentile", "share", "sessions", "runs"};
+    static const char *const across[] = {"time", "percentile", "share", "sessions", "runs", "rows"};
     const bool is_bars = chart->across == CHART_OVER_RUNS;
     struct drawing *drawing = calloc(1, sizeof *drawing);
     if (drawing == NULL) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "report/figures.h"
 #include "report/screen.h"
+#include "trace/trace.h"
 
 enum {
     LABEL = SCREEN_LABEL_COLUMNS,
@@ -237,7 +238,9 @@ static void put_verification(struct screen *out, const struct result *result)
                    UNITS_COUNT(v->in_doubt_arrived));
             say_some(out, v->rejected_arrived, "REJECTED are there");
         }
-        say_some(out, result_surplus(result), "more than this run can have written");
+        say_some(out, result_surplus(result),
+                 result->stop_reason == STOP_RANK ? "more, of the lost rank or of another writer"
+                                                  : "more than this run can have written");
         say_if(out, v->is_shrunk, ", the table SHRANK");
     }
     put(out, "Verified");
@@ -511,6 +514,62 @@ static void put_hosts(struct screen *out, const struct plan *plan, const struct 
     fputc('\n', out->stream);
 }
 
+/* Of several ranks those of each machine. */
+static void put_machines(struct screen *out, const struct result *result)
+{
+    enum {
+        MACHINES_SHOWN = 16
+    };
+    size_t shown = 0, left = 0;
+    const unsigned label = out->label;
+    if (result->rank_count == 0) {
+        return;
+    }
+    fputc('\n', out->stream);
+    out->label = HOST_LABEL;
+    say(out, "%-*s%6s%10s%14s%8s%9s%13s", HOST_LABEL, "Machines", "ranks", "sessions", "rows",
+        "CPU", "append", "clock known");
+    put_line(out);
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *first = &result->ranks[i];
+        struct rank_result all = *first;
+        uint64_t ranks = 1;
+        bool is_told = false;
+        for (size_t k = 0; k < result->rank_count; k++) {
+            const struct rank_result *other = &result->ranks[k];
+            if (k == i || strcmp(other->machine, first->machine) != 0) {
+                continue;
+            }
+            is_told = is_told || k < i;
+            ranks++;
+            all.sessions.connected += other->sessions.connected;
+            all.rows.acknowledged += other->rows.acknowledged;
+            all.resources.max_cpu.client += fmax(other->resources.max_cpu.client, 0);
+            all.resources.max_cpu.host =
+                fmax(all.resources.max_cpu.host, other->resources.max_cpu.host);
+            all.clock_error_ns = all.clock_error_ns > other->clock_error_ns ? all.clock_error_ns
+                                                                            : other->clock_error_ns;
+        }
+        left += !is_told && shown == MACHINES_SHOWN ? 1 : 0;
+        if (is_told || shown == MACHINES_SHOWN) {
+            continue;
+        }
+        shown++;
+        say_name(out, first->machine);
+        say(out, "%6s%10s%14s%6.1f %%%7.1f %%%13s", UNITS_COUNT(ranks),
+            UNITS_COUNT(all.sessions.connected), UNITS_COUNT(all.rows.acknowledged),
+            fmax(all.resources.max_cpu.host, 0), fmax(all.resources.max_cpu.client, 0),
+            i == 0 && ranks == 1 ? "leads" : UNITS_NS(all.clock_error_ns));
+        put_line(out);
+    }
+    if (left > 0) {
+        say(out, "and %s more: ranks.csv", UNITS_COUNT(left));
+        put_line(out);
+    }
+    out->label = label;
+    fputc('\n', out->stream);
+}
+
 /* How the sessions fared, and what append itself took. */
 static void put_sessions(struct screen *out, const struct figure_set *set,
                          const struct result *result)
@@ -573,6 +632,93 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     }
     say_if(out, result->connection.is_embedded, ", database included");
     put(out, "append");
+}
+
+/* Of several ranks those that traced, with the means of their syncs. */
+static void put_nodes(struct screen *out, const struct result *result, bool has_requests)
+{
+    const unsigned label = out->label;
+    out->label = HOST_LABEL;
+    for (size_t i = 0, shown = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const struct trace_sum *trace = rank->trace;
+        if (trace == NULL || trace->level == IO_TRACE_OFF) {
+            continue;
+        }
+        if (shown++ == 0) {
+            say(out, "%-*s%9s%9s%9s%9s%8s%8s%8s", HOST_LABEL, "I/O by machine", "reads", "writes",
+                has_requests ? "flushes" : "fsyncs", "mean", has_requests ? "" : "vfs", "queue",
+                "device");
+            put_line(out);
+        }
+        say_name(out, rank->machine);
+        for (size_t mode = IO_READ; mode < IO_MODES; mode++) {
+            say(out, "%9s", UNITS_COUNT(trace->modes[mode].layers[TRACE_TOTAL].total));
+        }
+        for (size_t layer = 0; layer < TRACE_LAYERS; layer++) {
+            const struct histogram *histogram = &trace->modes[IO_SYNC].layers[layer];
+            say(out, "%*s", layer == TRACE_TOTAL ? 9 : 8,
+                histogram->total == 0 ? "" : UNITS_NS((int64_t)histogram_mean_ns(histogram)));
+        }
+        put_line(out);
+    }
+    out->label = label;
+}
+
+/* Where the time of the server's reads, writes and fsyncs goes. */
+static void put_trace(struct screen *out, const struct result *result)
+{
+    const struct trace_sum *trace = result->trace;
+    const struct trace_times *times;
+    const char *mode, *file;
+    uint64_t counted, traced;
+    if (trace == NULL) {
+        return;
+    }
+    put_text(out, "Untraced", trace->note);
+    if (trace->level == IO_TRACE_OFF) {
+        return;
+    }
+    const bool has_requests = trace->level == IO_TRACE_REQUESTS;
+    say(out, "%-24s%8s%12s%12s%12s%12s", has_requests ? "I/O requests" : "I/O calls", "count",
+        "total", has_requests ? "" : "vfs", "queue", "device");
+    put_line(out);
+    for (size_t i = 0; (times = trace_times_at(trace, i, &mode, &file)) != NULL; i++) {
+        const uint64_t count = times->layers[TRACE_TOTAL].total;
+        for (int point = 0; count > 0 && point < 2; point++) {
+            char name[32];
+            snprintf(name, sizeof name, "%s%s%s", mode, file[0] == '\0' ? "" : ", ", file);
+            say(out, "  %-17s%-5s%8s", point == 0 ? name : "", point == 0 ? "mean" : "p99",
+                point == 0 ? UNITS_COUNT(count) : "");
+            for (size_t layer = 0; layer < TRACE_LAYERS; layer++) {
+                const struct histogram *histogram = &times->layers[layer];
+                say(out, "%12s",
+                    histogram->total == 0 ? ""
+                    : point == 0          ? UNITS_NS((int64_t)histogram_mean_ns(histogram))
+                                          : UNITS_NS(histogram_quantile_ns(histogram, 0.99)));
+            }
+            put_line(out);
+        }
+    }
+    put_nodes(out, result, has_requests);
+    say(out, "%s %s of the server, %s of write-back",
+        SOME(trace->requests[IO_OWN].count, "request", "requests"),
+        UNITS_COUNT(trace->requests[IO_WRITEBACK].count));
+    say_some(out, trace->requests[IO_JOURNAL].count, "of the file system's journal");
+    say(out, "; %s of %s records lost", UNITS_COUNT(trace->lost),
+        UNITS_COUNT(trace->lost + trace->events));
+    say_some(out, trace->open, "calls ended before their requests");
+    for (size_t i = 0; i < trace->after.count; i++) {
+        if (trace_compare(trace, i, &counted, &traced)) {
+            say(out, "; %s: server %s, traced %s", trace->after.entries[i].name,
+                UNITS_COUNT(counted), UNITS_COUNT(traced));
+        }
+    }
+    put(out, "Requests");
+    say(out, "%.2f s CPU to read the records, ", trace->cpu_s);
+    say_if(out, trace->kernel_s >= 0, "about %.2f s in the kernel to make them", trace->kernel_s);
+    say_if(out, trace->kernel_s < 0, "what they took in the kernel is not known");
+    put(out, "Trace");
 }
 
 /* The most frequent ones, each with its count in the place of the label. */
@@ -667,6 +813,7 @@ static const char *stop_text(const struct result *result)
         [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
         [STOP_NO_SESSION] = "no session could connect",
         [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
+        [STOP_RANK] = "a rank was lost",
         [STOP_SCRIPT] = "the script has a mistake"};
     const struct session_ledger *sessions = &result->sessions;
     const bool is_completed = result->stop_reason == STOP_COMPLETED;
@@ -674,6 +821,55 @@ static const char *stop_text(const struct result *result)
            : is_completed && sessions->finished == sessions->connected
                ? "all sessions that connected completed"
                : texts[result->stop_reason];
+}
+
+/* What the disk below the server did, and what the tables take on it. */
+static void put_io(struct screen *out, const struct figure_set *set)
+{
+    const struct {
+        enum figure_id id;
+        const char *before, *after;
+    } shown[] = {
+        {FIGURE_DEVICE_WRITTEN_MIB, ": ", " MiB written"},
+        {FIGURE_DEVICE_WRITES, " in ", " writes"},
+        {FIGURE_DEVICE_WRITE_MS, " of ", " ms"},
+        {FIGURE_DEVICE_READ_MIB, ", ", " MiB read"},
+        {FIGURE_DEVICE_FLUSHES, ", ", " flushes"},
+        {FIGURE_DEVICE_FLUSH_MS, " of ", " ms"},
+        {FIGURE_DEVICE_BUSY_PERCENT, "; busy ", " %"},
+        {FIGURE_DEVICE_QUEUE, ", queue ", ""},
+        {FIGURE_IOWAIT_PERCENT, "; iowait ", " %"},
+        {FIGURE_IO_PRESSURE_PERCENT, ", tasks waited for I/O ", " % of the time"},
+    };
+    const char *device = figure_text(set, FIGURE_DEVICE), *note = figure_text(set, FIGURE_IO_NOTE);
+    double number, other;
+    say(out, "%s", device);
+    for (size_t i = 0; i < COUNT_OF(shown) && device[0] != '\0'; i++) {
+        if (figure_get(set, shown[i].id, &number)) {
+            const bool is_large =
+                number >= 100 || figure_table[shown[i].id].unit == FIGURE_UNIT_COUNT;
+            char value[UNITS_TEXT_BYTES];
+            snprintf(value, sizeof value, number < 1 ? "%.3f" : "%.1f", number);
+            say(out, "%s%s%s", shown[i].before, is_large ? ROUNDED(number) : value, shown[i].after);
+        }
+    }
+    say_if(out, device[0] != '\0' && note[0] != '\0', "; ");
+    say(out, "%s", note);
+    put(out, "Disk");
+    if (!figure_get(set, FIGURE_TABLE_MIB_AFTER, &number)) {
+        return;
+    }
+    if (figure_get(set, FIGURE_TABLE_MIB_BEFORE, &other)) {
+        say(out, "%.1f MiB before, ", other);
+    }
+    say(out, "%.1f MiB after the run", number);
+    if (figure_get(set, FIGURE_DISK_BYTES_PER_ROW, &number)) {
+        say(out, ", %.0f B a row", number);
+    }
+    if (figure_get(set, FIGURE_WRITE_AMPLIFICATION, &number)) {
+        say(out, "; %.1f B written to the disk for each byte of the rows", number);
+    }
+    put(out, "On disk");
 }
 
 /* A headline: what was said stands beside its value. */
@@ -696,9 +892,12 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     } else {
         const bool is_embedded = result->connection.is_embedded;
         snprintf(value, sizeof value, "%.1f %%", resources->max_cpu.host);
+        const bool has_ranks = result->rank_count > 0;
         say(out, "all %u CPU%s", resources->cpus, units_plural(resources->cpus, "", "s"));
+        say_if(out, has_ranks, " of machine %.60s",
+               has_ranks ? result->ranks[result->resource_rank].machine : "");
         say_if(out, !is_embedded && server >= 0, ": server %.1f %%", server);
-        say_if(out, !is_embedded && server < 0, " here: server unknown");
+        say_if(out, !is_embedded && server < 0, "%s: server unknown", has_ranks ? "" : " here");
         say_if(out, client >= 0, "%s %.1f %%",
                is_embedded ? "; append with the database" : ", append", client);
     }
@@ -759,8 +958,11 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_operations(&out, &set);
     put_latencies(&out, plan, result);
     put_hosts(&out, plan, result);
+    put_machines(&out, result);
     put_sessions(&out, &set, result);
+    put_io(&out, &set);
     fputc('\n', stream);
+    put_trace(&out, result);
     put_causes(&out, &result->causes);
     put_findings(&out, &result->findings);
     put_text(&out, "Ended", stop_text(result));
@@ -954,6 +1156,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     put_levels(stream, search);
     put_ledgers(&out, &set, plan, result);
+    put_machines(&out, result);
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say_if(&out, search->row_bytes > 0,
@@ -1075,6 +1278,7 @@ void check_write_text(FILE *stream, const struct check_report *report)
         version, shown > 0 ? ")" : "");
     put(&out, "Check");
     put_text(&out, "Note", report->note);
+    put_text(&out, "I/O", report->io_trace);
     if (report->workload != NULL) {
         say(&out, "%s, %s prepared statement%s in each session", report->workload,
             SOME(report->prepared_statements, "", "s"));

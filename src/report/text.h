@@ -197,6 +197,7 @@ struct check_report {
     const char *target;           /* without its password; NULL = this machine only */
     const char *version;          /* of the server; NULL or "" = it does not say */
     const char *note;             /* how the connection works, may be NULL or "" */
+    const char *io_trace;         /* whether I/O can be traced; NULL = not asked for */
     const char *workload;         /* script; NULL = none */
     unsigned prepared_statements; /* of it, in each session */
     const struct limit_list *list;

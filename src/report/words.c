@@ -94,7 +94,9 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
         snprintf(script, sizeof script, "%.28s: ", workload);
     }
     const json_int_t transactions = json_integer_value(saved_run_json(run, "plan.transactions"));
-    if (run->is_search) {
+    if (run->is_unfinished) {
+        snprintf(text, REPORT_WORDS_BYTES, "an unfinished run");
+    } else if (run->is_search) {
         snprintf(text, REPORT_WORDS_BYTES, "find-max: %s session%s held", UNITS_COUNT(sessions),
                  plural);
     } else if (duration_of(run, duration)) {
@@ -116,6 +118,9 @@ const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTE
     char left[REPORT_WORDS_BYTES], right[REPORT_WORDS_BYTES], duration[UNITS_TEXT_BYTES];
     saved_run_figure(run, "sessions", &sessions);
     saved_run_figure(run, "records", &records);
+    if (run->is_unfinished) {
+        return memcpy(text, "unfinished", sizeof "unfinished");
+    }
     snprintf(text, REPORT_WORDS_BYTES, "%.20s × %.30s", report_format_count(sessions, left),
              duration_of(run, duration) ? duration : report_format_count(records, right));
     return text;

@@ -27,7 +27,8 @@ enum {
 
 struct counter {
     uint64_t start;
-    _Atomic uint64_t known; /* written under the lock */
+    uint64_t place, stride; /* the number n places behind `start` is start + n × stride + place */
+    _Atomic uint64_t known; /* written under the lock; a place, as are the next ones */
     pthread_mutex_t lock;   /* the rest */
     uint64_t next;
     uint64_t ended[COUNTER_WINDOW / WORD_BITS]; /* a bit for each number from known on */
@@ -40,8 +41,8 @@ struct counter *counter_create(uint64_t start)
         return NULL;
     }
     counter->start = start;
-    counter->next = start;
-    atomic_init(&counter->known, start);
+    counter->stride = 1;
+    atomic_init(&counter->known, 0);
     pthread_mutex_init(&counter->lock, NULL);
     return counter;
 }
@@ -54,13 +55,19 @@ void counter_destroy(struct counter *counter)
     }
 }
 
+void counter_share(struct counter *counter, uint64_t place, uint64_t stride)
+{
+    counter->place = place;
+    counter->stride = stride;
+}
+
 bool counter_next(struct counter *counter, uint64_t *number)
 {
     pthread_mutex_lock(&counter->lock);
     const uint64_t known = atomic_load_explicit(&counter->known, memory_order_relaxed);
     const bool has_room = counter->next - known < COUNTER_WINDOW;
     if (has_room) {
-        *number = counter->next++;
+        *number = counter->start + counter->next++ * counter->stride + counter->place;
     }
     pthread_mutex_unlock(&counter->lock);
     return has_room;
@@ -70,8 +77,9 @@ void counter_end(struct counter *counter, uint64_t number)
 {
     pthread_mutex_lock(&counter->lock);
     uint64_t known = atomic_load_explicit(&counter->known, memory_order_relaxed);
-    if (number - known < counter->next - known) {
-        uint64_t at = number % COUNTER_WINDOW;
+    const uint64_t ended = (number - counter->start) / counter->stride;
+    if (ended - known < counter->next - known) {
+        uint64_t at = ended % COUNTER_WINDOW;
         counter->ended[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
         for (at = known % COUNTER_WINDOW;
              (counter->ended[at / WORD_BITS] >> at % WORD_BITS & 1) != 0;
@@ -85,7 +93,15 @@ void counter_end(struct counter *counter, uint64_t number)
 
 uint64_t counter_known(const struct counter *counter)
 {
-    return atomic_load_explicit(&counter->known, memory_order_acquire);
+    const uint64_t known = atomic_load_explicit(&counter->known, memory_order_acquire);
+    return counter->start + known * counter->stride;
+}
+
+uint64_t counter_own(const struct counter *counter, uint64_t number)
+{
+    return number < counter->start || counter->stride == 1
+               ? number
+               : number - (number - counter->start) % counter->stride + counter->place;
 }
 
 /* Sums of powers. */
@@ -513,7 +529,8 @@ static int64_t draw_key(const struct keys *keys, struct draw_stream *stream)
         offset = draw_below(stream, last);
         break;
     }
-    return (int64_t)((uint64_t)keys->a + offset);
+    const uint64_t key = (uint64_t)keys->a + offset;
+    return (int64_t)(is_fixed || keys->a < 0 ? key : counter_own(keys->last, key));
 }
 
 struct draw *draw_row(int64_t base, struct error *error)

@@ -1081,6 +1081,41 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return random_mix(hash);
 }
 
+/* The same whatever the order. */
+static uint64_t hash_texts(const struct script_texts *texts)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct script_text *entry = &texts->entries[i];
+        hash += hash_text(hash_text(0, entry->dialect == NULL ? "" : entry->dialect), entry->text);
+    }
+    return hash;
+}
+
+static uint64_t hash_shape(const struct script *script)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < script->dataset_count; i++) {
+        const struct script_dataset *dataset = &script->datasets[i];
+        hash = hash_text(hash, dataset->name) ^ random_mix(dataset->rows);
+        for (size_t c = 0; c < dataset->column_count; c++) {
+            const struct column *column = &dataset->table.columns[c];
+            const struct script_column *own = &dataset->columns[c];
+            char text[160];
+            snprintf(text, sizeof text, "%d %u %u %u %d %u %d", (int)column->type,
+                     (unsigned)column->size, column->precision, column->scale, column->is_nullable,
+                     own->key, own->is_numbered);
+            hash = hash_text(hash_text(hash, column->name), text);
+        }
+        for (size_t j = 0; j < dataset->index_count; j++) {
+            hash = hash_text(hash, dataset->indexes[j]);
+        }
+        hash = random_mix(random_mix(hash + hash_texts(&dataset->create)) +
+                          hash_texts(&dataset->options));
+    }
+    return hash;
+}
+
 /* One column, the table on top of the stack. */
 static void declare_column(lua_State *lua, struct table *load, struct script_dataset *dataset)
 {
@@ -1208,6 +1243,7 @@ static int declare_dataset(lua_State *lua)
         struct table *load = &made->source->load_tables[made->dataset_count++];
         dataset->name = keep(lua, made, name);
         dataset->number = hash_text(0, name);
+        dataset->line = line_of(lua);
         DEMAND(lua,
                table_init(&dataset->table, name, &error) == STATUS_OK &&
                    table_init(load, name, &error) == STATUS_OK,
@@ -2181,6 +2217,7 @@ static enum status declare(struct script *script, struct error *error)
         hash = hash_text(hash_text(hash, script->params[i].name), script->params[i].value);
     }
     snprintf(script->hash, sizeof script->hash, "%016" PRIx64, hash);
+    script->shape = hash_shape(script);
     state->made = NULL;
     return STATUS_OK;
 }
@@ -2210,6 +2247,13 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
         return NULL;
     }
     return script;
+}
+
+void script_share(struct script *script, unsigned place, unsigned ranks)
+{
+    for (size_t i = 0; i < script->counter_count; i++) {
+        counter_share(script->counters[i], place, ranks);
+    }
 }
 
 const char *script_text(const struct script *script)

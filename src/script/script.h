@@ -72,6 +72,7 @@ struct script_dataset {
     size_t index_count;
     const char **indexes; /* columns of an index each, "a, b", made after the load */
     uint64_t number;      /* of its draws: a hash of the name */
+    int line;
 };
 
 enum script_statement_kind {
@@ -116,6 +117,7 @@ struct script_operation {
 struct script {
     const char *name;  /* as it was given */
     char hash[17];     /* of the text and of the parameters: 16 hexadecimal digits */
+    uint64_t shape;    /* a hash of the tables as they are declared, but for their values */
     bool names_append; /* somewhere: else no dataset is appended to */
     size_t param_count;
     struct script_param *params;
@@ -144,6 +146,10 @@ extern const struct script_built_in script_built_ins[];
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
+
+/* Before it runs: it is the one at `place` of `ranks` processes whose counters have no number in
+ * common. */
+void script_share(struct script *script, unsigned place, unsigned ranks);
 
 /* The text of the script. */
 const char *script_text(const struct script *script);

@@ -37,10 +37,11 @@ class Searching:
         ended = self.append("find-max", *arguments, "--out", out, code=code, **options)
         return ended, self.check_search(out, ended)
 
-    def check_search(self, folder, ended):
+    def check_search(self, folder, ended, more=()):
+        """`more`: files that other searches do not have."""
         search = Search(folder)
         self.assertEqual({path.name for path in search.folder.iterdir()} - {"append.db"},
-                         set(Search.FILES))
+                         {*Search.FILES, *more})
         self.assertEqual(search.json["outcome"]["exit_code"], ended.code)
         self.check_ledgers(search)
         self.assertTrue(search.json["sessions"]["balances"] and search.json["rows"]["balances"])

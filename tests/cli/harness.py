@@ -390,6 +390,10 @@ def psql(url, *statements):
                                     PGPASSWORD=SECRET))
 
 
+# In pg_stat_activity: not the connection beside the sessions that asks for the size of the table.
+OF_SESSIONS = "query !~ 'pg_total_relation_size'"
+
+
 class Postgresql(OnServer):
     URL = os.environ.get("APPEND_TEST_POSTGRESQL")
     PASSWORD_URL = os.environ.get("APPEND_TEST_POSTGRESQL_PASSWORD_URL")

@@ -1,6 +1,7 @@
 """An HTTP server that speaks as much of ClickHouse as a run asks for, counts what reaches it, and
 answers wrongly where it is told to."""
 
+import contextlib
 import re
 import socket
 import ssl
@@ -41,9 +42,10 @@ class Fault:
 class Server:
     """`fault(request)` is asked for each request, a dictionary with number, kind ("ping", "insert",
     "count", "query"), place (the how manieth of its connection), sql and body; it returns a Fault or
-    None. `tls`: a certificate and its key."""
+    None. `tls`: a certificate and its key. stop() ends it, and restart() brings it back, on the same
+    port and with its rows."""
 
-    def __init__(self, case, fault=lambda request: None, tls=None):
+    def __init__(self, case, fault=lambda request: None, tls=None, host="127.0.0.1"):
         self.fault = fault
         self.context = None
         if tls is not None:
@@ -53,21 +55,31 @@ class Server:
         self.rows = 0
         self.bodies = {}  # of INSERTs, and how often each came
         self.requests = []  # their kinds, in the order in which they came
+        self.heads = []
         self.connections = 0
         self.sockets = set()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        self.url = f"clickhouse://127.0.0.1:{self.port}/default"
+        self.address, self.listener, self.threads = (host, 0), None, []
+        self.restart()
+        self.port = self.address[1]
+        self.place = f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+        self.url = f"clickhouse://{self.place}/default"
+        case.addCleanup(self.stop)
+
+    def restart(self):
+        family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
+        self.listener = socket.create_server(self.address, family=family, backlog=128)
+        self.address = self.listener.getsockname()[:2]
         self.threads = [threading.Thread(target=self.accept)]
         self.threads[0].start()
-        case.addCleanup(self.close)
 
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    def stop(self):
+        if self.listener.fileno() >= 0:
+            self.listener.shutdown(socket.SHUT_RDWR)
+            self.listener.close()
         with self.lock:
             for one in self.sockets:
-                one.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join()
 
@@ -132,6 +144,7 @@ class Server:
         """False: the connection has ended."""
         with self.lock:
             self.requests.append(request["kind"])
+            self.heads.append(request["head"])
             request["number"] = self.requests.count(request["kind"])
             fault = self.fault(request) or Fault()
             if request["kind"] == "insert":

@@ -221,4 +221,4 @@ class Prepare:
     def test_two_tables_without_columns(self):
         script = self.script('dataset("one") dataset("two")\n'
                              'transaction("t", function() end, {autocommit = true})')
-        self.refused_run("--workload", script, pattern="two datasets without columns, 'one' and 'two'")
+        self.refused_run("--workload", script, pattern=":1: dataset 'two' has no columns, as 'one'")

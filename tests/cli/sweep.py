@@ -3,12 +3,14 @@
 import csv
 import json
 import pathlib
+import re
 
 import harness
 
 TABLES = {"max_cpu.csv": "max_cpu_percent", "max_memory.csv": "max_memory_mib",
           "elapsed.csv": "elapsed_s", "throughput.csv": "throughput_rows_per_s"}
 FILES = {"sweep.json", "sweep.csv", *TABLES}
+OF_SCRIPTS = {"transactions_per_s.csv"}
 
 # Runs of a moment, and some that go on for a second and more after their first interval, which is
 # time enough to interrupt them.
@@ -60,11 +62,17 @@ class Sweep:
         return [row for row in self.rows if row["statistic"] == statistic]
 
     def table(self, name):
-        """{(sessions, records): text}"""
+        """{(sessions, records): text}, with variants {(sessions, variant): text}"""
         header, rows = read_csv(self.folder / name)
         assert header[0] == "sessions", header
-        return {(int(row[0]), int(records)): cell
-                for row in rows for records, cell in zip(header[1:], row[1:])}
+        return {(int(row[0]), int(column) if column.isdigit() else column): cell
+                for row in rows for column, cell in zip(header[1:], row[1:])}
+
+    def column(self, run):
+        """That a run is in, of the tables."""
+        records, variant = int(run["records"]), run["variant"]
+        several = len(self.json["records"]) > 1
+        return f"{variant} {records}" if variant and several else variant or records
 
     def shape(self):
         """All that two sweeps with the same options have in common, whatever was measured."""
@@ -73,10 +81,14 @@ class Sweep:
             "names": sorted(str(path.relative_to(self.folder))
                             for path in self.folder.rglob("*")),
             "header": self.header,
-            "rows": [[row[column] for column in ("statistic", "repeat", "folder", "state",
-                                                 "reason", "sessions", "records", "exit_code")]
+            "rows": [[row[column] for column in ("statistic", "repeat", "variant", "folder",
+                                                 "state", "reason", "sessions", "records",
+                                                 "exit_code")]
                      for row in self.rows],
-            "filled": [[bool(cell) for column, cell in row.items() if "cpu_percent" not in column]
+            # shares of ticks, which a short run may have none of, and of a disk that was not touched
+            "filled": [[bool(cell) for column, cell in row.items()
+                        if not re.search("cpu_percent|iowait|_ms$|busy_percent", column)
+                        or re.search("^(append|read|connect)_", column)]
                        for row in self.rows_of("run")],
             "tables": {name: (header, [row[0] for row in rows],
                               [[bool(cell) for cell in row] for row in rows])
@@ -84,7 +96,7 @@ class Sweep:
             "runs": [{key: run[key] for key in run if key != "wall_s"} for run in self.runs],
             "state": self.json["state"],
             "asked": {key: self.json[key] for key in (
-                "sessions", "records", "repeat", "table", "options", "target_given")},
+                "sessions", "records", "variants", "repeat", "table", "options", "target_given")},
         }
 
 
@@ -99,10 +111,14 @@ class Sweeping:
 
     def check_sweep(self, folder):
         sweep = Sweep(folder)
-        sizes = [(s, r) for r in sweep.json["records"] for s in sweep.json["sessions"]]
+        sizes = [(s, r, v) for r in sweep.json["records"] for v in sweep.json["variants"] or [None]
+                 for s in sweep.json["sessions"]]
         repeat = sweep.json["repeat"]
-        self.assertEqual([(run["sessions"], run["records"], run["repeat"]) for run in sweep.runs],
+        self.assertEqual([(run["sessions"], run["records"], run["variant"], run["repeat"])
+                          for run in sweep.runs],
                          [(*size, n + 1) for n in range(repeat) for size in sizes])
+        cells = sorted({(run["sessions"], sweep.column(run)) for run in sweep.runs})
+        self.assertEqual(len(cells), len(sizes))
         ended = [run for run in sweep.runs if run["state"] != "pending"]
         self.assertEqual([row["folder"] for row in sweep.rows_of("run")],
                          [run["folder"] for run in ended])
@@ -111,10 +127,10 @@ class Sweeping:
         folders = {run["folder"] for run in sweep.runs}
         logs = {name + ".log" for name in folders}
         self.assertLessEqual({path.name for path in sweep.folder.iterdir()},
-                             FILES | folders | logs)
+                             FILES | OF_SCRIPTS | folders | logs)
         self.assertLessEqual(FILES, {path.name for path in sweep.folder.iterdir()})
         for name, column in TABLES.items():
-            self.check_table(sweep, name, column, sizes)
+            self.check_table(sweep, name, column, cells)
         for path in sweep.folder.iterdir():
             if path.is_file():
                 self.assertNotIn(harness.SECRET.encode(), path.read_bytes(), path)
@@ -123,6 +139,7 @@ class Sweeping:
     def check_run_of(self, sweep, run, row):
         for key in ("sessions", "records", "repeat", "state", "exit_code"):
             self.assertEqual(row[key], str(run[key]), run)
+        self.assertEqual(row["variant"], run["variant"] or "")
         self.assertEqual(run["state"] == "done", run["exit_code"] in (0, 5), run)
         self.assertEqual(run["exit_code"] != 0, run["reason"] is not None, run)
         folder = sweep.folder / run["folder"]
@@ -136,12 +153,12 @@ class Sweeping:
         else:
             self.assertEqual(run["state"], "failed")
 
-    def check_table(self, sweep, name, column, sizes):
+    def check_table(self, sweep, name, column, cells):
         table = sweep.table(name)
-        self.assertEqual(sorted(table), sorted(sizes))
-        for size in sizes:
+        self.assertEqual(sorted(table), cells)
+        for size in cells:
             values = sorted(float(row[column]) for row in sweep.rows_of("run")
-                            if (int(row["sessions"]), int(row["records"])) == size
+                            if (int(row["sessions"]), sweep.column(row)) == size
                             and row["state"] == "done" and row[column])
             if not values:
                 self.assertEqual(table[size], "", (name, size))
@@ -151,7 +168,8 @@ class Sweeping:
             self.assertAlmostEqual(float(table[size]), median, delta=0.06)
 
     def check_report(self, ended, sweep):
-        """The four tables, in at most 80 columns where a column fits."""
+        """The tables, in at most 80 columns where a column fits."""
+        tables = len(set(re.findall("(?m)^Transactions, /s", ended.out))) + 4
         for title in ("Maximum CPU, %", "Maximum memory, MiB", "Elapsed time, s",
                       "Throughput, rows/s"):
             self.assertIn(title, ended.out)
@@ -160,4 +178,5 @@ class Sweeping:
                 self.assertLessEqual(len(line), 80, line)
         for sessions in sweep.json["sessions"]:
             self.assertEqual(len([line for line in ended.out.splitlines()
-                                  if line.split()[:1] == [f"{sessions:,}"]]) % 4, 0, ended)
+                                  if line.split()[:1] == [f"{sessions:,}"]]) % tables, 0,
+                             ended)

@@ -132,6 +132,21 @@ class Appends(ArangodbCase):
         self.assertEqual(run.rows["acknowledged"], 80000)
         self.assertEqual(self.server.requests["POST /_db/bench/_api/import"] - before, 2)
 
+    def test_a_large_append_that_is_lost_in_the_middle(self):
+        """In doubt is the piece that got no answer; those before it were answered, document by
+        document, and those behind it are sent later."""
+        self.refuse_some(lambda one: one["n3"] == 3, 400, 1221, "illegal document key")
+        for number in (0, 1):
+            self.server.fail("_api/import", 0, 0, skip=number, after=True)
+            _, run = self.load("--batch", 80000, "--read", "none", "--on-drop", "reconnect", "--verify",
+                               "rows", "--seed", 5 + number, sessions=1, rows=80000, code=1)
+            found, doubt = run.json["row_verification"], run.rows["in_doubt"]
+            self.assertEqual(run.rows["acknowledged"] + run.rows["rejected"] + doubt, 80000)
+            self.assertGreater(min(doubt, run.rows["acknowledged"]), 5000)
+            self.assertEqual(run.rows["rejected"], number)
+            self.assertEqual((found["lost"], found["in_doubt_present"], found["rejected_present"]),
+                             (0, doubt - (number == 0), 0))
+
     def test_a_table_of_the_users(self):
         self.append(1, 1, self.url)
         database = self.server.databases["bench"]
@@ -314,9 +329,22 @@ transaction("t", function() t:append(10) end, {autocommit = true})
         self.assertRegex(ended.out + ended.err, "unique constraint violated")
         self.assertRegex(ended.out, r"t: 0 before \+ 30 added - 0 taken = 30 after:\s+0 lost")
 
+    def test_indexes(self):
+        """Those of SQL are left out where the table has requests of its own."""
+        path = self.folder / "indexed.lua"
+        text = """dataset("t", 10, {{"k", "int32", row()}}, {index = {"k"}%s})
+transaction("t", function() end, {autocommit = true})"""
+        path.write_text(text % "")
+        self.refused("prepare", 2, self.url, "--workload", path, code=2,
+                     pattern=r"indexed.lua:1: dataset 't': ArangoDB has no CREATE INDEX: create = \{arangodb = ")
+        path.write_text(text % ", create = {arangodb = 'POST /_api/collection {\"name\": \"t\"}'}")
+        self.append("prepare", 2, self.url, "--workload", path)
+        self.assertEqual(len(self.documents("t")), 10)
+
     def test_what_is_wrong_is_known_before_the_sessions_begin(self):
         path = self.folder / "wrong.lua"
-        for text, pattern in (("SELECT 1", "statement 'x': AQL: syntax error"),
+        for text, pattern in (("SELECT 1", "wrong.lua:1: statement 'x': ArangoDB has no SQL: it needs a text"),
+                              ("FOR x", "wrong.lua:1: statement 'x': AQL: syntax error"),
                               ("RETURN LENGTH(none)", None)):
             path.write_text('local s = statement("x", {arangodb = "%s"})\n'
                             'transaction("t", function() s:run() end, {autocommit = true})\n' % text)

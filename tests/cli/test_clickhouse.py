@@ -145,6 +145,31 @@ class Statements(Clickhouse):
                           " database = currentDatabase()")
         self.assertRegex(engine, r"MergeTree\(\) ORDER BY .*empno")
 
+    def test_what_it_does_not_have_is_refused_before_a_table_is_made(self):
+        """By what old servers lack, whether the statement is prepared or not."""
+        path = self.folder / "own.lua"
+        path.write_text('local s = statement("s", "select 1; create  temporary table t (a Int8)", {}, '
+                        '{prepared = false})\ntransaction("t", function() s:run() end, {autocommit = true})')
+        for workload, pattern in (
+                (("ycsb",), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE before 25\.7"),
+                (("ycsb", "--prepared", "no"), r"ycsb:\d+: statement 'UPDATE': ClickHouse has no UPDATE"),
+                (("ycsb", "--set", "preset=messenger"), r"ycsb:\d+: statement 'DELETE': ClickHouse has no"),
+                (("oltp", "--set", "mode=point_select"), r"oltp:\d+: dataset 'sbtest1': ClickHouse has no CREATE INDEX"),
+                (("mass-insert",), r"mass-insert:\d+: dataset 'test': clickhouse has no type for its column 'NO', as"),
+                ((path,), r"own\.lua:1: statement 's': each request to ClickHouse has a session of its own")):
+            with self.subTest(workload):
+                for command in (("prepare",), ()) if "--prepared" not in workload else ((),):
+                    ends = () if command else ("--transactions", 10)
+                    self.refused(*command, 2, self.url, "--workload", *workload, *ends, code=2, pattern=pattern)
+        self.assertEqual(self.sql("select count() from system.tables where database = currentDatabase()"), "0")
+
+    def test_workloads_that_append_and_read(self):
+        for preset in ("c", "d", "e"):
+            _, run = self.run_append(2, self.url, "--workload", "ycsb", "--set", f"preset={preset}",
+                                     "--transactions", 50)
+            self.assertEqual(run.json["transactions"]["committed"], 50)
+            self.append("cleanup", self.url, "--workload", "ycsb")
+
     def test_a_query_of_the_users(self):
         ended, run = self.run_append(2, 400, self.url, "--read",
                                      "select host, count(*) from syslog_table where msg <> 'a;b?' group by host")

@@ -334,6 +334,21 @@ class Sweeps(harness.Case):
         self.assertIn("Welch", ended.out)
         self.assertIn("throughput<0.9 with 20 sessions", ended.out)
 
+    def test_variants(self):
+        words = ("--sessions", "1", "--records", "500", "null:", "--workload", "mass-insert",
+                 "--vary")
+        self.append("sweep", *words, "batch=1,2", "--repeat", 3, "--out", "a")
+        self.append("sweep", *words, "batch=2,5", "--out", "b")
+        compared = json.loads(self.append("compare", "a", "b", "--json").out)
+        self.assertEqual([(cell["variant"], cell["a_runs"], cell["b_runs"])
+                          for cell in compared["cells"]], [("batch=2", 3, 1)])
+        self.assertEqual(compared["cells_alone"], 2)
+        figures = {figure["figure"]: figure for figure in compared["cells"][0]["figures"]}
+        self.assertEqual(figures["transactions_committed"]["a"], 250)
+        ended = self.append("compare", "a", "b", "--fail-if", "throughput>0", code=5)
+        self.assertIn("\n1 sessions, 500 records, batch=2 (3 and 1 runs)\n", ended.out)
+        self.assertIn("throughput>0 with 1 sessions, 500 records, batch=2: B/A is", ended.out)
+
     def test_the_interval(self):
         """SciPy 1.17.1: stats.ttest_ind(log(b), log(a), equal_var=False)."""
         a = self.made_up("a", {(10, 100): (100, 103, 98, 110, 101)})
@@ -403,7 +418,8 @@ class Sweeps(harness.Case):
     def test_what_cannot_be_compared(self):
         a = self.made_up("a", {(10, 100): (1000, 1000)})
         b = self.made_up("b", {(20, 100): (1000, 1000)})
-        self.refused("compare", a, b, code=2, pattern="no pair of sessions and records in common")
+        self.refused("compare", a, b, code=2,
+                     pattern="no cell of sessions, records and variant in common")
         _, run = self.run_append("2", "10", "null:")
         for pair in ((a, run.folder), (run.folder, a)):
             self.refused("compare", *pair, code=2, pattern="is a run and the other a sweep")

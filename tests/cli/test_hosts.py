@@ -3,6 +3,7 @@
 import re
 
 import harness
+from hosts import HostsCase
 
 
 class Targets(harness.Case):
@@ -10,7 +11,8 @@ class Targets(harness.Case):
         for hosts, what in (("a,,b", "host 2 of its list has no name"),
                             ("a:0,b", "'a:0' of its list is not HOST, HOST:PORT"),
                             ("a,b:x", "'b:x' of its list is not HOST, HOST:PORT"),
-                            ("a:1,a:1", "'a:1' is in its list twice")):
+                            ("a:1,b#c", "nothing can stand behind a '#'"),
+                            ("a:1,A:1", "A is twice in the list of hosts, at port 1")):
             for scheme in ("postgresql", "mariadb"):
                 self.refused(1, 1, f"{scheme}://{hosts}/db", code=2, pattern=re.escape(what))
 
@@ -34,7 +36,7 @@ class Targets(harness.Case):
         self.assertIn("host 1: a:3306\nhost 2: [::1]:99\n", ended.out)
 
 
-class Hosts(harness.Case):
+class Hosts(HostsCase):
     """Servers are started once for all tests, but where one has to end."""
 
     def servers(self, count=2):
@@ -51,28 +53,9 @@ class Hosts(harness.Case):
     def count(server):
         return int(harness.psql(server.url, "select count(*) from syslog_table"))
 
-    def hosts(self, run):
-        """The rows of hosts.csv by host, which add up to the run's own and are those of run.json."""
-        table = run.table("hosts.csv")
-        for column, total in (("rows_acknowledged", run.rows["acknowledged"]),
-                              ("rows_rejected", run.rows["rejected"]),
-                              ("rows_in_doubt", run.rows["in_doubt"]),
-                              ("sessions", run.sessions["connected"]),
-                              *((name, run.json["counters"][name]) for name in (
-                                  "reconnects", "connections_lost", "connects_failed", "appends",
-                                  "reads"))):
-            self.assertEqual(sum(int(row[column]) for row in table), total, column)
-        for row, told in zip(table, run.json["hosts"], strict=True):
-            self.assertEqual({key for key in told} - {"not_counted"}, set(row))
-            self.assertEqual(told["host"], row["host"])
-            self.assertEqual(told["rows_acknowledged"], int(row["rows_acknowledged"]))
-        intervals = run.table("hosts_intervals.csv")
-        for row in table:
-            mine = [other for other in intervals if other["host"] == row["host"]]
-            for column, there in (("rows_acknowledged", "rows"), ("errors", "errors"),
-                                  ("reconnects", "reconnects")):
-                self.assertEqual(sum(int(other[there]) for other in mine), int(row[column]), column)
-        return {row["host"]: row for row in table}
+    @staticmethod
+    def stop(server):
+        server.stop("fast")
 
     def test_one_host_is_as_before(self):
         server, = self.servers(1)
@@ -147,68 +130,13 @@ class Hosts(harness.Case):
         self.assertEqual(run.json["row_verification"]["present"], 400)
         self.assertEqual(run.json["servers_measured"], 1)
 
-    def seconds_of(self, out, host):
-        """Rows of each second at a host, as far as the run has written them."""
-        path = out / "hosts_intervals.csv"
-        lines = path.read_bytes().decode().split("\r\n")[1:] if path.is_file() else []
-        cells = [line.split(",") for line in lines[:-1]]
-        return {row[0]: int(row[3]) for row in cells if row[2] == host}
-
-    def wait_for_outage(self, out, idle, busy):
-        """Waits for a second without a row at one host, with rows at the other."""
-        def is_seen():
-            rows = self.seconds_of(out, busy)
-            return [start for start, count in self.seconds_of(out, idle).items()
-                    if count == 0 and rows.get(start, 0) > 0]
-
-        harness.wait_until(is_seen, f"an outage of {idle}")
-
-    def wait_for_rows_at(self, process, out, host, rows):
-        """Waits until so many more rows were acknowledged at the host."""
-        def there():
-            return sum(self.seconds_of(out, host).values())
-
-        before = there()
-        harness.wait_until(lambda: process.poll() is not None or there() >= before + rows,
-                           f"{rows} more rows at {host}")
-        self.assertIsNone(process.poll(), "the run ended too early")
-
     def test_an_outage_of_one(self):
-        one, two = self.servers()
-        a, b = self.place(one), self.place(two)
-        out = self.out()
-        process = self.start(6, self.url(a, b), "--rate", 3000, "--batch", 20, "--duration",
-                             40 * harness.SLOW, "--on-drop", "reconnect:1000", "--mark", "2=outage",
-                             "--verify", "rows", "--out", out)
-        self.wait_for_rows_at(process, out, a, 500)
-        self.wait_for_rows_at(process, out, b, 500)
-        one.stop("fast")
-        self.wait_for_rows_at(process, out, b, 3000)  # also of those that were at a
-        self.wait_for_outage(out, a, b)
-        one.restart()
-        two.stop("fast")  # everybody moves on to the first again
-        self.wait_for_rows_at(process, out, a, 3000)
-        self.wait_for_outage(out, b, a)
-        two.restart()
-        self.wait_for_rows_at(process, out, a, 500)
-        process.send_signal(harness.signal.SIGINT)
-        self.end(process, 130)
-        run = self.check_run(out, 130)
-        hosts = self.hosts(run)
-        self.assertGreaterEqual(int(hosts[a]["connections_lost"]), 3)
-        self.assertGreaterEqual(int(hosts[b]["connections_lost"]), 6)
-        self.assertGreaterEqual(int(hosts[b]["reconnects"]), 3)
-        self.assertGreaterEqual(int(hosts[a]["reconnects"]), 6)
-        for server, host in ((one, a), (two, b)):
-            row = hosts[host]
-            acknowledged, doubt = int(row["rows_acknowledged"]), int(row["rows_in_doubt"])
-            self.assertGreaterEqual(acknowledged, 3000)
-            counted = self.count(server)
-            self.assertEqual(counted, int(row["rows_after"]))
-            self.assertTrue(acknowledged <= counted <= acknowledged + doubt, (counted, row))
-        self.assertEqual(run.verification["lost"], 0)
+        run = self.run_with_outages("--verify", "rows")
         self.assertEqual(run.json["row_verification"]["lost"], 0)
-        self.assertEqual(run.sessions["dropped"], 0)
+        found, = [one for one in run.json["findings"] if one["limit"] == "gone"]
+        for row in run.table("hosts.csv"):
+            port = row["host"].split(":")[1]
+            self.assertRegex(found["evidence"], rf"postgres \(pid \d+\) on port {port} ended")
         text = self.append("report", run.folder, "--text").out
         self.assertIn("Rows acknowledged each second by host", text)
         self.assertIn("outage", text)

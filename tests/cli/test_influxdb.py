@@ -144,6 +144,23 @@ class Statements(InfluxdbCase):
         self.assertEqual(run.rows["acknowledged"], 4000)
         self.assertEqual(self.count("n3"), 4000)
 
+    def test_what_it_does_not_have_is_refused(self):
+        for workload, pattern in (
+                ("mass-insert", r"mass-insert:\d+: dataset 'test': InfluxDB has no CREATE TABLE: a measurement"),
+                ("select-insert", r"select-insert:\d+: statement 'insert': InfluxQL has no INSERT"),
+                ("ycsb", r"ycsb:\d+: statement 'UPDATE': InfluxQL has no UPDATE")):
+            self.refused("prepare", 2, self.url, "--workload", workload, code=2, pattern=pattern)
+
+    def test_a_measurement_that_is_there(self):
+        self.write("cpu,host=a usage=0.5,n3=0i 1")
+        script = self.script("""
+            local cpu = dataset("cpu", 0, {{"time", "timestamp", 0}, {"host", "text", format("h%d", uniform(1, 3))},
+                {"usage", "float64", 0.25}, {"n3", "int64", row()}})
+            transaction("x", function() cpu:append(10) end, {autocommit = true})""")
+        _, run = self.run_append(1, 400, self.url, "--workload", script)
+        self.assertEqual(run.rows["acknowledged"], 400)
+        self.assertEqual(self.count("usage", "cpu"), 401)
+
     def test_parameters_are_literals(self):
         self.write('mine,k=x\\ y s="it\'s \\"a\\" \\\\ b",i=7i,f=0.5 1')
         script = self.script("""
@@ -235,7 +252,7 @@ class Faults(InfluxdbCase):
     def test_a_killed_server(self):
         out = self.out()
         process = self.start(4, self.url, "--duration", "60s", "--verify", "rows", "--on-drop",
-                             "reconnect", "--out", out, "--sample", "0.2s")
+                             "reconnect", "--out", out, "--sample-interval", "0.2s")
         self.wait_for_interval(process, out, lambda row: int(row["rows"]) > 0, "acknowledged rows")
         self.server.kill()
         self.server.restart()

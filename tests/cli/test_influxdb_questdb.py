@@ -78,7 +78,7 @@ class Appends(QuestdbCase):
     def test_a_killed_server(self):
         out = self.out()
         process = self.start(4, self.url, "--duration", "60s", "--on-drop", "reconnect", "--out", out,
-                             "--sample", "0.2s", "--verify", "rows")
+                             "--sample-interval", "0.2s", "--verify", "rows")
         self.wait_for_interval(process, out, lambda row: int(row["rows"]) > 0, "acknowledged rows")
         self.server.kill()
         self.server.restart()
@@ -152,6 +152,17 @@ class Statements(QuestdbCase):
         _, run = self.run_append(1, "--transactions", 5, self.url, "--workload", script)
         self.assertEqual(run.json["transactions"]["committed"], 5)
         self.assertEqual(self.count("mine"), 6)
+
+    def test_what_it_does_not_have_is_refused(self):
+        for workload, sets, pattern in (
+                ("mass-insert", "batch=1", r"mass-insert:\d+: dataset 'test': append has no statement to create it in "
+                                           r'questdb: it needs create = \{questdb = "CREATE TABLE \.\.\."\}'),
+                ("oltp", "mode=point_select", r"oltp:\d+: dataset 'sbtest1': QuestDB has no CREATE INDEX"),
+                ("ycsb", "preset=messenger", r"ycsb:\d+: statement 'DELETE': QuestDB has no DELETE")):
+            self.refused("prepare", 2, self.url, "--workload", workload, "--set", sets, code=2, pattern=pattern)
+        for sql in ("delete from syslog_table", "create index i on syslog_table (n1)", "create temporary table t (a int)"):
+            with self.assertRaises(urllib.error.HTTPError):
+                self.server.query(sql)
 
     def test_tables_of_a_script(self):
         script = self.script("""

@@ -74,6 +74,32 @@ class Grid(harness.Mariadb, Sweeping):
         self.check_sweep(sweep.folder)
 
 
+class Variants(harness.Mariadb, Sweeping):
+    def test_tables_beside_each_other(self):
+        url = self.url.replace("append@", "root@")
+        kinds = ("normal", "partitioned", "compressed")
+        _, sweep = self.sweep("--sessions", 4, "--records", harness.fewer(20000), url,
+                              "--workload", "mass-insert", "--vary", f"table={','.join(kinds)}",
+                              "--rate", harness.fewer(20000) // 4, "--sample-interval", "0.5")
+        self.assertEqual(sweep.json["table"], "made")
+        self.assertEqual({run["state"] for run in sweep.runs}, {"done"})
+        self.assertIn("KEY_BLOCK_SIZE=4", self.sql("show create table test"))
+        self.assertEqual(self.count("test"), sweep.runs[0]["records"])
+        self.sweep("--sessions", 1, "--records", "100", url, "--workload", "mass-insert",
+                   "--recreate", "--vary", "table=normal,partitioned")
+        made = self.sql("show create table test")
+        self.assertIn("PARTITION", made)
+        self.assertNotIn("KEY_BLOCK_SIZE", made)
+        self.assertEqual(self.count("test"), 100)
+        self.append("report", "--x-axis", "rows", sweep.folder)
+        page = (sweep.folder / "report.html").read_text()
+        for title in ("Rows acknowledged each second", "Tables on disk"):
+            figure = page[page.index(f">{title}</b>"):]
+            legend = figure[:figure.index("</figcaption>")]
+            self.assertEqual([legend.count(f"table={kind}<") for kind in kinds], [1, 1, 1])
+            self.assertIn("rows in the tables", figure[:figure.index("</figure>")])
+
+
 class Limits(harness.Case, Sweeping):
     def test_too_many_sessions_for_the_server(self):
         server = harness.PrivateMariadb(self, max_connections=12)

@@ -1,5 +1,7 @@
 """MariaDB ends transactions of scripts, and connections in the middle of them."""
 
+import threading
+
 import harness
 import mariadb_proxy
 import workload_faults
@@ -14,19 +16,19 @@ class Faults(workload_faults.Faults, harness.Mariadb):
     def without_answer(self, what, number, arrives):
         """URL of a proxy that hangs up at the number-th time that it sees `what`; `arrives`: when
         the server has answered."""
-        state = {"seen": 0, "is_due": False}
+        state = {"seen": 0, "due": None}  # the thread of the connection to hang up
 
         def answer(_, command, body):
             state["seen"] += what in body
             if what in body and state["seen"] == number:
                 if not arrives:
                     return b""
-                state["is_due"] = True
+                state["due"] = threading.get_ident()
             return None
 
         def spoil(data):
-            if state["is_due"]:
-                state["is_due"] = False
+            if state["due"] == threading.get_ident():
+                state["due"] = None
                 raise OSError
             return data
 

@@ -66,10 +66,10 @@ class Failures:
         return process, out
 
     def kill(self, number):
-        """Ends sessions that append: those that came last."""
+        """Ends sessions that append: not the first, nor what asks for sizes, which comes last."""
         sessions = harness.wait_until(lambda: len(found := self.sessions()) >= 10 and found,
                                       "ten sessions")
-        for session in sorted(sessions, key=int)[-number:]:
+        for session in sorted(sessions, key=int)[10 - number:10]:
             self.kill_session(session)
 
     def test_three_of_ten_are_killed(self):

@@ -12,7 +12,8 @@ class Killed(harness.Postgresql):
     def backends(self, where="state = 'active'"):
         text = harness.psql(self.URL, "select pid from pg_stat_activity where datname ="
                             f" '{self.database}' and pid <> pg_backend_pid()"
-                            f" and application_name not in ('psql') and {where} order by pid")
+                            f" and application_name not in ('psql') and {harness.OF_SESSIONS} and {where}"
+                            " order by pid")
         return [int(pid) for pid in text.split()]
 
     def begin(self, *options, sessions=10, rows=100_000, rate=20_000):

@@ -20,7 +20,8 @@ class Restarts(faults.Faults, harness.Case):
         """How many sessions of the run were ended."""
         return int(harness.psql(
             server.superuser_url, "select count(pg_terminate_backend(pid)) from pg_stat_activity"
-            f" where usename = 'append' and application_name <> 'psql' and {where}"))
+            f" where usename = 'append' and application_name <> 'psql' and "
+            f"{harness.OF_SESSIONS} and {where}"))
 
     def end_one_session(self, server):
         """Ends a session that appends, and waits until its backend is gone."""

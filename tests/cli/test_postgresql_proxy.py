@@ -9,10 +9,11 @@ import harness
 from postgresql_proxy import Proxy
 
 
-class Pooler(harness.Postgresql):
-    """pgbouncer gives a client any of its few sessions of the server, for one transaction."""
+class Pgbouncer(harness.Postgresql):
+    """pgbouncer with three sessions of the server, reached by its socket."""
 
     CLIENTS = 30
+    MODE = "transaction"
 
     def setUp(self):
         super().setUp()
@@ -24,8 +25,8 @@ class Pooler(harness.Postgresql):
         settings.write_text(
             f"[databases]\n* = host=127.0.0.1 port={self.port} user=append\n"
             f"[pgbouncer]\nlisten_addr =\nunix_socket_dir = {self.folder}\n"
-            f"listen_port = {self.port}\nauth_type = any\npool_mode = transaction\n"
-            f"default_pool_size = 3\nmax_client_conn = {self.CLIENTS}\n")
+            f"listen_port = {self.port}\nauth_type = any\npool_mode = {self.MODE}\n"
+            f"default_pool_size = 3\nquery_wait_timeout = 2\nmax_client_conn = {self.CLIENTS}\n")
         # it does not run as root
         other = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 \
             else {}
@@ -37,15 +38,31 @@ class Pooler(harness.Postgresql):
         self.addCleanup(process.terminate)
         harness.wait_until((self.folder / f".s.PGSQL.{self.port}").is_socket, "the pooler")
 
+    def pooled(self, *arguments, **options):
+        return self.run_append(*arguments, self.url, "--host", self.folder, **options)
+
+
+class Pooler(Pgbouncer):
+    """A client has any session of the server, for one transaction."""
+
     def test_nothing_is_prepared(self):
         for method in ("copy", "insert"):
             with self.subTest(method):
-                ended, run = self.run_append(20, 8000, self.url, "--host", self.folder, "--method",
-                                             method, "--recreate")
+                ended, run = self.pooled(20, 8000, "--method", method, "--recreate")
                 self.assertEqual(run.rows["acknowledged"], 8000)
                 self.assertEqual(self.count(), 8000)
                 self.assertIn("pooler", run.json["connection"]["note"])
                 self.assertIn("pooler", ended.out)
+
+    def test_nothing_of_a_workload_stays_prepared(self):
+        """What is prepared before the sessions begin would be found by the next client."""
+        for workload, sets in (("ycsb", "records=100"), ("oltp", "table_size=100"), ("ycsb", "records=100")):
+            _, run = self.pooled(8, "--workload", workload, "--set", sets, "--transactions", 80)
+            self.assertEqual(run.json["transactions"]["committed"], 80)
+
+    def test_a_schema(self):
+        self.refused(1, 1, self.url, "--host", self.folder, "--schema", "public", code=2,
+                     pattern="unsupported startup parameter: options: .* search_path in place of --schema")
 
     def test_its_limits_are_not_the_servers(self):
         ended = self.append("check", 5000, self.url, "--host", self.folder, code=None)
@@ -55,11 +72,37 @@ class Pooler(harness.Postgresql):
         self.assertNotIn("max_connections", ended.out)
 
     def test_it_has_no_room(self):
-        ended, run = self.run_append(self.CLIENTS + 5, 3500, self.url, "--host", self.folder,
-                                     "--no-check", code=4)
+        ended, run = self.pooled(self.CLIENTS + 5, 3500, "--no-check", code=4)
         self.assertGreaterEqual(run.sessions["refused"], 5)
         self.assertEqual({cause["kind"] for cause in run.causes}, {"limit"})
         self.assertIn("max_client_conn", ended.reason)
+
+
+class SessionPooler(Pgbouncer):
+    """A client keeps its session of the server, as append's do to the end."""
+
+    MODE = "session"
+
+    def test_as_many_as_it_has(self):
+        _, run = self.pooled(3, "--workload", "oltp", "--set", "table_size=100", "--transactions", 30)
+        self.assertEqual(run.json["transactions"]["committed"], 30)
+
+    def test_more(self):
+        ended, run = self.pooled(5, 500, code=1)
+        self.assertEqual((run.sessions["finished"], run.sessions["dropped"]), (3, 2))
+        self.assertRegex(ended.reason, "query_wait_timeout: with pool_mode = session .* default_pool_size of all")
+
+
+class StatementPooler(Pgbouncer):
+    """There are no transactions."""
+
+    MODE = "statement"
+
+    def test_rows_and_transactions(self):
+        _, run = self.pooled(5, 1000)
+        self.assertEqual(run.rows["acknowledged"], 1000)
+        ended, _ = self.pooled(2, "--workload", "tpcb", "--transactions", 10, code=None)
+        self.assertRegex(ended.reason, "statement pooling mode: pgbouncer needs pool_mode = transaction$")
 
 
 class OtherServers(harness.Postgresql):

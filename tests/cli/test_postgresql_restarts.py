@@ -7,7 +7,8 @@ from restarts import Restarts
 class Killed(Restarts):
     SERVER = harness.PrivateServer
     client = staticmethod(harness.psql)
-    SESSIONS_SQL = "select count(*) from pg_stat_activity where usename = 'append'"
+    SESSIONS_SQL = "select count(*) from pg_stat_activity where usename = 'append' and " \
+        + harness.OF_SESSIONS
 
     def test_durable(self):
         self.check_killed_often()

@@ -1,6 +1,7 @@
 """Who listens on a port, what is said when no database that append knows does, and how long a server
 that drips its bytes is listened to."""
 
+import contextlib
 import http.server
 import re
 import signal
@@ -55,6 +56,36 @@ class Greeter:
             connection.close()
 
 
+class Slow(Greeter):
+    """Sends the greeting to each client after a pause, and counts those that wait at a time."""
+
+    def __init__(self, *arguments, **more):
+        self.lock, self.waiting, self.most, self.threads = threading.Lock(), 0, 0, []
+        super().__init__(*arguments, **more)
+
+    def drip(self, connection):
+        self.threads.append(threading.Thread(target=self.keep, args=(connection,)))
+        self.threads[-1].start()
+
+    def keep(self, connection):
+        with self.lock:
+            self.waiting += 1
+            self.most = max(self.most, self.waiting)
+        connection.settimeout(self.pause_s)
+        with contextlib.suppress(OSError):
+            while connection.recv(4096):
+                pass
+        with self.lock:
+            self.waiting -= 1
+        with contextlib.suppress(OSError):
+            connection.sendall(self.greeting)
+
+    def close(self):
+        super().close()
+        for thread in self.threads:
+            thread.join()
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -89,6 +120,18 @@ class Recognise(harness.Case):
     def test_silent_server(self):
         self.refused(2, 200, self.greeter().port, "--connect-timeout", 1, code=4,
                      pattern=self.TRIED)
+
+    def test_a_slow_server(self):
+        """Whoever is late is asked again, by all protocols at once: one after the other would take
+        long where nobody answers at all."""
+        built = set(re.findall(r"(?m)^  (\S+) ", self.append("--version").out))
+        refusal = b"\xff\x10\x04Too many connections"
+        slow = Slow(bytes([len(refusal), 0, 0, 0]) + refusal, pause_s=1)
+        self.addCleanup(slow.close)
+        ended = self.append(2, 200, slow.port, code=4)
+        self.assertEqual(slow.most, len(built - {"sqlite", "odbc", "null"}))
+        pattern = "Too many connections" if "mariadb" in built else self.TRIED
+        self.assertRegex(ended.reason, pattern)
 
     def test_ctrl_c(self):
         greeter = self.greeter()

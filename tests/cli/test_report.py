@@ -184,6 +184,13 @@ class Report(harness.Case):
         ended = self.append("report", run.folder, "--json", "--text", code=2)
         self.assertRegex(ended.reason, "give one of them")
 
+    @staticmethod
+    def legends(text):
+        """{title of a chart: names of its lines}"""
+        return {html.unescape(title): re.findall(r"<button .*?>(?:<i .*?</i>)?(.*?)</button>", legend)
+                for title, legend in re.findall(
+                    r"<figcaption><b id=.*?>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
+
     def test_several_runs(self):
         """Their lines lie over each other; the charts of each are drawn when asked for."""
         folders = [self.run_null().folder, self.run_null("--idle", "1", "--read", "none").folder,
@@ -193,8 +200,7 @@ class Report(harness.Case):
         text, page = self.check_page(self.folder / "report.html")
         self.assertEqual(text.count('<details class="run">'), 3)
         self.assertIn("Beside each other", page.text)
-        lines = {html.unescape(title): legend.count("<button ") for title, legend in re.findall(
-            r"<figcaption><b id=.*?>(.*?)</b>(.*?)</figcaption>", text, flags=re.S)}
+        lines = {title: len(names) for title, names in self.legends(text).items()}
         for title, runs in (("Rows acknowledged each second", 2), ("Append p99 each second", 2),
                             ("CPU of the whole machine", 2), ("Append latency by percentile", 3)):
             self.assertEqual(lines[title], runs, title)
@@ -210,6 +216,22 @@ class Report(harness.Case):
         self.assertIn("<figure", text[text.index("<details"):])
         self.assertIn("No chart of read latency over time: no read ended.", page.text)
         self.assertIn("Pace of the sessions", self.append("report", *folders, "--text", "--all").out)
+
+    def test_an_unfinished_run(self):
+        """While it goes on, and when it was killed: what it wrote by the second."""
+        out = self.out()
+        process = self.start("4", "null:", "--duration", "60", "--rate", "2000", "--out", out)
+        self.wait_for_rows(process, out)
+        for is_killed in (False, True):
+            if is_killed:
+                process.kill()
+                process.wait()
+            run = json.loads(self.append("report", "--json", out).out)["runs"][0]
+            self.assertEqual(run["verdict"], "UNFINISHED")
+            self.assertIsNone(run["throughput_rows_per_s"])
+            self.assertLessEqual(set(CHARTS[:3]), {chart["title"] for chart in run["charts"]})
+            self.assertIn("an unfinished run", self.check_page(out / "report.html")[1].text)
+        self.refused("compare", out, out, code=2, pattern="run.json is empty")
 
     def test_a_short_run(self):
         """Figures are taken each second: one level is no chart over time."""
@@ -248,6 +270,43 @@ class Report(harness.Case):
         self.assertFalse((out / "1x1000" / "report.html").exists())
         shown = self.append("report", out, "--text").out
         self.assertIn("Throughput against sessions: rows/s", shown)
+
+    def test_sweep_of_variants(self):
+        """Its runs stand beside each other, against the rows that they hold, too."""
+        out = self.folder / "sweep"
+        self.append("sweep", "--sessions", "2", "--records", "2500", "null:", "--rate", "1000",
+                    "--workload", "mass-insert", "--vary", "table=normal,compressed", "--out", out,
+                    "--report")
+        text, page = self.check_page(out / "report.html")
+        variants = ["table=normal", "table=compressed"]
+        self.assertEqual(self.legends(text)["Rows acknowledged each second"], variants)
+        self.assertIn("1 × 2 cells, each of 2,500 rows", page.text)
+        self.assertNotIn("gainst sessions", page.text)
+        self.append("report", "--x-axis", "rows", out)
+        text, page = self.check_page(out / "report.html")
+        self.assertEqual(self.legends(text)["Rows acknowledged each second"], variants)
+        self.assertIn('data-across="rows"', text)
+        self.assertNotIn('data-across="time"', text)
+        shown = self.append("report", "--x-axis", "rows", out, "--text").out
+        self.assertRegex(shown, r"table=normal \*{4}  table=compressed #{4}")
+        self.assertRegex(shown, r"(?m)^table=compressed +[A-Z]+ ")
+
+    def test_many_variants(self):
+        words = ("--records", "500", "null:", "--workload", "mass-insert", "--report", "--vary")
+        self.append("sweep", "--sessions", "1,2", *words, "batch=1,2,4,5,10", "--out", "many")
+        text, page = self.check_page(self.folder / "many" / "report.html")
+        self.assertEqual(self.legends(text)["Throughput against sessions"],
+                         [f"batch={number}" for number in (1, 2, 4, 5, 10)])
+        self.assertEqual(self.legends(text)["Append latency by percentile"],
+                         [f"{sessions} × 500 batch={number}" for number in (1, 2, 4, 5)
+                          for sessions in (1, 2)])
+        self.assertIn("The first 8 runs.", page.text)
+        self.append("sweep", "--sessions", "1", *words, "batch=1,5", "--repeat", 2, "--out", "two")
+        text, page = self.check_page(self.folder / "two" / "report.html")
+        self.assertEqual(self.legends(text)["Append latency by percentile"],
+                         ["batch=1 (1)", "batch=5 (1)"])
+        self.assertIn("Of repeats the first.", page.text)
+        self.assertIn('<a href="#run4">batch=5 (2)</a>', text)
 
     def test_repeats(self):
         """A median stands with the lowest and the highest."""

@@ -179,10 +179,15 @@ class Scripts(SinglestoreCase):
 
     def test_transactions_are_refused(self):
         self.stand_in()
-        ended = self.append("2", self.url, "--workload", "oltp", "--set", "table_size=100", "--transactions", "10",
-                            "--out", self.out(), code=None)
-        self.assertIn(ended.code, (2, 4), ended)
-        self.assertRegex(ended.reason, r"transaction")
+        self.refused("2", self.url, "--workload", "oltp", "--transactions", "10", code=2,
+                     pattern=r"singlestore\+http has no transactions")
+
+    def test_built_in_workloads(self):
+        self.stand_in()
+        for workload, sets in (("mass-insert", "batch=10"), ("ycsb", "preset=messenger"),
+                               ("oltp", "table_size=500,skip_trx=true"), ("tpcb", "mode=select-only")):
+            _, run = self.run_append("2", self.url, "--workload", workload, "--set", sets, "--transactions", "40")
+            self.assertEqual(run.json["transactions"]["committed"], 40)
 
     def test_values_there_and_back(self):
         """Whole numbers that a double does not hold, bytes, quotes, no value."""
@@ -291,13 +296,20 @@ class Refusals(SinglestoreCase):
         self.assertEqual(run.rows["acknowledged"], self.count() - 10)
         self.assertGreater(run.rows["acknowledged"], 5000)
         self.assertEqual(run.rows["acknowledged"] + run.rows["rejected"], 20000)
-        self.standin.rules.clear()
-        before = self.count()
-        self.rule("lose=exec@3")
-        _, run = self.load(1, 20000, "--batch", 20000, code=1)
-        self.check_bounds(run, before)
-        self.assertGreater(run.rows["acknowledged"], 5000)
-        self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"], 20000)
+        # and of a connection that is lost those of that request are in doubt, no other ones
+        for seed, action in enumerate(("lose", "drop")):
+            self.standin.rules.clear()
+            self.rule(action + "=exec@3")
+            _, run = self.load(1, 20000, "--batch", 20000, code=1)
+            self.assertGreater(run.rows["not_sent"], 5000)
+            self.rule(action + "=exec@3")
+            _, run = self.load(1, 20000, "--batch", 20000, "--on-drop", "reconnect", "--verify", "rows",
+                               "--seed", seed, code=1)
+            self.assertGreater(run.rows["in_doubt"], 1000)
+            self.assertEqual(run.rows["acknowledged"] + run.rows["in_doubt"], 20000)
+            found = run.json["row_verification"]
+            self.assertEqual((found["lost"], found["in_doubt_present"]),
+                             (0, run.rows["in_doubt"] if action == "lose" else 0))
 
 
 class Losses(SinglestoreCase):

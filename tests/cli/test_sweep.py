@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -182,6 +183,128 @@ print(sqlite3.connect({str(self.folder / 'x.db')!r})
                      pattern="'mine' is there already: --keep-rows")
 
 
+class Variants(harness.Case, Sweeping):
+    """Runs that differ by a parameter of a script."""
+
+    INSERT = ("--workload", "mass-insert", "--set", "batch=50")
+    KINDS = (*INSERT, "--vary", "table=normal,compressed")
+
+    def test_columns(self):
+        ended, sweep = self.sweep("--sessions", "1,2", "--records", "2k", *self.KINDS)
+        self.check_report(ended, sweep)
+        self.assertEqual({run["state"] for run in sweep.runs}, {"done"})
+        self.assertEqual(sweep.json["variants"], ["table=normal", "table=compressed"])
+        self.assertEqual([run["folder"] for run in sweep.runs],
+                         ["1x2000-table=normal", "2x2000-table=normal",
+                          "1x2000-table=compressed", "2x2000-table=compressed"])
+        for run in sweep.runs:
+            plan = json.loads((sweep.folder / run["folder"] / "run.json").read_text())["plan"]
+            self.assertEqual(plan["set"], ["batch=50", run["variant"]])
+        self.assertEqual(len(re.findall("(?m)^ +sessions  table=normal  table=compressed$",
+                                        ended.out)), 5)
+        self.assertIn("not run; each of 2,000 rows", ended.out)
+        self.assertRegex(ended.err, r"(?m)^run 1 of 4: 1 session x 2,000 rows, table=normal: ")
+
+    def test_all_with_all(self):
+        _, sweep = self.sweep("--sessions", "1", "--records", "1k,2k", *self.KINDS[:2], "--vary",
+                              "table=normal,compressed", "--vary", "batch=10,100", "--repeat", 2)
+        variants = [f"table={table},batch={batch}" for table in ("normal", "compressed")
+                    for batch in (10, 100)]
+        self.assertEqual(sweep.json["variants"], variants)
+        self.assertEqual(sweep.runs[4]["folder"], "1x2000-table=normal,batch=10-1")
+        for run, row in zip(sweep.runs, sweep.rows_of("run")):
+            batch = int(run["variant"].rsplit("=", 1)[1])
+            self.assertEqual(int(row["transactions_committed"]), run["records"] // batch)
+        self.assertEqual([row["variant"] for row in sweep.rows_of("median")], 2 * variants)
+
+    def test_resumed(self):
+        _, sweep = self.sweep("--sessions", "1,2", "--records", "2k", "null:", *self.KINDS)
+        before = sweep.shape()
+        shutil.rmtree(sweep.folder / "1x2000-table=compressed")
+        ended = self.append("sweep", "--resume", sweep.folder)
+        self.assertIn("1 run to go", ended.err)
+        self.assertEqual(self.check_sweep(sweep.folder).shape(), before)
+        self.refused("sweep", "--resume", sweep.folder, "--vary", "table=normal", code=2,
+                     pattern=r"\(--vary=table=normal,compressed\): leave it out")
+        path = sweep.folder / "sweep.json"
+        text = path.read_text()
+        path.write_text(text.replace("table=compressed", "table=partitioned"))
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="other runs than its opt")
+        path.write_text(text.replace('"table=compressed"', '"../x"', 1))
+        self.refused("sweep", "--resume", sweep.folder, code=2, pattern="no lists of sessions")
+
+    def test_tables_of_the_script(self):
+        """They are dropped only where the sweep made them, or as asked for."""
+        database = f"sqlite:{self.folder}/x.db"
+        size = ("--sessions", "1", "--records", "1k", database)
+        ended, sweep = self.sweep(*size, *self.KINDS)
+        self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("made", [0, 0]))
+        self.assertRegex(ended.out, r"(?m)^Table +created by the first run, dropped")
+        self.refused("sweep", *size, *self.KINDS, code=2, pattern=
+                     r"^append: table 'test' is there already: --recreate lets the sweep drop it "
+                     r"before each run$")
+        self.refused("sweep", *size, *self.KINDS, "--keep-rows", code=2, pattern=
+                     "tables of mass-insert are others with table=compressed than with table=norm")
+        self.refused("sweep", *size, *self.KINDS[:2], "--vary", "batch=10,20", code=2,
+                     pattern="before each run, --keep-rows lets every run add to it")
+        _, sweep = self.sweep(*size, *self.KINDS[:2], "--vary", "batch=10,20", "--keep-rows")
+        self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("kept", [1000, 2000]))
+        _, sweep = self.sweep(*size, *self.KINDS, "--recreate")
+        self.assertEqual((sweep.json["table"], self.rows_before(sweep)), ("recreated", [0, 0]))
+
+    def rows_before(self, sweep):
+        return [json.loads((sweep.folder / run["folder"] / "run.json").read_text())["datasets"][0]
+                ["rows_before"] for run in sweep.runs]
+
+    def test_what_is_a_table_of_its_own(self):
+        """Rows, columns, keys, indexes and words of their own: each makes another table."""
+        script = self.folder / "tables.lua"
+        script.write_text("""
+local rows = param("rows", 5, "")
+local type = param("type", "int32", "")
+local required = param("required", false, "")
+local index = param("index", "a", "")
+local options = param("options", "", "")
+local other = param("other", 1, "")
+dataset("own", rows, {{"id", "int64", row(), key = true}, {"a", "int32", 1},
+    {"b", type, 1, required = required}}, {index = {index}, options = {sqlite = options}})
+local get = statement("get", "SELECT a FROM own WHERE id = ?", {"int64"})
+transaction("look", function() get:run(other) end)
+""")
+        size = ("--sessions", "1", "--transactions", "5", f"sqlite:{self.folder}/x.db",
+                "--workload", script, "--keep-rows")
+        for vary in ("rows=5,6", "type=int32,int64", "type=text,json", "required=false,true",
+                     "index=a,b", "options=STRICT,x"):
+            with self.subTest(vary=vary):
+                self.refused("sweep", *size, "--vary", vary, code=2, pattern="are others with")
+        self.assertIn("2 of 2 done", self.append("sweep", *size, "--vary", "other=1,2").out)
+
+    def test_what_is_wrong(self):
+        """Known before anything is connected."""
+        size = ("--sessions", "1", "--records", "1k", "localhost:1")
+        many = "batch=" + ",".join(str(n) for n in range(1, 102))
+        for arguments, pattern in (
+                (("--vary", "batch=1,2"), "--vary needs --workload"),
+                ((*self.INSERT[:2], "--vary", "tabel=normal,x"), "did you mean table?"),
+                ((*self.INSERT[:2], "--vary", "table=normal,odd"),
+                 "parameter 'table' is normal, partitioned or compressed, not 'odd'"),
+                ((*self.INSERT[:2], "--vary", "table"), "--vary 'table' is not NAME=A,B,..."),
+                ((*self.INSERT[:2], "--vary", "=1"), "--vary '=1' is not NAME=A,B,..."),
+                ((*self.INSERT[:2], "--vary", "table=normal,"), "'table=normal,' is not NAME=A,B"),
+                ((*self.INSERT[:2], "--vary", "table=a/b"), "'table=a/b' is not NAME=A,B,..."),
+                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 are the same to"),
+                ((*self.INSERT, "--vary", "batch=1,2"), "give a parameter once"),
+                ((*self.INSERT, "--vary", "batch=1"), "give a parameter once"),
+                ((*self.INSERT[:2], "--vary", "table=normal", "--vary", "table=compressed"),
+                 "'table=compressed': give a parameter once"),
+                ((*self.INSERT[:2], "--vary", "batch=1,2", "--vary", "batch=3"),
+                 "'batch=3': give a parameter once"),
+                ((*self.INSERT[:2], "--vary", many), "--vary asks for more than 100 variants"),
+                ((*self.INSERT[:2], "--vary", "batch=" + "1" * 60), "is longer than 63 bytes")):
+            with self.subTest(arguments=arguments):
+                self.refused("sweep", *size, *arguments, code=2, pattern=re.escape(pattern))
+
+
 class Refusals(harness.Case, Sweeping):
     def test_what_is_wrong(self):
         for arguments, pattern in (
@@ -218,7 +341,7 @@ class Refusals(harness.Case, Sweeping):
         (self.folder / "there").mkdir()
         self.refused("sweep", *QUICK, "null:", "--out", "there", code=2, pattern="exists already")
         self.refused("sweep", *QUICK, "null:", "--out", "x" * 900, code=2,
-                     pattern="--out must be a path of 1 to 895 bytes")
+                     pattern="--out must be a path of 1 to 863 bytes")
         (self.folder / "file").write_text("")
         self.refused("sweep", *QUICK, "null:", "--out", "file/x", code=2,
                      pattern="Not a directory")

@@ -44,6 +44,13 @@ class BadInput(harness.Case):
                 self.assertIn("own.lua:1: ", reason)
                 self.assertIn(message, reason)
 
+    def test_a_table_that_is_not_there(self):
+        """Known before anything is opened where the database is the run's own."""
+        text = '\ndataset("nope")\n' + BODY
+        self.assertRegex(self.refuse(text, code=4), r"own\.lua:2: dataset 'nope' has no columns: no table \"nope\"$")
+        self.refused(2, "--workload", self.folder / "own.lua", "--transactions", 10, code=2,
+                     pattern=r"own\.lua:2: dataset 'nope' has no columns, so its table has to be there")
+
     def test_loops_without_end(self):
         """What pcall catches in a loop, where there is no run to end it."""
         for text in ('while true do pcall(function() while true do end end) end\n',

@@ -109,7 +109,7 @@ class Wrong(workload_faults.Case):
             self.skipTest(f"no file system may be mounted here: {result.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", str(place)], check=True)
         words = (f"sqlite:{place}/test.db", "--workload", "oltp", "--set", "table_size=20000")
-        ended = self.append("prepare", 2, *words, code=4)
+        ended = self.append("prepare", 2, *words, code=3)
         self.assertRegex(ended.reason, r"disk is full .* the same command loads the others")
         subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
         self.append("prepare", 2, *words)

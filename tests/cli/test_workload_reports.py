@@ -1,6 +1,7 @@
 """What the files, the page, a sweep and a comparison say of the run of a script; on SQLite."""
 
 import csv
+import json
 import re
 
 import harness
@@ -174,6 +175,18 @@ class WorkloadReports(harness.Case):
         self.assertTrue(held, ended)
         self.assertTrue(all(float(row["transactions_per_s"]) > 0 and row["rows_per_s"] == "" for row in held))
         self.assertRegex(ended.out, r"Knee .* transactions/s")
+
+    def test_find_max_spread(self):
+        """A fifth of the hold has no more than the whole, whatever lower levels did."""
+        out = self.folder / "f"
+        self.script.write_text('local one = statement("one", "select 1")\n'
+                               'transaction("ask", function() think(0.01) one:run() end)\n')
+        self.append("find-max", "null:", "--workload", self.script, "--first", "1", "--max-sessions", "8",
+                    "--hold", "500ms", "--out", out)
+        search = json.loads((out / "find-max.json").read_text())["search"]
+        self.assertEqual(search["knee"]["sessions"], 8)
+        committed = search["levels"][-1]["transactions"]
+        self.assertLessEqual(search["knee"]["highest_transactions_per_s"] * 0.1, committed * 1.001)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,19 @@ struct contract {
 /* Fails the test when `status` is not what is wanted, or its error is not one line. */
 void contract_expect(struct contract *contract, enum status status, enum status wanted);
 
-/* Drops and creates `name` by `sql`, and describes it. */
+/* What the connection says of itself. */
+void contract_inspect(const struct contract *contract, struct connection_info *info);
+
+/* How the database says what a test says in SQL; NULL: it cannot. */
+const char *contract_say(const struct contract *contract, const char *sql);
+
+/* Whether it has keys, ALTER, INSERT and joins as SQL has them. */
+bool contract_has_rules(const struct contract *contract);
+
+/* Drops a table if it is there. */
+void contract_drop(struct contract *contract, const char *name);
+
+/* Drops and creates `name` by `sql`, and describes it; NULL: it is one without a CREATE. */
 void contract_make_table(struct contract *contract, const char *name, const char *sql,
                          struct table *table);
 

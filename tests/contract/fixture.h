@@ -18,7 +18,7 @@ enum {
 /* A target that cannot be opened, and what open must say about it. */
 struct bad_target {
     const char *label;
-    struct target target;
+    struct target target; /* host, port, user, password and database: if none, the fixture's */
     enum status status;
     enum error_kind kind;
     const char *sqlstate; /* NULL: not looked at */
@@ -32,9 +32,13 @@ struct value_case {
     const char *expected[SAMPLE_COUNT]; /* NULL: the sample's own text, bytes in hexadecimal */
 };
 
+/* A statement of the tests in a database whose adapter has words of its own, instead of SQL. */
+struct phrase {
+    const char *sql, *own;
+};
+
 struct fixture {
     struct target target;
-    const char *dialect;        /* whose schema files hold; NULL: of the adapter's name */
     const char *missing_method; /* of the adapter's, that this database cannot do; NULL: none */
     const struct bad_target *bad_targets;
     size_t bad_target_count;
@@ -55,7 +59,11 @@ struct fixture {
     const char *port_sql;           /* asks the server for its port; NULL: it has none */
     const char *indexes_sql;   /* create table indexed (a, b, c, d, e), of which only e is unique by
                                   itself; NULL: as the others do */
-    const char *session_limit; /* name of the server's first; NULL: max_connections */
+    const char *generated_sql; /* create table computed (id int, g, which is id * 2, v varchar(40));
+                                  NULL: as the others do */
+    const struct phrase *phrases; /* ends with a zeroed one; what is not there cannot be said */
+    const struct column *time;    /* of each table, and tells its rows apart; NULL: none does */
+    const char *session_limit;    /* name of the server's first; NULL: max_connections */
     const char *keyed_sql; /* create table keyed (id int, v varchar(60)), where there are no keys;
                               NULL:   with a primary key */
     const char *keyed_with_more_sql; /* keyed with a column w before the others, and one ... */
@@ -69,17 +77,20 @@ struct fixture {
     bool sends_small_batches; /* less than ROW_BATCH_MAX rows are in before append_close */
     bool holds_results;       /* the client library has a whole result before its first row */
     bool opens_silently;      /* append_open asks the server nothing */
+    bool opens_again;         /* what ended while nothing was asked is made anew, at no cost */
+    bool has_no_columns;      /* before there are rows: nothing declares every_type and keyed */
     bool has_no_deferred;     /* no constraint is looked at when the transaction ends */
-    bool has_no_rules; /* no keys, generated columns, ALTER, INSERT or joins that tests can use */
-    bool takes_parameters; /* although it has no rules, statements with ? are to be tested */
-    bool fills_columns;    /* each column has a default */
-    bool is_modern;        /* its dates and moments are those of 1970 to 2105 */
-    bool hides_limits;     /* the server does not tell them */
-    bool locks_whole;      /* a transaction that writes keeps all others from writing */
-    bool sees_conflicts;   /* "repeatable read" refuses to change what another one has changed */
-    bool has_no_rollback;  /* rows that were sent stay */
-    bool folds_names;      /* names of columns are in upper case */
-    bool measures_bytes;   /* the size of a column of text is one of bytes */
+    bool has_no_rules;        /* no keys, ALTER, INSERT or joins that tests can use */
+    bool takes_parameters;    /* although it has no rules, statements with ? can be tested */
+    bool fills_columns;       /* each column has a default */
+    bool is_modern;           /* its dates and moments are those of 1970 to 2105 */
+    bool hides_limits;        /* the server does not tell them */
+    bool locks_whole;         /* a transaction that writes keeps all others from writing */
+    bool sees_conflicts;      /* "repeatable read" refuses to change what another one has changed */
+    bool has_no_rollback;     /* rows that were sent stay */
+    bool has_no_empty_text;   /* "" is NULL */
+    bool folds_names;         /* names of columns are in upper case */
+    bool measures_bytes;      /* the size of a column of text is one of bytes */
     bool needs_type; /* a parameter of which nothing in the statement tells the type is refused */
     bool keeps_columns; /* a prepared query may have the columns that its table had then */
     bool cuts_floats;   /* those of 32 bits are read with six digits */
@@ -92,6 +103,9 @@ const struct fixture *fixture_postgresql_open(void);
 const struct fixture *fixture_mariadb_open(void);
 const struct fixture *fixture_machbase_open(void);
 const struct fixture *fixture_clickhouse_open(void);
+const struct fixture *fixture_singlestore_open(void);
+const struct fixture *fixture_arangodb_open(void);
+const struct fixture *fixture_influxdb_open(void);
 const struct fixture *fixture_odbc_postgresql_open(void);
 const struct fixture *fixture_odbc_mariadb_open(void);
 const struct fixture *fixture_odbc_sqlite_open(void);
@@ -100,6 +114,9 @@ void fixture_postgresql_close(void);
 void fixture_mariadb_close(void);
 void fixture_machbase_close(void);
 void fixture_clickhouse_close(void);
+void fixture_singlestore_close(void);
+void fixture_arangodb_close(void);
+void fixture_influxdb_close(void);
 void fixture_odbc_postgresql_close(void);
 void fixture_odbc_mariadb_close(void);
 void fixture_odbc_sqlite_close(void);

@@ -1,61 +1,32 @@
 /*
  * ClickHouse at the URL in APPEND_TEST_CLICKHOUSE: clickhouse://user@host:port/database. The user
- * may create and drop databases. The observer speaks HTTP/1.0 by itself.
+ * may create and drop databases.
  */
-#include "fixture.h"
+#include "observer.h"
 
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* Every test works in a database of its own, so that a server in use may be given. */
 static char database[40];
-static char user[64], host[128], port[8];
+static char user[64];
+static struct observer place;
 
-/* Runs one statement; *body is what was answered with 200. */
+/* Runs one statement. */
 static bool ask(const char *sql, char body[FIXTURE_TEXT_BYTES])
 {
-    static char answer[FIXTURE_TEXT_BYTES];
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    if (getaddrinfo(host, port, &hints, &found) != 0) {
-        return false;
-    }
-    const int server = socket(found->ai_family, SOCK_STREAM, 0);
-    const bool is_connected =
-        server >= 0 && connect(server, found->ai_addr, found->ai_addrlen) == 0;
-    freeaddrinfo(found);
-    size_t used = 0;
-    if (is_connected) {
-        dprintf(server, "POST /?database=%s&user=%s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s",
-                database, user, strlen(sql), sql);
-        ssize_t got;
-        while (used < sizeof answer - 1 &&
-               (got = read(server, answer + used, sizeof answer - 1 - used)) > 0) {
-            used += (size_t)got;
-        }
-    }
-    close(server);
-    answer[used] = '\0';
-    const char *const start = strstr(answer, "\r\n\r\n");
-    const bool is_good = start != NULL && strstr(answer, " 200 ") == answer + strlen("HTTP/1.0");
-    if (start != NULL) {
-        memmove(body, start + 4, strlen(start + 4) + 1);
-    }
-    if (!is_good) {
-        fprintf(stderr, "contract: %s: %s\n", sql, start != NULL ? body : "no answer");
-    }
-    return is_good;
+    char request[160];
+    snprintf(request, sizeof request, "POST /?database=%s&user=%s", database, user);
+    return observer_ask(&place, request, "", sql, body);
 }
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
     char whole[1024];
     if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", port);
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
         return true;
     }
     snprintf(whole, sizeof whole, "%s format TabSeparatedRaw", sql);
@@ -124,35 +95,22 @@ static const char every_type_sql[] =
     " c_ip4 Nullable(UInt32) comment 'ipv4', c_ip6 Nullable(FixedString(16)) comment 'ipv6')"
     " ENGINE = MergeTree() ORDER BY id";
 
-static struct bad_target bad_targets[8];
-
-static size_t make_bad_targets(const struct target *base)
-{
-    size_t count = 0;
-    bad_targets[count] = (struct bad_target){"port", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad_targets[count++].target.port = 1;
-    bad_targets[count] = (struct bad_target){"host", *base, STATUS_LOST, ERROR_UNREACHABLE, NULL};
-    bad_targets[count++].target.host = "no-such-host.invalid";
-    bad_targets[count] = (struct bad_target){"user", *base, STATUS_FATAL, ERROR_AUTH, NULL};
-    bad_targets[count++].target.user = "no_such_user";
-    bad_targets[count] = (struct bad_target){"password", *base, STATUS_FATAL, ERROR_AUTH, NULL};
-    bad_targets[count++].target.password = "wrong";
-    bad_targets[count] =
-        (struct bad_target){"database", *base, STATUS_FATAL, ERROR_NOT_FOUND, NULL};
-    bad_targets[count++].target.database = "append_no_such_database";
-    bad_targets[count] = (struct bad_target){"setting", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad_targets[count++].target.query = "no_such_setting=1";
-    bad_targets[count] = (struct bad_target){"parameter", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad_targets[count++].target.query = "session_id=1";
-    bad_targets[count] = (struct bad_target){"schema", *base, STATUS_FATAL, ERROR_USAGE, NULL};
-    bad_targets[count++].target.schema = "public";
-    return count;
-}
+static const struct bad_target bad_targets[] = {
+    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"database", {.database = "append_no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
+    {"setting", {.query = "no_such_setting=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"parameter", {.query = "session_id=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
+};
 
 const struct fixture *fixture_clickhouse_open(void)
 {
     static struct fixture fixture = {
         .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
         .every_type_sql = every_type_sql,
         .cases = cases,
         .case_count = sizeof cases / sizeof cases[0],
@@ -166,6 +124,8 @@ const struct fixture *fixture_clickhouse_open(void)
                                " ENGINE = MergeTree() ORDER BY id",
         .keyed_with_less_sql = "create table keyed (id Int32, w String)"
                                " ENGINE = MergeTree() ORDER BY id",
+        .generated_sql = "create table computed (id Int32, g Int32 materialized id * 2, v String)"
+                         " ENGINE = Memory",
         .numbers_sql = "create table numbers (id Int32, small Int16, big Nullable(Int64),"
                        " word String) ENGINE = Memory",
         .has_no_deferred = true,
@@ -181,7 +141,7 @@ const struct fixture *fixture_clickhouse_open(void)
         fprintf(stderr, "contract: APPEND_TEST_CLICKHOUSE is not set (a connection URL)\n");
         return NULL;
     }
-    if (sscanf(url, "clickhouse://%63[^@:]@%127[^:]:%7[0-9]", user, host, port) != 3) {
+    if (sscanf(url, "clickhouse://%63[^@:]@%127[^:]:%7[0-9]", user, place.host, place.port) != 3) {
         fprintf(stderr,
                 "contract: APPEND_TEST_CLICKHOUSE is not clickhouse://user@host:port/...\n");
         return NULL;
@@ -193,12 +153,11 @@ const struct fixture *fixture_clickhouse_open(void)
     }
     snprintf(database, sizeof database, "append_contract_%d", (int)getpid());
     fixture.target = (struct target){.scheme = "clickhouse",
-                                     .host = host,
-                                     .port = (uint16_t)strtoul(port, NULL, 10),
+                                     .host = place.host,
+                                     .port = (uint16_t)strtoul(place.port, NULL, 10),
                                      .user = user,
                                      .database = database,
                                      .connect_timeout_s = 5};
-    fixture.bad_target_count = make_bad_targets(&fixture.target);
     return &fixture;
 }
 

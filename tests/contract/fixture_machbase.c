@@ -1,18 +1,14 @@
 /*
  * The stand-in for a Machbase server (tests/standin/machbase_standin.py), reached through the
- * vendor's client library. APPEND_TEST_MACHBASE_LIB names the library, APPEND_MACHBASE_STANDIN the
- * program; without them the test is skipped. What arrived is read from the stand-in's own list of
- * its rows.
+ * vendor's client library. APPEND_TEST_MACHBASE_LIB names the library; without it the test is
+ * skipped. What arrived is read from the stand-in's own list of its rows.
  */
-#include "fixture.h"
+#include "observer.h"
 
-#include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -20,55 +16,8 @@ enum {
     COLUMNS_MAX = 32,
 };
 
-static pid_t standin;
-static FILE *commands;
-static FILE *answers;
-static char port[16];
+static struct observer place;
 static char dump_path[] = "/tmp/append_contract_XXXXXX";
-
-/* Sends a command and reads the answer up to its last line. */
-static bool ask(const char *command)
-{
-    char line[LINE_BYTES];
-    fprintf(commands, "%s\n", command);
-    fflush(commands);
-    while (fgets(line, sizeof line, answers) != NULL) {
-        if (strcmp(line, "ok\n") == 0) {
-            return true;
-        }
-        if (strncmp(line, "error", 5) == 0) {
-            break;
-        }
-    }
-    fprintf(stderr, "contract: %s: %s", command, line);
-    return false;
-}
-
-static bool start(const char *program)
-{
-    int to[2];
-    int from[2];
-    if (pipe(to) != 0 || pipe(from) != 0) {
-        return false;
-    }
-    standin = fork();
-    if (standin == 0) {
-        dup2(to[0], STDIN_FILENO);
-        dup2(from[1], STDOUT_FILENO);
-        for (int i = 0; i < 2; i++) {
-            close(to[i]);
-            close(from[i]);
-        }
-        execl(program, program, "--max-sessions", "1000", (char *)NULL);
-        _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    commands = fdopen(to[1], "w");
-    answers = fdopen(from[0], "r");
-    return standin > 0 && commands != NULL && answers != NULL &&
-           fgets(port, sizeof port, answers) != NULL && strtoul(port, NULL, 10) > 0;
-}
 
 /* Reads one field of a file of comma-separated values; false: it was the last of its line. Longer
  * ones than `size` are cut; a field without anything is NULL. */
@@ -158,14 +107,14 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     char command[LINE_BYTES];
     struct search search;
     if (strcmp(sql, "port") == 0) {
-        snprintf(text, FIXTURE_TEXT_BYTES, "%s", port);
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
         return true;
     }
     if (!parse(&search, sql)) {
         return false;
     }
     snprintf(command, sizeof command, "dump %s %s", search.table, dump_path);
-    FILE *file = ask(command) ? fopen(dump_path, "r") : NULL;
+    FILE *file = observer_command(command) ? fopen(dump_path, "r") : NULL;
     if (file == NULL) {
         return false;
     }
@@ -180,17 +129,17 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 
 static bool break_connections(void)
 {
-    return ask("kick");
+    return observer_command("kick");
 }
 
 /* The first `rows` of those to come. */
 static bool refuse_rows(unsigned rows)
 {
     char command[LINE_BYTES];
-    bool is_done = ask("norules");
+    bool is_done = observer_command("norules");
     for (unsigned i = 1; is_done && i <= rows && i <= 9; i++) {
         snprintf(command, sizeof command, "rule error=row@%u:1003:Duplicate primary key.", i);
-        is_done = ask(command);
+        is_done = observer_command(command);
     }
     return is_done;
 }
@@ -219,34 +168,14 @@ static const struct value_case cases[] = {
      {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
 };
 
-static struct bad_target bad_targets[] = {
-    {"port",
-     {.host = "127.0.0.1", .port = 1, .connect_timeout_s = 2},
-     STATUS_LOST,
-     ERROR_UNREACHABLE,
-     "08001"},
-    {"host",
-     {.host = "no-such-host.invalid", .port = 5656, .connect_timeout_s = 2},
-     STATUS_LOST,
-     ERROR_UNREACHABLE,
-     NULL},
-    {"user",
-     {.host = "127.0.0.1", .user = "NOBODY", .connect_timeout_s = 2},
-     STATUS_FATAL,
-     ERROR_AUTH,
-     NULL},
-    {"password",
-     {.host = "127.0.0.1", .password = "wrong", .connect_timeout_s = 2},
-     STATUS_FATAL,
-     ERROR_AUTH,
-     NULL},
-    {"password that the library cannot send",
-     {.host = "127.0.0.1", .password = "a;b", .connect_timeout_s = 2},
-     STATUS_FATAL,
-     ERROR_USAGE,
-     NULL},
-    {"database", {.database = "x", .connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
-    {"parameter", {.query = "nonsense=1", .connect_timeout_s = 2}, STATUS_FATAL, ERROR_USAGE, NULL},
+static const struct bad_target bad_targets[] = {
+    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, "08001"},
+    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"user", {.user = "NOBODY"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password that the library cannot send", {.password = "a;b"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"database", {.database = "x"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
 static struct fixture fixture = {
@@ -270,6 +199,7 @@ static struct fixture fixture = {
     .has_no_deferred = true,
     .has_no_rules = true,
     .has_no_rollback = true,
+    .has_no_empty_text = true,
     .folds_names = true,
     .measures_bytes = true,
 };
@@ -277,8 +207,8 @@ static struct fixture fixture = {
 const struct fixture *fixture_machbase_open(void)
 {
     const char *library = getenv("APPEND_TEST_MACHBASE_LIB");
-    const char *program = getenv("APPEND_MACHBASE_STANDIN");
-    if (library == NULL || library[0] == '\0' || program == NULL) {
+    const char *const arguments[] = {"--max-sessions", "1000", NULL};
+    if (library == NULL || library[0] == '\0') {
         fprintf(stderr, "contract: APPEND_TEST_MACHBASE_LIB does not name the client library\n");
         return NULL;
     }
@@ -287,24 +217,16 @@ const struct fixture *fixture_machbase_open(void)
         return NULL;
     }
     close(file);
-    if (!start(program)) {
-        fprintf(stderr, "contract: %s does not start\n", program);
+    if (!observer_start(&place, "machbase", arguments)) {
         return NULL;
     }
     fixture.target.client_lib = library;
-    fixture.target.port = (uint16_t)strtoul(port, NULL, 10);
-    for (size_t i = 0; i < fixture.bad_target_count; i++) {
-        if (bad_targets[i].target.port == 0) {
-            bad_targets[i].target.port = fixture.target.port;
-        }
-    }
+    fixture.target.port = (uint16_t)strtoul(place.port, NULL, 10);
     return &fixture;
 }
 
 void fixture_machbase_close(void)
 {
-    fclose(commands); /* which ends it */
-    waitpid(standin, NULL, 0);
-    fclose(answers);
+    observer_stop();
     unlink(dump_path);
 }

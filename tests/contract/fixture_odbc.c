@@ -35,12 +35,11 @@ static void add_bad(const char *label, const char *path, enum status status, enu
 }
 
 /* The fixture of a database, with this adapter's way to it. */
-static const struct fixture *take_over(const struct fixture *other, const char *dialect)
+static const struct fixture *take_over(const struct fixture *other)
 {
     const char *schema = other->target.schema;
     const char *database = other->target.database;
     fixture = *other;
-    fixture.dialect = dialect;
     fixture.target = (struct target){.scheme = "odbc",
                                      .path = connection_string,
                                      .schema = schema,
@@ -96,7 +95,7 @@ const struct fixture *fixture_odbc_postgresql_open(void)
     if (other == NULL || !use_server(driver, "APPEND_TEST_POSTGRESQL", "")) {
         return NULL;
     }
-    take_over(other, "postgresql");
+    take_over(other);
     add_bad_server();
     fixture.broken_sqlstate = NULL;
     fixture.needs_type = true; /* psqlODBC names none for texts and for floats of 32 bits */
@@ -117,7 +116,7 @@ const struct fixture *fixture_odbc_mariadb_open(void)
     if (other == NULL || !use_server(driver, "APPEND_TEST_MARIADB", "")) {
         return NULL;
     }
-    take_over(other, "mariadb");
+    take_over(other);
     fixture.holds_results = true;
     fixture.cuts_floats = true; /* the texts that this driver makes of them have no more */
     add_bad_server();
@@ -144,7 +143,7 @@ const struct fixture *fixture_odbc_sqlite_open(void)
              "Driver={%s};Database=%s;JournalMode=WAL;FKSupport=1", driver, other->target.path);
     snprintf(bad_strings[0], sizeof bad_strings[0], "Driver={%s};Database=/nonexistent/x.db",
              driver);
-    take_over(other, "sqlite");
+    take_over(other);
     add_bad("no such folder", bad_strings[0], STATUS_FATAL, ERROR_NOT_FOUND);
     fixture.endless_sql = NULL;
     fixture.missing_method = "array";

@@ -19,6 +19,7 @@ struct samples {
 
 static bool measures_bytes;
 static bool is_modern;
+static const struct column *counted_time;
 
 static const int16_t int16_samples[] = {1234, INT16_MIN, INT16_MAX, 0};
 static const int32_t int32_samples[] = {123456, INT32_MIN, INT32_MAX, -1};
@@ -108,7 +109,9 @@ static struct text_value text_sample(const struct samples *samples, const struct
 
 static void *make_values(const struct samples *samples, const struct column *column, int first_id)
 {
+    static int64_t moment = 1709210096789012345;
     const size_t rows = samples->batch.row_count;
+    const bool is_counted = counted_time != NULL && strcmp(column->name, counted_time->name) == 0;
     void *values = allocate(rows, sizeof(struct text_value));
     switch (column->type) {
     case COLUMN_BOOL:
@@ -147,6 +150,9 @@ static void *make_values(const struct samples *samples, const struct column *col
         break;
     case COLUMN_TIMESTAMP:
         CYCLE(is_modern ? modern_samples : timestamp_samples, int64_t);
+        for (size_t r = 0; r < rows && is_counted; r++) {
+            ((int64_t *)values)[r] = ++moment;
+        }
         break;
     case COLUMN_UUID:
         CYCLE(uuid_samples, uuid_samples[0]);
@@ -173,6 +179,11 @@ void samples_measure_bytes(bool is_wanted)
 void samples_be_modern(bool is_wanted)
 {
     is_modern = is_wanted;
+}
+
+void samples_count_time(const struct column *time)
+{
+    counted_time = time;
 }
 
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,

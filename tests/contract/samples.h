@@ -15,14 +15,17 @@ enum sample {
 
 struct samples; /* owns a batch and its values */
 
-/* `row_count` rows for `table`, row r holding sample r modulo SAMPLE_COUNT. A column named id
- * counts up from `first_id`. NULLs: every nullable column but id. Never NULL (aborts). */
 /* Sizes of columns of text are ones of bytes, not of characters. Before any samples are made. */
 void samples_measure_bytes(bool is_wanted);
 
 /* Dates and moments are those of 1970 to 2105. Before any samples are made. */
 void samples_be_modern(bool is_wanted);
 
+/* A column of this name counts up from one call to the next; NULL: none does. */
+void samples_count_time(const struct column *time);
+
+/* `row_count` rows for `table`, row r holding sample r modulo SAMPLE_COUNT. A column named id
+ * counts up from `first_id`. NULLs: every nullable column but id. Never NULL (aborts). */
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
                                bool has_nulls);
 void samples_destroy(struct samples *samples);

@@ -62,8 +62,12 @@ static bool has_statements(const struct contract *contract)
     declare(&number_and_text, COLUMN_INT32, COLUMN_TEXT);
     declare(&text_and_number, COLUMN_TEXT, COLUMN_INT32);
     declare(&two_texts, COLUMN_TEXT, COLUMN_TEXT);
-    return contract->adapter->prepare != NULL && !contract_discards(contract) &&
-           !contract->fixture->has_no_rules;
+    return contract_has_rules(contract);
+}
+
+static bool can_prepare(const struct contract *contract)
+{
+    return has_statements(contract) && contract->adapter->prepare != NULL;
 }
 
 static bool has_transactions(const struct contract *contract)
@@ -292,7 +296,7 @@ static void test_many_slots(void **state)
     struct contract *contract = *state;
     struct row row = {0};
     uint64_t rows = 0;
-    if (!has_statements(contract)) {
+    if (!can_prepare(contract)) {
         skip();
         return;
     }
@@ -345,7 +349,7 @@ static void test_statements_refused(void **state)
     const struct statement *const kinds[] = {
         &insert, &(struct statement){.sql = insert.sql, .parameters = insert.parameters}};
     uint64_t rows = 0;
-    if (!has_statements(contract)) {
+    if (!can_prepare(contract)) {
         skip();
         return;
     }
@@ -584,14 +588,6 @@ static void declare_all(const struct connection_info *info, struct declared *dec
              info->create_tail != NULL ? info->create_tail : "");
 }
 
-static void fill_info(const struct contract *contract, struct connection_info *info)
-{
-    *info = (struct connection_info){.identifier_quote = contract->adapter->identifier_quote};
-    if (contract->adapter->inspect != NULL) {
-        contract->adapter->inspect(contract->conn, info);
-    }
-}
-
 static void append_batch(struct contract *contract, const struct batch *batch)
 {
     const struct adapter *const adapter = contract->adapter;
@@ -632,7 +628,7 @@ static void test_declared_types(void **state)
     struct contract *contract = *state;
     struct connection_info info;
     struct table table;
-    fill_info(contract, &info);
+    contract_inspect(contract, &info);
     if (!has_statements(contract) || info.declare_column == NULL) {
         skip();
         return;
@@ -772,7 +768,7 @@ static void test_declared_sizes(void **state)
     };
     struct contract *contract = *state;
     struct connection_info info;
-    fill_info(contract, &info);
+    contract_inspect(contract, &info);
     if (!has_statements(contract) || info.declare_column == NULL) {
         skip();
         return;

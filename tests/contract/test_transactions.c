@@ -118,8 +118,7 @@ static uint64_t count_apart(struct contract *contract, const struct table *table
 /* A table of the keys that these tests need; false: this database has none. */
 static bool has_keyed(struct contract *contract, struct table *table)
 {
-    if (contract_discards(contract) || contract->fixture->has_no_rules ||
-        contract->adapter->begin == NULL) {
+    if (!contract_has_rules(contract) || contract->adapter->begin == NULL) {
         return false;
     }
     contract_make_keyed(contract, table);
@@ -133,7 +132,7 @@ static void test_long_value(void **state)
     struct contract *contract = *state;
     struct taken taken = {0};
     struct answer answer = {.take = take, .context = &taken};
-    if (contract_discards(contract) || contract->fixture->has_no_rules) {
+    if (!contract_has_rules(contract)) {
         skip();
         return;
     }
@@ -248,10 +247,10 @@ static void test_conflict(void **state)
     struct contract other = *contract;
     struct table table;
     struct answer answer = {.take = NULL};
-    const char *dialect =
-        contract->fixture->dialect != NULL ? contract->fixture->dialect : contract->adapter->name;
+    struct connection_info info;
     const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
-    if ((!is_file && strcmp(dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
+    contract_inspect(contract, &info);
+    if ((!is_file && strcmp(info.dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
         skip(); /* in MariaDB the first waits for the second's lock; SQLite's driver waits, too */
         return;
     }
@@ -333,15 +332,13 @@ static void test_lost_inside(void **state)
 static void test_numbered(void **state)
 {
     struct contract *contract = *state;
-    struct connection_info info = {.host = ""};
+    struct connection_info info;
     const struct column key = {.name = "id", .type = COLUMN_INT32, .is_unique = true};
     struct table table;
     char text[TEXT_BYTES];
     char sql[2 * TEXT_BYTES];
     uint64_t rows = 0;
-    if (contract->adapter->inspect != NULL) {
-        contract->adapter->inspect(contract->conn, &info);
-    }
+    contract_inspect(contract, &info);
     if (contract_discards(contract) || info.declare_column == NULL ||
         !info.declare_column(&key, true, text, sizeof text)) {
         skip();

@@ -24,13 +24,45 @@ static bool check_row(void *context, const struct cell *cells, size_t count)
 static void check_rows(const json_t *json)
 {
     uint64_t rows = 0;
+    bool has_enough = false;
     struct error error = {0};
     struct answer answer = {.take = check_row, .context = &rows};
-    const enum status status = http_take_rows(json, &answer, &error);
+    const enum status status = http_take_rows(json, &answer, &has_enough, &error);
     fuzz_require(status == (json_is_array(json) ? STATUS_OK : STATUS_REJECTED),
                  "rows are an array");
     fuzz_require(answer.rows == rows, "all rows are handed out, up to the one that is enough");
     fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure says why");
+}
+
+/* Of JSON, elements are JSON, too, and so is what is around them. */
+static void check_elements(const char *text, size_t size)
+{
+    struct http_splitter splitter = {.name = "rows"};
+    struct buffer around = {0}, element = {0};
+    struct error error = {0};
+    json_t *const whole = http_parse(text, size, &error);
+    enum http_place last = HTTP_AROUND;
+    for (size_t i = 0; i < size && whole != NULL; i++) {
+        const enum http_place place = http_split(&splitter, text[i]);
+        if (last == HTTP_ELEMENT && place != last) {
+            json_t *const json = http_parse(buffer_text(&element), element.length, &error);
+            fuzz_require(json != NULL, "an element is JSON");
+            json_decref(json);
+            buffer_clear(&element);
+        }
+        last = place;
+        if (place != HTTP_BETWEEN) {
+            buffer_add(place == HTTP_AROUND ? &around : &element, &text[i], 1);
+        }
+    }
+    if (whole != NULL) {
+        json_t *const json = http_parse(buffer_text(&around), around.length, &error);
+        fuzz_require(json != NULL, "what is around the elements is JSON");
+        json_decref(json);
+    }
+    json_decref(whole);
+    buffer_fini(&around);
+    buffer_fini(&element);
 }
 
 /* A text comes back from JSON as it was. */
@@ -56,12 +88,15 @@ static void check_text(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    json_t *json = json_loadb((const char *)data, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    char *text = fuzz_text(data, size);
+    struct error error = {0};
+    json_t *json = http_parse(text, strlen(text), &error);
+    fuzz_require(error_is_set(&error) == (json == NULL), "what is no JSON is told");
     if (json != NULL) {
         check_rows(json);
     }
     json_decref(json);
-    char *text = fuzz_text(data, size);
+    check_elements(text, strlen(text));
     check_text(text);
     free(text);
     return 0;

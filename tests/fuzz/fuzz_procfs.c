@@ -103,13 +103,47 @@ static bool parse_cgroup(const char *text, size_t length)
     return is_any;
 }
 
+static bool parse_io(const char *text, size_t length)
+{
+    struct procfs_io out;
+    return procfs_parse_io(text, length, &out);
+}
+
+static bool parse_disk(const char *text, size_t length)
+{
+    struct procfs_disk out;
+    return procfs_parse_disk(text, length, 254, 0, &out);
+}
+
+static bool parse_pressure(const char *text, size_t length)
+{
+    uint64_t us;
+    return procfs_parse_pressure(text, length, &us);
+}
+
+static bool parse_cgroup_io(const char *text, size_t length)
+{
+    uint64_t bytes[2] = {0};
+    return procfs_parse_cgroup_io(text, length, 254, 0, &bytes[0], &bytes[1]);
+}
+
+static bool parse_source(const char *text, size_t length)
+{
+    char path[PROCFS_PATH_BYTES];
+    const bool is_good = procfs_parse_source(text, length, 40, path);
+    fuzz_require(!is_good || path[0] == '/', "a source is a path");
+    return is_good;
+}
+
 static const struct surface surfaces[] = {
     {parse_cpu, READS_SOME_LINES},       {parse_process, READS_SOME_LINES},
     {parse_rollup, READS_ALL},           {parse_statm, READS_SOME_LINES},
     {parse_schedstat, READS_SOME_LINES}, {parse_peak, READS_ALL},
     {parse_listeners, READS_ALL},        {parse_unix_listeners, READS_ALL},
     {parse_cgroup_memory, READS_ALL},    {parse_cgroup_cpu, READS_ALL},
-    {parse_cgroup, READS_ALL},
+    {parse_cgroup, READS_ALL},           {parse_io, READS_ALL},
+    {parse_disk, READS_SOME_LINES},      {parse_pressure, READS_SOME_LINES},
+    {parse_cgroup_io, READS_ALL},        {parse_source, READS_SOME_LINES},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

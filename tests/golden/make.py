@@ -107,7 +107,9 @@ VARIES = re.compile(r"_(s|ms|ns|mib|bytes|utc|percent)(_at_max)?$|_per_s$|_us_pe
                     r"out_folder)$")
 OF_THE_MACHINE = re.compile(r"^environment\.|^server\.session_limits\.\d+\.(allowed|used|note)$|"
                             r"^expectations\.\d+\.value$")
-MAY_BE_UNKNOWN = re.compile("cpu_percent|cpu_s$|cpu_us_per_row$|gap|longest|rate_achieved|growth")
+MAY_BE_UNKNOWN = re.compile("cpu_percent|cpu_s$|cpu_us_per_row$|gap|longest|rate_achieved|growth|"
+                            r"^(max_)?device|^server_(read|written|write)_|^storage_|iowait|pressure|^table_mib|"
+                            r"^write_amplification$|^disk_bytes|^data_directory$|^io$")
 LOOSE_KEYS = re.compile(r"^(rows|counters|latencies|histograms|batches)\.|^search\.levels\.\d+\.(rows|append)|"
                         r"^search\.(max_rows|row_bytes)$")
 VERBATIM_MASKS = [(re.compile(pattern, re.M), mask) for pattern, mask in (
@@ -118,6 +120,7 @@ VERBATIM_MASKS = [(re.compile(pattern, re.M), mask) for pattern, mask in (
 )]
 TIME = r"(?:ns|us|ms|s|m|h|min|minutes|hours)\b"
 TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, mask in (
+    (r"^(Disk|On disk) .*\n?", ""),  # what is known of it depends on the machine
     (r"^Maximum CPU .*", "Maximum CPU #"),  # a short run may have no sample
     (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # by the width
     (r"\b\d[\d,]*(\.\d+)? rows/s", "# rows/s"),
@@ -274,8 +277,8 @@ def sections(name, folder, url):
             if command[:1] == ["compare"]:
                 # Of the figures side by side those that are always there; the ratio is measured.
                 printed = re.sub(r"^CAUTION +other programs used.*\n(?: {10}\S.*\n)*", "", printed, flags=re.M)
-                printed = re.sub(r"^(?!Max)\S*(cpu|gap|connect_s|batches_late|busy_retries|suspended).*\n", "", printed,
-                                 flags=re.M)
+                printed = re.sub(r"^(?!Max)\S*(cpu|iowait|pressure|gap|connect_s|batches_late|busy_retries|suspended).*\n",
+                                 "", printed, flags=re.M)
                 printed = re.sub(r"^(.*(?:rows/s|ms|s|%|iB) +)(?:[\d.]+|inf)$", r"\1#", printed, flags=re.M)
             printed = masker.text(printed)
         made.append((f"append {' '.join(command)}".rstrip(),

@@ -7,7 +7,8 @@ no figure measured with it is one of ArangoDB.
 
     arangodb_standin.py [--port N] [--user U --password P]
 
-prints its port on 127.0.0.1 and ends when standard input does.
+prints its port on 127.0.0.1 and ends when standard input does. A line of that ends every
+connection, or, if it is a number, has so many documents to come refused.
 """
 
 import argparse
@@ -46,6 +47,8 @@ def order(value):
 
 
 class Collection:
+    refusals = 0  # of documents to come
+
     def __init__(self, name, properties):
         self.name, self.properties = name, properties
         self.documents, self.keys, self.indexes = {}, [], []
@@ -55,6 +58,9 @@ class Collection:
         if not isinstance(document, dict):
             raise Refused(400, 1227, "invalid document type")
         with self.lock:
+            if Collection.refusals:
+                Collection.refusals -= 1
+                raise Refused(400, 1221, "illegal document key")
             key = document.get("_key")
             key = str(next(self.next_key)) if key is None else key
             if not isinstance(key, str) or not KEY.fullmatch(key):
@@ -101,7 +107,7 @@ class Collection:
 
 COMPARE = {"==": operator.eq, "!=": operator.ne, ">=": operator.ge}
 INSERT = re.compile(r"INSERT (\{.*\}) INTO (\S+)")
-RETURN = re.compile(r"RETURN (?:LENGTH\((\S+)\)|(\d+))")
+RETURN = re.compile(r"RETURN (?:LENGTH\((\S+)\)|SLEEP\((\d+)\)|(\[.*\]|\d+))")
 LOOP = re.compile(r"""FOR\ (?P<v>\w+)\ IN\ (?P<name>\S+)
     (?:\ FILTER\ (?P=v)\.(?P<field>[`\w]+)\ (?P<sign>==|!=|>=)\ (?P<value>\S+))?
     (?:\ SORT\ (?P=v)\.(?P<sort>[`\w]+))?(?:\ LIMIT\ (?P<limit>\S+))?
@@ -152,8 +158,9 @@ class Query:
             database.collection(self.insert[2]).insert(self.object(self.insert[1]))
             return [], 1
         if self.simple:
-            name, number = self.simple.groups()
-            return [len(database.collection(name).documents) if name else int(number)], 0
+            name, seconds, value = self.simple.groups()
+            time.sleep(int(seconds or 0))
+            return [len(database.collection(name).documents) if name else json.loads(value or "null")], 0
         of = {name: text and text.strip("`") for name, text in self.loop.groupdict().items()}
         of["name"] = self.value(of["name"]) if of["name"][0] == "@" else of["name"]
         collection, found = database.collection(of["name"]), self.select(database, of)
@@ -490,8 +497,12 @@ def main():
     options = parser.parse_args()
     server = Server(options.port, options.user, options.password)
     print(server.port, flush=True)
-    for _ in sys.stdin:
-        pass
+    for line in sys.stdin:
+        if line.strip().isdigit():
+            Collection.refusals = int(line)
+        else:
+            server.hang_up()
+        print("ok", flush=True)
     server.kill()
 
 

@@ -8,7 +8,8 @@ is one of SingleStore.
     singlestore_standin.py [--port N] [--user NAME] [--password WORD] [--chunk BYTES]
                            [--close-every N]
 
-prints its port on 127.0.0.1, has a database "db" and no tables, and ends when standard input does.
+prints its port on 127.0.0.1, has a database "db" and no tables, and ends when standard input does; a
+line of it ends every connection.
 
 Numbers of a request's args lose what a double cannot hold, as they do in a server that reads JSON
 by Go's default; strings do not.
@@ -48,6 +49,7 @@ TIMES["timestamp"] = TIMES["datetime"]
 REFUSALS = {1264: "Out of range value", 1406: "Data too long", 1292: "Incorrect datetime value",
             3140: "Invalid JSON text"}
 
+COMPUTED = re.compile(r"(`?\w+`?)\s+as\s+(.+?)\s+persisted\s+(.+)", re.S | re.I)
 COLUMN = re.compile(r"`?(\w+)`?\s+(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.S)
 CREATE = re.compile(r"create\s+(?:rowstore\s+|reference\s+)*table\s+(if\s+not\s+exists\s+)?`?(\w+)`?"
                     r"\s*\((.*)\)[^)]*", re.S | re.I)
@@ -130,6 +132,9 @@ class Database:
 
     def run(self, sql, arguments, wants_rows):
         """(names of columns, rows) of a query, (last id, rows affected) of what is none."""
+        sleep = re.fullmatch(r"\s*select\s+sleep\((\d+)\)\s*", sql, re.I)
+        if sleep:
+            time.sleep(int(sleep.group(1)))
         with self.lock:
             try:
                 create = CREATE.fullmatch(sql.strip().rstrip(";").strip())
@@ -238,7 +243,9 @@ class Column:
     """A column as it was declared."""
 
     def __init__(self, text):
-        match = COLUMN.fullmatch(text)
+        computed = COMPUTED.fullmatch(text)
+        self.expression = computed.group(2) if computed else None
+        match = COLUMN.fullmatch(f"{computed.group(1)} {computed.group(3)}" if computed else text)
         if not match:
             raise Refused(1064, f"You have an error in your SQL syntax near '{text}'")
         self.name, self.type, size, scale, rest = match.groups()
@@ -284,6 +291,7 @@ class Column:
             return f"{name} integer primary key"
         return " ".join(filter(None, (
             name, kind, self.is_required and not self.is_numbered and "not null",
+            self.expression and f"generated always as ({self.expression}) stored",
             self.default and f"default ({re.sub('^current_timestamp.*', 'now6()', self.default, flags=re.I)})",
             check and f"constraint c{number}_{self.name} check ({name} is null or ({check}))")))
 
@@ -295,7 +303,7 @@ class Column:
             declared += f"({self.size or 10},{self.scale})"
         return [schema, table, self.name, place, declared + (" unsigned" if self.is_unsigned else ""),
                 "NO" if self.is_required else "YES", self.default,
-                "auto_increment" if self.is_numbered else "", self.type, self.length, precision,
+                "auto_increment" if self.is_numbered else "computed" if self.expression else "", self.type, self.length, precision,
                 self.scale if self.type == "decimal" else None,
                 (self.size or 0) if self.type in TIMES else None, self.comment]
 
@@ -473,11 +481,15 @@ class Server:
         if self.listener is not None:
             self.listener.shutdown()
             self.listener.server_close()
-            with self.listener.lock:
-                for client in self.listener.clients:
-                    with contextlib.suppress(OSError):
-                        client.shutdown(socket.SHUT_RDWR)
+            self.kick()
             self.listener = None
+
+    def kick(self):
+        """Ends every connection."""
+        with self.listener.lock:
+            for client in self.listener.clients:
+                with contextlib.suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)
 
     def rows(self, sql, database="db"):
         """What SQL of SQLite's returns."""
@@ -491,8 +503,11 @@ def main():
     for name, kind, default in (("port", int, 0), ("user", str, "root"), ("password", str, ""),
                                 ("chunk", int, 0), ("close-every", int, 0)):
         parser.add_argument(f"--{name}", type=kind, default=default)
-    print(Server(**vars(parser.parse_args())).port, flush=True)
-    sys.stdin.read()
+    server = Server(**vars(parser.parse_args()))
+    print(server.port, flush=True)
+    for _ in sys.stdin:
+        server.kick()
+        print("ok", flush=True)
 
 
 if __name__ == "__main__":

@@ -356,6 +356,17 @@ static void test_integers(void **state)
         assert_true(number == cases[i].number);
     }
     int64_t number = 0;
+    unsigned two[2] = {7, 8};
+    assert_true(text_parse_two("254:16\n", ':', two));
+    assert_int_equal(two[0], 254);
+    assert_int_equal(two[1], 16);
+    assert_true(text_parse_two("6.18.44-generic", '.', two));
+    assert_int_equal(two[1], 18);
+    assert_false(text_parse_two("6", '.', two));
+    assert_false(text_parse_two("6.x", '.', two));
+    assert_false(text_parse_two(".1", '.', two));
+    assert_false(text_parse_two("99999999999.1", '.', two));
+    assert_int_equal(two[0], 6);
     assert_true(text_parse_integer("123456", 3, &number));
     assert_int_equal(number, 123);
 }

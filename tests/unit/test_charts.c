@@ -156,6 +156,26 @@ static void test_nothing(void **state)
     report_free(&report);
 }
 
+/* Calls of an I/O trace: the seconds at both ends are no whole ones. */
+static void test_layers(void **state)
+{
+    (void)state;
+    struct report report;
+    make_report(&report, "start_s,end_s\n", "start_s,end_s\n",
+                "{\"io_trace\": {\"slot_s\": 1, \"slots_from_s\": 1.5, \"slots_to_s\": 3.25,"
+                " \"slots_ns\": [[0, 0, 0], [1e9, 0, 5e8], [1e9, 0, 0], [0, 5e8, 5e8]]}}");
+    const struct chart *chart = find(&report, "io-layers");
+    assert_non_null(chart);
+    static const struct chart_point all[] = {
+        {1.5, 2, 3, 3, 3}, {2, 3, 1, 1, 1}, {3, 3.25, 4, 4, 4}};
+    assert_int_equal(chart->series[0].count, COUNT_OF(all));
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        const struct chart_point *point = &chart->series[0].points[i];
+        assert_true(point->from == all[i].from && point->to == all[i].to && point->y == all[i].y);
+    }
+    report_free(&report);
+}
+
 /* A run.json that somebody has changed. */
 static void test_bad_histograms(void **state)
 {
@@ -268,7 +288,7 @@ static void test_drawing(void **state)
                           .label = "rows/s",
                           .end = 10,
                           .is_filled = true,
-                          .marks_s = {5, 5.01},
+                          .marks = {5, 5.01},
                           .mark_count = 2};
     snprintf(chart.title, sizeof chart.title, "<b>");
     snprintf(chart.note, sizeof chart.note, "a & b");
@@ -330,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_merged),
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_layers),
         cmocka_unit_test(test_bad_histograms),
         cmocka_unit_test(test_ticks_of_values),
         cmocka_unit_test(test_ticks_across),

@@ -123,6 +123,35 @@ static void test_values(void **state)
     }
 }
 
+/* Rows of several columns, some of them NULL; a column that takes none has none. */
+static void test_rows(void **state)
+{
+    static const struct text_value texts[] = {{"ab", 2}, {NULL, 0}, {"", 0}};
+    static const int32_t numbers[] = {1, 2, -2};
+    static const uint8_t second_is_null[] = {0, 1, 0};
+    static const char expected[] = "\0\2ab\1\0\0\0"
+                                   "\1\2\0\0\0"
+                                   "\0\0\xfe\xff\xff\xff";
+    struct column columns[] = {
+        {.type = COLUMN_TEXT,
+         .native_type = CLICKHOUSE_NATIVE(CLICKHOUSE_STRING, 0),
+         .is_nullable = true},
+        {.type = COLUMN_INT64, .is_generated = true},
+        {.type = COLUMN_INT32, .native_type = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 4)}};
+    const struct table table = {.column_count = 3, .columns = columns};
+    const struct column_data data[] = {
+        {{.text = texts}, second_is_null}, {{.any = NULL}, NULL}, {{.int32 = numbers}, NULL}};
+    const struct batch batch = {.table = &table, .row_count = 3, .columns = data};
+    struct buffer out = {0};
+    (void)state;
+    assert_null(clickhouse_add_rows(&out, &batch, CLICKHOUSE_ROWBINARY));
+    assert_int_equal(out.length, sizeof expected - 1);
+    assert_memory_equal(out.bytes, expected, sizeof expected);
+    columns[0].is_nullable = false;
+    assert_ptr_equal(clickhouse_add_rows(&out, &batch, CLICKHOUSE_ROWBINARY), &columns[0]);
+    buffer_fini(&out);
+}
+
 static void test_types_that_are_not_known(void **state)
 {
     static const char *const types[] = {"Enum8('a' = 1)", "Array(Int32)", "Map(String, Int8)"};
@@ -213,12 +242,24 @@ static void test_rows_of_an_insert(void **state)
     assert_int_equal(clickhouse_count_values("insert into t values ('"), 1);
 }
 
+static void test_lacks(void **state)
+{
+    (void)state;
+    assert_string_equal(dialect_clickhouse_lacks("18.16.1")->words, "delete");
+    assert_string_equal(dialect_clickhouse_lacks("22.3.2.1")->words, "delete");
+    assert_string_equal(dialect_clickhouse_lacks("22.8.1.1")->words, "update");
+    assert_string_equal(dialect_clickhouse_lacks("25.6.9.9")->words, "update");
+    assert_string_equal(dialect_clickhouse_lacks("25.10.1.1")->words, "create index");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_types_that_are_not_known),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_lacks),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_rows_of_an_insert),
     };

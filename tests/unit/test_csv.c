@@ -186,7 +186,7 @@ static int set_up(void **state)
 static void test_sample_row(void **state)
 {
     (void)state;
-    const struct sample sample = {
+    struct sample sample = {
         .start_ns = 3000000000,
         .end_ns = 6000500000,
         .sessions_alive = 1000,
@@ -195,15 +195,32 @@ static void test_sample_row(void **state)
         .cpu.client = 0,
         .server_memory_bytes = -1,
         .client_memory_bytes = 3 << 20,
+        .table_bytes = 5 << 19,
+        .rows_held = 4711,
+        .io = io_nothing(),
     };
+    sample.io.counts[IO_NS] = 2 * MONO_NS_PER_S;
+    sample.io.counts[IO_DEVICE_WRITES] = 10;
+    sample.io.counts[IO_DEVICE_WRITE_NS] = 25 * MONO_NS_PER_MS;
+    sample.io.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
+    sample.io.counts[IO_DEVICE_QUEUED_NS] = 3 * MONO_NS_PER_S;
+    sample.io.counts[IO_PRESSURE_IO_NS] = MONO_NS_PER_S / 2;
     struct memory memory;
     memory_open(&memory);
     csv_write(memory.stream, CSV_SAMPLES, NULL, NULL);
     csv_write(memory.stream, CSV_SAMPLES, NULL, &sample);
     memory_expect(&memory, "start_s,end_s,sessions_alive,host_cpu_percent,server_cpu_percent,"
                            "client_cpu_percent,server_memory_mib,server_processes,server_threads,"
-                           "client_memory_mib\r\n"
-                           "3.000,6.000,1000,51.25,,0.00,,,,3.00\r\n");
+                           "client_memory_mib,rows_held,table_mib,device_read_mib_per_s,"
+                           "device_written_mib_per_s,device_reads_per_s,device_writes_per_s,"
+                           "device_flushes_per_s,device_read_ms,device_write_ms,device_flush_ms,"
+                           "device_queue,device_busy_percent,server_read_mib_per_s,"
+                           "server_written_mib_per_s,server_read_calls_per_s,"
+                           "server_write_calls_per_s,storage_read_mib_per_s,"
+                           "storage_written_mib_per_s,iowait_percent,io_pressure_percent,"
+                           "cpu_pressure_percent,memory_pressure_percent\r\n"
+                           "3.000,6.000,1000,51.25,,0.00,,,,3.00,4711,2.50,,1.500,,5.0,,,2.500000,"
+                           ",1.500,,,,,,,,,25.00,,\r\n");
 }
 
 static void test_interval_row(void **state)
@@ -216,6 +233,7 @@ static void test_interval_row(void **state)
         .latencies[OPERATION_APPEND] = {6, 1000000, 2500000, 2500001},
         .sessions_without_progress = 21,
         .sessions_reading = 22,
+        .rows_held = 23,
     };
     interval.counters[RECORDER_CONNECTIONS_LOST] = 5;
     interval.counters[RECORDER_RECONNECTS] = 3;
@@ -239,9 +257,9 @@ static void test_interval_row(void **state)
                   "connections_lost,reconnects,reconnects_failed,churns,"
                   "refusals,sessions_without_progress,sessions_reading,transactions,"
                   "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
-                  "others\r\n"
+                  "others,rows_held\r\n"
                   "1.000,1.500,9,500,1000.0,6,0,17,0,0,0,0,0,1.000000,2.500000,2.500001,,,,,,,5,3,"
-                  "10,8,0,21,22,,,,,,,\r\n");
+                  "10,8,0,21,22,,,,,,,,23\r\n");
     interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
     interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;
     interval.counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 33;
@@ -256,7 +274,7 @@ static void test_interval_row(void **state)
     memory_open(&memory);
     csv_write(memory.stream, CSV_INTERVALS, &with_script, &interval);
     memory_expect(&memory, "1.000,1.500,9,500,1000.0,6,0,82,0,0,0,0,0,1.000000,2.500000,2.500001,"
-                           ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35\r\n");
+                           ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
 }
 
 /* Takes CSV apart as RFC 4180 says. Returns the cells of one line and moves *text behind it. */

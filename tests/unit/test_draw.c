@@ -422,6 +422,49 @@ static void ycsb_zipfian_keys_stay_hot_while_a_range_grows(void **state)
     counter_destroy(counter);
 }
 
+/* Processes that share a counter take each number once, and draw their own. */
+static void counters_are_shared(void **state)
+{
+    (void)state;
+    enum {
+        PROCESSES = 3,
+        TAKEN = 50,
+        START = 10
+    };
+    bool is_taken[PROCESSES * TAKEN] = {false};
+    for (uint64_t place = 0; place < PROCESSES; place++) {
+        struct counter *const counter = counter_create(START);
+        struct draw *const draw = make_keys(KEYS_UNIFORM, 0, 0, counter, NULL);
+        uint64_t number, own[TAKEN];
+        counter_share(counter, place, PROCESSES);
+        for (size_t i = 0; i < TAKEN; i++) {
+            assert_true(counter_next(counter, &number));
+            assert_false(is_taken[number - START]);
+            is_taken[number - START] = true;
+            own[i] = number;
+        }
+        counter_end(counter, own[1]);
+        assert_int_equal(counter_known(counter), START);
+        counter_end(counter, own[0]);
+        assert_int_equal(counter_known(counter), START + 2 * PROCESSES);
+        bool is_drawn[2] = {false, false};
+        for (uint64_t i = 0; i < 500; i++) {
+            struct draw_stream stream = {.base = i};
+            const int64_t key = draw_number(draw, &stream);
+            assert_in_range(key, 0, own[1]);
+            assert_true(key < START || key == (int64_t)own[0] || key == (int64_t)own[1]);
+            is_drawn[0] = is_drawn[0] || key == (int64_t)own[0];
+            is_drawn[1] = is_drawn[1] || key == (int64_t)own[1];
+        }
+        assert_true(is_drawn[0] && is_drawn[1]);
+        draw_destroy(draw);
+        counter_destroy(counter);
+    }
+    for (size_t i = 0; i < PROCESSES * TAKEN; i++) {
+        assert_true(is_taken[i]);
+    }
+}
+
 /* A range that a counter ends is that range, whether it began so or grew to be so. */
 static void a_counter_ends_a_range(void **state)
 {
@@ -1094,6 +1137,7 @@ int main(void)
         cmocka_unit_test(latest_keys),
         cmocka_unit_test(ycsb_zipfian_keys),
         cmocka_unit_test(ycsb_zipfian_keys_stay_hot_while_a_range_grows),
+        cmocka_unit_test(counters_are_shared),
         cmocka_unit_test(a_counter_ends_a_range),
         cmocka_unit_test(an_empty_range_gives_its_beginning),
         cmocka_unit_test(keys_are_in_their_range_whatever_is_drawn),

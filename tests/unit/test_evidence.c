@@ -21,6 +21,7 @@ static int set_up(void **state)
     result.sessions.requested = 100;
     question = (struct limits_question){.has_server = true, .server = &server};
     evidence.question = &question;
+    evidence.server_count = 1;
     return 0;
 }
 
@@ -321,9 +322,9 @@ static void test_a_server_that_ended(void **state)
     result.start_mono_ns = INT64_C(1000000000);
     cause->first_ns = INT64_C(3500000000);
     name_none();
-    evidence.is_server_gone = true;
-    evidence.server.pid = 77;
-    snprintf(evidence.server.name, sizeof evidence.server.name, "mariadbd");
+    evidence.servers[0].is_gone = true;
+    evidence.servers[0].process.pid = 77;
+    snprintf(evidence.servers[0].process.name, sizeof evidence.servers[0].process.name, "mariadbd");
     const struct finding *finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     check_says(finding, "mariadbd (pid 77) ended; the first session lost it 2.50 s into the run");
     assert_null(strstr(finding->evidence, "memory"));
@@ -332,7 +333,7 @@ static void test_a_server_that_ended(void **state)
     assert_string_equal(finding->name, "end of the server's process");
     check_says(finding, "; the kernel killed 1 process of this machine for memory");
     /* a session's own process may have been it, when the server goes on */
-    evidence.is_server_gone = false;
+    evidence.servers[0].is_gone = false;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
     check_says(finding,
@@ -340,7 +341,7 @@ static void test_a_server_that_ended(void **state)
     question.is_remote = true;
     name_none();
     question.is_remote = false;
-    evidence.is_server_gone = true;
+    evidence.servers[0].is_gone = true;
     add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 64 << 20, 1);
     snprintf(evidence.before.entries[0].where, sizeof evidence.before.entries[0].where,
              "/x/memory.max");
@@ -349,14 +350,26 @@ static void test_a_server_that_ended(void **state)
     assert_string_equal(finding->name, "OOM kill");
     check_says(finding, "of its cgroup for memory; its cgroup may have 64.0 MiB (/x/memory.max)");
     /* one process of the server, not the server */
-    evidence.is_server_gone = false;
+    evidence.servers[0].is_gone = false;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of its cgroup");
-    evidence.server.pid = 0;
+    evidence.servers[0].process.pid = 0;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, and the server still runs; ");
-    evidence.is_server_gone = true;
-    question.port = 5432;
+    evidence.servers[0].is_gone = true;
+    evidence.servers[0].port = 5432;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "nothing listens on port 5432 any more");
+    /* of several hosts any one */
+    evidence.servers[1] = (struct evidence_server){.process = {.pid = 78}, .port = 5433};
+    snprintf(evidence.servers[1].process.name, sizeof evidence.servers[1].process.name, "postgres");
+    evidence.server_count = 2;
+    evidence.servers[1].is_gone = true;
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40),
+               "nothing listens on port 5432 any more, postgres (pid 78) on port 5433 ended; ");
+    evidence.servers[0].is_gone = false;
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 0;
+    finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
+    assert_string_equal(finding->name, "end of the server's process");
+    assert_int_equal(strncmp(finding->evidence, "postgres (pid 78) on port 5433 ended; ", 38), 0);
 }
 
 static void test_order_and_bounds(void **state)

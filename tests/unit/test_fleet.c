@@ -444,6 +444,61 @@ static void test_lost_and_had_again(void **state)
     }
 }
 
+static struct append_loss told;
+
+static void tell_loss(const struct adapter_conn *conn, struct append_loss *loss)
+{
+    (void)conn;
+    *loss = told;
+}
+
+/* Of a batch that is lost the adapter may know which rows were refused before, which were on their
+ * way, and so which were never sent: those are sent when the session has a connection again. */
+static void test_a_loss_that_is_known(void **state)
+{
+    (void)state;
+    struct adapter telling = scripted;
+    telling.append_lost = tell_loss;
+    static const struct {
+        struct append_loss told;
+        uint64_t accepted, rejected, in_doubt;
+        size_t count;
+        struct row_exception exceptions[2];
+    } cases[] = {
+        {{0, 0}, 0, 0, 0, 0, {{0}}},
+        {{0, 0}, 30, 0, 0, 0, {{0}}},
+        {{0, 10}, 30, 0, 10, 1, {{200, 40, 30, true}}},
+        {{20, 0}, 30, 20, 0, 1, {{200, 50, 30, false}}},
+        {{20, 10}, 30, 20, 10, 2, {{200, 50, 30, false}, {250, 10, 0, true}}},
+        {{0, 5000}, 30, 0, 70, 1, {{200, 100, 30, true}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan plan = make_reconnecting();
+        plan.adapter = &telling;
+        plan.verify_mode = VERIFY_ROWS;
+        told = cases[i].told;
+        script = lose(STEP_CLOSE, 5, 3);
+        script.accepted = cases[i].accepted;
+        struct result *result = run(&plan);
+        assert_int_equal(result->sessions.finished, SESSIONS);
+        assert_rows(result, cases[i].rejected, cases[i].in_doubt, 0);
+        size_t found = 0;
+        for (size_t s = 0; s < result->session_count; s++) {
+            const struct session_summary *session = &result->session_list[s];
+            for (size_t k = 0; k < session->exception_count; k++) {
+                assert_true(found < cases[i].count);
+                const struct row_exception *wanted = &cases[i].exceptions[found++];
+                assert_int_equal(session->exceptions[k].first, wanted->first);
+                assert_int_equal(session->exceptions[k].rows, wanted->rows);
+                assert_int_equal(session->exceptions[k].accepted, wanted->accepted);
+                assert_int_equal(session->exceptions[k].is_in_doubt, wanted->is_in_doubt);
+            }
+        }
+        assert_int_equal(found, cases[i].count);
+        end(result);
+    }
+}
+
 static void test_tries_that_fail(void **state)
 {
     (void)state;
@@ -772,6 +827,7 @@ int main(void)
         cmocka_unit_test(test_duration_on_a_busy_database),
         cmocka_unit_test(test_batches_of_any_size),
         cmocka_unit_test(test_lost_and_had_again),
+        cmocka_unit_test(test_a_loss_that_is_known),
         cmocka_unit_test(test_tries_that_fail),
         cmocka_unit_test(test_too_many_tries),
         cmocka_unit_test(test_refused_for_good),

@@ -3,6 +3,7 @@
 #include "unit/unit.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -186,7 +187,12 @@ enum then {
     CLOSE,
     RESET,
     FLOOD,    /* the answer is followed by 1 GiB, as far as the client takes it */
+    ROWS,     /* the answer is followed by MANY_ROWS elements of an array; then close */
     HEAD_ONLY /* the body of the request is not read; then close */
+};
+
+enum {
+    MANY_ROWS = 80 * 1024 /* of 1 KiB */
 };
 
 struct turn {
@@ -200,6 +206,7 @@ static struct server {
     int listener;
     uint16_t port;
     pthread_t thread;
+    atomic_int sock;                         /* the connection; -1: none */
     atomic_uint connections, requests, done; /* done: turns */
     atomic_size_t body_bytes;                /* that came in, of all requests */
     char latest[4096];                       /* request; read behind `done` */
@@ -249,10 +256,18 @@ static void send_answer(int sock, const struct turn *turn)
     }
     static char flood[1 << 20];
     memset(flood, 'x', sizeof flood);
-    for (int i = 0; turn->then == FLOOD && i < 1024; i++) {
+    for (size_t i = 0; turn->then == ROWS && i < sizeof flood; i += 1024) {
+        flood[i] = flood[i + 1022] = '"';
+        flood[i + 1023] = ',';
+    }
+    const int parts = turn->then == FLOOD ? 1024 : turn->then == ROWS ? MANY_ROWS / 1024 : 0;
+    for (int i = 0; i < parts; i++) {
         if (send(sock, flood, sizeof flood, MSG_NOSIGNAL) < 0) {
             return;
         }
+    }
+    if (turn->then == ROWS) {
+        send(sock, "null]}", 6, MSG_NOSIGNAL);
     }
 }
 
@@ -268,6 +283,7 @@ static void *serve(void *unused)
             }
             const int yes = 1;
             setsockopt(sock, IPPROTO_TCP, 1 /* TCP_NODELAY */, &yes, sizeof yes);
+            atomic_store(&server.sock, sock);
             atomic_fetch_add(&server.connections, 1);
         }
         if (!read_request(sock, turn->then == HEAD_ONLY)) {
@@ -316,6 +332,15 @@ static void stop_server(void)
     close(server.listener);
 }
 
+/* As a server does that ends: the latest connection, and those to come. */
+static void drop_connection(bool ends)
+{
+    shutdown(atomic_load(&server.sock), SHUT_RDWR);
+    if (ends) {
+        stop_server();
+    }
+}
+
 /* Waits until the server is through with so many turns: what it closed is closed. */
 static void wait_for_turns(unsigned turns)
 {
@@ -358,24 +383,51 @@ static bool set_shards(struct adapter_conn *conn, const char *key, const char *v
     return strcmp(key, "shards") == 0 && value[0] != 'x';
 }
 
+struct adapter_conn {
+    struct http *http;
+};
+
+static void end(struct adapter_conn *conn)
+{
+    assert_non_null(conn->http);
+}
+
 /* What is asked while opening, where a test wants it. */
-static struct http *greeted;
-static bool is_greeting;
+static bool is_greeting, is_late;
+
+/* Connects until the server's queue is full: the next one waits for ever. Whoever stops the server
+ * ends them. */
+static void fill_queue(void)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(server.port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct pollfd one = {.events = POLLOUT};
+    listen(server.listener, 0);
+    do {
+        one.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(one.fd, (const struct sockaddr *)&address, sizeof address);
+    } while (poll(&one, 1, 200) > 0);
+}
 
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *failure)
 {
-    (void)conn;
-    (void)target;
     const struct http_request request = {.method = "GET", .path = "/version"};
-    return is_greeting ? http_send(greeted, &request, failure) : STATUS_OK;
+    if (is_late) {
+        fill_queue();
+        mono_sleep(target->connect_timeout_s * MONO_NS_PER_S);
+    }
+    return is_greeting ? http_send(conn->http, &request, failure) : STATUS_OK;
 }
 
 static const struct http_database database = {
+    .conn_bytes = sizeof(struct adapter_conn),
     .default_port = 8123,
     .user_header = "X-User",
     .password_header = "X-Key",
     .ping = "/ping",
+    .end = end,
     .set = set_shards,
     .greet = greet,
     .explain = explain_by_words,
@@ -383,27 +435,27 @@ static const struct http_database database = {
 
 static struct error error;
 
-static enum status open_with(struct http **http, struct target *target)
+static enum status open_with(struct adapter_conn **conn, struct target *target)
 {
     error_clear(&error);
     target->host = "127.0.0.1";
     target->port = server.port;
     target->connect_timeout_s = 20;
-    return http_open(http, &database, target, NULL, &error);
+    return http_open(&database, target, conn, &error);
 }
 
 static struct target plain;
 
-static struct http *open_plain(void)
+static struct adapter_conn *open_plain(void)
 {
-    struct http *http = NULL;
+    struct adapter_conn *conn = NULL;
     plain = (struct target){0};
-    assert_int_equal(open_with(&http, &plain), STATUS_OK);
+    assert_int_equal(open_with(&conn, &plain), STATUS_OK);
     assert_string_equal(error.text, "");
-    return http;
+    return conn;
 }
 
-static enum status post(struct http *http, const char *body)
+static enum status post(struct adapter_conn *conn, const char *body)
 {
     const struct http_request request = {.method = "POST",
                                          .path = "/rows?x=1",
@@ -411,7 +463,7 @@ static enum status post(struct http *http, const char *body)
                                          .body = body,
                                          .length = strlen(body)};
     error_clear(&error);
-    return http_send(http, &request, &error);
+    return http_send(conn->http, &request, &error);
 }
 
 static void test_request(void **state)
@@ -424,12 +476,12 @@ static void test_request(void **state)
         {NULL, STAY, 0}};
     start_server(turns);
     struct target target = {.user = "me", .password = "s:c"};
-    struct http *http = NULL;
-    assert_int_equal(open_with(&http, &target), STATUS_OK);
-    assert_string_equal(http_header(http, "x-version"), "1.8");
-    assert_string_equal(http_header(http, "last"), "z");
-    assert_string_equal(http_header(http, "A"), "b");
-    assert_null(http_header(http, "B"));
+    struct adapter_conn *conn = NULL;
+    assert_int_equal(open_with(&conn, &target), STATUS_OK);
+    assert_string_equal(http_header(conn->http, "x-version"), "1.8");
+    assert_string_equal(http_header(conn->http, "last"), "z");
+    assert_string_equal(http_header(conn->http, "A"), "b");
+    assert_null(http_header(conn->http, "B"));
     wait_for_turns(1);
     assert_non_null(strstr(server.latest, "GET /ping HTTP/1.1\r\n"));
     const struct http_request request = {.method = "POST",
@@ -439,7 +491,7 @@ static void test_request(void **state)
                                          .headers = "X-One: 1\r\nX-Two: 2\r\n",
                                          .body = "a\0b",
                                          .length = 3};
-    assert_int_equal(http_send(http, &request, &error), STATUS_OK);
+    assert_int_equal(http_send(conn->http, &request, &error), STATUS_OK);
     wait_for_turns(2);
     char wanted[512];
     snprintf(wanted, sizeof wanted,
@@ -449,11 +501,47 @@ static void test_request(void **state)
              server.port);
     assert_string_equal(server.latest, wanted);
     size_t length = 0;
-    assert_string_equal(http_body(http, &length), "ok");
+    assert_string_equal(http_body(conn->http, &length), "ok");
     assert_int_equal(length, 2);
-    http_close(http);
+    http_close(conn);
     stop_server();
     assert_int_equal(server.connections, 1);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int i = 0; i < 1024; i++) {
+        count += fcntl(i, F_GETFD) >= 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* Without TLS a connection is a socket, and nothing of the library stays. */
+static void test_descriptors(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {OK_ANSWER, STAY, 0}, {OK_ANSWER, STAY, 0}, {NULL, STAY, 0}};
+    static const struct {
+        const char *query;
+        unsigned files, opening;
+    } targets[] = {
+        {NULL, 1, 2}, {"x=1&tls=off", 1, 2}, {"tls=require&x=1", 3, 0}, {"tls=verify", 3, 0}};
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        unsigned opening = 9;
+        const struct target target = {.query = targets[i].query};
+        assert_int_equal(http_count_files(&target, &opening), targets[i].files);
+        assert_int_equal(opening, targets[i].opening);
+    }
+    start_server(turns);
+    const unsigned before = count_descriptors();
+    struct adapter_conn *conn = open_plain();
+    assert_int_equal(post(conn, "row"), STATUS_OK);
+    assert_int_equal(count_descriptors(), before + 2); /* the server's end is another */
+    http_close(conn);
+    stop_server();
+    assert_int_equal(count_descriptors(), before - 1);
 }
 
 static void test_credentials(void **state)
@@ -473,12 +561,12 @@ static void test_credentials(void **state)
     start_server(turns);
     for (unsigned i = 0; i < COUNT_OF(ways); i++) {
         struct target target = ways[i].target;
-        struct http *http = NULL;
-        assert_int_equal(open_with(&http, &target), STATUS_OK);
+        struct adapter_conn *conn = NULL;
+        assert_int_equal(open_with(&conn, &target), STATUS_OK);
         wait_for_turns(i + 1);
         assert_non_null(strstr(server.latest, ways[i].there));
         assert_int_equal(strstr(server.latest, "Authorization") != NULL, i == 0);
-        http_close(http);
+        http_close(conn);
     }
     stop_server();
 }
@@ -504,16 +592,16 @@ static void test_wrong_parameters(void **state)
                                         "wrongly encoded"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct target target = wrong[i];
-        struct http *http = NULL;
-        assert_int_equal(open_with(&http, &target), STATUS_FATAL);
-        assert_null(http);
+        struct adapter_conn *conn = NULL;
+        assert_int_equal(open_with(&conn, &target), STATUS_FATAL);
+        assert_null(conn);
         assert_int_equal(error.kind, ERROR_USAGE);
         assert_non_null(strstr(error.text, words[i]));
     }
     struct target target = {.host = "a b", .connect_timeout_s = 1};
-    struct http *http = NULL;
+    struct adapter_conn *conn = NULL;
     error_clear(&error);
-    assert_int_equal(http_open(&http, &database, &target, NULL, &error), STATUS_FATAL);
+    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_USAGE);
 }
 
@@ -527,21 +615,21 @@ static void test_open_fails(void **state)
     (void)state;
     static const struct turn none[] = {{NULL, STAY, 0}};
     struct target target = {0};
-    struct http *http = NULL;
+    struct adapter_conn *conn = NULL;
     start_server(none);
     stop_server();
-    assert_int_equal(open_with(&http, &target), STATUS_LOST);
+    assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_UNREACHABLE);
     assert_non_null(strstr(error.text, "nothing listens on 127.0.0.1:"));
     start_server(none); /* which takes no connection: the kernel does */
     target.is_cancelled = always;
-    assert_int_equal(open_with(&http, &target), STATUS_LOST);
+    assert_int_equal(open_with(&conn, &target), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_CANCELLED);
     target = (struct target){.host = "127.0.0.1", .port = server.port, .connect_timeout_s = 1};
     error_clear(&error);
-    assert_int_equal(http_open(&http, &database, &target, NULL, &error), STATUS_LOST);
+    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_LOST);
     assert_int_equal(error.kind, ERROR_TIMEOUT);
-    assert_null(http);
+    assert_null(conn);
     stop_server();
 }
 
@@ -584,12 +672,12 @@ static void test_statuses(void **state)
     }
     start_server(turns);
     for (size_t i = 0; i < COUNT_OF(known); i++) {
-        struct http *http = open_plain();
-        assert_int_equal(post(http, "a row"), known[i].status);
+        struct adapter_conn *conn = open_plain();
+        assert_int_equal(post(conn, "a row"), known[i].status);
         assert_int_equal(error.kind, known[i].kind);
         assert_int_equal(error.native_code, known[i].number);
         assert_non_null(strstr(error.text, known[i].text));
-        http_close(http);
+        http_close(conn);
     }
     stop_server();
 }
@@ -598,11 +686,11 @@ static void test_no_schemas(void **state)
 {
     (void)state;
     struct target target = {.schema = "aside"};
-    struct http *http = NULL;
-    assert_int_equal(open_with(&http, &target), STATUS_FATAL);
+    struct adapter_conn *conn = NULL;
+    assert_int_equal(open_with(&conn, &target), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_USAGE);
     assert_non_null(strstr(error.text, "--schema: this database has no schemas"));
-    assert_null(http);
+    assert_null(conn);
 }
 
 /* While opening nothing is rejected: it can pass, or it cannot. */
@@ -617,9 +705,9 @@ static void test_statuses_of_open(void **state)
     start_server(turns);
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         struct target target = {0};
-        struct http *http = NULL;
-        assert_int_equal(open_with(&http, &target), wanted[i]);
-        assert_null(http);
+        struct adapter_conn *conn = NULL;
+        assert_int_equal(open_with(&conn, &target), wanted[i]);
+        assert_null(conn);
     }
     stop_server();
 }
@@ -637,17 +725,75 @@ static void test_never_twice(void **state)
                                      {OK_ANSWER, STAY, 0},
                                      {NULL, STAY, 0}};
         start_server(turns);
-        struct http *http = open_plain();
-        assert_int_equal(post(http, "first"), STATUS_OK);
-        assert_int_equal(post(http, "second row"), STATUS_LOST);
+        struct adapter_conn *conn = open_plain();
+        assert_int_equal(post(conn, "first"), STATUS_OK);
+        assert_int_equal(post(conn, "second row"), STATUS_LOST);
         assert_int_equal(error.kind, ERROR_CONNECTION);
         check_nobody_waits();
-        http_close(http);
+        http_close(conn);
         stop_server();
         assert_int_equal(server.requests, 3);
         assert_int_equal(server.body_bytes, strlen("first") + strlen("second row"));
         assert_int_equal(server.connections, 1);
     }
+}
+
+/* The rows of an append whose connection ends before its request are in doubt if the request went
+ * out by another one, and not sent if there is none. */
+static void test_lost_before_and_behind(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct adapter *adapter;
+        const char *method, *ping, *greeting;
+    } databases[] = {
+        {&adapter_clickhouse, "tsv", OK_ANSWER,
+         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n18.1\tdef\n"},
+        {&adapter_influxdb, NULL, "HTTP/1.1 204 No\r\nServer: questDB/1.0\r\n\r\n", NULL},
+        {&adapter_singlestore, NULL, OK_ANSWER,
+         "HTTP/1.1 200 OK\r\nContent-Length: 31\r\n\r\n{\"results\": [{\"rows\": [[1]]}]}\r\n"},
+        {&adapter_arangodb, NULL, OK_ANSWER, NULL},
+    };
+    struct table table;
+    error_clear(&error);
+    assert_int_equal(table_init(&table, "t", &error), STATUS_OK);
+    const struct column column = {.name = "n", .type_name = "Int64", .type = COLUMN_INT64};
+    assert_int_equal(table_add_column(&table, &column, &error), STATUS_OK);
+    const struct column_data data = {.values.int64 = (int64_t[]){1, 2, 3}};
+    const struct batch batch = {.table = &table, .columns = &data, .row_count = 3};
+    for (size_t i = 0; i < 2 * COUNT_OF(databases); i++) {
+        const struct adapter *const adapter = databases[i / 2].adapter;
+        const char *const greeting = databases[i / 2].greeting;
+        const bool ends = i % 2 == 0;
+        const unsigned greetings = greeting != NULL ? 2 : 1;
+        struct turn turns[4] = {{databases[i / 2].ping, STAY, 0}, {greeting, STAY, 0}};
+        turns[greetings] = (struct turn){NULL, CLOSE, 0};
+        start_server(turns);
+        const struct target target = {.host = "127.0.0.1",
+                                      .port = server.port,
+                                      .method = databases[i / 2].method,
+                                      .connect_timeout_s = 20};
+        struct adapter_conn *conn = NULL;
+        struct append_loss loss = {0};
+        uint64_t accepted = 9;
+        error_clear(&error);
+        assert_int_equal(adapter->open(&target, &conn, &error), STATUS_OK);
+        assert_int_equal(adapter->append_open(conn, &table, &error), STATUS_OK);
+        wait_for_turns(greetings);
+        drop_connection(ends);
+        assert_int_equal(adapter->append_rows(conn, &batch, &error), STATUS_OK);
+        assert_int_equal(adapter->append_close(conn, &accepted, &error), STATUS_LOST);
+        assert_int_equal(error.kind, ends ? ERROR_UNREACHABLE : ERROR_CONNECTION);
+        adapter->append_lost(conn, &loss);
+        assert_int_equal(accepted, 0);
+        assert_int_equal(loss.refused, 0);
+        assert_int_equal(loss.in_doubt, ends ? 0 : 3);
+        adapter->close(conn);
+        if (!ends) {
+            stop_server();
+        }
+    }
+    table_fini(&table);
 }
 
 /* A server that ends idle connections costs nothing. */
@@ -662,14 +808,14 @@ static void test_idle_connection_ends(void **state)
         {OK_ANSWER, STAY, 0},
         {NULL, STAY, 0}};
     start_server(turns);
-    struct http *http = open_plain();
+    struct adapter_conn *conn = open_plain();
     for (unsigned i = 1; i < COUNT_OF(turns) - 1; i++) {
         wait_for_turns(i);
-        assert_int_equal(http_revive(http, &error), STATUS_OK);
-        assert_int_equal(post(http, "row"), STATUS_OK);
-        assert_string_equal(http_body(http, NULL), i == 3 ? "to the end" : "ok");
+        assert_int_equal(http_begin_append(conn->http, &error), STATUS_OK);
+        assert_int_equal(post(conn, "row"), STATUS_OK);
+        assert_string_equal(http_body(conn->http, NULL), i == 3 ? "to the end" : "ok");
     }
-    http_close(http);
+    http_close(conn);
     stop_server();
     assert_int_equal(server.connections, 5);
     assert_int_equal(server.requests, 5);
@@ -703,11 +849,11 @@ static void test_broken_answers(void **state)
     }
     start_server(turns);
     for (size_t i = 0; i < COUNT_OF(broken); i++) {
-        struct http *http = open_plain();
-        assert_int_equal(post(http, "a row"), STATUS_LOST);
+        struct adapter_conn *conn = open_plain();
+        assert_int_equal(post(conn, "a row"), STATUS_LOST);
         assert_int_equal(error.kind, broken[i].kind);
         assert_non_null(strstr(error.text, broken[i].text));
-        http_close(http);
+        http_close(conn);
     }
     stop_server();
     assert_int_equal(server.requests, 2 * COUNT_OF(broken));
@@ -723,11 +869,11 @@ static void test_endless_error(void **state)
         {OK_ANSWER, STAY, 0},
         {NULL, STAY, 0}};
     start_server(turns);
-    struct http *http = open_plain();
-    assert_int_equal(post(http, "a row"), STATUS_REJECTED);
+    struct adapter_conn *conn = open_plain();
+    assert_int_equal(post(conn, "a row"), STATUS_REJECTED);
     assert_non_null(strstr(error.text, "500 Bad: xxx"));
-    assert_int_equal(post(http, "a row"), STATUS_OK);
-    http_close(http);
+    assert_int_equal(post(conn, "a row"), STATUS_OK);
+    http_close(conn);
     stop_server();
 }
 
@@ -743,17 +889,17 @@ static void test_refused_early(void **state)
         LARGE = 32 << 20
     };
     start_server(turns);
-    struct http *http = open_plain();
+    struct adapter_conn *conn = open_plain();
     char *body = calloc(1, LARGE);
     assert_non_null(body);
     const struct http_request request = {
         .method = "POST", .path = "/", .type = "text/plain", .body = body, .length = LARGE};
-    const enum status status = http_send(http, &request, &error);
+    const enum status status = http_send(conn->http, &request, &error);
     /* what was not read may end the connection before its answer was */
     assert_int_not_equal(status, STATUS_OK);
     assert_int_equal(status, error.kind == ERROR_DATA ? STATUS_REJECTED : STATUS_LOST);
     free(body);
-    http_close(http);
+    http_close(conn);
     stop_server();
 }
 
@@ -772,13 +918,32 @@ static void test_greet(void **state)
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         const struct target target = {
             .host = "127.0.0.1", .port = server.port, .connect_timeout_s = i < 2 ? 20 : 1};
+        struct adapter_conn *conn = NULL;
         error_clear(&error);
-        assert_int_equal(http_open(&greeted, &database, &target, NULL, &error), wanted[i]);
+        assert_int_equal(http_open(&database, &target, &conn, &error), wanted[i]);
         assert_int_equal(error.kind, kinds[i]);
-        assert_int_equal(greeted != NULL, i == 0);
-        http_close(greeted);
+        assert_int_equal(conn != NULL, i == 0);
+        http_close(conn);
     }
     is_greeting = false;
+    stop_server();
+}
+
+/* A connection that is made anew while opening has no more time than was left. */
+static void test_reconnect_while_opening(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {{OK_ANSWER, CLOSE, 0}, {NULL, STAY, 0}};
+    const int64_t start_ns = mono_now_ns();
+    start_server(turns);
+    struct target target = {.host = "127.0.0.1", .port = server.port, .connect_timeout_s = 3};
+    struct adapter_conn *conn = NULL;
+    error_clear(&error);
+    is_greeting = is_late = true;
+    assert_int_equal(http_open(&database, &target, &conn, &error), STATUS_LOST);
+    is_greeting = is_late = false;
+    assert_int_equal(error.kind, ERROR_TIMEOUT);
+    assert_in_range((mono_now_ns() - start_ns) / MONO_NS_PER_S, 3, 4);
     stop_server();
 }
 
@@ -802,32 +967,94 @@ static void test_lines(void **state)
 #define LINES_ANSWER                                                                               \
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: "                                                       \
     "chunked\r\n\r\n6\r\none\ntw\r\n7\r\no\n\nlast\r\n0\r\n\r\n"
+#define FLOOD_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 1073741833\r\n\r\none\ntwo\n\n"
     static const struct turn turns[] = {{OK_ANSWER, STAY, 0},    {LINES_ANSWER, STAY, 0},
                                         {LINES_ANSWER, STAY, 1}, {LINES_ANSWER, STAY, 0},
+                                        {LINES_ANSWER, STAY, 1}, {FLOOD_ANSWER, FLOOD, 0},
                                         {OK_ANSWER, STAY, 0},    {NULL, STAY, 0}};
     start_server(turns);
-    struct http *http = open_plain();
-    for (unsigned i = 0; i < 3; i++) {
+    struct adapter_conn *conn = open_plain();
+    for (unsigned i = 0; i < 5; i++) {
         struct lines lines = {.enough = i < 2 ? 0 : 2};
         const struct http_request request = {
             .method = "GET", .path = "/", .take = take_line, .context = &lines};
-        assert_int_equal(http_send(http, &request, &error), STATUS_OK);
+        assert_int_equal(http_send(conn->http, &request, &error), STATUS_OK);
         assert_string_equal(lines.text, i < 2 ? "one|two||last|" : "one|two|");
-        assert_string_equal(http_body(http, NULL), "");
+        assert_string_equal(http_body(conn->http, NULL), "");
     }
-    assert_int_equal(post(http, "row"), STATUS_OK);
-    http_close(http);
+    assert_int_equal(post(conn, "row"), STATUS_OK);
+    http_close(conn);
     stop_server();
-    assert_int_equal(server.connections, 2); /* the rest of what was enough is left behind */
+    assert_int_equal(server.connections, 2); /* a long rest of what was enough is left behind */
 }
 
-static void *interrupt_it(void *http)
+/* The elements of an array, and what is around them, however the answer is cut. */
+static void test_elements(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{\"a\":[1,[\"rows\"],{\"rows\":\"[\\\"]\"}],\"rows\" : [ [1,\"x],\\\"\"] ,\n"
+        "{\"rows\":[2]}, 3,\"]\",null],\"rows\":[],\"rowset\":[4],\"n\":5}";
+    static const char around[] = "{\"a\":[1,[\"rows\"],{\"rows\":\"[\\\"]\"}],\"rows\" : [],"
+                                 "\"rows\":[],\"rowset\":[4],\"n\":5}";
+    struct turn turns[sizeof body + 2] = {{OK_ANSWER, STAY, 0}};
+    char *text = NULL;
+    assert_true(asprintf(&text, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(body),
+                         body) > 0);
+    for (size_t i = 1; i < COUNT_OF(turns) - 1; i++) {
+        turns[i] = (struct turn){text, STAY, i};
+    }
+    start_server(turns);
+    struct adapter_conn *conn = open_plain();
+    for (size_t i = 1; i < COUNT_OF(turns) - 1; i++) {
+        struct lines lines = {.text = ""};
+        const struct http_request request = {
+            .method = "GET", .path = "/", .take = take_line, .rows = "rows", .context = &lines};
+        assert_int_equal(http_send(conn->http, &request, &error), STATUS_OK);
+        assert_string_equal(lines.text, "[1,\"x],\\\"\"] |{\"rows\":[2]}|3|\"]\"|null|");
+        assert_string_equal(http_body(conn->http, NULL), around);
+    }
+    http_close(conn);
+    stop_server();
+    free(text);
+    assert_int_equal(server.connections, 1);
+}
+
+static bool count_wide(void *context, const struct cell *cells, size_t count)
+{
+    uint64_t *wide = context;
+    *wide += count == 1 && !cells[0].is_null && cells[0].as.text.length == 1021;
+    return true;
+}
+
+/* Of an answer that is longer than any that is kept no more is kept than a row. */
+static void test_many_rows(void **state)
+{
+    (void)state;
+    static const struct turn turns[] = {
+        {OK_ANSWER, STAY, 0}, {"HTTP/1.1 200 OK\r\n\r\n{\"rows\":[", ROWS, 0}, {NULL, STAY, 0}};
+    uint64_t wide = 0;
+    struct answer answer = {.take = count_wide, .context = &wide};
+    struct http_reading reading = {.answer = &answer, .error = &error};
+    const struct http_request request = {
+        .method = "GET", .path = "/", .take = http_take_row, .rows = "rows", .context = &reading};
+    start_server(turns);
+    struct adapter_conn *conn = open_plain();
+    assert_int_equal(http_send(conn->http, &request, &error), STATUS_OK);
+    assert_string_equal(http_body(conn->http, NULL), "{\"rows\":[]}");
+    assert_int_equal(wide, MANY_ROWS);
+    assert_int_equal(answer.rows, MANY_ROWS + 1);
+    http_close(conn);
+    stop_server();
+}
+
+static void *interrupt_it(void *conn)
 {
     wait_for_turns(1);
     while (atomic_load(&server.requests) < 2) {
         mono_sleep(MONO_NS_PER_MS);
     }
-    http_interrupt(http);
+    http_interrupt(conn);
     return NULL;
 }
 
@@ -840,14 +1067,14 @@ static void test_interrupt(void **state)
                                         {NULL, STAY, 0}};
     pthread_t thread;
     start_server(turns);
-    struct http *http = open_plain();
-    assert_int_equal(pthread_create(&thread, NULL, interrupt_it, http), 0);
-    assert_int_equal(post(http, "row"), STATUS_LOST); /* waits for the rest of the body */
+    struct adapter_conn *conn = open_plain();
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_it, conn), 0);
+    assert_int_equal(post(conn, "row"), STATUS_LOST); /* waits for the rest of the body */
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(post(http, "row"), STATUS_LOST);
-    assert_int_equal(http_revive(http, &error), STATUS_LOST);
-    http_interrupt(http);
-    http_close(http);
+    assert_int_equal(post(conn, "row"), STATUS_LOST);
+    assert_int_equal(http_begin_append(conn->http, &error), STATUS_LOST);
+    http_interrupt(conn);
+    http_close(conn);
     http_close(NULL);
     stop_server();
     assert_int_equal(server.connections, 1);
@@ -870,14 +1097,15 @@ static void test_recognise(void **state)
         "HTTP/1.1 200 OK\r\nX-Version: 9\r\nContent-Length: 6\r\n\r\nready",
         "HTTP/1.1 200 OK\r\nX-Version: 8\r\nContent-Length: 5\r\n\r\nready",
         "220 smtp\r\n"};
-    static const struct http_question question = {"/ping", "Influx's", is_influx};
+    static const struct http_database influx = {
+        .question = "/ping", .protocol = "Influx's", .is_it = is_influx};
     for (size_t cut = 0; cut < 4; cut++) {
         for (size_t i = 0; i < COUNT_OF(texts); i++) {
             const struct turn turns[] = {{texts[i], CLOSE, cut}, {NULL, STAY, 0}};
             start_server(turns);
             error_clear(&error);
             const enum status status =
-                http_recognise(&question, "127.0.0.1", server.port, 20000, &error);
+                http_recognise(&influx, "127.0.0.1", server.port, 20000, &error);
             assert_int_equal(status, i < 3 ? STATUS_OK : STATUS_REJECTED);
             wait_for_turns(1);
             assert_non_null(strstr(server.latest, "GET /ping HTTP/1.1\r\nHost: 127.0.0.1:"));
@@ -912,21 +1140,61 @@ static void test_take_rows(void **state)
     (void)state;
     struct buffer text;
     buffer_init(&text);
+    bool has_enough = false;
     struct answer answer = {.take = take_row, .context = &text};
     json_t *rows = json_loads("[[1, \"a\", null, true, 9007199254740993], {\"x\": 0.1, \"y\": [1, "
                               "{\"z\": 2}]}, 7, [], [\"enough\"], [1]]",
                               0, NULL);
-    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_OK);
+    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_OK);
     assert_string_equal(buffer_text(&text), "1 'a' NULL 1 9007199254740993 | '0.1' '[1,{\"z\":2}]' "
                                             "| 7 | | 'enough' | ");
     assert_int_equal(answer.rows, 5);
+    assert_true(has_enough);
+    has_enough = false;
     answer = (struct answer){0};
-    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_OK);
+    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_OK);
     assert_int_equal(answer.rows, 6);
     json_decref(rows);
     rows = json_object();
-    assert_int_equal(http_take_rows(rows, &answer, &error), STATUS_REJECTED);
+    assert_int_equal(http_take_rows(rows, &answer, &has_enough, &error), STATUS_REJECTED);
     json_decref(rows);
+    buffer_fini(&text);
+}
+
+/* Numbers are handed out as they were written, to the last digit. */
+static void test_large_numbers(void **state)
+{
+    (void)state;
+    static const char rows[] =
+        "[[9223372036854775807, -9223372036854775808, 9007199254740993],"
+        " [9223372036854775808, 18446744073709551615, -9223372036854775809],"
+        " [1e999, \"1e999, 18446744073709551615 \\\" 18446744073709551615\", 1e3],"
+        " [{\"a\": 18446744073709551615}, 1.5, 0]]";
+    struct buffer text;
+    buffer_init(&text);
+    bool has_enough = false;
+    struct answer answer = {.take = take_row, .context = &text};
+    error_clear(&error);
+    json_t *const json = http_parse(rows, strlen(rows), &error);
+    assert_string_equal(error.text, "");
+    assert_int_equal(http_take_rows(json, &answer, &has_enough, &error), STATUS_OK);
+    assert_string_equal(buffer_text(&text),
+                        "9223372036854775807 -9223372036854775808 9007199254740993 | "
+                        "'9223372036854775808' '18446744073709551615' '-9223372036854775809' | "
+                        "'1e999' '1e999, 18446744073709551615 \" 18446744073709551615' '1000' | "
+                        "'{\"a\":\"18446744073709551615\"}' '1.5' 0 | ");
+    json_decref(json);
+    static const char *const wrong[] = {"",
+                                        "[1",
+                                        "{\"a\": 18446744073709551615",
+                                        "99999999999999999999x",
+                                        "\"\\",
+                                        "[1] 99999999999999999999"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        error_clear(&error);
+        assert_null(http_parse(wrong[i], strlen(wrong[i]), &error));
+        assert_non_null(strstr(error.text, "the answer is no JSON: "));
+    }
     buffer_fini(&text);
 }
 
@@ -1006,18 +1274,36 @@ static int stop_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_anywhere),    cmocka_unit_test(test_ends_early),
-        cmocka_unit_test(test_body_to_the_end), cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_bounded),         cmocka_unit_test(test_request),
-        cmocka_unit_test(test_credentials),     cmocka_unit_test(test_wrong_parameters),
-        cmocka_unit_test(test_open_fails),      cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_no_schemas),      cmocka_unit_test(test_statuses_of_open),
-        cmocka_unit_test(test_never_twice),     cmocka_unit_test(test_idle_connection_ends),
-        cmocka_unit_test(test_broken_answers),  cmocka_unit_test(test_endless_error),
-        cmocka_unit_test(test_refused_early),   cmocka_unit_test(test_greet),
-        cmocka_unit_test(test_lines),           cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_recognise),       cmocka_unit_test(test_take_rows),
-        cmocka_unit_test(test_add_json),        cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_ends_early),
+        cmocka_unit_test(test_body_to_the_end),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_wrong_parameters),
+        cmocka_unit_test(test_open_fails),
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_no_schemas),
+        cmocka_unit_test(test_statuses_of_open),
+        cmocka_unit_test(test_never_twice),
+        cmocka_unit_test(test_idle_connection_ends),
+        cmocka_unit_test(test_lost_before_and_behind),
+        cmocka_unit_test(test_broken_answers),
+        cmocka_unit_test(test_endless_error),
+        cmocka_unit_test(test_refused_early),
+        cmocka_unit_test(test_greet),
+        cmocka_unit_test(test_reconnect_while_opening),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_large_numbers),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_recognise),
+        cmocka_unit_test(test_take_rows),
+        cmocka_unit_test(test_add_json),
+        cmocka_unit_test(test_encodings),
     };
     return cmocka_run_group_tests(tests, start_library, stop_library);
 }

@@ -1,5 +1,6 @@
 /* Rows in the line protocol, and statements whose parameters are literals. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "unit/unit.h"
@@ -63,7 +64,7 @@ static void test_lines_of_influxdb(void **state)
         assert_string_equal(
             buffer_text(&lines.text),
             "my\\,\\ table=,k\\ \\==a\\ b\\,c\\=d,n2=0 s\\,1=\"say \\\"x\\\\y\\\"\nz\","
-            "i=-9223372036854775808i,n3=3i,f=1.5,d=0.10000000000000001,b=true,ip4=\"10.0.0.1\""
+            "i=-9223372036854775808i,n3=3i,f=1.5,d=0.1,b=true,ip4=\"10.0.0.1\""
             " 1700000000000000003\n"
             "my\\,\\ table=,n2=-7 s\\,1=\"\",n3=4i,b=false,ip4=\"192.0.2.7\" 3\n");
     }
@@ -86,6 +87,30 @@ static void test_lines_of_questdb(void **state)
     assert_int_equal(influxdb_lines_add(&lines, &one, &error), STATUS_OK);
     assert_string_equal(buffer_text(&lines.text),
                         "t t=1700000000000000t,n3=3i 1700000000000000000\n");
+    influxdb_lines_fini(&lines);
+}
+
+/* Wherever in a text it stands, what is special has its backslash. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    struct column own[] = {{.name = "f", .type = COLUMN_TEXT}};
+    const struct table t = {.name = "t", .column_count = 1, .columns = own};
+    struct influxdb_lines lines = {.is_questdb = false};
+    struct error error = {0};
+    for (uint32_t at = 0; at < 20; at++) {
+        char bytes[20], expected[64];
+        memset(bytes, 'a' ^ 0x80, sizeof bytes);
+        bytes[at] = at % 2 == 0 ? '"' : '\\';
+        snprintf(expected, sizeof expected, "t f=\"%.*s\\%.*s\"\n", (int)at, bytes,
+                 (int)(sizeof bytes - at), bytes + at);
+        const struct text_value text = {bytes, sizeof bytes};
+        const struct column_data of = {{.text = &text}, NULL};
+        const struct batch one = {&t, 1, &of};
+        assert_int_equal(influxdb_lines_begin(&lines, &t, &error), STATUS_OK);
+        assert_int_equal(influxdb_lines_add(&lines, &one, &error), STATUS_OK);
+        assert_string_equal(buffer_text(&lines.text), expected);
+    }
     influxdb_lines_fini(&lines);
 }
 
@@ -153,9 +178,8 @@ static void test_literals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_of_influxdb),
-        cmocka_unit_test(test_lines_of_questdb),
-        cmocka_unit_test(test_what_lines_cannot_say),
+        cmocka_unit_test(test_lines_of_influxdb), cmocka_unit_test(test_lines_of_questdb),
+        cmocka_unit_test(test_escapes),           cmocka_unit_test(test_what_lines_cannot_say),
         cmocka_unit_test(test_literals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

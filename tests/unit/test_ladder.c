@@ -23,12 +23,15 @@ static struct {
     int blocks_above;    /* the first connection beyond so many gets no answer until it is cut */
     unsigned connecting; /* sessions that connect at a time; 1: they come in order */
     int64_t open_ns;     /* that a connect takes */
+    bool has_two_hosts;  /* the second of which lets nobody in after a level that failed */
 } server;
 static atomic_int alive;
 static atomic_int most_alive;
 static atomic_bool has_blocked;
 static atomic_size_t kept_count;
 static int64_t kept[KEPT_MAX]; /* values of the unique column */
+static atomic_bool is_second_gone;
+static atomic_uint_fast64_t kept_at[2][BOUND]; /* rows at each host by session */
 
 struct adapter_conn {
     bool is_starved;
@@ -36,14 +39,19 @@ struct adapter_conn {
     atomic_bool is_cut;
     size_t pending;
     int64_t values[16];
+    unsigned host, session;
 };
 
 static enum status limited_open(const struct target *target, struct adapter_conn **conn,
                                 struct error *error)
 {
-    (void)target;
+    const unsigned host = server.has_two_hosts ? target->port - 1u : 0;
     *conn = NULL;
     mono_sleep(server.open_ns);
+    if (host == 1 && atomic_load(&is_second_gone)) {
+        error_set(error, ERROR_UNREACHABLE, 111, NULL, "gone");
+        return STATUS_LOST;
+    }
     const int number = atomic_fetch_add(&alive, 1) + 1;
     if (number > server.room) {
         atomic_fetch_sub(&alive, 1);
@@ -55,6 +63,7 @@ static enum status limited_open(const struct target *target, struct adapter_conn
     }
     *conn = calloc(1, sizeof **conn);
     assert_non_null(*conn);
+    (*conn)->host = host;
     (*conn)->is_starved = number > server.busy_above;
     (*conn)->is_blocked = number > server.blocks_above && !atomic_exchange(&has_blocked, true);
     return STATUS_OK;
@@ -91,6 +100,7 @@ static enum status limited_append_rows(struct adapter_conn *conn, const struct b
     (void)error;
     for (size_t row = 0; row < batch->row_count; row++) {
         conn->values[conn->pending++] = batch->columns[0].values.int64[row];
+        conn->session = (unsigned)batch->columns[2].values.int32[row];
     }
     return STATUS_OK;
 }
@@ -119,7 +129,23 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
     for (size_t i = 0; i < conn->pending && first + i < KEPT_MAX; i++) {
         kept[first + i] = conn->values[i];
     }
+    atomic_fetch_add(&kept_at[conn->host][conn->session], conn->pending);
     *accepted = conn->pending;
+    return STATUS_OK;
+}
+
+/* Counts the rows of this session that are at this host: the fewest that a count can show. */
+static enum status limited_run(struct adapter_conn *conn, const struct statement *statement,
+                               const struct batch *parameters, struct answer *answer,
+                               struct error *error)
+{
+    (void)statement;
+    (void)parameters;
+    (void)error;
+    const struct cell cell = {.type = COLUMN_INT64,
+                              .as.int64 =
+                                  (int64_t)atomic_load(&kept_at[conn->host][conn->session])};
+    answer->take(answer->context, &cell, 1);
     return STATUS_OK;
 }
 
@@ -132,15 +158,17 @@ static const struct adapter limited = {
     .append_open = limited_append_open,
     .append_rows = limited_append_rows,
     .append_close = limited_append_close,
+    .run = limited_run,
 };
 
 /* What a search came to; ended with finish. */
 struct outcome {
     struct search search;
     struct result *result;
-    unsigned begun;     /* calls of on_begin */
-    unsigned told;      /* calls of on_level */
-    unsigned shortages; /* calls of on_shortage */
+    unsigned begun;         /* calls of on_begin */
+    unsigned told;          /* calls of on_level */
+    unsigned shortages;     /* calls of on_shortage */
+    uint64_t checks, stale; /* counts that were held against own rows, and that were too small */
 };
 
 static void on_begin(void *context, const struct level *level)
@@ -149,9 +177,13 @@ static void on_begin(void *context, const struct level *level)
     outcome->begun += level->sessions > 0 ? 1 : 0;
 }
 
-static void on_level(void *context, const struct level *level)
+static void on_level(void *context, const struct level *level, const struct level *own)
 {
+    (void)own;
     struct outcome *outcome = context;
+    if (server.has_two_hosts && level->outcome == LEVEL_FAILED) {
+        atomic_store(&is_second_gone, true);
+    }
     outcome->told += level == &outcome->search.levels[outcome->search.count - 1] ? 1 : 0;
 }
 
@@ -182,6 +214,9 @@ static struct asked begin(void)
     atomic_store(&has_blocked, false);
     server.connecting = 8;
     server.open_ns = 0;
+    server.has_two_hosts = false;
+    atomic_store(&is_second_gone, false);
+    memset(kept_at, 0, sizeof kept_at);
     atomic_store(&alive, 0);
     atomic_store(&most_alive, 0);
     atomic_store(&kept_count, 0);
@@ -193,11 +228,16 @@ static struct asked begin(void)
 
 static void search(struct asked asked, unsigned bound, struct outcome *outcome)
 {
-    static const struct column column = {.name = "n", .type = COLUMN_INT64, .is_unique = true};
+    static const struct column columns[] = {{.name = "n", .type = COLUMN_INT64, .is_unique = true},
+                                            {.name = "n1", .type = COLUMN_INT16},
+                                            {.name = "n2", .type = COLUMN_INT32},
+                                            {.name = "n3", .type = COLUMN_INT64}};
     const struct plan plan = {.adapter = &limited,
                               .sessions = bound,
                               .batch_rows = 2,
-                              .read_mode = READ_NONE,
+                              .read_mode = server.has_two_hosts ? READ_COUNT : READ_NONE,
+                              .host_count = server.has_two_hosts ? 2 : 0,
+                              .hosts = {{.port = 1}, {.port = 2}},
                               .read_every = 1,
                               .duration_ns = 1,
                               .connect_concurrency = server.connecting,
@@ -208,13 +248,21 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
     struct generator *generator = NULL;
-    struct recorder *recorder = recorder_create(plan_sessions_all(&plan), 4, OPERATIONS);
+    struct recorder *recorder = recorder_create_for_hosts(plan_sessions_all(&plan), 4, OPERATIONS,
+                                                          server.has_two_hosts ? 2 : 1);
     *outcome = (struct outcome){
         .search = {.bound = bound, .hold_ns = asked.hold_ns, .max_rows = asked.max_rows},
         .result = calloc(1, sizeof *outcome->result)};
     assert_true(outcome->result != NULL && recorder != NULL);
     assert_int_equal(table_init(&setup.table, "t", NULL), STATUS_OK);
-    assert_int_equal(table_add_column(&setup.table, &column, NULL), STATUS_OK);
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
+        assert_int_equal(table_add_column(&setup.table, &columns[i], NULL), STATUS_OK);
+    }
+    setup.host_count = plan.host_count;
+    setup.hosts = plan.host_count > 0 ? calloc(2, sizeof *setup.hosts) : NULL;
+    for (size_t i = 0; i < setup.host_count; i++) {
+        setup.hosts[i] = (struct setup_host){true, calloc(1, sizeof *setup.hosts[i].rows_before)};
+    }
     assert_int_equal(generator_create(&generator, &plan, &setup.table, NULL), STATUS_OK);
     struct load load = {.plan = &plan,
                         .setup = &setup,
@@ -228,6 +276,8 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                         .on_begin = on_begin,
                         .on_level = on_level};
     assert_int_equal(fleet_run(&load, outcome->result, NULL), STATUS_OK);
+    outcome->checks = recorder_read(recorder, RECORDER_FRESH_CHECKS);
+    outcome->stale = recorder_read(recorder, RECORDER_FRESH_BEHIND);
     recorder_destroy(recorder);
     generator_destroy(generator);
     setup_fini(&setup);
@@ -376,6 +426,27 @@ static void test_sessions_without_progress(void **state)
     const struct level *level = &outcome.search.levels[outcome.search.failure];
     assert_int_equal(level->reason, LEVEL_NO_PROGRESS);
     assert_true(level->stalled > 0);
+    finish(&outcome);
+}
+
+/* A session that is started anew where its host is gone works at the other one, and has rows at
+ * both: no count at one of them says anything of all. */
+static void test_a_host_that_goes(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct asked asked = begin();
+    asked.first = 8;
+    server.rejects_above = 6;
+    server.connecting = 1;
+    server.open_ns = 50 * MONO_NS_PER_MS;
+    server.has_two_hosts = true;
+    search(asked, 8, &outcome);
+    assert_int_equal(outcome.search.held, 6);
+    assert_true(atomic_load(&kept_at[0][5]) > 0);
+    assert_true(atomic_load(&kept_at[1][5]) > 0);
+    assert_true(outcome.checks > 0);
+    assert_int_equal(outcome.stale, 0);
     finish(&outcome);
 }
 
@@ -607,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_sessions_that_are_lost),
         cmocka_unit_test(test_appends_that_are_refused),
         cmocka_unit_test(test_sessions_without_progress),
+        cmocka_unit_test(test_a_host_that_goes),
         cmocka_unit_test(test_a_session_that_is_cut),
         cmocka_unit_test(test_time_is_over),
         cmocka_unit_test(test_rows_are_over),

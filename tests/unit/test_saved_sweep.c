@@ -44,6 +44,8 @@ static int remove_folder(void **state)
 #define HEAD                                                                                       \
     "{\"format\":1,\"state\":\"interrupted\",\"sessions\":[2,4],\"records\":[100],\"repeat\":2,"
 
+#define LISTS "{\"format\":1,\"sessions\":[1],\"records\":[1],\"repeat\":1,"
+
 static const char good[] =
     HEAD "\"runs\":[" RUN("2", "1", "2x100-1", "done", ",\"exit_code\":0,\"wall_s\":1.5") "," RUN(
         "4", "1", "4x100-1", "failed",
@@ -111,6 +113,11 @@ static void test_no_sweep(void **state)
         {"{\"format\":1,\"sessions\":[1,1],\"records\":[1],\"repeat\":1}", "no lists"},
         {"{\"format\":1,\"sessions\":[0],\"records\":[1],\"repeat\":1}", "no lists"},
         {"{\"format\":1,\"sessions\":[1],\"records\":[1],\"repeat\":101}", "no lists"},
+        {LISTS "\"variants\":[\"a=1\",\"a=1\"]}", "no lists"},
+        {LISTS "\"variants\":[\"../a\"]}", "no lists"},
+        {LISTS "\"variants\":[\"\"]}", "no lists"},
+        {LISTS "\"variants\":[1]}", "no lists"},
+        {LISTS "\"variants\":[\"a=1\",\"a=2\"],\"runs\":[]}", "its runs"},
         {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[]}", "its runs"},
         {"{\"format\":1,\"sessions\":[2],\"records\":[100],\"repeat\":1,\"runs\":[" RUN(
              "2", "1", "../x", "done", "") "]}",

@@ -19,6 +19,7 @@ static void make(unsigned repeat)
                                          .sessions_count = 2,
                                          .records = {10000000, 50000000},
                                          .records_count = 2,
+                                         .variants.count = 1,
                                          .repeat = repeat};
     sweep.plan.adapter = registry_find("null");
     snprintf(sweep.plan.display_target, sizeof sweep.plan.display_target, "null:");
@@ -70,6 +71,37 @@ static void test_runs(void **state)
     make(3);
     assert_int_equal(sweep.results.run_count, 12);
     assert_string_equal(sweep.results.runs[7].name, "2000x50000000-2");
+    release();
+}
+
+/* Of what --vary asks for. */
+static void test_variants(void **state)
+{
+    (void)state;
+    const struct plan given = {
+        .varied = {.texts = {"table=normal,compressed", "batch=1,10"}, .count = 2}};
+    static const char *const expected[] = {
+        "1000x10000000-table=normal,batch=1-1",     "2000x10000000-table=normal,batch=1-1",
+        "1000x10000000-table=normal,batch=10-1",    "2000x10000000-table=normal,batch=10-1",
+        "1000x10000000-table=compressed,batch=1-1", "2000x10000000-table=compressed,batch=1-1",
+    };
+    struct error error;
+    error_clear(&error);
+    make(2);
+    free(sweep.results.runs);
+    assert_int_equal(take_varied(&sweep.results.variants, &given, &error), EXIT_CODE_OK);
+    assert_int_equal(saved_sweep_make_runs(&sweep.results, &error), STATUS_OK);
+    assert_int_equal(sweep.results.run_count, 2 * 2 * 4 * 2);
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_string_equal(sweep.results.runs[i].name, expected[i]);
+    }
+    assert_string_equal(sweep.results.runs[31].name, "2000x50000000-table=compressed,batch=10-2");
+    char title[SAVED_SWEEP_NAME_BYTES];
+    assert_string_equal(saved_sweep_column(&sweep.results, 5, "50M", title),
+                        "table=normal,batch=10 50M");
+    sweep.results.records_count = 1;
+    assert_string_equal(saved_sweep_column(&sweep.results, 1, "10M", title),
+                        "table=normal,batch=10");
     release();
 }
 
@@ -275,13 +307,10 @@ static void test_time_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_worst),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_of_repeats),
-        cmocka_unit_test(test_csv_of_exit_codes),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_of_repeats),
+        cmocka_unit_test(test_runs),           cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_worst),          cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_of_repeats), cmocka_unit_test(test_csv_of_exit_codes),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_text_of_repeats),
         cmocka_unit_test(test_time_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,14 @@
 /* Values as text, held against texts that were written by hand. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit/unit.h"
 
+#include "base/random.h"
 #include "base/value_text.h"
 
 static void check(enum column_type type, union column_values values, unsigned digits,
@@ -89,10 +95,15 @@ static void test_addresses(void **state)
     (void)state;
     static const uint8_t ip4[1][4] = {{192, 0, 2, 7}};
     static const uint8_t ip6[1][16] = {{0x20, 0x01, 0x0d, 0xb8, [15] = 1}};
+    static const uint8_t whole[1][16] = {
+        {0x20, 0x01, [3] = 1, [4] = 0x0a, 0xbc, [7] = 9, [9] = 8, [10] = 0xff, 0xff, [13] = 0x10}};
+    static const uint8_t zeros[1][4] = {{0, 10, 255, 100}};
     static const uint8_t uuid[1][16] = {{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xfe, 0xdc,
                                          0xba, 0x98, 0x76, 0x54, 0x32, 0x10}};
     check(COLUMN_IP4, (union column_values){.ip4 = ip4}, 0, "192.0.2.7");
     check(COLUMN_IP6, (union column_values){.ip6 = ip6}, 0, "2001:db8::1");
+    check(COLUMN_IP6, (union column_values){.ip6 = whole}, 0, "2001:1:abc:9:8:ffff:10:0");
+    check(COLUMN_IP4, (union column_values){.ip4 = zeros}, 0, "0.10.255.100");
     check(COLUMN_UUID, (union column_values){.uuid = uuid}, 0,
           "01234567-89ab-cdef-fedc-ba9876543210");
 }
@@ -104,12 +115,104 @@ static void test_integers(void **state)
     static const int16_t int16 = INT16_MIN;
     static const int32_t int32 = INT32_MAX;
     static const int64_t int64 = INT64_MIN;
-    static const double number = 5;
     check(COLUMN_BOOL, (union column_values){.boolean = &boolean}, 0, "1");
     check(COLUMN_INT16, (union column_values){.int16 = &int16}, 3, "-32768");
     check(COLUMN_INT32, (union column_values){.int32 = &int32}, 0, "2147483647");
     check(COLUMN_INT64, (union column_values){.int64 = &int64}, 0, "-9223372036854775808");
-    check(COLUMN_FLOAT64, (union column_values){.float64 = &number}, 0, "");
+    static const int64_t numbers[] = {0, 9, 10, 99, 100, 4294967296, 999999999999999999, INT64_MAX};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char expected[32];
+        snprintf(expected, sizeof expected, "%" PRId64, numbers[i]);
+        check(COLUMN_INT64, (union column_values){.int64 = &numbers[i]}, 0, expected);
+    }
+}
+
+static size_t count_digits(const char *text)
+{
+    size_t digits = 0;
+    for (; *text != '\0' && *text != 'e'; text++) {
+        digits += (*text >= '1' && *text <= '9') || (*text == '0' && digits > 0) ? 1 : 0;
+    }
+    return digits;
+}
+
+/* The text is read back as the number, of a float as a double too, and none is shorter. */
+static void check_real(double value, bool is_float)
+{
+    char text[VALUE_TEXT_BYTES + 1], shortest[64];
+    const size_t length = value_text_real(text, value, is_float);
+    assert_true(length < sizeof text);
+    text[length] = '\0';
+    const double back = strtod(text, NULL);
+    if (is_float ? (float)back != (float)value || strtof(text, NULL) != (float)value
+                 : back != value || signbit(back) != signbit(value)) {
+        fail_msg("%a was written as %s", value, text);
+    }
+    int digits = 0;
+    do {
+        snprintf(shortest, sizeof shortest, "%.*e", digits++, value);
+    } while (is_float ? strtof(shortest, NULL) != (float)value : strtod(shortest, NULL) != value);
+    if (fabs(value) >= 1.0 / 64 && fabs(value) < 0x1p53 && value != nearbyint(value)) {
+        assert_int_equal(count_digits(text), digits);
+    }
+}
+
+static void test_reals(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *expected;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {5, "5"},
+        {-0.1, "-0.1"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {0.015625, "0.015625"},
+        {0.01, "0.01"},
+        {1234.5, "1234.5"},
+        {100, "100"},
+        {9007199254740991, "9007199254740991"},
+        {4503599627370495.5, "4503599627370495.5"},
+        {1e23, "1e+23"},
+        {5e-324, "4.94065645841247e-324"},
+        {DBL_MAX, "1.7976931348623157e+308"},
+        {(double)INFINITY, "inf"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check(COLUMN_FLOAT64, (union column_values){.float64 = &cases[i].value}, 0,
+              cases[i].expected);
+    }
+    static const float floats[] = {0.1F, 16777216, 3.4028235e38F, -0.3F};
+    static const char *const texts[] = {"0.1", "16777216", "3.4028235e+38", "-0.3"};
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        check(COLUMN_FLOAT32, (union column_values){.float32 = &floats[i]}, 0, texts[i]);
+    }
+    for (int exponent = -1074; exponent < 1024; exponent++) {
+        const double power = ldexp(1, exponent);
+        check_real(power, false);
+        check_real(nextafter(power, 0), false);
+        check_real(-nextafter(power, DBL_MAX), false);
+        if (exponent >= FLT_MIN_EXP && exponent < FLT_MAX_EXP) {
+            check_real(power, true);
+            check_real((double)nextafterf((float)power, 0), true);
+            check_real((double)nextafterf((float)power, FLT_MAX), true);
+        }
+    }
+    for (uint64_t i = 0; i < 20000; i++) {
+        const uint64_t bits = random_mix(i);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value)) {
+            check_real(value, false);
+        }
+        /* of any digits, in the range that is written without the library */
+        value = ldexp(1 + (double)(bits >> 12) * 0x1p-52, (int)(i % 60) - 6);
+        check_real(value, false);
+        check_real((double)(float)value, true);
+        check_real((double)(bits >> 40) / 100, false);
+    }
 }
 
 int main(void)
@@ -117,7 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers),  cmocka_unit_test(test_decimals),
         cmocka_unit_test(test_dates),     cmocka_unit_test(test_times),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_reals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,48 @@ static void add_cause(struct result *result, enum cause_phase phase, const char 
     error_set(&cause->error, ERROR_SERVER, 0, NULL, "%s", text);
 }
 
+/* Of several ranks the machine counts, with all that run on it. */
+static void test_ranks(void **state)
+{
+    (void)state;
+    struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "b"}};
+    struct result *r = make_good();
+    r->ranks = ranks;
+    r->rank_count = 3;
+    for (int i = 0; i < 3; i++) {
+        ranks[i].is_known = true;
+        ranks[i].resources.mean_cpu = (struct cpu_shares){95, -1, 40};
+        ranks[i].session_ns = 1000;
+    }
+    expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 46;
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "machine b is client-bound: append itself used 92 %");
+    ranks[1].resources.server_pid = 7; /* beside the server it is no more than that has */
+    ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 19};
+    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    ranks[2].run_queue_ns = 1900;
+    ranks[1].resources.mean_cpu.server = 40;
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "machine b is client-bound: sessions waited for a CPU of this machine 95 %");
+    ranks[2].run_queue_ns = 0;
+    ranks[0].verdict = VERDICT_INVALID;
+    snprintf(ranks[0].verdict_reason, sizeof ranks[0].verdict_reason, "it stood still");
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "machine a, rank 0: it stood still");
+    ranks[0].verdict = VERDICT_VALID;
+    ranks[1].clock_drift_ns = -150000000;
+    ranks[1].clock_drift_error_ns = 60000000;
+    expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
+    ranks[1].clock_drift_error_ns = 40000000;
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "the clock of machine b, rank 1, moved");
+    ranks[1].clock_drift_ns = 0;
+    ranks[2].is_known = false;
+    r->stop_reason = STOP_RANK;
+    expect(r, &remote, VERDICT_DEGRADED, EXIT_CODE_SHORT, "rank 2 on machine b was lost");
+    free(r);
+}
+
 static void test_good_run(void **state)
 {
     (void)state;
@@ -806,6 +848,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems),
         cmocka_unit_test(test_good_run),
+        cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_rows_read_back),
         cmocka_unit_test(test_transactions),
         cmocka_unit_test(test_failed_transactions),

@@ -1,0 +1,68 @@
+# --io-trace. APPEND_IO_TRACE is, as for an adapter (AppendAdapters.cmake),
+#   AUTO  built when libbpf, clang and bpftool are found
+#   ON    built; what is missing is an error
+#   OFF   not built
+# src/trace/io.bpf.c is compiled for the kernel, and becomes a header that holds the programs.
+
+set(APPEND_IO_TRACE AUTO CACHE STRING "Build --io-trace: AUTO, ON or OFF")
+set_property(CACHE APPEND_IO_TRACE PROPERTY STRINGS AUTO ON OFF)
+string(TOUPPER "${APPEND_IO_TRACE}" choice)
+set(io_trace_lacks "")
+if(NOT choice MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "APPEND_IO_TRACE is '${APPEND_IO_TRACE}': it can be AUTO, ON or OFF")
+elseif(choice STREQUAL OFF)
+    set(io_trace_lacks "APPEND_IO_TRACE=ON")
+else()
+    pkg_check_modules(libbpf QUIET IMPORTED_TARGET libbpf>=1.0)
+    find_program(BPF_CLANG clang)
+    find_program(BPFTOOL bpftool PATHS /usr/sbin /sbin)
+    if(NOT libbpf_FOUND)
+        set(io_trace_lacks "libbpf 1.0")
+    elseif(NOT BPF_CLANG)
+        set(io_trace_lacks "clang")
+    elseif(NOT BPFTOOL)
+        set(io_trace_lacks "bpftool")
+    endif()
+    if(choice STREQUAL ON AND NOT io_trace_lacks STREQUAL "")
+        message(FATAL_ERROR "APPEND_IO_TRACE is ON, but ${io_trace_lacks} is not found. Install "
+                            "libbpf-dev, clang and bpftool (scripts/setup.sh run).")
+    endif()
+endif()
+
+if(io_trace_lacks STREQUAL "")
+    set(APPEND_HAVE_IO_TRACE 1)
+    set(append_io_trace_summary "built (libbpf ${libbpf_VERSION})")
+    set(bpf_machine x86)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+        set(bpf_machine arm64)
+    endif()
+    set(bpf_folder ${CMAKE_CURRENT_BINARY_DIR}/bpf/trace)
+    file(MAKE_DIRECTORY ${bpf_folder})
+    # v3: atomic operations that return a value
+    add_custom_command(
+        OUTPUT ${bpf_folder}/io.skel.h
+        COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_${bpf_machine}
+                -I ${CMAKE_CURRENT_SOURCE_DIR}/src -c ${CMAKE_CURRENT_SOURCE_DIR}/src/trace/io.bpf.c
+                -o ${bpf_folder}/io.bpf.o
+        COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN */" > ${bpf_folder}/io.skel.h.new
+        COMMAND ${BPFTOOL} gen skeleton ${bpf_folder}/io.bpf.o name io_bpf >> ${bpf_folder}/io.skel.h.new
+        COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTEND */" >> ${bpf_folder}/io.skel.h.new
+        COMMAND ${CMAKE_COMMAND} -E rename ${bpf_folder}/io.skel.h.new ${bpf_folder}/io.skel.h
+        DEPENDS src/trace/io.bpf.c src/trace/io_event.h
+        COMMENT "Building src/trace/io.bpf.c into io.skel.h"
+        VERBATIM)
+else()
+    set(APPEND_HAVE_IO_TRACE 0)
+    set(append_io_trace_summary "not built (${io_trace_lacks} is missing)")
+endif()
+
+# append_use_io_trace(<target>)
+function(append_use_io_trace target)
+    target_compile_definitions(${target} PRIVATE APPEND_HAVE_IO_TRACE=${APPEND_HAVE_IO_TRACE}
+                               APPEND_IO_TRACE_LACKS="${io_trace_lacks}")
+    if(APPEND_HAVE_IO_TRACE)
+        target_sources(${target} PRIVATE ${bpf_folder}/io.skel.h)
+        target_include_directories(${target} SYSTEM PRIVATE ${bpf_folder}/..)
+        target_link_libraries(${target} PUBLIC PkgConfig::libbpf)
+    endif()
+endfunction()

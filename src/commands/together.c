@@ -1,0 +1,319 @@
+#include "commands/together.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "plan/options.h"
+
+enum {
+    FIXED_TEXTS = 4 /* before the words: see together_give_plan */
+};
+
+void together_fini(struct together *together)
+{
+    buffer_fini(&together->text);
+    buffer_fini(&together->intervals);
+    buffer_fini(&together->samples);
+    free(together->words);
+    free(together->out);
+    if (together->script > 0) {
+        close(together->script - 1);
+    }
+    *together = (struct together){.words = NULL};
+}
+
+/* To be the same place for every machine, a target must not be named by where one stands. */
+static bool is_own_machine(const char *host)
+{
+    return host == NULL || host[0] == '/' || host[0] == '@' || strcmp(host, "localhost") == 0 ||
+           strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool has_own_machine(const struct plan *plan)
+{
+    bool has = is_own_machine(plan->target.host);
+    for (unsigned i = 0; i < plan->host_count; i++) {
+        has = has || is_own_machine(target_at(plan, i).host);
+    }
+    return has;
+}
+
+enum exit_code together_allow(const struct ranks *ranks, const struct plan *plan,
+                              struct error *error)
+{
+    if (ranks == NULL) {
+        return EXIT_CODE_OK;
+    }
+    const struct adapter *adapter = plan->adapter;
+    const bool keeps_nothing = (adapter->flags & ADAPTER_DISCARDS) != 0;
+    if ((adapter->flags & ADAPTER_EMBEDDED) != 0 && !keeps_nothing) {
+        return usage_refuse(error,
+                            "%s runs inside this program: each of the %u ranks would have a "
+                            "database of its own: name a server, or start append alone",
+                            adapter->name, ranks_count(ranks));
+    }
+    if (plan->metrics != NULL || plan->metrics_file != NULL) {
+        return usage_refuse(error, "--metrics and --metrics-file are for one process: leave them "
+                                   "out under mpirun or srun");
+    }
+    for (unsigned i = 1; i < ranks_count(ranks) && !keeps_nothing; i++) {
+        const bool is_elsewhere = strcmp(ranks_machine(ranks, i), ranks_machine(ranks, 0)) != 0;
+        if (is_elsewhere && has_own_machine(plan)) {
+            return usage_refuse(error,
+                                "target %.100s is another server on each of the machines %.60s and "
+                                "%.60s: give the name or address of the server's machine",
+                                plan->display_target, ranks_machine(ranks, 0),
+                                ranks_machine(ranks, i));
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
+static void add_text(struct buffer *text, const char *word)
+{
+    buffer_add(text, word, strlen(word) + 1);
+}
+
+enum exit_code together_give_plan(struct ranks *ranks, const struct plan *plan, int argc,
+                                  char *const *argv, struct error *error)
+{
+    const enum exit_code code = together_allow(ranks, plan, error);
+    if (code != EXIT_CODE_OK || ranks == NULL) {
+        return code;
+    }
+    struct buffer text = {0};
+    char seed[UNITS_TEXT_BYTES];
+    const bool has_file = plan->workload != NULL && (strchr(plan->workload, '/') != NULL ||
+                                                     strstr(plan->workload, ".lua") != NULL);
+    snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+    add_text(&text, plan->out_folder);
+    add_text(&text, seed);
+    add_text(&text, plan->target.url == NULL ? plan->adapter->name : ""); /* a port was asked */
+    add_text(&text, has_file ? script_text(plan->script) : "");
+    for (int i = 0; i < argc; i++) {
+        add_text(&text, argv[i]);
+    }
+    const bool is_whole = !buffer_failed(&text) && ranks_give_text(ranks, &text);
+    buffer_fini(&text);
+    if (!is_whole) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the plan of the other ranks");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return EXIT_CODE_OK;
+}
+
+/* The script as a file of this machine. False: errno says why. */
+static bool keep_script(struct together *together, const char *text)
+{
+    const size_t length = strlen(text);
+    const int fd = memfd_create("workload", MFD_CLOEXEC);
+    together->script = fd + 1;
+    for (size_t done = 0; fd >= 0 && done < length;) {
+        const ssize_t written = write(fd, text + done, length - done);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        done += written > 0 ? (size_t)written : 0;
+    }
+    snprintf(together->script_path, sizeof together->script_path, "/proc/self/fd/%d", fd);
+    return fd >= 0;
+}
+
+/* Leaves out what rank 0 does for all. */
+static void follow(struct plan *plan)
+{
+    plan->is_follower = true;
+    plan->is_recreate = false;
+    plan->is_quiet = true;
+    plan->is_json = plan->is_report = false;
+    plan->junit = plan->ycsb = NULL;
+    plan->expected.count = 0;
+    plan->verify_mode = VERIFY_COUNT;
+    plan->progress_ns = 0;
+    plan->schema_file = NULL;
+}
+
+enum exit_code together_take_plan(struct together *together, struct ranks *ranks, struct plan *plan,
+                                  struct error *error)
+{
+    struct buffer *text = &together->text;
+    if (!ranks_give_text(ranks, text)) {
+        return EXIT_CODE_INTERRUPTED;
+    }
+    size_t count = 0;
+    for (size_t at = 0; at < text->length; at += strlen(text->bytes + at) + 1) {
+        count++;
+    }
+    together->words = calloc(count + 1, sizeof *together->words);
+    if (together->words == NULL || count <= FIXED_TEXTS) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the plan");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    char *at = text->bytes;
+    for (size_t i = 0; i < count; i++) {
+        together->words[i] = at;
+        at += strlen(at) + 1;
+    }
+    char **fixed = together->words, **words = together->words + FIXED_TEXTS;
+    const size_t room = strlen(fixed[0]) + 24;
+    const struct command_form form = {.command = plan->command, .usage = "append"};
+    enum exit_code code = options_parse(plan, &form, (int)(count - FIXED_TEXTS), words, error);
+    together->out = malloc(room);
+    if (code == EXIT_CODE_OK &&
+        (together->out == NULL || (fixed[3][0] != '\0' && !keep_script(together, fixed[3])))) {
+        error_set(error, ERROR_SYSTEM, errno, NULL, "the plan cannot be kept: %s", strerror(errno));
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (code == EXIT_CODE_OK) {
+        snprintf(together->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
+        follow(plan);
+        plan->out = together->out;
+        plan->seed = strtoull(fixed[1], NULL, 10);
+        plan->is_seed_given = true;
+        plan->adapter_name = fixed[2][0] == '\0' ? plan->adapter_name : fixed[2];
+        plan->workload = fixed[3][0] == '\0' ? plan->workload : together->script_path;
+        code = plan_make(plan, error);
+    }
+    return code;
+}
+
+bool together_pack(struct buffer *bytes, const struct together *together,
+                   const struct result *result, struct recorder *recorder,
+                   const struct rank_result *own)
+{
+    const struct merge_part part = {.result = result,
+                                    .own = own,
+                                    .recorder = recorder,
+                                    .intervals = &together->intervals,
+                                    .samples = &together->samples};
+    return merge_pack(bytes, &part);
+}
+
+/* A result with room for what all ranks came to. NULL: out of memory. */
+static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
+                                 const struct result *own)
+{
+    struct result *whole = calloc(1, sizeof *whole);
+    if (whole == NULL) {
+        return NULL;
+    }
+    const size_t sessions = plan->is_search ? 0 : plan_sessions_all(plan);
+    causes_init(&whole->causes);
+    whole->started_wall_ns = own->started_wall_ns;
+    whole->start_mono_ns = own->start_mono_ns;
+    whole->least_sessions = own->least_sessions;
+    whole->sessions_up = own->sessions_up;
+    whole->ranks = calloc(ranks_count(ranks), sizeof *whole->ranks);
+    whole->rank_count = whole->ranks == NULL ? 0 : ranks_count(ranks);
+    whole->session_list = calloc(sessions + 1, sizeof *whole->session_list);
+    whole->session_count = whole->session_list == NULL ? 0 : sessions;
+    whole->datasets = calloc(own->dataset_count + 1, sizeof *whole->datasets);
+    whole->dataset_count = whole->datasets == NULL ? 0 : own->dataset_count;
+    whole->hosts = calloc(own->host_count + 1, sizeof *whole->hosts);
+    whole->host_count = whole->hosts == NULL ? 0 : own->host_count;
+    for (size_t i = 0; i < whole->host_count; i++) {
+        memcpy(whole->hosts[i].name, own->hosts[i].name, sizeof whole->hosts[i].name);
+    }
+    const bool has_totals =
+        recorder_snapshot_init(&whole->totals, own->totals.operations) &&
+        (own->host_count == 0 || recorder_snapshot_add_hosts(&whole->totals, own->host_count));
+    for (size_t i = 0; i < whole->session_count; i++) {
+        whole->session_list[i] =
+            (struct session_summary){.index = (unsigned)i, .first_ack_ns = -1, .last_ack_ns = -1};
+        whole->session_list[i].is_idle = i >= plan->sessions;
+    }
+    if (!has_totals || whole->ranks == NULL || whole->session_list == NULL ||
+        whole->datasets == NULL || whole->hosts == NULL) {
+        result_free(whole);
+        return NULL;
+    }
+    return whole;
+}
+
+/* What a rank that is lost was to do, and told of last. */
+static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
+                     unsigned rank)
+{
+    const struct plan_share share = ranks_share(ranks, rank);
+    const unsigned count = share.count + share.idle;
+    const uint64_t *counters = ranks_lost(ranks, rank)->counters;
+    if (plan->is_search) { /* those of its levels are not known */
+        merge_add_lost(merge, rank, NULL, counters[RECORDER_SESSIONS_CONNECTED], counters);
+        return;
+    }
+    struct session_summary *sessions = calloc(count + 1, sizeof *sessions);
+    for (unsigned i = 0; i < count && sessions != NULL; i++) {
+        const bool is_idle = i >= share.count;
+        struct session_summary *session = &sessions[i];
+        session->index = is_idle ? share.first_idle + (i - share.count) : share.first + i;
+        session->is_idle = is_idle;
+        session->outcome =
+            i < counters[RECORDER_SESSIONS_CONNECTED] ? SESSION_DROPPED : SESSION_NOT_STARTED;
+        session->first_ack_ns = session->last_ack_ns = -1;
+        session->rows.planned =
+            is_idle || plan->records == 0 ? 0 : plan_quota(plan, session->index);
+    }
+    if (sessions != NULL) {
+        merge_add_lost(merge, rank, sessions, count, counters);
+    }
+    free(sessions);
+}
+
+enum exit_code together_merge(struct ranks *ranks, const struct plan *plan,
+                              const struct result *own, struct buffer *bytes,
+                              struct together_whole *whole, struct error *error)
+{
+    const struct operation_list operations = plan_operations(plan);
+    struct result *result = make_whole(ranks, plan, own);
+    struct merge *merge = result == NULL ? NULL : merge_create(result, &operations);
+    *whole = (struct together_whole){result, merge};
+    if (merge == NULL) {
+        buffer_fini(bytes);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of all ranks");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    for (unsigned i = 0; i < ranks_count(ranks); i++) {
+        snprintf(result->ranks[i].machine, sizeof result->ranks[i].machine, "%s",
+                 ranks_machine(ranks, i));
+    }
+    unsigned rank = 0;
+    size_t size = bytes->length;
+    void *taken = bytes->bytes;
+    enum status status;
+    do {
+        status = merge_add(merge, rank, taken, size, error);
+        free(taken);
+    } while (status == STATUS_OK && (taken = ranks_take_result(ranks, &rank, &size)) != NULL);
+    *bytes = (struct buffer){.bytes = NULL};
+    if (status != STATUS_OK) {
+        return status == STATUS_FATAL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
+    }
+    if (!interrupt_requested()) { /* else there is little time left */
+        ranks_check_clocks(ranks);
+    }
+    for (unsigned i = 0; i < ranks_count(ranks); i++) {
+        const struct ranks_clock clock = ranks_clock(ranks, i);
+        struct rank_result *of = &result->ranks[i];
+        of->clock_offset_ns = clock.offset_ns;
+        of->clock_error_ns = clock.error_ns;
+        of->clock_drift_ns = clock.drift_ns;
+        of->clock_drift_error_ns = clock.drift_error_ns;
+        if (ranks_lost(ranks, i) != NULL) {
+            add_lost(merge, ranks, plan, i);
+        }
+    }
+    if (!merge_conclude(merge)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the samples of all ranks");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (plan->script == NULL && !plan->is_search) {
+        fairness_find(&result->fairness, result->session_list, result->session_count);
+    }
+    return EXIT_CODE_OK;
+}

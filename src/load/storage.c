@@ -1,0 +1,291 @@
+#include "load/storage.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/ask.h"
+#include "base/mono.h"
+#include "base/process.h"
+
+enum {
+    CONNECT_S = 2,
+};
+#define INTERRUPT_NS (MONO_NS_PER_S / 2)
+#define PATIENCE_NS (20 * MONO_NS_PER_MS)
+
+struct storage_watch {
+    const struct storage *storage;
+    const struct plan *plan;
+    unsigned host; /* of several */
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;    /* guards the rest */
+    pthread_cond_t changed;  /* for the thread */
+    pthread_cond_t answered; /* for the others */
+    bool is_wanted;          /* it was asked for, and nobody has begun */
+    bool is_pending;         /* it was asked for, and there is no answer */
+    bool is_stopping;
+    bool has_ended;
+    struct adapter_conn *conn; /* that may be interrupted; NULL = none */
+    int64_t bytes;
+};
+
+static bool take_bytes(void *context, const struct cell *cells, size_t count)
+{
+    *(int64_t *)context = count == 1 && !cells[0].is_null ? ask_number(cells) : -1;
+    return false;
+}
+
+/* -1: not known. */
+static int64_t ask(const struct plan *plan, struct adapter_conn *conn, const char *sql,
+                   struct error *error)
+{
+    int64_t bytes = -1;
+    struct answer answer = {.take = take_bytes, .context = &bytes};
+    const struct statement statement = {.sql = sql};
+    return plan->adapter->run(conn, &statement, NULL, &answer, error) == STATUS_OK ? bytes : -1;
+}
+
+static bool take_directory(void *context, const struct cell *cells, size_t count)
+{
+    struct storage *storage = context;
+    if (count > 0) {
+        ask_text(cells, storage->directory, sizeof storage->directory);
+    }
+    return false;
+}
+
+/* The statement that tells the size of a table; NULL: none of them does. Owned by the caller. */
+static char *find_statement(const struct plan *plan, const struct connection_info *connection,
+                            struct adapter_conn *conn, const char *table_name, bool *is_refused)
+{
+    for (const char *const *size = connection->storage->sizes; size != NULL && *size != NULL;
+         size++) {
+        struct buffer sql = {0};
+        struct error error = {.kind = ERROR_NONE};
+        ask_write(&sql, *size, connection, table_name, NULL, 0);
+        if (!buffer_failed(&sql) && ask(plan, conn, buffer_text(&sql), &error) >= 0) {
+            return sql.bytes;
+        }
+        *is_refused |= strcmp(error.sqlstate, "42000") == 0;
+        buffer_fini(&sql);
+    }
+    return NULL;
+}
+
+void storage_find(struct storage *storage, const struct plan *plan,
+                  const struct connection_info *connection, struct adapter_conn *conn)
+{
+    const struct script *script = plan->script;
+    const size_t tables = script == NULL ? 1 : script->dataset_count;
+    *storage = (struct storage){.bytes_before = -1};
+    if ((plan->adapter->flags & ADAPTER_FILE) != 0 && plan->target.path != NULL) {
+        snprintf(storage->directory, sizeof storage->directory, "%s", plan->target.path);
+    }
+    const bool keeps_rows = (plan->adapter->flags & ADAPTER_DISCARDS) == 0;
+    if (connection->storage == NULL) {
+        snprintf(storage->note, sizeof storage->note, "%s",
+                 keeps_rows && storage->directory[0] == '\0'
+                     ? "append has no words to ask this database for the size of its tables"
+                     : "");
+        return;
+    }
+    if (plan->host_count > 1) {
+        snprintf(storage->note, sizeof storage->note,
+                 "of several hosts the tables are not measured, and the disk is that of one");
+    }
+    storage->is_where_it_works = connection->storage->works_there;
+    if (connection->storage->directory != NULL) {
+        const struct statement statement = {.sql = connection->storage->directory};
+        struct answer answer = {.take = take_directory, .context = storage};
+        plan->adapter->run(conn, &statement, NULL, &answer, &(struct error){.kind = ERROR_NONE});
+    }
+    storage->statements = calloc(tables, sizeof *storage->statements);
+    bool is_refused = false;
+    for (size_t i = 0; i < tables && storage->statements != NULL && plan->host_count <= 1; i++) {
+        const char *name = script == NULL ? plan->table_name : script->datasets[i].name;
+        char *statement = strpbrk(name, "'\\") != NULL
+                              ? NULL
+                              : find_statement(plan, connection, conn, name, &is_refused);
+        if (statement == NULL) { /* a sum without it would be less than it says */
+            snprintf(storage->note, sizeof storage->note, "%s%.60s",
+                     is_refused && connection->storage->right != NULL
+                         ? connection->storage->right
+                         : "the server does not tell the size of table ",
+                     is_refused && connection->storage->right != NULL ? "" : name);
+            storage_fini(storage);
+            return;
+        }
+        storage->statements[storage->count++] = statement;
+    }
+}
+
+void storage_fini(struct storage *storage)
+{
+    for (size_t i = 0; i < storage->count; i++) {
+        free(storage->statements[i]);
+    }
+    free(storage->statements);
+    storage->statements = NULL;
+    storage->count = 0;
+}
+
+int64_t storage_read(const struct storage *storage, const struct plan *plan,
+                     struct adapter_conn *conn, struct error *error)
+{
+    int64_t bytes = -1;
+    if ((plan->adapter->flags & ADAPTER_FILE) != 0 && plan->target.path != NULL) {
+        static const char *const files[] = {"", "-wal", "-journal"};
+        for (size_t i = 0; i < COUNT_OF(files); i++) {
+            char path[PLAN_PATH_BYTES + 16];
+            struct stat about;
+            snprintf(path, sizeof path, "%s%s", plan->target.path, files[i]);
+            if (stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
+                bytes = (bytes < 0 ? 0 : bytes) + about.st_size;
+            }
+        }
+        return bytes;
+    }
+    for (size_t i = 0; i < storage->count && conn != NULL; i++) {
+        const int64_t one = ask(plan, conn, storage->statements[i], error);
+        if (one < 0) {
+            return -1;
+        }
+        bytes = (bytes < 0 ? 0 : bytes) + one;
+    }
+    return bytes;
+}
+
+static void share(struct storage_watch *watch, struct adapter_conn *conn)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->conn = conn;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* Waits until the next reading is wanted. False: the end. */
+static bool wait_for_next(struct storage_watch *watch)
+{
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->is_wanted && !watch->is_stopping) {
+        pthread_cond_wait(&watch->changed, &watch->lock);
+    }
+    watch->is_wanted = false;
+    const bool goes_on = !watch->is_stopping;
+    pthread_mutex_unlock(&watch->lock);
+    return goes_on;
+}
+
+/* Opens what has to be, and reads; a connection that failed is opened anew the next time. */
+static int64_t read_once(struct storage_watch *watch, struct adapter_conn **conn)
+{
+    const struct adapter *adapter = watch->plan->adapter;
+    struct error error = {.kind = ERROR_NONE};
+    struct target target = target_at(watch->plan, watch->host);
+    target.makes_nothing = true;
+    target.connect_timeout_s = CONNECT_S;
+    if (*conn == NULL && adapter->open(&target, conn, &error) != STATUS_OK) {
+        return -1;
+    }
+    share(watch, *conn);
+    const int64_t bytes = storage_read(watch->storage, watch->plan, *conn, &error);
+    if (bytes < 0) {
+        share(watch, NULL);
+        adapter->close(*conn);
+        *conn = NULL;
+    }
+    return bytes;
+}
+
+static void *run_watch(void *argument)
+{
+    struct storage_watch *watch = argument;
+    struct adapter_conn *conn = NULL;
+    while (wait_for_next(watch)) {
+        const int64_t bytes = read_once(watch, &conn);
+        pthread_mutex_lock(&watch->lock);
+        watch->bytes = bytes;
+        watch->is_pending = watch->is_wanted;
+        pthread_cond_signal(&watch->answered);
+        pthread_mutex_unlock(&watch->lock);
+    }
+    share(watch, NULL);
+    watch->plan->adapter->close(conn);
+    pthread_mutex_lock(&watch->lock);
+    watch->has_ended = true;
+    pthread_cond_signal(&watch->answered);
+    pthread_mutex_unlock(&watch->lock);
+    return NULL;
+}
+
+struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
+                                          unsigned host)
+{
+    struct storage_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL) {
+        return NULL;
+    }
+    *watch = (struct storage_watch){.storage = storage, .plan = plan, .host = host, .bytes = -1};
+    pthread_mutex_init(&watch->lock, NULL);
+    thread_cond_init(&watch->changed);
+    thread_cond_init(&watch->answered);
+    watch->has_thread =
+        storage->count > 0 && thread_start(&watch->thread, 0, run_watch, watch) == 0;
+    return watch;
+}
+
+void storage_watch_ask(void *context)
+{
+    struct storage_watch *watch = context;
+    if (watch != NULL && watch->has_thread) {
+        pthread_mutex_lock(&watch->lock);
+        watch->is_wanted = watch->is_pending = true;
+        pthread_cond_signal(&watch->changed);
+        pthread_mutex_unlock(&watch->lock);
+    }
+}
+
+int64_t storage_watch_take(void *context)
+{
+    struct storage_watch *watch = context;
+    if (watch == NULL || !watch->has_thread) {
+        return watch == NULL ? -1 : storage_read(watch->storage, watch->plan, NULL, NULL);
+    }
+    const struct timespec limit = mono_timespec(mono_now_ns() + PATIENCE_NS);
+    int rc = 0;
+    pthread_mutex_lock(&watch->lock);
+    while (watch->is_pending && rc == 0) {
+        rc = pthread_cond_timedwait(&watch->answered, &watch->lock, &limit);
+    }
+    const int64_t bytes = watch->is_pending ? -1 : watch->bytes;
+    pthread_mutex_unlock(&watch->lock);
+    return bytes;
+}
+
+void storage_watch_stop(struct storage_watch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&watch->lock);
+    watch->is_stopping = true;
+    pthread_cond_signal(&watch->changed);
+    while (watch->has_thread && !watch->has_ended) {
+        const struct timespec limit = mono_timespec(mono_now_ns() + INTERRUPT_NS);
+        pthread_cond_timedwait(&watch->answered, &watch->lock, &limit);
+        if (!watch->has_ended && watch->conn != NULL && watch->plan->adapter->interrupt != NULL) {
+            watch->plan->adapter->interrupt(watch->conn);
+        }
+    }
+    pthread_mutex_unlock(&watch->lock);
+    if (watch->has_thread) {
+        pthread_join(watch->thread, NULL);
+    }
+    pthread_cond_destroy(&watch->changed);
+    pthread_cond_destroy(&watch->answered);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}

@@ -1,0 +1,1101 @@
+#include "ranks/merge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/mono.h"
+#include "trace/trace.h"
+
+#define SECOND_NS MONO_NS_PER_S
+
+enum {
+    CAUSE_NAME_BYTES = FIGURE_KEY_BYTES
+};
+
+/* What comes first. */
+struct head {
+    struct rank_result own;
+    struct batch_ledger batches;
+    struct transaction_ledger warm_up;
+    int64_t start_mono_ns, connect_ns, disconnect_ns, measured_ns;
+    enum stop_reason stop_reason;
+    uint64_t sessions_cut, worst_lag_rows, batches_late;
+    uint64_t counters[RECORDER_COUNTERS];
+    size_t operations, hosts, datasets, sessions, findings, causes, traces;
+    uint64_t other_causes;
+};
+
+struct packed_cause {
+    struct cause cause; /* its times are since the start of the run */
+    char name[CAUSE_NAME_BYTES];
+};
+
+size_t merge_layout(void)
+{
+    static const size_t sizes[] = {sizeof(struct head),
+                                   sizeof(struct session_summary),
+                                   sizeof(struct packed_cause),
+                                   sizeof(struct finding),
+                                   sizeof(struct row_exception),
+                                   sizeof(struct sample),
+                                   sizeof(struct trace_sum),
+                                   sizeof(struct level),
+                                   sizeof(struct dataset_verification)};
+    const uint16_t order = 1; /* of the bytes of a number */
+    size_t layout = 0;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        layout = layout * 31 + sizes[i];
+    }
+    return layout * 2 + *(const unsigned char *)&order;
+}
+
+/* Numbers are written 7 bits at a time, the lowest first: most are small. */
+static void put(struct buffer *bytes, uint64_t number)
+{
+    unsigned char text[10];
+    size_t length = 0;
+    do {
+        text[length++] = (unsigned char)((number & 127) | (number > 127 ? 128 : 0));
+        number >>= 7;
+    } while (number > 0);
+    buffer_add(bytes, text, length);
+}
+
+struct reader {
+    const unsigned char *at, *end;
+    bool has_failed; /* there was less than was asked for: what is read is 0 from then on */
+};
+
+static uint64_t get(struct reader *reader)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (reader->at == reader->end) {
+            reader->has_failed = true;
+            return 0;
+        }
+        const unsigned char byte = *reader->at++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            return number;
+        }
+    }
+    reader->has_failed = true;
+    return 0;
+}
+
+static void get_bytes(struct reader *reader, void *to, size_t size)
+{
+    if ((size_t)(reader->end - reader->at) < size) {
+        reader->has_failed = true;
+        reader->at = reader->end;
+        memset(to, 0, size);
+    } else {
+        memcpy(to, reader->at, size);
+        reader->at += size;
+    }
+}
+
+/* Only the buckets that are not empty. */
+static void put_histogram(struct buffer *bytes, const struct histogram *histogram)
+{
+    size_t used = 0, last = 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        used += histogram->counts[i] > 0 ? 1 : 0;
+    }
+    put(bytes, used);
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS && used > 0; i++) {
+        if (histogram->counts[i] > 0) {
+            put(bytes, i - last);
+            put(bytes, histogram->counts[i]);
+            last = i;
+            used--;
+        }
+    }
+    put(bytes, histogram->overflow);
+    put(bytes, histogram->sum_ns);
+    put(bytes, (uint64_t)histogram->max_ns);
+}
+
+static void add_histogram(struct reader *reader, struct histogram *into)
+{
+    uint64_t used = get(reader), at = 0;
+    for (; used > 0 && !reader->has_failed; used--) {
+        at += get(reader);
+        const uint64_t count = get(reader);
+        if (at >= HISTOGRAM_BUCKETS) {
+            reader->has_failed = true;
+            return;
+        }
+        into->counts[at] += count;
+        into->total += count;
+    }
+    const uint64_t overflow = get(reader);
+    into->overflow += overflow;
+    into->total += overflow;
+    into->sum_ns = histogram_sum_ns(into->sum_ns, get(reader));
+    const int64_t max_ns = (int64_t)get(reader);
+    into->max_ns = MAX(into->max_ns, max_ns);
+}
+
+/* Intervals. */
+
+/* The operations whose percentiles intervals.csv has. */
+static bool is_series(size_t operation)
+{
+    static const bool series[] = {
+#define AS_SERIES(id, name, alias, place, when, kind, ...) [OPERATION_##id] = SERIES_##kind,
+#define SERIES_INTERVALS true
+#define SERIES_TOTALS false
+        OPERATION_TABLE(AS_SERIES)};
+    return operation < OPERATIONS && series[operation];
+}
+
+static void put_counters(struct buffer *bytes, const uint64_t *counters)
+{
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        put(bytes, counters[i]);
+    }
+}
+
+static void add_counters(struct reader *reader, uint64_t *counters)
+{
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        counters[i] += get(reader);
+    }
+}
+
+void merge_keep_interval(struct buffer *kept, const struct interval *interval)
+{
+    put(kept, (uint64_t)interval->start_ns);
+    put(kept, (uint64_t)interval->end_ns);
+    put(kept, interval->sessions_alive);
+    put(kept, interval->sessions_working);
+    put(kept, interval->sessions_without_progress);
+    put(kept, interval->sessions_reading);
+    put(kept, interval->rows_held);
+    put_counters(kept, interval->counters);
+    put(kept, interval->hosts);
+    for (size_t i = 0; i < interval->hosts; i++) {
+        put_counters(kept, interval->hosts_counters[i]);
+    }
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        if (is_series(i)) {
+            struct histogram between;
+            histogram_subtract(recorder_histogram(interval->to, i),
+                               recorder_histogram(interval->from, i), &between);
+            put_histogram(kept, &between);
+        }
+    }
+}
+
+void merge_keep_sample(struct buffer *kept, const struct sample *sample)
+{
+    buffer_add(kept, sample, sizeof *sample);
+}
+
+/* What all ranks did in a second. */
+struct slot {
+    int64_t end_ns;
+    uint64_t alive, working, without_progress, reading;
+    uint64_t rows_held; /* that were added to them; when all is merged: in all */
+    uint64_t counters[RECORDER_COUNTERS];
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; NULL: one host */
+    struct buffer histograms[OPERATIONS];          /* packed: most buckets are empty */
+};
+
+struct merge {
+    struct result *result;
+    struct operation_list operations;
+    struct slot *slots;
+    size_t slot_count;
+    struct rank_sample *samples;
+    size_t sample_count;
+    struct sample *joined; /* those of the resource rank, with what the others add to them */
+    size_t joined_count;
+    struct histogram (*host_histograms)[OPERATIONS]; /* of each host; NULL: one host */
+};
+
+static bool grow_slots(struct merge *merge, size_t count)
+{
+    if (count <= merge->slot_count) {
+        return true;
+    }
+    struct slot *slots = realloc(merge->slots, count * sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    memset(slots + merge->slot_count, 0, (count - merge->slot_count) * sizeof *slots);
+    merge->slots = slots;
+    merge->slot_count = count;
+    return true;
+}
+
+static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operation)
+{
+    struct histogram all = {.total = 0};
+    struct buffer *packed = &slot->histograms[operation];
+    if (packed->length > 0) {
+        struct reader before = {.at = (const unsigned char *)packed->bytes,
+                                .end = (const unsigned char *)packed->bytes + packed->length};
+        add_histogram(&before, &all);
+    }
+    add_histogram(reader, &all);
+    buffer_clear(packed);
+    put_histogram(packed, &all);
+    return !buffer_failed(packed);
+}
+
+/* False: out of memory. */
+static bool add_intervals(struct merge *merge, struct reader *reader)
+{
+    enum {
+        GAUGES = 4
+    };
+    uint64_t before[GAUGES] = {0};
+    uint64_t held = 0;
+    size_t last = SIZE_MAX;
+    while (reader->at < reader->end && !reader->has_failed) {
+        const int64_t start_ns = (int64_t)get(reader);
+        const int64_t end_ns = (int64_t)get(reader);
+        uint64_t gauges[GAUGES];
+        for (size_t i = 0; i < GAUGES; i++) {
+            gauges[i] = get(reader);
+        }
+        const uint64_t held_now = get(reader);
+        /* seconds begin a little late */
+        const size_t number = start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
+        if (reader->has_failed || !grow_slots(merge, number + 1)) {
+            return reader->has_failed;
+        }
+        struct slot *slot = &merge->slots[number];
+        /* two intervals of a rank in one second: as things stood at the end of the later one */
+        const bool is_again = number == last;
+        slot->end_ns = MAX(slot->end_ns, end_ns);
+        slot->alive += gauges[0] - (is_again ? before[0] : 0);
+        slot->working += gauges[1] - (is_again ? before[1] : 0);
+        slot->without_progress += gauges[2] - (is_again ? before[2] : 0);
+        slot->reading += gauges[3] - (is_again ? before[3] : 0);
+        slot->rows_held += held_now - held;
+        held = held_now;
+        memcpy(before, gauges, sizeof before);
+        last = number;
+        add_counters(reader, slot->counters);
+        const uint64_t hosts = get(reader);
+        if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->host_count)) {
+            reader->has_failed = true;
+            return true;
+        }
+        if (hosts > 0 && slot->hosts_counters == NULL) {
+            slot->hosts_counters = calloc(hosts, sizeof *slot->hosts_counters);
+        }
+        if (hosts > 0 && slot->hosts_counters == NULL) {
+            return false;
+        }
+        for (size_t i = 0; i < hosts; i++) {
+            add_counters(reader, slot->hosts_counters[i]);
+        }
+        for (size_t i = 0; i < OPERATIONS; i++) {
+            if (is_series(i) && !add_to_slot(slot, reader, i)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+size_t merge_interval_count(const struct merge *merge)
+{
+    return merge->slot_count;
+}
+
+void merge_interval(const struct merge *merge, size_t number, struct interval *interval)
+{
+    const struct slot *slot = &merge->slots[number];
+    const int64_t start_ns = number == 0 ? 0 : (int64_t)number * SECOND_NS;
+    const bool is_last = number + 1 == merge->slot_count;
+    *interval = (struct interval){
+        .start_ns = start_ns,
+        .end_ns = is_last ? MAX(slot->end_ns, start_ns) : start_ns + SECOND_NS,
+        .sessions_alive = slot->alive,
+        .sessions_working = slot->working,
+        .sessions_without_progress = slot->without_progress,
+        .sessions_reading = slot->reading,
+        .rows_held = slot->rows_held,
+        .hosts = slot->hosts_counters == NULL ? 0 : merge->result->host_count,
+        .hosts_counters = (const uint64_t(*)[RECORDER_COUNTERS])slot->hosts_counters,
+    };
+    memcpy(interval->counters, slot->counters, sizeof interval->counters);
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const struct buffer *packed = &slot->histograms[i];
+        struct histogram histogram = {.total = 0};
+        if (packed->length > 0) {
+            struct reader reader = {.at = (const unsigned char *)packed->bytes,
+                                    .end = (const unsigned char *)packed->bytes + packed->length};
+            add_histogram(&reader, &histogram);
+        }
+        interval->latencies[i] = histogram_latency(&histogram);
+    }
+}
+
+size_t merge_sample_count(const struct merge *merge)
+{
+    return merge->sample_count;
+}
+
+const struct rank_sample *merge_sample(const struct merge *merge, size_t number)
+{
+    return &merge->samples[number];
+}
+
+size_t merge_joined_count(const struct merge *merge)
+{
+    return merge->joined_count;
+}
+
+const struct sample *merge_joined(const struct merge *merge, size_t number)
+{
+    return &merge->joined[number];
+}
+
+/* Causes. */
+
+static void put_causes(struct buffer *bytes, const struct causes *causes, int64_t start_mono_ns)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        struct packed_cause packed = {.cause = causes->entries[i]};
+        struct cause *cause = &packed.cause;
+        snprintf(packed.name, sizeof packed.name, "%s", cause->name == NULL ? "" : cause->name);
+        cause->name = NULL;
+        cause->error.limit = NULL; /* the findings say which */
+        cause->first_ns -= start_mono_ns;
+        cause->last_ns -= start_mono_ns;
+        buffer_add(bytes, &packed, sizeof packed);
+    }
+}
+
+/* A name that lives as long as the operations. */
+static const char *find_name(const struct operation_list *operations, const char *name)
+{
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        if (strcmp(operations->entries[i].name, name) == 0) {
+            return operations->entries[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void add_causes(struct causes *into, struct reader *reader, size_t count,
+                       const char *machine, const struct operation_list *operations,
+                       int64_t start_mono_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct packed_cause packed;
+        get_bytes(reader, &packed, sizeof packed);
+        if (reader->has_failed) {
+            return;
+        }
+        struct cause cause = packed.cause;
+        cause.name = packed.name[0] == '\0' ? NULL : find_name(operations, packed.name);
+        cause.first_ns += start_mono_ns;
+        cause.last_ns += start_mono_ns;
+        if (cause.phase == CAUSE_THREAD || cause.error.kind == ERROR_SYSTEM) {
+            snprintf(cause.error.text, sizeof cause.error.text, "machine %.60s: %.160s", machine,
+                     packed.cause.error.text);
+        }
+        causes_add_cause(into, &cause);
+    }
+}
+
+static void add_session_ledger(struct session_ledger *into, const struct session_ledger *from)
+{
+    into->requested += from->requested;
+    into->connected += from->connected;
+    into->refused += from->refused;
+    into->timed_out += from->timed_out;
+    into->not_started += from->not_started;
+    into->finished += from->finished;
+    into->stopped += from->stopped;
+    into->dropped += from->dropped;
+}
+
+/* Levels of a search. */
+
+bool merge_pack_level(struct buffer *bytes, const struct level *level,
+                      const struct histogram *connect, const struct histogram *append,
+                      int64_t start_mono_ns)
+{
+    struct level bare = *level;
+    bare.causes = NULL;
+    buffer_add(bytes, &bare, sizeof bare);
+    put_histogram(bytes, connect);
+    put_histogram(bytes, append);
+    put(bytes, level->causes == NULL ? 0 : level->causes->count);
+    put(bytes, level->causes == NULL ? 0 : level->causes->others);
+    if (level->causes != NULL) {
+        put_causes(bytes, level->causes, start_mono_ns);
+    }
+    return !buffer_failed(bytes);
+}
+
+/* What of a rank's level does not simply add up: its machine. */
+static void join_level(struct level_sum *sum, const char *machine, const struct level *from)
+{
+    struct level *into = sum->level;
+    const bool has_server = from->server_memory_bytes >= 0;
+    const bool had_server = into->server_memory_bytes >= 0;
+    const double client = from->cpu.client;
+    if (sum->machine != NULL && strcmp(machine, sum->machine) == 0) {
+        /* each saw the same machine, and its own share of it */
+        into->cpu.host = fmax(into->cpu.host, from->cpu.host);
+        into->cpu.server = fmax(into->cpu.server, from->cpu.server);
+        into->cpu.client = client < 0 ? into->cpu.client : fmax(into->cpu.client, 0) + client;
+    } else if (sum->machine == NULL || has_server > had_server ||
+               (has_server == had_server && from->cpu.host > into->cpu.host)) {
+        sum->machine = machine;
+        into->cpu = from->cpu;
+    }
+    into->server_memory_bytes = has_server > had_server || machine == sum->machine
+                                    ? MAX(from->server_memory_bytes, into->server_memory_bytes)
+                                    : into->server_memory_bytes;
+    if (from->client_memory_bytes >= 0) {
+        into->client_memory_bytes =
+            MAX(into->client_memory_bytes, (int64_t)0) + from->client_memory_bytes;
+    }
+    if (from->room.times < into->room.times) {
+        into->room = from->room;
+        snprintf(into->room.machine, sizeof into->room.machine, "%s", machine);
+    }
+}
+
+bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
+                     const struct operation_list *operations, int64_t start_mono_ns)
+{
+    struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    struct level from, *into = sum->level;
+    get_bytes(&reader, &from, sizeof from);
+    add_histogram(&reader, &sum->connect);
+    add_histogram(&reader, &sum->append);
+    const uint64_t causes = get(&reader), others = get(&reader);
+    if (causes + others > 0 && into->causes == NULL) {
+        into->causes = malloc(sizeof *into->causes);
+        if (into->causes != NULL) {
+            causes_init(into->causes);
+        }
+    }
+    if (into->causes != NULL) {
+        add_causes(into->causes, &reader, causes, machine, operations, start_mono_ns);
+        into->causes->others += others;
+    }
+    if (reader.has_failed) {
+        return false;
+    }
+    /* what ended it first; an end of the search counts where nothing failed */
+    const bool has_failed = from.outcome == LEVEL_FAILED && from.reason != LEVEL_NO_REASON;
+    const bool had_failed = into->outcome == LEVEL_FAILED && into->reason != LEVEL_NO_REASON;
+    if (has_failed > had_failed || (has_failed && from.reason_ns < into->reason_ns) ||
+        (!had_failed && from.outcome == LEVEL_UNFINISHED)) {
+        into->outcome = from.outcome;
+        into->reason = from.reason;
+        into->reason_ns = from.reason_ns;
+    }
+    add_session_ledger(&into->ledger, &from.ledger);
+    into->up += from.up;
+    into->stalled += from.stalled;
+    into->failed += from.failed;
+    into->rows += from.rows;
+    into->connect_ns = MAX(into->connect_ns, from.connect_ns);
+    into->hold_ns = MAX(into->hold_ns, from.hold_ns);
+    if (from.rows_per_s >= 0) {
+        into->rows_per_s = fmax(into->rows_per_s, 0) + from.rows_per_s;
+    }
+    into->part_count =
+        sum->machine == NULL ? from.part_count : MIN(into->part_count, from.part_count);
+    for (unsigned i = 0; i < into->part_count && i < LEVEL_PARTS_MAX; i++) {
+        into->parts_rows_per_s[i] += from.parts_rows_per_s[i];
+    }
+    join_level(sum, machine, &from);
+    return true;
+}
+
+void merge_conclude_level(struct level_sum *sum)
+{
+    struct level *level = sum->level;
+    level->connect = histogram_latency(&sum->connect);
+    level->append = histogram_latency(&sum->append);
+    level->added = level->connect.count;
+    level_find_spread(level);
+}
+
+/* The moments of a trace are on the clock of its rank: the runs of all begin at one moment. */
+static void move_trace(struct trace_sum *trace, int64_t by_ns)
+{
+    int64_t *const moments_ns[] = {&trace->start_ns,        &trace->gate_ns,
+                                   &trace->done_ns,         &trace->last_ns,
+                                   &trace->before.taken_ns, &trace->after.taken_ns};
+    for (size_t i = 0; i < COUNT_OF(moments_ns); i++) {
+        const bool is_known = *moments_ns[i] != 0 && *moments_ns[i] != INT64_MAX;
+        *moments_ns[i] += is_known ? by_ns : 0;
+    }
+}
+
+/* A rank's result. */
+
+bool merge_pack(struct buffer *bytes, const struct merge_part *part)
+{
+    const struct result *result = part->result;
+    const struct recorder_snapshot *totals = &result->totals;
+    struct head head = {
+        .own = *part->own,
+        .batches = result->batches,
+        .warm_up = result->warm_up,
+        .start_mono_ns = result->start_mono_ns,
+        .connect_ns = result->connect_ns,
+        .disconnect_ns = result->disconnect_ns,
+        .measured_ns = result->measured_ns,
+        .stop_reason = result->stop_reason,
+        .sessions_cut = result->sessions_cut,
+        .worst_lag_rows = result->worst_lag_rows,
+        .batches_late = result->batches_late,
+        .operations = totals->operations,
+        .hosts = totals->hosts,
+        .datasets = result->dataset_count,
+        .sessions = result->session_count,
+        .findings = result->findings.count,
+        .causes = result->causes.count,
+        .traces = result->trace == NULL ? 0 : 1,
+        .other_causes = result->causes.others,
+    };
+    memcpy(head.counters, totals->counters, sizeof head.counters);
+    buffer_add(bytes, &head, sizeof head);
+    for (size_t i = 0; i < totals->operations; i++) {
+        put_histogram(bytes, &totals->histograms[i]);
+        for (size_t c = 0; c < OPERATION_COUNTS; c++) {
+            put(bytes, totals->counts[i][c]);
+        }
+    }
+    for (unsigned host = 0; host < totals->hosts; host++) {
+        put_counters(bytes, totals->hosts_counters[host]);
+        for (size_t i = 0; i < OPERATIONS; i++) {
+            struct histogram histogram;
+            recorder_histogram_at(part->recorder, host, i, &histogram);
+            put_histogram(bytes, &histogram);
+        }
+    }
+    buffer_add(bytes, result->datasets, result->dataset_count * sizeof *result->datasets);
+    buffer_add(bytes, result->findings.entries,
+               result->findings.count * sizeof *result->findings.entries);
+    put_causes(bytes, &result->causes, result->start_mono_ns);
+    for (size_t i = 0; i < result->session_count; i++) {
+        struct session_summary session = result->session_list[i];
+        const struct row_exception *exceptions = session.exceptions;
+        session.exceptions = NULL;
+        buffer_add(bytes, &session, sizeof session);
+        buffer_add(bytes, exceptions, session.exception_count * sizeof *exceptions);
+    }
+    if (result->trace != NULL) {
+        buffer_add(bytes, result->trace, sizeof *result->trace);
+    }
+    put(bytes, part->intervals->length);
+    buffer_add(bytes, part->intervals->bytes, part->intervals->length);
+    put(bytes, part->samples->length / sizeof(struct sample));
+    buffer_add(bytes, part->samples->bytes, part->samples->length);
+    return !buffer_failed(bytes) && !buffer_failed(part->intervals) &&
+           !buffer_failed(part->samples);
+}
+
+struct merge *merge_create(struct result *result, const struct operation_list *operations)
+{
+    struct merge *merge = calloc(1, sizeof *merge);
+    if (merge == NULL) {
+        return NULL;
+    }
+    merge->result = result;
+    merge->operations = *operations;
+    if (result->totals.hosts > 0) {
+        merge->host_histograms = calloc(result->totals.hosts, sizeof *merge->host_histograms);
+        if (merge->host_histograms == NULL) {
+            free(merge);
+            return NULL;
+        }
+    }
+    result->stop_reason = STOP_COMPLETED;
+    return merge;
+}
+
+void merge_destroy(struct merge *merge)
+{
+    if (merge == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < merge->slot_count; i++) {
+        for (size_t k = 0; k < OPERATIONS; k++) {
+            buffer_fini(&merge->slots[i].histograms[k]);
+        }
+        free(merge->slots[i].hosts_counters);
+    }
+    free(merge->slots);
+    free(merge->samples);
+    free(merge->joined);
+    free(merge->host_histograms);
+    free(merge);
+}
+
+/* What ended a run early anywhere ended it, most of all a lost rank; then the end of its time. */
+static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
+{
+    return b == STOP_RANK                                                       ? b
+           : a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED) ? b
+                                                                                : a;
+}
+
+static void add_head(struct merge *merge, unsigned rank, const struct head *head)
+{
+    struct result *result = merge->result;
+    struct rank_result *own = &result->ranks[rank];
+    const struct rank_result before = *own;
+    *own = head->own;
+    own->is_known = true;
+    own->trace = NULL;
+    memcpy(own->machine, before.machine, sizeof own->machine);
+    own->clock_offset_ns = before.clock_offset_ns;
+    own->clock_error_ns = before.clock_error_ns;
+    own->clock_drift_ns = before.clock_drift_ns;
+    own->clock_drift_error_ns = before.clock_drift_error_ns;
+    add_session_ledger(&result->sessions, &own->sessions);
+    row_ledger_add(&result->rows, &own->rows);
+    transaction_ledger_add(&result->transactions, &own->transactions);
+    transaction_ledger_add(&result->warm_up, &head->warm_up);
+    result->batches.due += head->batches.due;
+    result->batches.sent += head->batches.sent;
+    result->batches.not_sent += head->batches.not_sent;
+    result->elapsed_ns = MAX(result->elapsed_ns, own->elapsed_ns);
+    result->connect_ns = MAX(result->connect_ns, head->connect_ns);
+    result->append_ns = MAX(result->append_ns, own->append_ns);
+    result->measured_ns = MAX(result->measured_ns, head->measured_ns);
+    result->stop_reason = join_reasons(result->stop_reason, head->stop_reason);
+    result->sessions_cut += head->sessions_cut;
+    result->worst_lag_rows = MAX(result->worst_lag_rows, head->worst_lag_rows);
+    result->batches_late += head->batches_late;
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        result->totals.counters[i] += head->counters[i];
+    }
+}
+
+static void add_totals(struct merge *merge, struct reader *reader, const struct head *head)
+{
+    struct recorder_snapshot *totals = &merge->result->totals;
+    for (size_t i = 0; i < head->operations; i++) {
+        add_histogram(reader, &totals->histograms[i]);
+        for (size_t c = 0; c < OPERATION_COUNTS; c++) {
+            totals->counts[i][c] += get(reader);
+        }
+    }
+    for (size_t host = 0; host < head->hosts; host++) {
+        add_counters(reader, totals->hosts_counters[host]);
+        for (size_t i = 0; i < OPERATIONS; i++) {
+            add_histogram(reader, &merge->host_histograms[host][i]);
+        }
+    }
+    for (size_t i = 0; i < head->datasets; i++) {
+        struct dataset_verification from, *into = &merge->result->datasets[i];
+        get_bytes(reader, &from, sizeof from);
+        into->added += from.added;
+        into->taken += from.taken;
+        into->added_in_doubt += from.added_in_doubt;
+        into->taken_in_doubt += from.taken_in_doubt;
+    }
+}
+
+/* The client's limits are those of a machine, which the evidence then names. */
+static void add_finding(struct result *result, const char *machine, struct finding *finding)
+{
+    struct findings *all = &result->findings;
+    if (finding->side == LIMIT_CLIENT) {
+        char evidence[sizeof finding->evidence];
+        memcpy(evidence, finding->evidence, sizeof evidence);
+        snprintf(finding->evidence, sizeof finding->evidence, "machine %.60s: %.220s", machine,
+                 evidence);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        struct finding *known = &all->entries[i];
+        char place[100];
+        snprintf(place, sizeof place, "machine %.60s: ", machine);
+        if (known->id == finding->id && known->side == finding->side &&
+            strcmp(known->name, finding->name) == 0 &&
+            (finding->side != LIMIT_CLIENT ||
+             strncmp(known->evidence, place, strlen(place)) == 0)) {
+            known->sessions += finding->sessions;
+            known->tries += finding->tries;
+            return;
+        }
+    }
+    if (all->count < FINDINGS_MAX) {
+        all->entries[all->count++] = *finding;
+    }
+}
+
+static void add_findings(struct merge *merge, unsigned rank, struct reader *reader, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct finding finding;
+        get_bytes(reader, &finding, sizeof finding);
+        if (!reader->has_failed) {
+            add_finding(merge->result, merge->result->ranks[rank].machine, &finding);
+        }
+    }
+}
+
+/* False: out of memory. */
+static bool add_sessions(struct merge *merge, struct reader *reader, size_t count)
+{
+    struct result *result = merge->result;
+    for (size_t i = 0; i < count && !reader->has_failed; i++) {
+        struct session_summary session;
+        get_bytes(reader, &session, sizeof session);
+        const size_t bytes = session.exception_count * sizeof *session.exceptions;
+        if (reader->has_failed || session.index >= result->session_count ||
+            session.exception_count > (size_t)(reader->end - reader->at) ||
+            bytes > (size_t)(reader->end - reader->at)) {
+            reader->has_failed = true;
+            return true;
+        }
+        session.exceptions = bytes == 0 ? NULL : malloc(bytes);
+        if (bytes > 0 && session.exceptions == NULL) {
+            return false;
+        }
+        if (bytes > 0) {
+            get_bytes(reader, session.exceptions, bytes);
+        }
+        free(result->session_list[session.index].exceptions);
+        result->session_list[session.index] = session;
+    }
+    return true;
+}
+
+/* False: out of memory. */
+static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
+{
+    const uint64_t count = get(reader);
+    if (reader->has_failed || count > (size_t)(reader->end - reader->at) / sizeof(struct sample)) {
+        reader->has_failed = true;
+        return true;
+    }
+    if (count == 0) {
+        return true;
+    }
+    struct rank_sample *samples =
+        realloc(merge->samples, (merge->sample_count + count) * sizeof *samples);
+    if (samples == NULL) {
+        return false;
+    }
+    merge->samples = samples;
+    for (size_t i = 0; i < count; i++) {
+        struct rank_sample *sample = &samples[merge->sample_count++];
+        sample->rank = rank;
+        sample->machine = merge->result->ranks[rank].machine;
+        get_bytes(reader, &sample->sample, sizeof sample->sample);
+    }
+    return true;
+}
+
+/* False: out of memory. */
+static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
+                      const struct head *head)
+{
+    struct rank_result *own = &merge->result->ranks[rank];
+    own->trace = head->traces == 0 ? NULL : malloc(sizeof *own->trace);
+    if (own->trace != NULL) {
+        get_bytes(reader, own->trace, sizeof *own->trace);
+        move_trace(own->trace, merge->result->start_mono_ns - head->start_mono_ns);
+    }
+    return head->traces == 0 || own->trace != NULL;
+}
+
+enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
+                      struct error *error)
+{
+    struct result *result = merge->result;
+    struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    struct head head;
+    get_bytes(&reader, &head, sizeof head);
+    bool has_memory = true;
+    if (!reader.has_failed && rank < result->rank_count &&
+        head.operations == result->totals.operations && head.hosts == result->totals.hosts &&
+        head.datasets == result->dataset_count) {
+        add_head(merge, rank, &head);
+        add_totals(merge, &reader, &head);
+        add_findings(merge, rank, &reader, head.findings);
+        add_causes(&result->causes, &reader, head.causes, result->ranks[rank].machine,
+                   &merge->operations, result->start_mono_ns);
+        result->causes.others += head.other_causes;
+        has_memory =
+            add_sessions(merge, &reader, head.sessions) && add_trace(merge, rank, &reader, &head);
+        const uint64_t length = get(&reader);
+        if (length > (size_t)(reader.end - reader.at)) {
+            reader.has_failed = true;
+        } else if (has_memory && !reader.has_failed) {
+            struct reader intervals = {.at = reader.at, .end = reader.at + length};
+            has_memory = add_intervals(merge, &intervals);
+            reader.at += length;
+            reader.has_failed = intervals.has_failed;
+        }
+        has_memory = has_memory && add_samples(merge, rank, &reader);
+    } else {
+        reader.has_failed = true;
+    }
+    if (!has_memory) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of rank %u", rank);
+        return STATUS_FATAL;
+    }
+    if (reader.has_failed || reader.at != reader.end) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is not whole", rank);
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
+                    size_t count, const uint64_t counters[RECORDER_COUNTERS])
+{
+    struct result *result = merge->result;
+    struct rank_result *own = &result->ranks[rank];
+    own->is_known = false;
+    own->sessions.requested = count;
+    own->sessions.connected = MIN(counters[RECORDER_SESSIONS_CONNECTED], count);
+    own->sessions.dropped = own->sessions.connected;
+    own->sessions.not_started = count - own->sessions.connected;
+    for (size_t i = 0; i < count && sessions != NULL; i++) {
+        own->rows.planned += sessions[i].rows.planned;
+        result->session_list[sessions[i].index] = sessions[i];
+    }
+    /* with a duration nothing was planned */
+    own->rows.planned = MAX(own->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +
+                                                   counters[RECORDER_ROWS_REJECTED] +
+                                                   counters[RECORDER_ROWS_IN_DOUBT]);
+    own->rows.acknowledged = MIN(counters[RECORDER_ROWS_ACKNOWLEDGED], own->rows.planned);
+    own->rows.rejected =
+        MIN(counters[RECORDER_ROWS_REJECTED], own->rows.planned - own->rows.acknowledged);
+    own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
+    add_session_ledger(&result->sessions, &own->sessions);
+    row_ledger_add(&result->rows, &own->rows);
+    result->stop_reason = join_reasons(result->stop_reason, STOP_RANK);
+    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
+        result->totals.counters[i] += counters[i];
+    }
+}
+
+/* Adds the samples of another rank, those first … end-1, to those of the resource rank, which were
+ * taken at the same moments but for the last one of each. */
+static void add_to_joined(struct merge *merge, size_t first, size_t end)
+{
+    const struct rank_sample *samples = merge->samples;
+    const char *machine = merge->result->ranks[merge->result->resource_rank].machine;
+    size_t at = first;
+    for (size_t i = 0; i < merge->joined_count; i++) {
+        struct sample *into = &merge->joined[i];
+        while (at + 1 < end && llabs(samples[at + 1].sample.end_ns - into->end_ns) <=
+                                   llabs(samples[at].sample.end_ns - into->end_ns)) {
+            at++;
+        }
+        const struct sample *from = &samples[at].sample;
+        into->rows_held += from->rows_held;
+        if (samples[at].rank == 0) {
+            into->table_bytes = from->table_bytes; /* it alone asks the server */
+        }
+        if (from->end_ns <= into->start_ns) {
+            continue; /* it had ended before */
+        }
+        into->sessions_alive += from->sessions_alive;
+        into->client_memory_bytes += from->client_memory_bytes;
+        if (strcmp(samples[at].machine, machine) == 0 && from->cpu.client >= 0) {
+            into->cpu.client = fmin(fmax(into->cpu.client, 0) + from->cpu.client, 100);
+            into->cpu.host = fmax(into->cpu.host, from->cpu.host);
+        }
+    }
+}
+
+/* False: out of memory. */
+static bool join_samples(struct merge *merge)
+{
+    const size_t count = merge->sample_count;
+    merge->joined = calloc(count + 1, sizeof *merge->joined);
+    if (merge->joined == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (merge->samples[i].rank == merge->result->resource_rank) {
+            merge->joined[merge->joined_count++] = merge->samples[i].sample;
+        }
+    }
+    size_t end;
+    for (size_t first = 0; first < count; first = end) {
+        const unsigned rank = merge->samples[first].rank;
+        for (end = first; end < count && merge->samples[end].rank == rank; end++) {
+        }
+        if (rank != merge->result->resource_rank) {
+            add_to_joined(merge, first, end);
+        }
+    }
+    return true;
+}
+
+enum {
+    IS_LOST,
+    IS_KNOWN,
+    HAS_LOOKED, /* at a server on its machine, in vain */
+    HAS_SERVER,
+};
+
+static int weigh_resources(const struct rank_result *rank)
+{
+    return !rank->is_known                   ? IS_LOST
+           : rank->resources.server_pid != 0 ? HAS_SERVER
+           : rank->hosts_here > 0            ? HAS_LOOKED
+                                             : IS_KNOWN;
+}
+
+static void add_note(char *to, size_t size, const char *note)
+{
+    const size_t used = strlen(to);
+    snprintf(to + used, size - used, "%s%s", used > 0 && note[0] != '\0' ? "; " : "", note);
+}
+
+/* Whose CPU, memory and I/O `all` has, and whose are not known. */
+static void note_machines(const struct result *result, unsigned servers, unsigned hosts_here,
+                          struct resource_summary *all)
+{
+    const size_t size = sizeof all->server_note, hosts = MAX(result->host_count, (size_t)1);
+    char missing[120] = "", note[sizeof all->server_note], *const io_note = all->io_of.note;
+    const char *machine = result->ranks[result->resource_rank].machine, *left = "";
+    for (size_t i = 0; i < result->rank_count; i++) {
+        left = result->ranks[i].is_known ? left : " that is left";
+    }
+    if (hosts_here == 0) {
+        snprintf(missing, sizeof missing, "no rank%s is on the server's machine", left);
+        snprintf(all->server_note, size, "%s; CPU is that of machine %.60s", missing, machine);
+        memcpy(note, io_note, sizeof all->io_of.note);
+        snprintf(io_note, sizeof all->io_of.note, "%s", missing);
+        const char *more = note + strcspn(note, ";");
+        add_note(io_note, sizeof all->io_of.note, more + strspn(more, "; "));
+        return;
+    }
+    memcpy(note, all->server_note, size);
+    snprintf(all->server_note, size, "of machine %.60s, rank %u%s", machine, result->resource_rank,
+             servers > 1 ? "; other servers: ranks.csv" : "");
+    if (hosts_here < hosts) {
+        snprintf(missing, sizeof missing, "%zu of %zu servers have no rank%s on their machine",
+                 hosts - hosts_here, hosts, left);
+    }
+    add_note(all->server_note, size, missing);
+    add_note(all->server_note, size, note);
+}
+
+/* CPU, memory and the like: those of the server's machine, where a rank has seen the server, else
+ * of the busiest machine; what this program took on all of them together. */
+static bool join_resources(struct merge *merge)
+{
+    struct result *result = merge->result;
+    const struct rank_result *best = &result->ranks[0];
+    unsigned servers = 0, hosts_here = 0;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        const int weight = weigh_resources(rank), best_weight = weigh_resources(best);
+        servers += weight == HAS_SERVER ? 1 : 0;
+        hosts_here += rank->is_known ? rank->hosts_here : 0;
+        if (weight > best_weight || (weight == best_weight &&
+                                     rank->resources.max_cpu.host > best->resources.max_cpu.host)) {
+            best = rank;
+        }
+    }
+    result->resource_rank = (unsigned)(best - result->ranks);
+    struct resource_summary *all = &result->resources;
+    *all = best->resources;
+    all->max_client_memory_bytes = 0;
+    all->client_cpu_s = 0;
+    all->suspended_ns = 0;
+    all->mean_cpu.client = 0;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct resource_summary *one = &result->ranks[i].resources;
+        if (result->ranks[i].is_known) {
+            all->max_client_memory_bytes += one->max_client_memory_bytes;
+            all->client_cpu_s += one->client_cpu_s;
+            all->suspended_ns = MAX(all->suspended_ns, one->suspended_ns);
+            if (strcmp(result->ranks[i].machine, best->machine) == 0) {
+                all->mean_cpu.client += fmax(one->mean_cpu.client, 0);
+            }
+        }
+    }
+    if (!join_samples(merge)) {
+        return false;
+    }
+    for (size_t i = 0; i < merge->joined_count; i++) {
+        const struct sample *sample = &merge->joined[i];
+        if (sample->cpu.host >= all->max_cpu.host) {
+            all->max_cpu.host = sample->cpu.host;
+            all->cpu_at_max = sample->cpu;
+        }
+        all->max_cpu.client = fmax(all->max_cpu.client, sample->cpu.client);
+    }
+    note_machines(result, servers, hosts_here, all);
+    return true;
+}
+
+/* What was traced on all machines. False: out of memory. */
+static bool join_traces(struct result *result)
+{
+    struct trace_sum *all = NULL;
+    size_t traced = 0;
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct trace_sum *one = result->ranks[i].trace;
+        if (one == NULL) {
+            continue;
+        }
+        all = all == NULL ? calloc(1, sizeof *all) : all;
+        if (all == NULL) {
+            return false;
+        }
+        result->trace = all;
+        trace_sum_add(all, one);
+        if (one->note[0] != '\0') {
+            char note[TRACE_NOTE_BYTES + 80];
+            snprintf(note, sizeof note, "machine %.60s: %s", result->ranks[i].machine, one->note);
+            add_note(all->note, sizeof all->note, note);
+        }
+        /* what the server has counted is to be compared with the calls of one machine */
+        if (one->level != IO_TRACE_OFF) {
+            const struct trace_counters none = {.count = 0};
+            all->before = traced == 0 ? one->before : none;
+            all->after = traced == 0 ? one->after : none;
+            traced++;
+        }
+    }
+    return true;
+}
+
+bool merge_conclude(struct merge *merge)
+{
+    struct result *result = merge->result;
+    for (size_t i = 1; i < merge->slot_count; i++) {
+        merge->slots[i].rows_held += merge->slots[i - 1].rows_held;
+    }
+    result->disconnect_ns =
+        MAX(result->elapsed_ns - result->connect_ns - result->append_ns, (int64_t)0);
+    if (result->elapsed_ns > 0) {
+        result->throughput_rows_per_s =
+            (double)result->rows.acknowledged / ((double)result->elapsed_ns / (double)SECOND_NS);
+    }
+    for (size_t i = 0; i < result->totals.hosts; i++) {
+        struct host_result *host = &result->hosts[i];
+        host->counters = result->totals.hosts_counters[i];
+        host->elapsed_ns = result->elapsed_ns;
+        host->measured_ns = result->measured_ns;
+        for (size_t k = 0; k < OPERATIONS; k++) {
+            host->latencies[k] = histogram_latency(&merge->host_histograms[i][k]);
+        }
+    }
+    return join_traces(result) && join_resources(merge);
+}

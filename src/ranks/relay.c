@@ -1,0 +1,397 @@
+/*
+ * Programs that are ranks without MPI: where each run is a program of its own, the one that starts
+ * it speaks to the other machines for it, for one run after the other. What they say to each other
+ * goes through a socket, which is the program's standard input.
+ *
+ * Between machines a message ends in the number of its run, so that none reaches the program of
+ * another run; 0 is of those that start the programs. Where that is all of it, the program of the
+ * rank that it is from has ended, which is an empty message for the one that gets it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "ranks/module.h"
+
+/* After a message as short as a question about a clock, or its answer, there is no sleep for so
+ * long: the next one is on its way, and the time that it takes is an error of the clock. */
+#define ALERT_NS (20 * MONO_NS_PER_MS)
+
+enum {
+    SHORT_BYTES = 24,
+};
+
+/* What a program finds in its socket when it starts: who it is. */
+struct greeting {
+    char text[24];
+    unsigned number, count;
+};
+static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a rank of a run";
+
+/* Before the bytes of each message. */
+struct head {
+    uint64_t size;
+    uint32_t rank; /* to the program: from whom; from it: to whom */
+    uint32_t is_bulk;
+};
+
+/* An end of the socket, with what has come of the next message. */
+struct end {
+    int fd; /* -1: closed, by the other side too */
+    struct head head;
+    char *bytes; /* with room for the number of the run */
+    uint64_t done;
+};
+
+/* As it is with MPI: who sent it would wait for ever. */
+static void give_up(void)
+{
+    static const char why[] = "append: a message of another rank is lost: out of memory\n";
+    notice_write(STDERR_FILENO, why, sizeof why - 1, MONO_NS_PER_S);
+    _exit(EXIT_CODE_CLIENT_LIMIT);
+}
+
+static void shut(struct end *end)
+{
+    if (end->fd >= 0) {
+        close(end->fd);
+    }
+    free(end->bytes);
+    *end = (struct end){.fd = -1};
+}
+
+/* The next message that is whole, to be freed; NULL: there is none. */
+static char *take_from(struct end *end, struct head *head)
+{
+    while (end->fd >= 0) {
+        const bool is_head = end->bytes == NULL;
+        char *to = is_head ? (char *)&end->head : end->bytes;
+        const uint64_t all = is_head ? sizeof end->head : end->head.size;
+        const ssize_t got =
+            all == end->done ? 0 : recv(end->fd, to + end->done, all - end->done, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 && errno == EAGAIN) {
+            return NULL;
+        }
+        if (got <= 0 && end->done < all) {
+            break;
+        }
+        end->done += (uint64_t)got;
+        if (end->done < all) {
+            continue;
+        }
+        end->done = 0;
+        if (!is_head) {
+            end->bytes = NULL;
+            *head = end->head;
+            return to;
+        }
+        end->bytes = malloc(end->head.size + sizeof(uint32_t));
+        if (end->bytes == NULL) {
+            give_up();
+        }
+    }
+    shut(end);
+    return NULL;
+}
+
+/* The program of a run. */
+
+static struct end parent = {.fd = -1};
+static struct greeting own; /* also of who starts programs */
+static unsigned next_lost;
+
+static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
+{
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (recv(STDIN_FILENO, &own, sizeof own, MSG_WAITALL) != sizeof own || null < 0 ||
+        (parent.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0 || dup2(null, STDIN_FILENO) < 0) {
+        snprintf(why, size, "%s", strerror(errno));
+        return false;
+    }
+    close(null);
+    *number = own.number;
+    *count = own.count;
+    next_lost = own.number == 0 ? 1 : 0;
+    return true;
+}
+
+static bool write_all(const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        const ssize_t sent = send(parent.fd, at, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return false;
+        }
+        at += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
+}
+
+static bool program_send(unsigned to, void *bytes, size_t size, bool is_bulk)
+{
+    const struct head head = {.size = size, .rank = to, .is_bulk = is_bulk};
+    const bool is_sent = write_all(&head, sizeof head) && write_all(bytes, size);
+    free(bytes);
+    return is_sent;
+}
+
+static void *program_take(unsigned *from, size_t *size)
+{
+    struct head head = {.size = 0};
+    char *bytes = take_from(&parent, &head);
+    *from = head.rank;
+    *size = head.size;
+    if (parent.fd < 0 && next_lost < (own.number == 0 ? own.count : 1)) {
+        bytes = calloc(1, 1); /* who started it is gone: nobody can be reached */
+        *from = next_lost++;
+    }
+    return bytes;
+}
+
+static bool program_is_idle(void)
+{
+    return true;
+}
+
+static void program_end(bool are_all_there)
+{
+    (void)are_all_there;
+    shut(&parent);
+}
+
+const struct ranks_module *relay_of_program(void)
+{
+    static const struct ranks_module module = {
+        .start = program_start,
+        .send = program_send,
+        .take = program_take,
+        .is_idle = program_is_idle,
+        .end = program_end,
+    };
+    struct greeting greeting;
+    const bool is_program = recv(STDIN_FILENO, &greeting, sizeof greeting,
+                                 MSG_PEEK | MSG_DONTWAIT) == sizeof greeting &&
+                            memcmp(greeting.text, greeting_text, sizeof greeting_text) == 0;
+    return is_program ? &module : NULL;
+}
+
+/* Who starts the programs. */
+
+/* A message that the program has not taken yet. */
+struct piece {
+    struct piece *next;
+    size_t size, done; /* of the head and the bytes */
+    struct head head;
+    char bytes[];
+};
+
+static const struct ranks_module *carrier; /* MPI */
+static uint32_t run;                       /* the latest */
+static uint32_t lost_run;                  /* latest whose program at rank 0 has ended early */
+static struct end program = {.fd = -1};
+static struct piece *first, **last = &first;
+static int64_t alert_ns, sleep_ns;
+
+static bool carrier_start(unsigned *number, unsigned *count, char *why, size_t size)
+{
+    const bool is_started = carrier->start(number, count, why, size);
+    memcpy(own.text, greeting_text, sizeof greeting_text);
+    own.number = *number;
+    own.count = *count;
+    return is_started;
+}
+
+/* `bytes` have room for the number of a run. */
+static bool send_of(uint32_t of_run, struct head head, char *bytes)
+{
+    memcpy(bytes + head.size, &of_run, sizeof of_run);
+    return carrier->send(head.rank, bytes, head.size + sizeof of_run, head.is_bulk != 0);
+}
+
+static bool carrier_send(unsigned to, void *bytes, size_t size, bool is_bulk)
+{
+    char *longer = realloc(bytes, size + sizeof run);
+    if (longer == NULL) {
+        free(bytes);
+        return false;
+    }
+    return send_of(0, (struct head){size, to, is_bulk}, longer);
+}
+
+static void note_message(size_t size)
+{
+    sleep_ns = 0;
+    if (size <= SHORT_BYTES) {
+        alert_ns = mono_now_ns() + ALERT_NS;
+    }
+}
+
+/* Never waits for the program, which may have other things to do. */
+static void give_waiting(void)
+{
+    while (first != NULL && program.fd >= 0) {
+        struct piece *piece = first;
+        const char *bytes = (const char *)piece + offsetof(struct piece, head);
+        const ssize_t sent = send(program.fd, bytes + piece->done, piece->size - piece->done,
+                                  MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) {
+            return; /* there is no room, or no program: then its end is found by reading */
+        }
+        piece->done += sent > 0 ? (size_t)sent : 0;
+        if (piece->done == piece->size) {
+            first = piece->next;
+            last = first == NULL ? &first : last;
+            free(piece);
+        }
+    }
+}
+
+static void give(unsigned from, const void *bytes, size_t size)
+{
+    struct piece *piece = program.fd < 0 ? NULL : malloc(sizeof *piece + size);
+    if (program.fd < 0) {
+        return; /* it has ended */
+    }
+    if (piece == NULL) {
+        give_up();
+        return;
+    }
+    *piece =
+        (struct piece){.size = sizeof piece->head + size, .head = {.size = size, .rank = from}};
+    if (size > 0) {
+        memcpy(piece->bytes, bytes, size);
+    }
+    *last = piece;
+    last = &piece->next;
+    give_waiting();
+}
+
+static void take_from_program(void)
+{
+    struct head head;
+    char *bytes;
+    while ((bytes = take_from(&program, &head)) != NULL) {
+        note_message(head.size);
+        if (!send_of(run, head, bytes)) {
+            give(head.rank, NULL, 0);
+        }
+    }
+}
+
+/* What is for the caller; all else goes its way. */
+static void *carrier_take(unsigned *from, size_t *size)
+{
+    char *bytes;
+    take_from_program();
+    while ((bytes = carrier->take(from, size)) != NULL) {
+        uint32_t of_run;
+        if (*size < sizeof of_run) {
+            return bytes;
+        }
+        *size -= sizeof of_run;
+        memcpy(&of_run, bytes + *size, sizeof of_run);
+        if (of_run == 0) {
+            return bytes;
+        }
+        note_message(*size);
+        if (of_run == run) {
+            give(*from, bytes, *size);
+        } else if (of_run > run && *size == 0) {
+            lost_run = of_run;
+        }
+        free(bytes);
+    }
+    give_waiting();
+    return NULL;
+}
+
+static bool carrier_is_idle(void)
+{
+    return carrier->is_idle();
+}
+
+/* After a signal mpirun ends all, and answers nobody who would leave in good order. */
+static void carrier_end(bool are_all_there)
+{
+    if (!interrupt_requested()) {
+        carrier->end(are_all_there);
+    }
+}
+
+const struct ranks_module *relay_through(const struct ranks_module *module)
+{
+    static const struct ranks_module relay = {
+        .start = carrier_start,
+        .send = carrier_send,
+        .take = carrier_take,
+        .is_idle = carrier_is_idle,
+        .end = carrier_end,
+    };
+    carrier = module;
+    return &relay;
+}
+
+int relay_open(void)
+{
+    int ends[2];
+    run++;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return -errno;
+    }
+    program = (struct end){.fd = ends[0]};
+    if (send(program.fd, &own, sizeof own, MSG_NOSIGNAL) != sizeof own) {
+        const int number = errno;
+        shut(&program);
+        close(ends[1]);
+        return -number;
+    }
+    if (lost_run == run) {
+        give(0, NULL, 0);
+    }
+    return ends[1];
+}
+
+void relay_wait(int64_t limit_ns)
+{
+    if (mono_now_ns() < alert_ns) {
+        sched_yield();
+        return;
+    }
+    sleep_ns = ranks_sleep_ns(sleep_ns);
+    struct pollfd awaited = {.fd = program.fd,
+                             .events = (short)(first == NULL ? POLLIN : POLLIN | POLLOUT)};
+    const struct timespec timeout = {.tv_nsec = MIN(sleep_ns, limit_ns)};
+    ppoll(&awaited, 1, &timeout, NULL);
+}
+
+void relay_close(void)
+{
+    take_from_program();
+    shut(&program);
+    while (first != NULL) {
+        struct piece *piece = first;
+        first = piece->next;
+        free(piece);
+    }
+    last = &first;
+}
+
+bool relay_tell_end(unsigned to)
+{
+    void *bytes = malloc(sizeof run);
+    return bytes != NULL && send_of(run, (struct head){.rank = to}, bytes);
+}

@@ -1,0 +1,644 @@
+#include "trace/trace.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mono.h"
+#include "base/process.h"
+#include "measure/procfs.h"
+#include "measure/server_process.h"
+
+static enum status refuse(struct error *error, int number, const char *text)
+{
+    error_set(error, ERROR_UNSUPPORTED, number, NULL, "--io-trace: %s", text);
+    return STATUS_REJECTED;
+}
+
+#if APPEND_HAVE_IO_TRACE
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <sys/param.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "trace/io.skel.h"
+
+/* How often the ring is read, which holds 65,000 records: the longest of these pauses leaves room
+ * for a million in a second. */
+#define READ_NS (20 * MONO_NS_PER_MS)
+
+/* How long records are held back at least, until it is known whether the gate was open then, and
+ * the work done. */
+#define HOLD_NS (100 * MONO_NS_PER_MS)
+
+/* How often it is looked whether the server was restarted, and how often a cgroup is walked. */
+#define LOOK_NS (250 * MONO_NS_PER_MS)
+
+/* The kernel measures its programs in a part of each period: it makes them slower by as much as
+ * they take themselves. */
+#define MEASURED_NS (200 * MONO_NS_PER_MS)
+#define MEASURE_PERIOD_NS (2 * MONO_NS_PER_S)
+
+enum {
+    READER_NICE = -10, /* a reader that comes too late loses records */
+    ROWS_BYTES = 256 << 10,
+    ROOTS_MAX = 64,
+    FILES_MAX = 1 << 20, /* of which the class is kept */
+    LOG_BYTES = 256,
+    HELD_MAX = 1 << 16,
+};
+
+static const struct {
+    short call;
+    unsigned char mode;
+} calls[] = {
+#ifdef SYS_preadv2
+    {SYS_preadv2, IO_READ},   {SYS_pwritev2, IO_WRITE},
+#endif
+    {SYS_read, IO_READ},      {SYS_pread64, IO_READ},   {SYS_readv, IO_READ},
+    {SYS_preadv, IO_READ},    {SYS_write, IO_WRITE},    {SYS_pwrite64, IO_WRITE},
+    {SYS_writev, IO_WRITE},   {SYS_pwritev, IO_WRITE},  {SYS_fsync, IO_SYNC},
+    {SYS_fdatasync, IO_SYNC},
+};
+
+/* A file may be another one's, or have another name, when the event is looked at. */
+struct held {
+    struct io_event event;
+    enum trace_file file;
+};
+
+struct tracer {
+    struct io_bpf *programs;
+    struct ring_buffer *ring;
+    struct server_process *server; /* NULL: embedded */
+    bool is_of_cgroup;
+    pid_t roots[ROOTS_MAX]; /* of the processes that were found; traced ones are in a map */
+    size_t root_count;
+    bool has_processes, is_added; /* the latest walk has met some; some that were not traced */
+    int64_t next_look_ns;
+    int statistics; /* descriptor that makes the kernel measure its programs; -1: it does not now */
+    int64_t begin_ns, measured_since_ns, measured_ns;
+    int64_t clock_offset_ns;
+    pthread_t thread;
+    bool has_thread;
+    atomic_bool is_over;
+    atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* 0: not yet */
+
+    /* Of the thread, until it has ended. */
+    struct trace_sum *sum;
+    unsigned char *classes; /* by number of the file */
+    size_t class_count;
+    struct held *held;
+    size_t held_count, old_count; /* these have been there for HOLD_NS */
+    int64_t next_settle_ns;
+    FILE *early; /* events from before the gate; NULL: there were none, or they are written */
+    int csv;
+    char place[TRACE_PLACE_BYTES]; /* in front of each row */
+    char *rows;
+    size_t row_bytes;
+    off_t whole_bytes; /* of the file, at the end of a row */
+};
+
+/* What libbpf says last; its texts are for those who write such programs. */
+static char last_words[LOG_BYTES];
+
+static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    if (level != LIBBPF_WARN) {
+        return 0;
+    }
+    return vsnprintf(last_words, sizeof last_words, format, arguments);
+}
+
+static bool has_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{0}};
+    if (syscall(SYS_capget, &header, data) != 0) {
+        return true; /* the kernel will say */
+    }
+    const uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
+    const uint64_t two = UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON;
+    return (has & UINT64_C(1) << CAP_SYS_ADMIN) != 0 || (has & two) == two;
+}
+
+/* The pids that the kernel's programs see are those of the machine. */
+static bool is_own_pid_namespace(void)
+{
+    char link[64] = "";
+    return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 &&
+           strcmp(link, "pid:[4026531836]") != 0;
+}
+
+/* In a time namespace of its own this program's clock is so far ahead of the kernel's. */
+static int64_t read_clock_offset_ns(void)
+{
+    static const char name[] = "monotonic";
+    char line[100] = "", *end = line;
+    FILE *offsets = fopen("/proc/self/timens_offsets", "re");
+    const bool is_read = offsets != NULL && fgets(line, sizeof line, offsets) != NULL;
+    if (offsets != NULL) {
+        fclose(offsets);
+    }
+    if (!is_read || strncmp(line, name, strlen(name)) != 0) {
+        return 0;
+    }
+    const int64_t seconds = strtoll(line + strlen(name), &end, 10);
+    return seconds * MONO_NS_PER_S + strtoll(end, NULL, 10);
+}
+
+static enum status explain(struct error *error, int number)
+{
+    char text[ERROR_TEXT_BYTES];
+    if (number == EPERM || number == EACCES) {
+        return refuse(error, number,
+                      "the kernel refuses to load programs that trace (lockdown, or a container "
+                      "without CAP_BPF and CAP_PERFMON of the machine): run append on the machine "
+                      "itself, and see /sys/kernel/security/lockdown");
+    }
+    if (number == ESRCH) {
+        return refuse(error, number,
+                      "this kernel lacks a tracepoint that is needed (block_io_start: Linux 6.5 or "
+                      "later has it)");
+    }
+    if (number == ENOSYS) {
+        return refuse(error, number, "this kernel was built without BPF (CONFIG_BPF_SYSCALL)");
+    }
+    last_words[strcspn(last_words, "\n")] = '\0';
+    snprintf(text, sizeof text, "the kernel does not take the programs: %s (%.100s)",
+             strerror(number), last_words);
+    return refuse(error, number, text);
+}
+
+enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error)
+{
+    *tracer = NULL;
+    if (!has_capabilities()) {
+        return refuse(error, EPERM,
+                      "not allowed: it needs root, or CAP_BPF and CAP_PERFMON (sudo setcap "
+                      "cap_bpf,cap_perfmon+ep on the program)");
+    }
+    if (is_own_pid_namespace()) {
+        return refuse(error, 0,
+                      "append runs in a container with processes of its own numbers: give it those "
+                      "of the machine (docker run --pid host --privileged)");
+    }
+    if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
+        return refuse(error, errno,
+                      "this kernel does not tell its types (/sys/kernel/btf/vmlinux: it has to be "
+                      "built with CONFIG_DEBUG_INFO_BTF)");
+    }
+    libbpf_set_print(keep_words);
+    struct tracer *made = calloc(1, sizeof *made);
+    struct io_bpf *programs = made == NULL ? NULL : io_bpf__open();
+    if (programs == NULL) {
+        free(made);
+        return explain(error, errno);
+    }
+    *made = (struct tracer){.programs = programs,
+                            .statistics = -1,
+                            .csv = -1,
+                            .clock_offset_ns = read_clock_offset_ns()};
+    made->sum = calloc(1, sizeof *made->sum);
+    made->rows = malloc(ROWS_BYTES);
+    made->held = malloc(HELD_MAX * sizeof *made->held);
+    int number = made->sum == NULL || made->rows == NULL || made->held == NULL ? ENOMEM : 0;
+    if (level == IO_TRACE_REQUESTS) {
+        bpf_program__set_autoload(programs->progs.call_begins, false);
+        bpf_program__set_autoload(programs->progs.call_ends, false);
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        programs->rodata->call_modes[calls[i].call] = calls[i].mode;
+    }
+    number = number == 0 ? -io_bpf__load(programs) : number;
+    if (number == 0) {
+        made->sum->level = level == IO_TRACE_REQUESTS ? IO_TRACE_REQUESTS : IO_TRACE_FULL;
+        *tracer = made;
+        return STATUS_OK;
+    }
+    trace_destroy(made);
+    return explain(error, number);
+}
+
+void trace_destroy(struct tracer *tracer)
+{
+    if (tracer == NULL) {
+        return;
+    }
+    if (tracer->has_thread) {
+        atomic_store(&tracer->is_over, true);
+        pthread_join(tracer->thread, NULL);
+    }
+    ring_buffer__free(tracer->ring);
+    io_bpf__destroy(tracer->programs);
+    server_process_destroy(tracer->server);
+    if (tracer->statistics >= 0) {
+        close(tracer->statistics);
+    }
+    if (tracer->early != NULL) {
+        fclose(tracer->early);
+    }
+    free(tracer->classes);
+    free(tracer->rows);
+    free(tracer->held);
+    free(tracer->sum);
+    free(tracer);
+}
+
+/* Writes the rows that are whole. What the disk has no room for is left out, from then on. */
+static void flush_rows(struct tracer *tracer)
+{
+    size_t done = 0;
+    while (done < tracer->row_bytes && tracer->sum->csv_errno == 0) {
+        const ssize_t written = write(tracer->csv, tracer->rows + done, tracer->row_bytes - done);
+        if (written > 0) {
+            done += (size_t)written;
+        } else if (written == 0 || errno != EINTR) {
+            tracer->sum->csv_errno = written == 0 ? EIO : errno;
+            done = 0;
+            if (ftruncate(tracer->csv, tracer->whole_bytes) != 0) {
+                break; /* the errno stands all the same */
+            }
+        }
+    }
+    tracer->whole_bytes += (off_t)done;
+    tracer->row_bytes = 0;
+}
+
+static enum trace_file class_of(const struct tracer *tracer, unsigned file)
+{
+    return file < tracer->class_count ? (enum trace_file)tracer->classes[file] : TRACE_UNKNOWN;
+}
+
+static void write_row(struct tracer *tracer, const struct held *held, int64_t gate_ns)
+{
+    if (tracer->row_bytes + TRACE_ROW_BYTES > ROWS_BYTES) {
+        flush_rows(tracer);
+    }
+    tracer->row_bytes += trace_write_row(tracer->rows + tracer->row_bytes, tracer->place,
+                                         &held->event, held->file, gate_ns);
+}
+
+/* Adds up and writes the oldest events; rows wait in a file for the gate, or until `is_over`. */
+static void settle(struct tracer *tracer, size_t count, bool is_over)
+{
+    struct trace_sum *sum = tracer->sum;
+    const int64_t done_ns = atomic_load(&tracer->done_ns);
+    const int64_t gate_ns = atomic_load(&tracer->gate_ns);
+    struct held held;
+    sum->before.taken_ns = atomic_load(&tracer->counters_ns);
+    sum->start_ns = atomic_load(&tracer->start_ns);
+    sum->gate_ns = gate_ns;
+    sum->done_ns = gate_ns == 0 ? 0 : done_ns == 0 ? INT64_MAX : done_ns;
+    const bool is_early = gate_ns == 0 && !is_over;
+    const int64_t zero_ns = gate_ns == 0 ? sum->start_ns : gate_ns;
+    if (!is_early && tracer->early != NULL) {
+        rewind(tracer->early);
+        while (fread(&held, sizeof held, 1, tracer->early) == 1) {
+            write_row(tracer, &held, zero_ns);
+        }
+        fclose(tracer->early);
+        tracer->early = NULL;
+    }
+    if (is_early && tracer->early == NULL && count > 0) {
+        tracer->early = tmpfile();
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct held *at = &tracer->held[i];
+        trace_add(sum, &at->event, at->file);
+        if (!is_early) {
+            write_row(tracer, at, zero_ns);
+        } else if (tracer->early == NULL || fwrite(at, sizeof *at, 1, tracer->early) != 1) {
+            sum->csv_errno = sum->csv_errno == 0 ? errno : sum->csv_errno;
+        }
+    }
+    tracer->held_count -= count;
+    memmove(tracer->held, tracer->held + count, tracer->held_count * sizeof held);
+    tracer->old_count = tracer->held_count;
+}
+
+static void keep_class(struct tracer *tracer, const struct io_file *file)
+{
+    if (file->file >= tracer->class_count) {
+        const size_t count = MIN(2 * (size_t)file->file + 1024, FILES_MAX);
+        unsigned char *classes = file->file < FILES_MAX ? realloc(tracer->classes, count) : NULL;
+        if (classes == NULL) {
+            return; /* its class stays unknown */
+        }
+        memset(classes + tracer->class_count, TRACE_UNKNOWN, count - tracer->class_count);
+        tracer->classes = classes;
+        tracer->class_count = count;
+    }
+    tracer->classes[file->file] =
+        (unsigned char)trace_classify(file->names, tracer->sum->is_embedded);
+}
+
+static int take(void *context, void *data, size_t bytes)
+{
+    struct tracer *tracer = context;
+    if (bytes == sizeof(struct io_file)) {
+        keep_class(tracer, data);
+        return 0;
+    }
+    const struct io_event *event = data;
+    if (tracer->held_count == HELD_MAX) {
+        settle(tracer, HELD_MAX / 2, false); /* so many records that they cannot be held longer */
+    }
+    struct held *held = &tracer->held[tracer->held_count++];
+    *held = (struct held){.event = *event, .file = class_of(tracer, event->file)};
+    held->event.start_ns += (uint64_t)tracer->clock_offset_ns;
+    return 0;
+}
+
+static void see(void *context, pid_t pid, bool is_root)
+{
+    struct tracer *tracer = context;
+    const struct bpf_map *map = tracer->programs->maps.processes;
+    const uint32_t key = (uint32_t)pid;
+    const unsigned char is_there = 1;
+    if (is_root && tracer->root_count < ROOTS_MAX) {
+        tracer->roots[tracer->root_count++] = pid;
+    }
+    /* one that is there is not written: it may be about to end, and the kernel to take it out */
+    tracer->has_processes = true;
+    tracer->is_added |=
+        bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) == 0;
+}
+
+static void walk(struct tracer *tracer)
+{
+    tracer->root_count = 0;
+    tracer->has_processes = tracer->is_added = false;
+    server_process_walk(tracer->server, see, tracer);
+}
+
+/* Looks for a server that was restarted: the processes that it begins are seen by the kernel. */
+static void look(struct tracer *tracer)
+{
+    const struct bpf_map *map = tracer->programs->maps.processes;
+    bool is_gone = tracer->is_of_cgroup || tracer->root_count == 0;
+    for (size_t i = 0; i < tracer->root_count && !is_gone; i++) {
+        const uint32_t key = (uint32_t)tracer->roots[i];
+        unsigned char is_there;
+        is_gone = bpf_map__lookup_elem(map, &key, sizeof key, &is_there, sizeof is_there, 0) != 0;
+    }
+    if (is_gone) {
+        walk(tracer);
+    }
+}
+
+/* A thread of this program that is not the database's. */
+static bool exclude(const struct tracer *tracer, uint32_t tid)
+{
+    const unsigned char is_there = 1;
+    return bpf_map__update_elem(tracer->programs->maps.excluded, &tid, sizeof tid, &is_there,
+                                sizeof is_there, BPF_ANY) == 0;
+}
+
+/* Lets the kernel measure its programs, or no more. */
+static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
+{
+    const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
+    if (is_due && tracer->statistics < 0) {
+        tracer->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+        tracer->measured_since_ns = now_ns;
+    } else if (!is_due && tracer->statistics >= 0) {
+        close(tracer->statistics);
+        tracer->statistics = -1;
+        tracer->measured_ns += now_ns - tracer->measured_since_ns;
+    }
+}
+
+/* What the programs took on all CPUs, by what the kernel has measured; negative: it has not. */
+static double read_kernel_s(const struct tracer *tracer)
+{
+    const double traced_ns = (double)(mono_now_ns() - tracer->begin_ns);
+    struct bpf_program *program;
+    uint64_t ns = 0;
+    bpf_object__for_each_program(program, tracer->programs->obj)
+    {
+        struct bpf_prog_info info = {0};
+        uint32_t bytes = sizeof info;
+        const int fd = bpf_program__fd(program);
+        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
+            ns += info.run_time_ns;
+        }
+    }
+    return tracer->measured_ns == 0
+               ? -1
+               : (double)ns / MONO_NS_PER_S * traced_ns / (double)tracer->measured_ns;
+}
+
+static void *run_reader(void *argument)
+{
+    struct tracer *tracer = argument;
+    bool is_over = false;
+    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* the map has room */
+    int64_t flushed_ns = mono_now_ns();
+    (void)setpriority(PRIO_PROCESS, 0, READER_NICE);
+    while (!is_over) {
+        is_over = atomic_load(&tracer->is_over);
+        if (is_over) {
+            io_bpf__detach(tracer->programs);
+        }
+        ring_buffer__consume(tracer->ring);
+        const int64_t now_ns = mono_now_ns();
+        if (is_over || now_ns >= tracer->next_settle_ns) {
+            settle(tracer, is_over ? tracer->held_count : tracer->old_count, is_over);
+            tracer->next_settle_ns = now_ns + HOLD_NS;
+        }
+        measure(tracer, now_ns, is_over);
+        if (is_over || now_ns >= flushed_ns + MONO_NS_PER_S) {
+            flush_rows(tracer);
+            flushed_ns = now_ns;
+        }
+        if (!is_over && tracer->server != NULL && now_ns >= tracer->next_look_ns) {
+            tracer->next_look_ns = now_ns + LOOK_NS * (tracer->is_of_cgroup ? 4 : 1);
+            look(tracer);
+        }
+        if (!is_over) {
+            mono_sleep(READ_NS);
+        }
+    }
+    tracer->sum->kernel_s = read_kernel_s(tracer);
+    tracer->sum->cpu_s = (double)mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) / (double)MONO_NS_PER_S;
+    return NULL;
+}
+
+/* This program is the server, but for its threads that are there already. */
+static bool trace_own(const struct tracer *tracer)
+{
+    const unsigned char is_there = 1;
+    const uint32_t own = (uint32_t)getpid();
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *entry;
+    bool is_done = tasks != NULL;
+    while (is_done && (entry = readdir(tasks)) != NULL) {
+        const uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        is_done = tid == 0 || exclude(tracer, tid);
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return is_done && bpf_map__update_elem(tracer->programs->maps.processes, &own, sizeof own,
+                                           &is_there, sizeof is_there, BPF_ANY) == 0;
+}
+
+/* Fills the map of processes, those first that begin meanwhile: they are children of the others. */
+static enum status find_processes(struct tracer *tracer, const struct server_selector *selector,
+                                  struct error *error)
+{
+    struct resource_summary found = {0};
+    if (selector->is_embedded) {
+        return trace_own(tracer) ? STATUS_OK : refuse(error, errno, "/proc/self/task: no threads");
+    }
+    tracer->server = server_process_create(selector);
+    if (tracer->server == NULL) {
+        return refuse(error, ENOMEM, "out of memory");
+    }
+    do {
+        walk(tracer);
+    } while (tracer->is_added);
+    if (tracer->has_processes) {
+        return STATUS_OK;
+    }
+    server_process_describe(tracer->server, &found);
+    return refuse(error, 0, found.server_note);
+}
+
+enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
+                        const char *place, struct error *error)
+{
+    struct io_bpf *programs = tracer->programs;
+    tracer->csv = csv;
+    tracer->is_of_cgroup = selector->cgroup != NULL;
+    tracer->sum->is_embedded = selector->is_embedded;
+    programs->bss->is_embedded = selector->is_embedded;
+    snprintf(tracer->place, sizeof tracer->place, "%s", place);
+    tracer->row_bytes = trace_write_header(tracer->rows, place);
+    flush_rows(tracer);
+    tracer->ring = ring_buffer__new(bpf_map__fd(programs->maps.ring), take, tracer, NULL);
+    if (tracer->ring == NULL) {
+        return refuse(error, ENOMEM, "out of memory");
+    }
+    tracer->begin_ns = mono_now_ns();
+    measure(tracer, tracer->begin_ns, false);
+    int number = -io_bpf__attach(programs);
+    if (number != 0) {
+        return explain(error, number);
+    }
+    if (find_processes(tracer, selector, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    number = thread_start(&tracer->thread, 0, run_reader, tracer);
+    if (number != 0) {
+        error_set(error, ERROR_LIMIT, number, NULL, "--io-trace: no thread for its reader: %s",
+                  strerror(number));
+        return STATUS_REJECTED;
+    }
+    tracer->has_thread = true;
+    return STATUS_OK;
+}
+
+void trace_note_counters(struct tracer *tracer, int64_t taken_ns)
+{
+    if (tracer != NULL) {
+        atomic_store(&tracer->counters_ns, taken_ns);
+    }
+}
+
+void trace_note_start(struct tracer *tracer, int64_t start_ns)
+{
+    if (tracer != NULL) {
+        atomic_store(&tracer->start_ns, start_ns);
+    }
+}
+
+void trace_note_gate(struct tracer *tracer, int64_t go_ns)
+{
+    if (tracer != NULL) {
+        atomic_store(&tracer->gate_ns, go_ns);
+    }
+}
+
+void trace_note_done(struct tracer *tracer, int64_t done_ns)
+{
+    if (tracer != NULL) {
+        atomic_store(&tracer->done_ns, done_ns);
+    }
+}
+
+void trace_end(struct tracer *tracer, struct trace_sum *sum)
+{
+    atomic_store(&tracer->is_over, true);
+    pthread_join(tracer->thread, NULL);
+    tracer->has_thread = false;
+    tracer->sum->lost = tracer->programs->bss->lost;
+    *sum = *tracer->sum;
+}
+
+#else
+
+enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error)
+{
+    (void)level;
+    *tracer = NULL;
+    return refuse(error, 0,
+                  "this append was built without it (" APPEND_IO_TRACE_LACKS
+                  " was missing): scripts/setup.sh run installs what it needs");
+}
+
+void trace_destroy(struct tracer *tracer)
+{
+    (void)tracer;
+}
+
+enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
+                        const char *place, struct error *error)
+{
+    (void)selector;
+    (void)csv;
+    (void)place;
+    return trace_create(&tracer, IO_TRACE_FULL, error);
+}
+
+void trace_note_counters(struct tracer *tracer, int64_t taken_ns)
+{
+    (void)tracer;
+    (void)taken_ns;
+}
+
+void trace_note_start(struct tracer *tracer, int64_t start_ns)
+{
+    (void)tracer;
+    (void)start_ns;
+}
+
+void trace_note_gate(struct tracer *tracer, int64_t go_ns)
+{
+    (void)tracer;
+    (void)go_ns;
+}
+
+void trace_note_done(struct tracer *tracer, int64_t done_ns)
+{
+    (void)tracer;
+    (void)done_ns;
+}
+
+void trace_end(struct tracer *tracer, struct trace_sum *sum)
+{
+    (void)tracer;
+    (void)sum;
+}
+
+#endif

@@ -1,0 +1,87 @@
+"""What tests of --io-trace share."""
+
+import os
+import pathlib
+import subprocess
+
+import harness
+
+
+class Traced(harness.Case):
+    """Skipped where this machine, account or build does not trace, with append's own words."""
+
+    def setUp(self):
+        super().setUp()
+        result = subprocess.run([harness.BINARY, "check", "1", "--io-trace"], capture_output=True,
+                                text=True, cwd=self.folder, stdin=subprocess.DEVNULL)
+        if result.returncode == 3:
+            self.skipTest(result.stderr.strip())
+
+    def rows(self, run):
+        """io.csv, with numbers as such; whatever it holds has to be right."""
+        rows = run.table("io.csv")
+        for row in rows:
+            for name in row:
+                if name.endswith("_ns") or name in ("size_bytes", "pid", "tid", "is_open"):
+                    row[name] = int(row[name])
+            self.assertEqual(row["total_ns"], row["vfs_ns"] + row["queue_ns"] + row["device_ns"], row)
+            self.assertGreaterEqual(min(row["vfs_ns"], row["queue_ns"], row["device_ns"]), 0, row)
+            self.assertGreater(row["total_ns"], 0, row)
+            self.assertIn(row["row"], ("operation", "request"))
+            self.assertIn(row["mode"], "RWS")
+            self.assertIn(row["source"], ("own", "writeback", "journal"))
+            self.assertTrue(row["row"] == "request" or row["source"] == "own", row)
+        return rows
+
+    def worked(self, run, rows):
+        """Those from the opened gate to the last answer."""
+        end = round(run.json["times"]["append_s"] * 1e9)
+        return [row for row in rows if 0 <= row["time_ns"] <= end]
+
+    def assert_sums(self, run, rows):
+        """run.json tells what io.csv has of the time of work."""
+        trace = run.json["io_trace"]
+        rows = self.worked(run, rows)
+        self.assertEqual(trace["lost"], 0)
+        calls = [row for row in rows if row["row"] == "operation"]
+        for key, mode in (("reads", "R"), ("writes", "W"), ("fsyncs", "S")):
+            self.assertEqual(trace[key], sum(row["mode"] == mode for row in calls), key)
+        self.assertEqual(trace["wal_fsyncs"],
+                         sum(row["mode"] == "S" and row["file"] == "wal" for row in calls))
+        requests = [row for row in rows if row["row"] == "request"]
+        for key, source in (("requests", "own"), ("writeback_requests", "writeback"),
+                            ("journal_requests", "journal")):
+            self.assertEqual(trace[key], sum(row["source"] == source for row in requests), key)
+        self.assertEqual(trace["open"], sum(row["is_open"] for row in calls))
+        for layer in ("total", "vfs", "queue", "device"):
+            histogram = run.json["histograms"][f"io.fsync.{layer}"]
+            self.assertEqual(histogram["total"], trace["fsyncs"])
+            self.assertEqual(histogram["sum_ns"],
+                             sum(row[f"{layer}_ns"] for row in calls if row["mode"] == "S"))
+            self.assertTrue((run.folder / f"io.fsync.{layer}.hgrm").stat().st_size > 0)
+        for i, layer in enumerate(("vfs", "queue", "device")):
+            self.assertEqual(sum(slot[i] for slot in trace["slots_ns"]),
+                             sum(run.json["histograms"][f"io.{mode}.{layer}"]["sum_ns"]
+                                 for mode in ("read", "write", "fsync")), layer)
+        times = run.json["times"]
+        self.assertEqual(trace["slots_from_s"], times["connect_s"])
+        self.assertGreaterEqual(round(trace["slots_to_s"] - times["connect_s"], 9),
+                                times["append_s"])
+
+
+def without_privileges():
+    """Words in front of a command that take away what tracing needs; None: they cannot be taken."""
+    if os.geteuid() != 0:
+        return []
+    words = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin", "--"]
+    is_there = subprocess.run([*words, "true"], capture_output=True).returncode == 0
+    return words if is_there else None
+
+
+def is_disk(folder):
+    """Whether files there can be read and written directly."""
+    probe = pathlib.Path(folder, "probe")
+    result = subprocess.run(["dd", "if=/dev/zero", f"of={probe}", "bs=4096", "count=1",
+                             "oflag=direct"], capture_output=True)
+    probe.unlink(missing_ok=True)
+    return result.returncode == 0

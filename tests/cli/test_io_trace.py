@@ -1,0 +1,111 @@
+"""--io-trace of the embedded database, and what is said where it cannot be."""
+
+import subprocess
+
+import harness
+import io_trace
+
+
+class Embedded(io_trace.Traced):
+    def test_threads_of_the_sessions_alone(self):
+        """Neither the sampler's files nor io.csv itself are in it."""
+        out = self.folder / "run"
+        # long enough for the writers of these to write
+        ended = self.append("2", "--duration", "2500ms", "--rate", "200", "--batch", "1", "--read",
+                            "none", "--sample-interval", "100ms", "--io-trace", "--out", out)
+        run = harness.Run(out)
+        rows = self.rows(run)
+        self.assert_sums(run, rows)
+        self.assertEqual(len({row["tid"] for row in rows if row["row"] == "operation"}), 2)
+        self.assertEqual(len({row["pid"] for row in rows if row["source"] == "own"}), 1)
+        # a commit is synced before it is acknowledged, one at a time
+        self.assertGreater(run.rows["acknowledged"], 100)
+        self.assertGreaterEqual(run.json["io_trace"]["wal_fsyncs"], run.rows["acknowledged"])
+        self.assertLess(rows[0]["time_ns"], 0)
+        # of leaving: the log goes into the table
+        self.assertGreater(len(rows), len(self.worked(run, rows)))
+        self.assertLess(self.worked(run, rows)[-1]["time_ns"], rows[-1]["time_ns"])
+        self.assertIn("its I/O was traced (full)", run.json["outcome"]["verdict_reason"])
+        self.assertRegex(ended.out, r"(?m)^  fsync, wal +mean +[\d,]+ .*\n +p99 ")
+        self.assertRegex(ended.out, r"(?m)^Trace .* s CPU to read the records")
+        summary = run.table("summary.csv")[0]
+        self.assertEqual(int(summary["trace_fsyncs"]), run.json["io_trace"]["fsyncs"])
+        self.assertAlmostEqual(
+            float(summary["trace_fsync_mean_ms"]),
+            sum(float(summary[f"trace_fsync_{layer}_ms"]) for layer in ("vfs", "queue", "device")),
+            delta=1e-5)
+
+    def test_page_and_expectations(self):
+        out = self.folder / "run"
+        ended = self.append("2", "--duration", "2500ms", "--batch", "1", "--read", "none",
+                            "--io-trace", "--report", "--out", out,
+                            "--expect", "trace_wal_fsyncs>0, trace_fsync_p99_ms<0.000001", code=5)
+        self.assertRegex(ended.reason, r"1 of 2 expectations not met: trace_fsync_p99_ms")
+        page = (out / "report.html").read_text()
+        self.assertIn("Where the time of I/O goes", page)
+        self.assertIn("stacked by layer", page)
+        # of these a chart would have no lines left for what the sessions waited for
+        self.assertNotIn("io.fsync.vfs", page)
+
+    def test_requests_alone(self):
+        out = self.folder / "run"
+        self.append("2", "200", "--batch", "1", "--read", "none", "--io-trace=requests", "--out",
+                    out)
+        run = harness.Run(out)
+        rows = self.rows(run)
+        self.assertEqual({row["row"] for row in rows}, {"request"})
+        own = [row for row in self.worked(run, rows) if row["source"] == "own"]
+        trace = run.json["io_trace"]
+        self.assertEqual(trace["level"], "requests")
+        self.assertEqual(trace["requests"], len(own))
+        self.assertEqual(trace["reads"] + trace["writes"] + trace["fsyncs"], len(own))
+        self.assertIsNone(trace["wal_fsyncs"])
+        self.assertFalse((out / "io.fsync.vfs.hgrm").exists())
+        self.assertTrue((out / "request.write.device.hgrm").exists())
+
+    def test_check(self):
+        ended = self.append("check", "2", "sqlite:a.db", "--io-trace")
+        self.assertRegex(ended.out, r"(?m)^I/O +can be traced on this machine$")
+
+
+class Refused(harness.Case):
+    """On every machine."""
+
+    def setUp(self):
+        super().setUp()
+        self.words = io_trace.without_privileges()
+        if self.words is None:
+            self.skipTest("setpriv cannot take capabilities away here")
+
+    def run_without(self, *arguments):
+        return subprocess.run([*self.words, harness.BINARY, *map(str, arguments)],
+                              capture_output=True, text=True, cwd=self.folder,
+                              env=self.environment(), stdin=subprocess.DEVNULL)
+
+    def test_before_anything_is_made(self):
+        for arguments in (["2", "100", "--out", "run"], ["check", "2"],
+                          ["check", "2", "postgresql://a@127.0.0.1:1/a"]):
+            result = self.run_without(*arguments, "--io-trace")
+            self.assertEqual(result.returncode, 3, result)
+            self.assertRegex(result.stderr, r"^append: --io-trace: (not allowed: it needs root, or "
+                                            r"CAP_BPF and CAP_PERFMON|this append was built without)")
+            self.assertEqual(result.stderr.count("\n"), 1)
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_tried(self):
+        result = self.run_without("2", "100", "--out", "run", "--io-trace=try")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r"(?m)^Untraced +--io-trace: ")
+        run = harness.Run(self.folder / "run")
+        self.assertEqual(run.json["io_trace"]["level"], "off")
+        self.assertRegex(run.json["io_trace"]["note"], "--io-trace: ")
+        self.assertNotIn("traced", run.json["outcome"]["verdict_reason"])
+        self.assertEqual([path.name for path in run.folder.glob("io.*")], [])
+
+    def test_words(self):
+        ended = self.append("2", "100", "--io-trace=all", code=2)
+        self.assertRegex(ended.reason, r"--io-trace 'all' is not off or full or requests or try")
+
+
+if __name__ == "__main__":
+    harness.main()

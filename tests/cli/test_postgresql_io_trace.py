@@ -1,0 +1,180 @@
+"""--io-trace of a PostgreSQL server, held against what the server, dd and fio have counted."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import harness
+import io_trace
+
+
+class OfServer(io_trace.Traced):
+    def setUp(self):
+        super().setUp()
+        self.server = harness.PrivateServer(self, autovacuum="off", fsync="on",
+                                            synchronous_commit="on", wal_sync_method="fdatasync")
+
+    def test_as_many_as_the_server_counts(self):
+        out = self.folder / "run"
+        ended = self.append("4", "2000", self.server.url, "--batch", "1", "--read", "none",
+                            "--recreate", "--io-trace", "--out", out)
+        run = harness.Run(out)
+        rows = self.rows(run)
+        self.assert_sums(run, rows)
+        server = {entry["name"]: entry for entry in run.json["io_trace"]["server"]}
+        self.assertEqual(set(server), {"wal_write", "wal_sync"})
+        for entry in server.values():
+            self.assertGreater(entry["counted"], 500)
+            self.assertEqual(entry["traced"], entry["counted"], entry)
+        self.assertRegex(ended.out, r"wal_sync:\s+server\s+([\d,]+),\s+traced\s+\1")
+        # backends that were not there when the trace began
+        self.assertGreaterEqual(len({row["pid"] for row in rows if row["file"] == "wal"}), 4)
+        self.assertTrue({"wal", "table"} <= {row["file"] for row in rows})
+
+    def test_restarted(self):
+        out = self.folder / "run"
+        process = self.start("2", self.server.url, "--duration", "12s", "--rate", "200", "--batch",
+                             "1", "--read", "none", "--on-drop", "reconnect", "--io-trace", "--out",
+                             out)
+        harness.wait_until(lambda: out.exists() and
+                           (out / "intervals.csv").read_text().count("\n") > 2, "two seconds")
+        self.server.kill()
+        killed = time.monotonic()
+        self.server.restart()
+        ended = harness.Ended(process.wait(timeout=harness.GUARD_S), process.stdout.read(),
+                              process.stderr.read())
+        self.assertIn(ended.code, (0, 1), ended)
+        self.assertLess(time.monotonic() - killed, harness.GUARD_S)
+        rows = [row for row in self.rows(harness.Run(out)) if row["file"] == "wal"]
+        writers = [row["pid"] for row in rows if row["mode"] == "S" and row["row"] == "operation"]
+        # two sessions before, two after
+        self.assertGreaterEqual(len(set(writers)), 4)
+        self.assertNotIn(writers[-1], writers[:10])
+
+
+class OfProcess(io_trace.Traced):
+    """Programs whose I/O is known, in place of the server's process."""
+
+    def setUp(self):
+        super().setUp()
+        if not io_trace.is_disk(self.folder):
+            self.skipTest(f"{self.folder}: files cannot be written directly there")
+        self.server = harness.PrivateServer(self)
+        self.file = self.folder / "file"
+
+    def trace(self, commands):
+        """The run beside shell commands, which begin when it goes on."""
+        self.outs += 1
+        go, out = self.folder / f"go{self.outs}", self.folder / f"run{self.outs}"
+        shell = subprocess.Popen(
+            ["sh", "-c", f"while [ ! -e {go} ]; do sleep 0.05; done; {commands}; touch {go}.done; "
+                         "sleep 60"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            cwd=self.folder, text=True, start_new_session=True)
+        self.addCleanup(shell.stdout.close)
+        self.addCleanup(shell.wait)
+        self.addCleanup(shell.kill)
+        process = self.start("1", self.server.url, "--duration", "10m", "--rate", "1", "--batch",
+                             "1", "--read", "none", "--server-pid", shell.pid, "--io-trace",
+                             "--out", out)
+        harness.wait_until(lambda: (out / "io.csv").exists() and
+                           (out / "intervals.csv").read_text().count("\n") > 1, "the first second")
+        go.touch()
+        harness.wait_until(pathlib.Path(f"{go}.done").exists, commands)
+        os.sync()
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = harness.Run(out)
+        self.assertEqual(run.json["io_trace"]["lost"], 0)
+        return run, self.rows(run)
+
+    @staticmethod
+    def only(rows, **wanted):
+        return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+    def test_another_process(self):
+        """A trace that saw nothing of the server says so."""
+        other = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        ended, run = self.run_append(1, 1000, self.server.url, "--server-pid", other.pid,
+                                     "--io-trace")
+        self.assertEqual(run.json["outcome"]["verdict"], "DEGRADED", ended)
+        self.assertRegex(run.json["outcome"]["verdict_reason"],
+                         r"the server counted [\d,]+ writes and syncs, and none was traced")
+
+    def test_dd(self):
+        run, rows = self.trace(
+            f"dd if=/dev/zero of={self.file} bs=16k count=300 oflag=direct; "
+            f"dd if={self.file} of=/dev/null bs=8k count=200 iflag=direct; "
+            f"dd if=/dev/zero of={self.file} bs=8k count=100 oflag=dsync conv=notrunc")
+        of_file = [row for row in rows if row["file"] != "unknown"]
+        for mode, size, calls in (("W", 16384, 300), ("R", 8192, 200), ("W", 8192, 100)):
+            found = self.only(of_file, row="operation", mode=mode, size_bytes=size)
+            self.assertEqual(len(found), calls, (mode, size))
+            waited = [row for row in found if row["device_ns"] > 0]
+            self.assertGreaterEqual(len(waited), calls * 0.98, (mode, size))
+        direct = self.only(rows, row="request", mode="W", size_bytes=16384, source="own")
+        self.assertGreaterEqual(len(direct), 300 * 0.98)
+        self.assertEqual(run.json["io_trace"]["fsyncs"], 0)
+
+    def test_write_back(self):
+        """What the kernel writes later is of the process that wrote it, and of no call."""
+        _, rows = self.trace(f"dd if=/dev/zero of={self.file} bs=64k count=160")
+        writes = self.only(rows, row="operation", mode="W", size_bytes=65536)
+        self.assertEqual(len(writes), 160)
+        self.assertEqual(sum(row["device_ns"] for row in writes), 0)
+        pid = writes[0]["pid"]
+        late = self.only(rows, row="request", mode="W", pid=pid)
+        self.assertGreaterEqual(sum(row["size_bytes"] for row in late), 160 * 65536 * 0.98)
+        self.assertTrue(any(row["source"] == "writeback" for row in late))
+
+    def test_journal(self):
+        """With a journal the file system writes for the caller, who waits: that is vfs."""
+        image, place = self.folder / "image", self.folder / "mounted"
+        place.mkdir()
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, place]):
+            result = subprocess.run(command, capture_output=True, text=True)
+            if result.returncode != 0:
+                self.skipTest(f"no file system with a journal here: {result.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], check=True)
+        run, rows = self.trace(f"dd if=/dev/zero of={place}/file bs=4k count=200 oflag=sync")
+        writes = self.only(rows, row="operation", mode="W", size_bytes=4096)
+        self.assertEqual(len(writes), 200)
+        journal = self.only(rows, row="request", source="journal")
+        self.assertGreaterEqual(len(journal), 100)
+        self.assertEqual(run.json["io_trace"]["journal_requests"],
+                         len(self.worked(run, journal)))
+
+    def test_fio(self):
+        if shutil.which("fio") is None:
+            self.skipTest("fio is not installed (scripts/setup.sh test)")
+        for arguments, modes in (("--rw=randwrite --bs=8k --direct=1", {"write": "W"}),
+                                 ("--rw=randread --bs=8k --direct=1", {"read": "R"}),
+                                 ("--rw=write --bs=8k --fdatasync=1", {"write": "W", "sync": "S"})):
+            run, rows = self.trace(
+                f"fio --name=x --filename={self.file} --size=8m --ioengine=psync --thread {arguments} "
+                f"--output-format=json --output={self.folder}/fio.json")
+            text = (self.folder / "fio.json").read_text()
+            told = json.loads(text[text.index("{"):])["jobs"][0]
+            for kind, mode in modes.items():
+                count = told[kind]["lat_ns"]["N"]
+                found = [row for row in self.only(rows, row="operation", mode=mode)
+                         if mode == "S" or row["size_bytes"] == 8192]
+                self.assertGreaterEqual(count, 1000)
+                # fio lays its file out before, and may sync it at the end
+                self.assertGreaterEqual(len(found), count, (arguments, kind))
+                if mode == "R":
+                    self.assertEqual(len(found), count, (arguments, kind))
+                elif mode == "S":
+                    self.assertLessEqual(len(found), count + 2, (arguments, kind))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,100 @@
+"""Ranks that fail at a moment that a test chooses, on one machine and without a server."""
+
+import os
+import signal
+
+import harness
+import ranks
+from ranks import Ranks
+
+# No rank reads another one's memory, which goes on when that one stands still.
+BY_PIECES = ("--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none")
+ALONE = ("--enable-recovery", *BY_PIECES)  # the others live on
+MACHINE = os.uname().nodename
+
+
+class Faults(Ranks):
+    def ended(self, process):
+        """What was written on standard error."""
+        return process.communicate(timeout=harness.GUARD_S)[1]
+
+    def check_lost(self, out, err, verdict):
+        """Rank 1 is; `verdict`: of the others."""
+        run = harness.Run(out)
+        self.assertEqual(run.json["outcome"]["exit_code"], 1)
+        self.check_ledgers(run)
+        table = run.table("sessions.csv")
+        for outcome in ("not_started", "finished", "stopped", "dropped"):
+            self.assertEqual(sum(row["outcome"] == outcome for row in table),
+                             run.sessions[outcome], outcome)
+        self.assertEqual([row["verdict"] for row in run.table("ranks.csv")],
+                         [verdict, "LOST", verdict, verdict])
+        self.assertEqual(err.count(f"append: rank 1 on machine {MACHINE} was lost"), 1, err)
+        self.assertEqual(self.folders_of_ranks(out), [f"{out.name}.rank1"])
+        return run
+
+    def test_in_the_middle_of_a_result(self):
+        """The results of others stand behind it."""
+        begun = []
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            out = self.out()
+            begun.append((out, self.start_faulty(
+                4, "2000", "20000", "null:", "--out", out, mpirun=ALONE, rank=1, bytes=20_000,
+                signal=number)))
+        for out, process in begun:
+            run = self.check_lost(out, self.ended(process), "VALID")
+            self.assertEqual(run.rows["acknowledged"], 20_000)
+            self.assertEqual(run.sessions["finished"], 1500)
+            self.append("report", f"{out}.rank1")
+
+    def test_after_a_signal(self):
+        """The signal is not one that mpirun sends because a rank has died."""
+        out = self.out()
+        process = self.start_faulty(4, "400", "null:", "--rate", "4000", "--duration", "60", "--out",
+                                    out, mpirun=ALONE, rank=1, bytes=8_000, signal=signal.SIGSTOP)
+        self.wait_for_rows(process, out)
+        os.kill(self.find_rank(process, 0), signal.SIGINT)
+        err = self.ended(process)
+        outcome = harness.Run(out).json["outcome"]
+        self.assertEqual((outcome["exit_code"], outcome["stop_reason"]), (1, "rank_lost"))
+        self.assertRegex(err, rf"append: rank 1 on machine {MACHINE} was lost, and a signal came: "
+                              r".*; also interrupted\b")
+
+    def test_before_its_clock_is_compared(self):
+        """The others run, and are stopped."""
+        out = self.out()
+        process = self.start_faulty(4, "8", "null:", "--rate", "1000", "--duration", "60", "--out",
+                                    out, mpirun=ALONE, rank=1, send=4, signal=signal.SIGSTOP)
+        run = self.check_lost(out, self.ended(process), "DEGRADED")
+        self.assertEqual(run.json["outcome"]["stop_reason"], "rank_lost")
+        self.assertEqual(run.table("ranks.csv")[1]["clock_offset_ms"], "")
+
+    def test_silence_before_the_run(self):
+        """Of rank 0 or of another one; nobody waits for ever."""
+        silent = {0: 4, 2: 1}
+        begun = [(rank, self.start_faulty(
+            3, "6", "600", "null:", "--out", self.out(), mpirun=ALONE, rank=rank, send=send,
+            signal=signal.SIGSTOP)) for rank, send in silent.items()]
+        for rank, process in begun:
+            err = self.ended(process)
+            self.assertIn(f"append: rank {rank} on machine {MACHINE} was lost", err)
+
+    if harness.SLOW == 1:  # a sanitizer has to be preloaded first
+        def test_a_clock_that_jumps(self):
+            """… by a time that is far from what else may be wrong with it."""
+            out = self.out()
+            process = self.start_faulty(
+                3, "6", "null:", "--rate", "600", "--duration", "5", "--out", out, rank=1, send=40,
+                signal=0, clock_ns=400_000_000,
+                mpirun=("-x", f"LD_PRELOAD={ranks.FAULTY_MODULE}"))
+            ended = self.end_ranks(process, 6)
+            run = self.check_ranks(out, 6, 3)
+            moved = [float(row["clock_drift_ms"]) for row in run.table("ranks.csv")]
+            self.assertAlmostEqual(moved[1], 400, delta=50)
+            self.assertAlmostEqual(moved[2], 0, delta=50)
+            self.assertRegex(ended.reason,
+                             rf"the clock of machine {MACHINE}, rank 1, moved by [34]\d\d ms")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,156 @@
+/*
+ * The stand-in for ArangoDB (tests/standin/arangodb_standin.py): what passes here says nothing of a
+ * real server.
+ */
+#include "observer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+static struct observer place;
+
+/* Runs "select EXPRESSION from TABLE where id = N" and "select count(COLUMN) from TABLE". */
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    char name[64], table[64], id[16], query[200];
+    if (strcmp(sql, "port") == 0) {
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
+        return true;
+    }
+    const bool is_count = sscanf(sql, "select count(%63[^)]) from %63s", name, table) == 2;
+    if (is_count) {
+        snprintf(query, sizeof query, "FOR d IN %s FILTER d.%s != null RETURN 1", table, name);
+    } else if (sscanf(sql, "select %63s from %63s where id = %15s", name, table, id) == 3) {
+        snprintf(query, sizeof query, "FOR d IN %s FILTER d.id == %s RETURN d.%s", table, id, name);
+    } else {
+        return false;
+    }
+    json_t *const request = json_pack("{s:s}", "query", query);
+    char *const body = json_dumps(request, 0);
+    const bool is_good = observer_ask_json(&place, "POST /_db/contract/_api/cursor",
+                                           "Authorization: Basic cm9vdDpzZWNyZXQ=\r\n", body,
+                                           is_count ? "result" : "result/0", text);
+    free(body);
+    json_decref(request);
+    if (is_good && is_count) {
+        json_t *const rows = json_loads(text, 0, NULL);
+        snprintf(text, FIXTURE_TEXT_BYTES, "%zu", json_array_size(rows));
+        json_decref(rows);
+    }
+    return is_good;
+}
+
+static bool break_connections(void)
+{
+    return observer_command("kick");
+}
+
+static bool refuse_rows(unsigned rows)
+{
+    char command[16];
+    snprintf(command, sizeof command, "%u", rows);
+    return observer_command(command);
+}
+
+static const struct value_case cases[] = {
+    {"c_bool", COLUMN_BOOL, "c_bool", {"true", "false", "true", "true"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32768", "32767", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483648", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775808", "9223372036854775807", "-1"}},
+    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.4028235e38", "3.4028235e38", "0.1"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "c_float64",
+     {"0.1", "-1.79769313486232e308", "1.79769313486232e308", "-2.5"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.0"}},
+    {"c_text", COLUMN_TEXT, "c_text", {0}},
+    {"c_date", COLUMN_DATE, "c_date", {"2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"}},
+    {"c_time",
+     COLUMN_TIME,
+     "c_time",
+     {"12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"}},
+    {"c_timestamp",
+     COLUMN_TIMESTAMP,
+     "c_timestamp",
+     {"2024-02-29 12:34:56.789012", "1677-09-21 00:12:43.145224", "2262-04-11 23:47:16.854775",
+      "1969-12-31 23:59:59.999999"}},
+    {"c_uuid",
+     COLUMN_UUID,
+     "c_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+    {"c_ip4", COLUMN_IP4, "c_ip4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_ip6",
+     COLUMN_IP6,
+     "c_ip6",
+     {"2001:db8::1", "::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::1"}},
+};
+
+static const struct phrase phrases[] = {
+    {"select 1", "RETURN 1"},
+    {"select 11, -12", "RETURN [11, -12]"},
+    {"select id, id from no_such_table", "FOR d IN no_such_table RETURN [d.id, d.id]"},
+    {"select id, id from keyed", "FOR d IN keyed RETURN [d.id, d.id]"},
+    {"select id from keyed", "FOR d IN keyed RETURN [d.id]"},
+    {"select id, v from keyed where id = 0", "FOR d IN keyed FILTER d.id == 0 RETURN [d.id, d.v]"},
+    {"select id, v from keyed where id = 1", "FOR d IN keyed FILTER d.id == 1 RETURN [d.id, d.v]"},
+    {"insert into keyed (v, id) values (?, ?)", "INSERT {v: ?, id: ?} INTO keyed"},
+    {"select v, id from keyed where id = ? and '?' <> 'x'",
+     "FOR d IN keyed FILTER d.id == ? RETURN [d.v, d.id]"},
+    {0},
+};
+
+static const struct bad_target bad_targets[] = {
+    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"value of a parameter", {.query = "shards=0"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
+};
+
+const struct fixture *fixture_arangodb_open(void)
+{
+    static struct fixture fixture = {
+        .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof *bad_targets,
+        .cases = cases,
+        .case_count = sizeof cases / sizeof *cases,
+        .phrases = phrases,
+        .read_text = read_text,
+        .break_connections = break_connections,
+        .refuse_rows = refuse_rows,
+        .endless_sql = "RETURN SLEEP(60)",
+        .port_sql = "port",
+        .holds_results = true,
+        .opens_again = true,
+        .has_no_columns = true,
+        .has_no_deferred = true,
+        .takes_parameters = true,
+        .hides_limits = true,
+    };
+    const char *const arguments[] = {"--user", "root", "--password", "secret", NULL};
+    if (!observer_start(&place, "arangodb", arguments)) {
+        return NULL;
+    }
+    fixture.target = (struct target){.scheme = "arangodb",
+                                     .host = place.host,
+                                     .port = (uint16_t)strtoul(place.port, NULL, 10),
+                                     .user = "root",
+                                     .password = "secret",
+                                     .database = "contract",
+                                     .connect_timeout_s = 5};
+    return &fixture;
+}
+
+void fixture_arangodb_close(void)
+{
+    observer_stop();
+}

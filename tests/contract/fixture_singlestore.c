@@ -1,0 +1,147 @@
+/*
+ * The stand-in for SingleStore's Data API (tests/standin/singlestore_standin.py): what passes here
+ * says nothing of a real server's SQL.
+ */
+#include "observer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+static struct observer place;
+
+static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
+{
+    if (strcmp(sql, "port") == 0) {
+        snprintf(text, FIXTURE_TEXT_BYTES, "%s", place.port);
+        return true;
+    }
+    json_t *const request = json_pack("{s:s, s:s}", "sql", sql, "database", "db");
+    char *const body = json_dumps(request, 0);
+    const bool is_good =
+        observer_ask_json(&place, "POST /api/v2/query/tuples",
+                          "Authorization: Bearer secret\r\nContent-Type: application/json\r\n",
+                          body, "results/0/rows/0/0", text);
+    free(body);
+    json_decref(request);
+    return is_good;
+}
+
+static bool break_connections(void)
+{
+    return observer_command("kick");
+}
+
+static const struct value_case cases[] = {
+    {"c_bool", COLUMN_BOOL, "c_bool", {"1", "0", "1", "1"}},
+    {"c_int8", COLUMN_DECIMAL, "c_int8", {"67", "-99", "99", "0"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32768", "32767", "0"}},
+    {"c_int24", COLUMN_DECIMAL, "c_int24", {"234567", "-999999", "999999", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483648", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775808", "9223372036854775807", "-1"}},
+    {"c_float32",
+     COLUMN_FLOAT32,
+     "printf('%.9g', c_float32)",
+     {"1.5", "-3.4028235e+38", "3.4028235e+38", "0.1"}},
+    {"c_float64",
+     COLUMN_FLOAT64,
+     "printf('%.16g', c_float64)",
+     {"0.1", "-1.797693134862316e+308", "1.797693134862316e+308", "-2.5"}},
+    {"c_decimal", COLUMN_DECIMAL, "c_decimal", {"12345.67", "-99999999.99", "99999999.99", "0.00"}},
+    {"c_decimal20",
+     COLUMN_DECIMAL,
+     "c_decimal20",
+     {"0.00000000000001234567", "-0.00999999999999999999", "0.00999999999999999999",
+      "0.00000000000000000000"}},
+    {"c_char", COLUMN_TEXT, "c_char", {0}},
+    {"c_varchar", COLUMN_TEXT, "c_varchar", {0}},
+    {"c_text", COLUMN_TEXT, "c_text", {0}},
+    {"c_varbinary", COLUMN_BYTES, "lower(hex(c_varbinary))", {0}},
+    {"c_blob", COLUMN_BYTES, "lower(hex(c_blob))", {0}},
+    {"c_json", COLUMN_JSON, "c_json", {0}},
+    {"c_date", COLUMN_DATE, "c_date", {"2024-02-29", "0001-01-01", "9999-12-31", "1969-12-31"}},
+    {"c_time",
+     COLUMN_TIME,
+     "c_time",
+     {"12:34:56.789012", "00:00:00.000000", "23:59:59.999999", "00:00:00.000001"}},
+    {"c_datetime",
+     COLUMN_TIMESTAMP,
+     "c_datetime",
+     {"2024-02-29 12:34:56.789012", "1677-09-21 00:12:43.145224", "2262-04-11 23:47:16.854775",
+      "1969-12-31 23:59:59.999999"}},
+    {"c_raw4", COLUMN_IP4, "lower(hex(c_raw4))", {"c0000207", "00000000", "ffffffff", "0a000001"}},
+    {"c_raw6",
+     COLUMN_IP6,
+     "lower(hex(c_raw6))",
+     {"20010db8000000000000000000000001", "00000000000000000000000000000000",
+      "ffffffffffffffffffffffffffffffff", "00000000000000000000000000000001"}},
+    {"c_text4", COLUMN_IP4, "c_text4", {"192.0.2.7", "0.0.0.0", "255.255.255.255", "10.0.0.1"}},
+    {"c_uuid",
+     COLUMN_UUID,
+     "c_uuid",
+     {"01234567-89ab-cdef-fedc-ba9876543210", "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff", "01000000-0000-0000-0000-000000000000"}},
+};
+
+static const char every_type_sql[] =
+    "create table every_type (id int not null, c_bool boolean, c_int8 tinyint, c_int16 smallint,"
+    " c_int24 mediumint, c_int32 int, c_int64 bigint, c_float32 float, c_float64 double,"
+    " c_decimal decimal(10,2), c_decimal20 decimal(30,20), c_char char(40), c_varchar varchar(40),"
+    " c_text text, c_varbinary varbinary(300), c_blob blob, c_json json, c_date date,"
+    " c_time time(6), c_datetime datetime(6), c_raw4 varbinary(4) comment 'ipv4',"
+    " c_raw6 varbinary(16) comment 'ipv6', c_text4 varchar(15) comment 'ipv4',"
+    " c_uuid char(36) comment 'uuid')";
+
+static const struct bad_target bad_targets[] = {
+    {"port", {.port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"host", {.host = "no-such-host.invalid"}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
+    {"user", {.user = "no_such_user"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, NULL},
+    {"database", {.database = "no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
+    {"parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL},
+};
+
+const struct fixture *fixture_singlestore_open(void)
+{
+    static struct fixture fixture = {
+        .bad_targets = bad_targets,
+        .bad_target_count = sizeof bad_targets / sizeof bad_targets[0],
+        .every_type_sql = every_type_sql,
+        .indexes_sql = "create table indexed (a int, b int, c int, d varchar(9), e int,"
+                       " unique key (a, b), key (c), unique key (d, c), unique key (e))",
+        .generated_sql =
+            "create table computed (id int, g as id * 2 persisted bigint, v varchar(40))",
+        .cases = cases,
+        .case_count = sizeof cases / sizeof cases[0],
+        .read_text = read_text,
+        .break_connections = break_connections,
+        .endless_sql = "select sleep(60)",
+        .port_sql = "port",
+        .session_limit = "max_connection_threads",
+        .holds_results = true,
+        .opens_again = true,
+        .has_no_deferred = true,
+    };
+    const char *const arguments[] = {"--password", "secret", NULL};
+    if (!observer_start(&place, "singlestore", arguments)) {
+        return NULL;
+    }
+    fixture.target = (struct target){.scheme = "singlestore+http",
+                                     .host = place.host,
+                                     .port = (uint16_t)strtoul(place.port, NULL, 10),
+                                     .password = "secret",
+                                     .database = "db",
+                                     .connect_timeout_s = 5};
+    return &fixture;
+}
+
+void fixture_singlestore_close(void)
+{
+    observer_stop();
+}

@@ -1,0 +1,103 @@
+/*
+ * Stands in for append-mpi.so, and does the same: but in rank FAULT_RANK something happens right
+ * behind the message number FAULT_SEND that it sends (from 1), or behind the first of at least
+ * FAULT_BYTES: it gets the signal FAULT_SIGNAL or, where this is preloaded as well, its clock goes
+ * ahead by FAULT_CLOCK_NS. The ranks behind it send so large a message a moment later.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ranks/module.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* src/ranks/mpi.c */
+extern const struct ranks_module mpi_module;
+
+static unsigned number;
+static unsigned long sent;
+static _Atomic int64_t ahead_ns;
+
+static unsigned long setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text == NULL ? 0 : strtoul(text, NULL, 10);
+}
+
+/* The library's declaration has reserved parameter names: */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (result == 0 && clock == CLOCK_MONOTONIC) {
+        const int64_t ns = now->tv_nsec + atomic_load(&ahead_ns);
+        now->tv_sec += ns / SECOND_NS;
+        now->tv_nsec = ns % SECOND_NS;
+    }
+    return result;
+}
+
+/* Until a moment of that clock. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
+{
+    struct timespec there = *until;
+    if (clock == CLOCK_MONOTONIC && flags == TIMER_ABSTIME) {
+        const int64_t ns = there.tv_nsec - atomic_load(&ahead_ns) + 100 * SECOND_NS;
+        there.tv_sec += ns / SECOND_NS - 100;
+        there.tv_nsec = ns % SECOND_NS;
+    }
+    return syscall(SYS_clock_nanosleep, clock, flags, &there, left) == 0 ? 0 : errno;
+}
+
+static bool start(unsigned *own, unsigned *count, char *why, size_t size)
+{
+    const bool is_started = mpi_module.start(own, count, why, size);
+    number = *own;
+    return is_started;
+}
+
+static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
+{
+    const unsigned long rank = setting("FAULT_RANK"), large = setting("FAULT_BYTES");
+    const bool is_large = large > 0 && size >= large;
+    if (is_large && number > rank) {
+        nanosleep(&(struct timespec){.tv_nsec = SECOND_NS / 2}, NULL);
+    }
+    const bool is_sent = mpi_module.send(to, bytes, size, is_bulk);
+    if (number == rank && (++sent == setting("FAULT_SEND") || is_large)) {
+        atomic_store(&ahead_ns, (int64_t)setting("FAULT_CLOCK_NS"));
+        raise((int)setting("FAULT_SIGNAL"));
+    }
+    return is_sent;
+}
+
+static void *take(unsigned *from, size_t *size)
+{
+    return mpi_module.take(from, size);
+}
+
+static bool is_idle(void)
+{
+    return mpi_module.is_idle();
+}
+
+static void end(bool are_all_there)
+{
+    mpi_module.end(are_all_there);
+}
+
+const struct ranks_module append_ranks_module = {
+    .version = APPEND_VERSION,
+    .start = start,
+    .send = send,
+    .take = take,
+    .is_idle = is_idle,
+    .end = end,
+};

@@ -1,0 +1,254 @@
+/* What /proc and /sys say of I/O, from texts and from a folder that imitates /sys/dev/block; and
+ * what dd writes, held against what is measured of it. */
+#include "unit/unit.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/mono.h"
+#include "measure/io.h"
+
+static void a_process(void **state)
+{
+    (void)state;
+    static const char text[] = "rchar: 6976\nwchar: 12\nsyscr: 10\nsyscw: 3\nread_bytes: 4096\n"
+                               "write_bytes: 8192\ncancelled_write_bytes: 0\n";
+    struct procfs_io io;
+    assert_true(procfs_parse_io(text, sizeof text - 1, &io));
+    assert_int_equal(io.counts[PROCFS_IO_READ_BYTES], 6976);
+    assert_int_equal(io.counts[PROCFS_IO_WRITTEN_BYTES], 12);
+    assert_int_equal(io.counts[PROCFS_IO_READS], 10);
+    assert_int_equal(io.counts[PROCFS_IO_WRITES], 3);
+    assert_int_equal(io.counts[PROCFS_IO_STORAGE_READ_BYTES], 4096);
+    assert_int_equal(io.counts[PROCFS_IO_STORAGE_WRITTEN_BYTES], 8192);
+    for (size_t length = 0; length + 1 + sizeof "cancelled_write_bytes: 0" < sizeof text;
+         length++) {
+        assert_false(procfs_parse_io(text, length, &io)); /* cut anywhere */
+    }
+}
+
+static void a_disk(void **state)
+{
+    (void)state;
+    static const char text[] = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
+                               " 254       0 vda 11 1 22 33 44 2 55 66 7 77 88 1 2 3 4 99 111\n"
+                               " 254       1 vda1 1 0 8 1 1 0 8 1 0 1 2\n";
+    struct procfs_disk disk;
+    assert_true(procfs_parse_disk(text, sizeof text - 1, 254, 0, &disk));
+    assert_int_equal(disk.reads, 11);
+    assert_int_equal(disk.read_sectors, 22);
+    assert_int_equal(disk.read_ms, 33);
+    assert_int_equal(disk.writes, 44);
+    assert_int_equal(disk.written_sectors, 55);
+    assert_int_equal(disk.write_ms, 66);
+    assert_int_equal(disk.busy_ms, 77);
+    assert_int_equal(disk.queued_ms, 88);
+    assert_true(disk.has_flushes);
+    assert_int_equal(disk.flushes, 99);
+    assert_int_equal(disk.flush_ms, 111);
+    assert_true(procfs_parse_disk(text, sizeof text - 1, 254, 1, &disk));
+    assert_false(disk.has_flushes); /* an old kernel */
+    assert_false(procfs_parse_disk(text, sizeof text - 1, 254, 2, &disk));
+    assert_false(procfs_parse_disk(text, 60, 254, 0, &disk));
+}
+
+static void pressure(void **state)
+{
+    (void)state;
+    static const char text[] = "some avg10=0.08 avg60=0.53 avg300=0.73 total=469215526\n"
+                               "full avg10=0.08 avg60=0.47 avg300=0.51 total=262349124\n";
+    uint64_t us = 0;
+    assert_true(procfs_parse_pressure(text, sizeof text - 1, &us));
+    assert_int_equal(us, 469215526);
+    assert_false(procfs_parse_pressure(text, 40, &us));
+    assert_false(procfs_parse_pressure("full total=1\n", 13, &us));
+}
+
+static void a_cgroup(void **state)
+{
+    (void)state;
+    static const char second[] = "253:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n"
+                                 "254:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n";
+    static const char first[] = "254:0 Read 5\n254:0 Write 6\n254:0 Sync 11\n254:0 Total 11\n"
+                                "Total 11\n";
+    uint64_t bytes[2] = {0};
+    assert_true(procfs_parse_cgroup_io(second, sizeof second - 1, 254, 0, &bytes[0], &bytes[1]));
+    assert_int_equal(bytes[0], 4096);
+    assert_int_equal(bytes[1], 8192);
+    assert_true(procfs_parse_cgroup_io(first, sizeof first - 1, 254, 0, &bytes[0], &bytes[1]));
+    assert_int_equal(bytes[0], 4096 + 5);
+    assert_int_equal(bytes[1], 8192 + 6);
+    assert_false(procfs_parse_cgroup_io(first, sizeof first - 1, 8, 0, &bytes[0], &bytes[1]));
+    assert_false(procfs_parse_cgroup_io("254:0 rbytes=x\n", 15, 254, 0, &bytes[0], &bytes[1]));
+}
+
+static void a_mount(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
+        "40 27 0:55 /sub /data rw shared:1 master:2 - btrfs /dev/disk\\040one rw,subvol=/sub\n"
+        "41 27 0:56 / /tmp rw - tmpfs tmpfs rw\n";
+    char path[PROCFS_PATH_BYTES];
+    assert_true(procfs_parse_source(text, sizeof text - 1, 40, path));
+    assert_string_equal(path, "/dev/disk one");
+    assert_false(procfs_parse_source(text, sizeof text - 1, 41, path)); /* made on nothing */
+    assert_false(procfs_parse_source(text, sizeof text - 1, 42, path));
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+/* A block device below `root`; `partition_of`, `slaves`: names of others, or NULL. */
+static void make_block(const char *root, const char *name, const char *number,
+                       const char *partition_of, const char *const *slaves)
+{
+    char path[256], target[256];
+    FILE *file;
+    snprintf(path, sizeof path, "%s/devices/%s%s%s", root, partition_of == NULL ? "" : partition_of,
+             partition_of == NULL ? "" : "/", name);
+    snprintf(target, sizeof target, "../../%s", path + strlen(root) + 1);
+    assert_int_equal(mkdir(path, 0755), 0);
+    const size_t end = strlen(path);
+    snprintf(path + end, sizeof path - end, "/dev");
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s\n", number);
+    assert_int_equal(fclose(file), 0);
+    if (partition_of != NULL) {
+        snprintf(path + end, sizeof path - end, "/partition");
+        file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    snprintf(path + end, sizeof path - end, "/slaves");
+    assert_int_equal(mkdir(path, 0755), 0);
+    for (; slaves != NULL && *slaves != NULL; slaves++) {
+        char link[512], to[256];
+        snprintf(link, sizeof link, "%s/%s", path, strrchr(*slaves, '/') + 1);
+        snprintf(to, sizeof to, "../../%s", *slaves);
+        assert_int_equal(symlink(to, link), 0);
+    }
+    snprintf(path, sizeof path, "%s/dev/block/%s", root, number);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+/* A volume of dm on a partition and on a RAID of two disks, one of them the partition's. */
+static void disks_below(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/append-io-XXXXXX", path[64];
+    assert_non_null(mkdtemp(root));
+    const char *const folders[] = {"devices", "dev", "dev/block"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    make_block(root, "sda", "8:0", NULL, NULL);
+    make_block(root, "sda1", "8:1", "sda", NULL);
+    make_block(root, "sdb", "8:16", NULL, NULL);
+    make_block(root, "md0", "9:0", NULL, (const char *const[]){"x/sda", "x/sdb", NULL});
+    make_block(root, "dm-0", "253:0", NULL, (const char *const[]){"x/md0", "x/sda/sda1", NULL});
+    /* links name the folder of their kind: x is devices */
+    snprintf(path, sizeof path, "%s/devices/x", root);
+    assert_int_equal(symlink(".", path), 0);
+    snprintf(path, sizeof path, "%s/dev/block", root);
+    const int blocks = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(blocks >= 0);
+    struct io_devices devices = {0};
+    assert_true(io_find_disks(blocks, 8, 1, &devices)); /* a partition stands for its disk */
+    assert_int_equal(devices.count, 1);
+    assert_string_equal(devices.entries[0].name, "sda");
+    assert_int_equal(devices.entries[0].minor, 0);
+    assert_true(io_find_disks(blocks, 253, 0, &devices)); /* each disk once */
+    assert_int_equal(devices.count, 2);
+    assert_string_equal(devices.entries[1].name, "sdb");
+    assert_false(io_find_disks(blocks, 0, 21, &devices));
+    close(blocks);
+    assert_int_equal(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static void figures(void **state)
+{
+    (void)state;
+    struct io_reading from = io_nothing(), to = io_nothing(), growth;
+    from.counts[IO_NS] = 5 * MONO_NS_PER_S;
+    to.counts[IO_NS] = 7 * MONO_NS_PER_S;
+    from.counts[IO_DEVICE_WRITES] = 100;
+    to.counts[IO_DEVICE_WRITES] = 150;
+    from.counts[IO_DEVICE_WRITE_NS] = 0;
+    to.counts[IO_DEVICE_WRITE_NS] = 100 * MONO_NS_PER_MS;
+    from.counts[IO_DEVICE_WRITTEN_BYTES] = 0;
+    to.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
+    from.counts[IO_SERVER_READS] = 8; /* the server was another one */
+    to.counts[IO_SERVER_READS] = 7;
+    from.counts[IO_DEVICE_READS] = to.counts[IO_DEVICE_READS] = 9;
+    from.counts[IO_DEVICE_READ_NS] = to.counts[IO_DEVICE_READ_NS] = 9;
+    io_subtract(&from, &to, &growth);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITES_PER_S) == 25);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITE_MS) == 2);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_WRITTEN_MIB_PER_S) == 1.5);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READS_PER_S) == 0);
+    assert_true(io_figure(&growth, IO_FIGURE_DEVICE_READ_MS) < 0); /* of no read */
+    assert_true(io_figure(&growth, IO_FIGURE_SERVER_READS_PER_S) < 0);
+    assert_true(io_figure(&growth, IO_FIGURE_STORAGE_READ_MIB_PER_S) < 0);
+}
+
+/* 64 writes of 64 KiB past the page cache: the device did at least these. */
+static void what_dd_writes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/append-dd-XXXXXX", of[64];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    snprintf(of, sizeof of, "of=%s", path);
+    const struct io_place place = {.directory = path, .cgroup = -1};
+    struct io_meter *meter = io_meter_create(&place);
+    assert_non_null(meter);
+    struct io_description about;
+    struct io_reading before, after, growth;
+    io_meter_read(meter, NULL, &before);
+    const char *const argv[] = {"dd",           "if=/dev/zero", of,  "bs=64k", "count=64",
+                                "oflag=direct", "status=none",  NULL};
+    struct child_output child = {.end.code = -1};
+    const enum child_result result = child_run(&child, argv, -1, 60 * MONO_NS_PER_S);
+    io_meter_read(meter, NULL, &after);
+    io_meter_describe(meter, &about);
+    io_meter_destroy(meter);
+    unlink(path);
+    const bool has_run = result == CHILD_EXITED && child.end.code == 0;
+    child_output_fini(&child);
+    io_subtract(&before, &after, &growth);
+    if (about.device[0] == '\0' || !has_run) { /* overlay, tmpfs */
+        print_message("no device below /tmp, or none that takes O_DIRECT: %s\n", about.note);
+        assert_true(about.note[0] != '\0' || !has_run);
+        assert_true(growth.counts[IO_DEVICE_WRITES] < 0 || !has_run);
+        return;
+    }
+    assert_in_range(growth.counts[IO_DEVICE_WRITTEN_BYTES], 64 * 65536, INT64_MAX);
+    assert_in_range(growth.counts[IO_DEVICE_WRITES], 1, INT64_MAX);
+    assert_true(growth.counts[IO_DEVICE_BUSY_NS] <= growth.counts[IO_DEVICE_NS] + 8000000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process), cmocka_unit_test(a_disk),
+        cmocka_unit_test(pressure),  cmocka_unit_test(a_cgroup),
+        cmocka_unit_test(a_mount),   cmocka_unit_test(disks_below),
+        cmocka_unit_test(figures),   cmocka_unit_test(what_dd_writes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

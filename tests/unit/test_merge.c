@@ -1,0 +1,627 @@
+/* Results of ranks as bytes, and the one result of all. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include "base/mono.h"
+#include "base/random.h"
+#include "ranks/merge.h"
+#include "recorded.h"
+#include "trace/trace.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum {
+    FLEET_RANKS = 20
+};
+#else
+enum {
+    FLEET_RANKS = 1000
+};
+#endif
+
+enum {
+    FLEET_SESSIONS = 5000,
+    SECONDS = 20,
+};
+
+/* What a rank came to; freed by part_fini. */
+struct part {
+    struct result result;
+    struct rank_result own;
+    struct buffer intervals, samples;
+    struct recorder_snapshot snapshots[2];
+    uint64_t held; /* rows before the run, and of its intervals */
+};
+
+static void part_init(struct part *part, unsigned first, unsigned sessions, uint64_t rows)
+{
+    memset(part, 0, sizeof *part);
+    struct result *result = &part->result;
+    assert_true(recorder_snapshot_init(&result->totals, OPERATIONS));
+    assert_true(recorder_snapshot_init(&part->snapshots[0], OPERATIONS));
+    assert_true(recorder_snapshot_init(&part->snapshots[1], OPERATIONS));
+    causes_init(&result->causes);
+    result->session_list = calloc(sessions, sizeof *result->session_list);
+    assert_non_null(result->session_list);
+    result->session_count = sessions;
+    for (unsigned i = 0; i < sessions; i++) {
+        result->session_list[i] = (struct session_summary){.index = first + i,
+                                                           .outcome = SESSION_FINISHED,
+                                                           .rows = {rows, rows, 0, 0, 0},
+                                                           .begun = rows,
+                                                           .batches = 1,
+                                                           .worked_ns = MONO_NS_PER_S};
+    }
+    part->own = (struct rank_result){
+        .is_known = true,
+        .sessions = {.requested = sessions, .connected = sessions, .finished = sessions},
+        .rows = {sessions * rows, sessions * rows, 0, 0, 0},
+        .elapsed_ns = SECONDS * MONO_NS_PER_S,
+        .append_ns = (SECONDS - 2) * MONO_NS_PER_S,
+        .resources = {.max_cpu = {50, -1, 20},
+                      .mean_cpu = {50, -1, 20},
+                      .max_server_memory_bytes = -1,
+                      .max_client_memory_bytes = 1000}};
+    result->connect_ns = MONO_NS_PER_S;
+    result->totals.counters[RECORDER_ROWS_ACKNOWLEDGED] = sessions * rows;
+}
+
+static void add_interval(struct part *part, int64_t start_ns, int64_t end_ns, uint64_t rows,
+                         int64_t append_ns)
+{
+    const struct histogram *before = &part->snapshots[0].histograms[OPERATION_APPEND];
+    struct histogram *after = &part->snapshots[1].histograms[OPERATION_APPEND];
+    *after = *before;
+    histogram_record(after, append_ns);
+    struct interval interval = {.start_ns = start_ns,
+                                .end_ns = end_ns,
+                                .sessions_alive = 10,
+                                .from = &part->snapshots[0],
+                                .to = &part->snapshots[1]};
+    interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = rows;
+    part->held += rows;
+    interval.rows_held = part->held;
+    merge_keep_interval(&part->intervals, &interval);
+}
+
+static void add_sample(struct part *part, int64_t start_ns, int64_t end_ns, double client)
+{
+    const struct sample sample = {.start_ns = start_ns,
+                                  .end_ns = end_ns,
+                                  .sessions_alive = 10,
+                                  .cpu = {60, -1, client},
+                                  .server_memory_bytes = -1,
+                                  .table_bytes = -1,
+                                  .client_memory_bytes = 500};
+    merge_keep_sample(&part->samples, &sample);
+}
+
+static void pack(struct part *part, struct buffer *bytes)
+{
+    const struct merge_part given = {.result = &part->result,
+                                     .own = &part->own,
+                                     .intervals = &part->intervals,
+                                     .samples = &part->samples};
+    assert_true(merge_pack(bytes, &given));
+}
+
+static void part_fini(struct part *part)
+{
+    session_list_free(part->result.session_list, part->result.session_count);
+    free(part->result.trace);
+    recorder_snapshot_fini(&part->result.totals);
+    recorder_snapshot_fini(&part->snapshots[0]);
+    recorder_snapshot_fini(&part->snapshots[1]);
+    causes_fini(&part->result.causes);
+    buffer_fini(&part->intervals);
+    buffer_fini(&part->samples);
+}
+
+static struct result *make_whole(unsigned ranks, unsigned sessions)
+{
+    struct result *whole = calloc(1, sizeof *whole);
+    assert_non_null(whole);
+    causes_init(&whole->causes);
+    assert_true(recorder_snapshot_init(&whole->totals, OPERATIONS));
+    whole->ranks = calloc(ranks, sizeof *whole->ranks);
+    whole->session_list = calloc(sessions, sizeof *whole->session_list);
+    assert_non_null(whole->ranks);
+    assert_non_null(whole->session_list);
+    whole->rank_count = ranks;
+    whole->session_count = sessions;
+    whole->start_mono_ns = 1000;
+    for (unsigned i = 0; i < ranks; i++) {
+        snprintf(whole->ranks[i].machine, sizeof whole->ranks[i].machine, "m%u", i / 2);
+    }
+    return whole;
+}
+
+/* Two ranks, the second with another machine's limit, a cause and rows in doubt. */
+static void test_two(void **state)
+{
+    (void)state;
+    struct part parts[2];
+    struct buffer bytes[2] = {{0}, {0}};
+    const struct operation_list operations = operation_list_all();
+    const struct error refused = {.kind = ERROR_AUTH, .native_code = 7, .text = "no"};
+    const struct error no_thread = {.kind = ERROR_SYSTEM, .native_code = 11, .text = "no thread"};
+    struct histogram all = {.total = 0};
+    for (unsigned r = 0; r < 2; r++) {
+        part_init(&parts[r], r * 3, 3, 100);
+        for (int i = 0; i < 1000; i++) {
+            const int64_t ns = (i * 7919 + (int)r * 13) % 100000 + (r == 1 ? 50000 : 0);
+            histogram_record(&parts[r].result.totals.histograms[OPERATION_APPEND], ns);
+            histogram_record(&all, ns);
+        }
+        /* ends of seconds are a little late; the last one is cut */
+        const int64_t first_ns = MONO_NS_PER_S + 5000000 * (int64_t)r;
+        const int64_t second_ns = 2 * MONO_NS_PER_S + 1000;
+        add_interval(&parts[r], 0, first_ns, 10, 1000);
+        add_interval(&parts[r], first_ns, second_ns, 20 + r, 9000000);
+        add_interval(&parts[r], second_ns, 2 * MONO_NS_PER_S + 30000000 + (int64_t)r, 5, 70);
+        add_sample(&parts[r], 0, MONO_NS_PER_S, 15);
+        add_sample(&parts[r], MONO_NS_PER_S, 2 * MONO_NS_PER_S + r, 25);
+        causes_add(&parts[r].result.causes, CAUSE_CONNECT, STATUS_FATAL, &refused, 50 + r);
+    }
+    struct result *second = &parts[1].result;
+    second->start_mono_ns = 40;
+    causes_add(&second->causes, CAUSE_THREAD, STATUS_FATAL, &no_thread, 60);
+    second->stop_reason = STOP_DURATION;
+    second->session_list[1].exceptions = malloc(sizeof(struct row_exception));
+    second->session_list[1].exceptions[0] = (struct row_exception){40, 10, 0, true};
+    second->session_list[1].exception_count = 1;
+    second->findings.count = 2;
+    second->findings.entries[0] =
+        (struct finding){.side = LIMIT_CLIENT, .name = "files", .sessions = 2, .evidence = "full"};
+    second->findings.entries[1] =
+        (struct finding){.side = LIMIT_DATABASE, .name = "max_connections", .sessions = 3};
+    parts[0].result.findings.count = 1;
+    parts[0].result.findings.entries[0] =
+        (struct finding){.side = LIMIT_DATABASE, .name = "max_connections", .sessions = 4};
+    parts[1].own.resources.server_pid = 99;
+    parts[1].own.resources.max_server_memory_bytes = 12345;
+    parts[1].own.hosts_here = 1;
+
+    struct result *whole = make_whole(3, 9);
+    struct merge *merge = merge_create(whole, &operations);
+    struct error error = {.kind = ERROR_NONE};
+    for (unsigned r = 0; r < 2; r++) {
+        pack(&parts[r], &bytes[r]);
+        assert_int_equal(merge_add(merge, r, bytes[r].bytes, bytes[r].length, &error), STATUS_OK);
+    }
+    /* the third is lost: it told of 120 rows of 300 */
+    struct session_summary missing[3] = {{.index = 6}, {.index = 7}, {.index = 8}};
+    uint64_t told[RECORDER_COUNTERS] = {0};
+    told[RECORDER_SESSIONS_CONNECTED] = 2;
+    told[RECORDER_ROWS_ACKNOWLEDGED] = 120;
+    for (int i = 0; i < 3; i++) {
+        missing[i].rows.planned = 100;
+    }
+    merge_add_lost(merge, 2, missing, 3, told);
+    assert_true(merge_conclude(merge));
+
+    assert_true(session_ledger_balances(&whole->sessions));
+    assert_true(row_ledger_balances(&whole->rows));
+    assert_int_equal(whole->sessions.requested, 9);
+    assert_int_equal(whole->sessions.finished, 6);
+    assert_int_equal(whole->sessions.dropped, 2);
+    assert_int_equal(whole->sessions.not_started, 1);
+    assert_int_equal(whole->rows.acknowledged, 720);
+    assert_int_equal(whole->rows.in_doubt, 180);
+    assert_int_equal(whole->stop_reason, STOP_RANK);
+    assert_int_equal(whole->totals.counters[RECORDER_ROWS_ACKNOWLEDGED], 720);
+    assert_memory_equal(&whole->totals.histograms[OPERATION_APPEND], &all, sizeof all);
+    assert_int_equal(whole->session_list[4].exceptions[0].first, 40);
+    assert_int_equal(whole->session_list[8].rows.planned, 100);
+
+    assert_int_equal(whole->causes.count, 2);
+    assert_int_equal(whole->causes.entries[0].count, 2);
+    assert_int_equal(whole->causes.entries[0].first_ns, 1000 + 51 - 40);
+    assert_string_equal(whole->causes.entries[1].error.text, "machine m0: no thread");
+    assert_int_equal(whole->findings.count, 2);
+    assert_int_equal(whole->findings.entries[0].sessions, 7);
+    assert_string_equal(whole->findings.entries[1].evidence, "machine m0: full");
+
+    assert_int_equal(merge_interval_count(merge), 3);
+    const uint64_t rows[] = {20, 41, 10};
+    for (size_t i = 0; i < 3; i++) {
+        struct interval interval;
+        merge_interval(merge, i, &interval);
+        assert_int_equal(interval.counters[RECORDER_ROWS_ACKNOWLEDGED], rows[i]);
+        assert_int_equal(interval.sessions_alive, 20);
+        assert_int_equal(interval.start_ns, (int64_t)i * MONO_NS_PER_S);
+        assert_int_equal(interval.latencies[OPERATION_APPEND].count, 2);
+        assert_int_equal(interval.end_ns,
+                         i < 2 ? (int64_t)(i + 1) * MONO_NS_PER_S : 2 * MONO_NS_PER_S + 30000001);
+    }
+    /* the server is where rank 1 is, whose machine rank 0 shares */
+    assert_int_equal(whole->resources.max_server_memory_bytes, 12345);
+    assert_int_equal(whole->resource_rank, 1);
+    assert_string_equal(whole->resources.server_note, "of machine m0, rank 1");
+    assert_int_equal(whole->resources.max_client_memory_bytes, 2000);
+    assert_int_equal(merge_joined_count(merge), 2);
+    assert_true(merge_joined(merge, 1)->cpu.client == 50);
+    assert_int_equal(merge_joined(merge, 1)->sessions_alive, 20);
+    assert_true(whole->resources.max_cpu.client == 50);
+    assert_int_equal(merge_sample_count(merge), 4);
+
+    merge_destroy(merge);
+    result_free(whole);
+    for (unsigned r = 0; r < 2; r++) {
+        part_fini(&parts[r]);
+        buffer_fini(&bytes[r]);
+    }
+}
+
+/* Rows before the run are those of one rank; what a rank has added stays when it has ended. */
+static void test_rows_held(void **state)
+{
+    (void)state;
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(2, 2);
+    struct merge *merge = merge_create(whole, &operations);
+    for (unsigned r = 0; r < 2; r++) {
+        struct part part;
+        struct buffer bytes = {0};
+        struct error error = {.kind = ERROR_NONE};
+        part_init(&part, r, 1, 10);
+        part.held = r == 0 ? 1000 : 0;
+        for (int second = 0; second < (r == 0 ? 1 : 3); second++) {
+            add_interval(&part, second * MONO_NS_PER_S, (second + 1) * MONO_NS_PER_S, 10, 1000);
+        }
+        pack(&part, &bytes);
+        assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+        buffer_fini(&bytes);
+        part_fini(&part);
+    }
+    assert_true(merge_conclude(merge));
+    assert_string_equal(whole->resources.server_note,
+                        "no rank is on the server's machine; CPU is that of machine m0");
+    assert_string_equal(whole->resources.io_of.note, "no rank is on the server's machine");
+    const uint64_t held[] = {1020, 1030, 1040};
+    assert_int_equal(merge_interval_count(merge), COUNT_OF(held));
+    for (size_t i = 0; i < COUNT_OF(held); i++) {
+        struct interval interval;
+        merge_interval(merge, i, &interval);
+        assert_int_equal(interval.rows_held, held[i]);
+    }
+    merge_destroy(merge);
+    result_free(whole);
+}
+
+/* A trace whose run began at a moment of its own clock. */
+static struct trace_sum *make_trace(const struct part *part, enum io_trace level, uint64_t calls)
+{
+    struct trace_sum *sum = calloc(1, sizeof *sum);
+    const int64_t start_ns = part->result.start_mono_ns;
+    assert_non_null(sum);
+    sum->level = level;
+    sum->start_ns = start_ns;
+    sum->gate_ns = start_ns + 100;
+    sum->done_ns = start_ns + 500;
+    sum->last_ns = start_ns + 510;
+    sum->modes[IO_SYNC].bytes = calls;
+    for (uint64_t i = 0; i < calls; i++) {
+        histogram_record(&sum->modes[IO_SYNC].layers[TRACE_TOTAL], (int64_t)(i * 1000));
+    }
+    sum->before = sum->after = (struct trace_counters){
+        .taken_ns = start_ns + 90, .count = 1, .entries = {{"wal_sync", 1}}};
+    return sum;
+}
+
+/* What was traced is brought to rank 0's clock, and added up; a rank that does not trace adds
+ * nothing, and one that could not says why. */
+static void test_traces(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t start_ns;
+        enum io_trace level;
+        uint64_t calls;
+    } ranks[] = {{1000, IO_TRACE_FULL, 0}, /* none at all */
+                 {7000000000, IO_TRACE_FULL, 40},
+                 {-20, IO_TRACE_OFF, 0},
+                 {5, IO_TRACE_FULL, 60}};
+    const struct operation_list operations = operation_list_all();
+    for (unsigned count = 2; count <= COUNT_OF(ranks); count++) {
+        struct result *whole = make_whole(count, count);
+        struct merge *merge = merge_create(whole, &operations);
+        for (unsigned r = 0; r < count; r++) {
+            struct part part;
+            struct buffer bytes = {0};
+            struct error error = {.kind = ERROR_NONE};
+            part_init(&part, r, 1, 10);
+            part.result.start_mono_ns = ranks[r].start_ns;
+            if (r > 0) {
+                part.result.trace = make_trace(&part, ranks[r].level, ranks[r].calls);
+                snprintf(part.result.trace->note, sizeof part.result.trace->note, "%s",
+                         ranks[r].level == IO_TRACE_OFF ? "not allowed" : "");
+            }
+            pack(&part, &bytes);
+            assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+            buffer_fini(&bytes);
+            part_fini(&part);
+        }
+        assert_true(merge_conclude(merge));
+        const struct trace_sum *all = whole->trace, *one = whole->ranks[1].trace;
+        assert_null(whole->ranks[0].trace);
+        assert_int_equal(one->gate_ns, 1100);
+        assert_int_equal(one->before.taken_ns, 1090);
+        assert_int_equal(one->modes[IO_SYNC].layers[TRACE_TOTAL].total, 40);
+        assert_int_equal(all->level, IO_TRACE_FULL);
+        assert_int_equal(all->start_ns, 1000);
+        assert_int_equal(all->gate_ns, 1100);
+        assert_int_equal(all->done_ns, 1500);
+        assert_int_equal(all->last_ns, 1510);
+        assert_int_equal(all->modes[IO_SYNC].layers[TRACE_TOTAL].total, count > 3 ? 100 : 40);
+        assert_int_equal(all->modes[IO_SYNC].bytes, count > 3 ? 100 : 40);
+        assert_string_equal(all->note, count > 2 ? "machine m1: not allowed" : "");
+        /* of two machines nobody knows whose calls a server has counted */
+        assert_int_equal(all->after.count, count > 3 ? 0 : 1);
+        merge_destroy(merge);
+        result_free(whole);
+    }
+}
+
+/* Whose figures of the server there are, and whose are missing. */
+static void test_servers(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned hosts, here[2]; /* of the target; on the machines of two ranks */
+        bool is_lost;            /* the second */
+        const char *note;
+    } cases[] = {
+        {0, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
+        {0,
+         {0, 0},
+         true,
+         "no rank that is left is on the server's machine; CPU is that of "
+         "machine m0"},
+        {0, {0, 1}, false, "of machine m0, rank 1"},
+        {2, {1, 1}, false, "of machine m0, rank 0; other servers: ranks.csv"},
+        {3,
+         {1, 1},
+         false,
+         "of machine m0, rank 0; other servers: ranks.csv; 1 of 3 servers have "
+         "no rank on their machine"},
+        {2,
+         {1, 1},
+         true,
+         "of machine m0, rank 0; 1 of 2 servers have no rank that is left on "
+         "their machine"},
+    };
+    const struct operation_list operations = operation_list_all();
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct result *whole = make_whole(2, 2);
+        whole->hosts = calloc(cases[i].hosts + 1, sizeof *whole->hosts);
+        whole->host_count = cases[i].hosts;
+        struct merge *merge = merge_create(whole, &operations);
+        for (unsigned r = 0; r < (cases[i].is_lost ? 1 : 2); r++) {
+            struct part part;
+            struct buffer bytes = {0};
+            struct error error = {.kind = ERROR_NONE};
+            part_init(&part, r, 1, 10);
+            part.own.hosts_here = cases[i].here[r];
+            part.own.resources.server_pid = cases[i].here[r] > 0 ? 7 : 0;
+            snprintf(part.own.resources.io_of.note, sizeof part.own.resources.io_of.note,
+                     "the server is elsewhere; no size");
+            pack(&part, &bytes);
+            assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+            buffer_fini(&bytes);
+            part_fini(&part);
+        }
+        if (cases[i].is_lost) {
+            const struct session_summary missing = {.index = 1};
+            merge_add_lost(merge, 1, &missing, 1, (uint64_t[RECORDER_COUNTERS]){0});
+        }
+        assert_true(merge_conclude(merge));
+        assert_string_equal(whole->resources.server_note, cases[i].note);
+        char note[100]; /* of the disk: the same, where no rank has looked */
+        snprintf(note, sizeof note, "%.*s; no size",
+                 (int)(strstr(cases[i].note, "machine") + 7 - cases[i].note), cases[i].note);
+        assert_string_equal(whole->resources.io_of.note,
+                            i < 2 ? note : "the server is elsewhere; no size");
+        merge_destroy(merge);
+        result_free(whole);
+    }
+}
+
+/* Of one of several shapes. */
+static int64_t spread_value(size_t shape, uint64_t random)
+{
+    switch (shape) {
+    case 0: /* even */
+        return (int64_t)(random % 1000000);
+    case 1: /* of all sizes */
+        return (int64_t)(random >> (22 + random % 40));
+    case 2: /* around the limits of buckets, and beyond the last one */
+        return (INT64_C(1) << random % 43) - (int64_t)(random >> 43) % 2;
+    case 3: /* two humps, far apart */
+        return random % 100 < 98 ? (int64_t)(50000 + random % 999) : 2000000000;
+    default: /* always the same */
+        return (int64_t)shape;
+    }
+}
+
+/* What sessions record comes to the same in one recorder and in those of several ranks: each
+ * histogram as a whole, and so every percentile; by the second each percentile to its bucket. */
+static void test_spread(void **state)
+{
+    (void)state;
+    enum {
+        RANKS = 4,
+        SESSIONS = 8,
+        HALVES = 2,
+        VALUES = 20000 /* of an operation, in each half */
+    };
+    static const size_t series[] = {OPERATION_APPEND, OPERATION_READ};
+    struct part parts[RANKS];
+    struct recorder *recorders[RANKS];
+    struct recorder *alone = recorder_create(SESSIONS, 4, OPERATIONS);
+    struct recorder_snapshot alone_at[HALVES + 1];
+    assert_non_null(alone);
+    for (size_t half = 0; half <= HALVES; half++) {
+        assert_true(recorder_snapshot_init(&alone_at[half], OPERATIONS));
+    }
+    for (unsigned r = 0; r < RANKS; r++) {
+        part_init(&parts[r], r, 1, 1);
+        recorders[r] = recorder_create(SESSIONS / RANKS, 4, OPERATIONS);
+        assert_non_null(recorders[r]);
+    }
+    for (size_t half = 0; half < HALVES; half++) {
+        for (size_t i = 0; i < OPERATIONS * (size_t)VALUES; i++) {
+            const uint64_t random = random_mix(half * OPERATIONS * VALUES + i);
+            const unsigned session = (unsigned)(random_mix(random) % SESSIONS);
+            const size_t operation = i % OPERATIONS;
+            const int64_t ns = spread_value(operation, random);
+            recorder_record(alone, session, operation, ns);
+            recorder_record(recorders[session % RANKS], session / RANKS, operation, ns);
+        }
+        recorder_take_snapshot(alone, &alone_at[half + 1]);
+        for (unsigned r = 0; r < RANKS; r++) {
+            struct part *part = &parts[r];
+            struct recorder_snapshot *to = half == 0 ? &part->snapshots[1] : &part->result.totals;
+            recorder_take_snapshot(recorders[r], to);
+            merge_keep_interval(&part->intervals,
+                                &(struct interval){.start_ns = (int64_t)half * MONO_NS_PER_S,
+                                                   .end_ns = (int64_t)(half + 1) * MONO_NS_PER_S,
+                                                   .from = &part->snapshots[half],
+                                                   .to = to});
+        }
+    }
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(RANKS, RANKS);
+    struct merge *merge = merge_create(whole, &operations);
+    for (unsigned r = 0; r < RANKS; r++) {
+        struct buffer bytes = {0};
+        struct error error = {.kind = ERROR_NONE};
+        pack(&parts[r], &bytes);
+        assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+        buffer_fini(&bytes);
+        part_fini(&parts[r]);
+        recorder_destroy(recorders[r]);
+    }
+    assert_true(merge_conclude(merge));
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const struct histogram *expected = recorder_histogram(&alone_at[HALVES], i);
+        assert_int_equal(expected->total, HALVES * VALUES);
+        assert_memory_equal(&whole->totals.histograms[i], expected, sizeof *expected);
+    }
+    assert_true(recorder_histogram(&alone_at[HALVES], 2)->overflow > 0);
+    for (size_t half = 0; half < HALVES; half++) {
+        struct interval interval;
+        merge_interval(merge, half, &interval);
+        for (size_t i = 0; i < COUNT_OF(series); i++) {
+            const struct recorder_latency *found = &interval.latencies[series[i]];
+            const struct recorder_latency expected =
+                recorder_latency_between(&alone_at[half], &alone_at[half + 1], series[i]);
+            assert_int_equal(found->count, VALUES);
+            assert_int_equal(expected.count, VALUES);
+            assert_int_equal(histogram_bucket(found->p50_ns), histogram_bucket(expected.p50_ns));
+            assert_int_equal(histogram_bucket(found->p99_ns), histogram_bucket(expected.p99_ns));
+            assert_int_equal(histogram_bucket(found->max_ns), histogram_bucket(expected.max_ns));
+        }
+    }
+    merge_destroy(merge);
+    result_free(whole);
+    recorder_destroy(alone);
+    for (size_t half = 0; half <= HALVES; half++) {
+        recorder_snapshot_fini(&alone_at[half]);
+    }
+}
+
+/* Bytes that are cut anywhere, or of another shape, are refused. */
+static void test_not_whole(void **state)
+{
+    (void)state;
+    struct part part;
+    struct buffer bytes = {0};
+    const struct operation_list operations = operation_list_all();
+    part_init(&part, 0, 2, 10);
+    add_interval(&part, 0, MONO_NS_PER_S, 10, 1000);
+    add_sample(&part, 0, MONO_NS_PER_S, 15);
+    pack(&part, &bytes);
+    for (size_t length = 0; length <= bytes.length + 1; length++) {
+        struct result *whole = make_whole(1, 2);
+        struct merge *merge = merge_create(whole, &operations);
+        struct error error = {.kind = ERROR_NONE};
+        char *copy = malloc(length + 1);
+        memcpy(copy, bytes.bytes, length < bytes.length ? length : bytes.length);
+        copy[length] = 1;
+        if (length > bytes.length) {
+            copy[bytes.length] = 1;
+        }
+        const enum status status = merge_add(merge, 0, copy, length, &error);
+        assert_int_equal(status, length == bytes.length ? STATUS_OK : STATUS_REJECTED);
+        assert_int_equal(error_is_set(&error), length != bytes.length);
+        free(copy);
+        merge_destroy(merge);
+        result_free(whole);
+    }
+    buffer_fini(&bytes);
+    part_fini(&part);
+}
+
+/* A fleet of which there is only the paper: what it takes at rank 0. */
+static void test_fleet(void **state)
+{
+    (void)state;
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(FLEET_RANKS, FLEET_RANKS * FLEET_SESSIONS);
+    struct merge *merge = merge_create(whole, &operations);
+    int64_t merge_ns = 0;
+    for (unsigned r = 0; r < FLEET_RANKS; r++) {
+        struct part part;
+        struct buffer bytes = {0};
+        struct error error = {.kind = ERROR_NONE};
+        part_init(&part, r * FLEET_SESSIONS, FLEET_SESSIONS, 10);
+        for (int i = 0; i < 2000; i++) {
+            histogram_record(&part.result.totals.histograms[OPERATION_APPEND],
+                             (i * 7919) % 100000000 + 50000);
+            histogram_record(&part.snapshots[0].histograms[OPERATION_READ], 77);
+        }
+        for (int second = 1; second <= SECONDS; second++) {
+            add_interval(&part, (second - 1) * MONO_NS_PER_S, second * MONO_NS_PER_S, 100,
+                         second * 100000);
+            add_sample(&part, (second - 1) * MONO_NS_PER_S, second * MONO_NS_PER_S, 1);
+        }
+        pack(&part, &bytes);
+        part_fini(&part);
+        const int64_t start_ns = mono_now_ns();
+        assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+        merge_ns += mono_now_ns() - start_ns;
+        buffer_fini(&bytes);
+    }
+    const int64_t start_ns = mono_now_ns();
+    assert_true(merge_conclude(merge));
+    fairness_find(&whole->fairness, whole->session_list, whole->session_count);
+    merge_ns += mono_now_ns() - start_ns;
+    assert_int_equal(whole->rows.acknowledged, FLEET_RANKS * FLEET_SESSIONS * UINT64_C(10));
+    assert_int_equal(whole->session_list[whole->session_count - 1].index, whole->session_count - 1);
+    assert_int_equal(whole->totals.histograms[OPERATION_APPEND].total, FLEET_RANKS * 2000);
+    assert_int_equal(merge_interval_count(merge), SECONDS);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%d ranks of %d sessions: merged in %.2f s, %ld MiB\n", FLEET_RANKS, FLEET_SESSIONS,
+           (double)merge_ns / 1e9, usage.ru_maxrss / 1024);
+    if (FLEET_RANKS == 1000) {
+        assert_true(usage.ru_maxrss <= 1 << 20); /* KiB */
+    }
+    merge_destroy(merge);
+    result_free(whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two),    cmocka_unit_test(test_rows_held),
+        cmocka_unit_test(test_traces), cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_spread), cmocka_unit_test(test_not_whole),
+        cmocka_unit_test(test_fleet)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
