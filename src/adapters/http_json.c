@@ -168,6 +168,31 @@ bool http_take_row(void *reading, char *text, size_t length)
     return own->status == STATUS_OK && !own->has_enough;
 }
 
+/* Of what looks like a number at the beginning of a text; 0: nothing does. */
+static size_t number_length(const char *text)
+{
+    static const char digits[] = "0123456789";
+    size_t length = text[0] == '-' ? 1 : 0;
+    length += strspn(text + length, digits);
+    if (text[length] == '.') {
+        length += 1 + strspn(text + length + 1, digits);
+    }
+    if (text[length] == 'e' || text[length] == 'E') {
+        length += text[length + 1] == '+' || text[length + 1] == '-' ? 2 : 1;
+        length += strspn(text + length, digits);
+    }
+    return length;
+}
+
+/* False: so many bytes are no number, or one that jansson has room for. */
+static bool is_large_number(const char *text, size_t length)
+{
+    json_error_t reason;
+    json_t *const number = json_loadb(text, length, JSON_DECODE_ANY, &reason);
+    json_decref(number);
+    return number == NULL && json_error_code(&reason) == json_error_numeric_overflow;
+}
+
 /* Adds JSON with those numbers quoted that jansson has no room for. */
 static void add_with_large(struct buffer *to, const char *text, size_t length)
 {
@@ -179,12 +204,9 @@ static void add_with_large(struct buffer *to, const char *text, size_t length)
             }
             end = MIN(end + 1, length);
         } else {
-            int64_t number;
-            const size_t size = strspn(text + at, "+-.0123456789Ee");
+            const size_t size = number_length(text + at);
             end = at + MAX(size, 1);
-            is_large = size > 0 && (strspn(text + at, "-0123456789") == size
-                                        ? !text_parse_integer(text + at, size, &number)
-                                        : isinf(strtod(text + at, NULL)));
+            is_large = size > 0 && is_large_number(text + at, size);
         }
         buffer_add_text(to, is_large ? "\"" : "");
         buffer_add(to, text + at, end - at);
