@@ -194,8 +194,8 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
     return shares;
 }
 
-static void raise_maxima(struct cpu_shares *max, struct cpu_shares *at_max,
-                         const struct cpu_shares *shares)
+void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
+                      const struct cpu_shares *shares)
 {
     if (shares->host > max->host) {
         *at_max = *shares;
@@ -296,9 +296,9 @@ static void take_sample(struct sampler *sampler)
                              : sampler->config.take_table_bytes(sampler->config.table_context);
     sample.rows_held = rows_held(sampler);
     if (sample.end_ns - sample.start_ns < SAMPLER_SHORT_NS) {
-        raise_maxima(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
+        cpu_shares_raise(&sampler->short_max, &sampler->short_at_max, &sample.cpu);
     } else {
-        raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
+        cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &sample.cpu);
         if (sampler->work_start_ns >= 0 && sample.end_ns > sampler->work_start_ns &&
             !sampler->is_work_done) {
             raise_busy(summary, &sample.io);
@@ -351,7 +351,7 @@ static void summarise(struct sampler *sampler)
                  "were gone at the end, or are another user's (run as root)");
     }
     /* The work of a short run is all in one sample, diluted by connecting and leaving. */
-    raise_maxima(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
+    cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
     summary->client_cpu_s =
         (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S;
     const struct procfs_status own = procfs_read_own(sampler->proc);

@@ -73,6 +73,10 @@ struct cpu_shares {
     double client;
 };
 
+/* Raises each of *max to that of `shares`; *at_max are the shares of the highest host's. */
+void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
+                      const struct cpu_shares *shares);
+
 /* One row of samples.csv. Times are since the start of the run. */
 struct sample {
     int64_t start_ns;

@@ -994,6 +994,23 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
     add_note(all->server_note, size, note);
 }
 
+/* As a sampler has them, but of all ranks on the machine. */
+static void find_maxima(const struct merge *merge, struct resource_summary *all)
+{
+    const struct cpu_shares unknown = {-1, -1, -1};
+    struct cpu_shares max = unknown, at_max = unknown, short_max = unknown, short_at_max = unknown;
+    for (size_t i = 0; i < merge->joined_count; i++) {
+        const struct sample *sample = &merge->joined[i];
+        const bool is_short = sample->end_ns - sample->start_ns < SAMPLER_SHORT_NS;
+        cpu_shares_raise(is_short ? &short_max : &max, is_short ? &short_at_max : &at_max,
+                         &sample->cpu);
+    }
+    const bool has_long = max.client >= 0;
+    all->max_cpu = has_long ? max : short_max;
+    all->cpu_at_max = has_long ? at_max : short_at_max;
+    cpu_shares_raise(&all->max_cpu, &all->cpu_at_max, &all->mean_cpu);
+}
+
 /* CPU, memory and the like: those of the server's machine, where a rank has seen the server, else
  * of the busiest machine; what this program took on all of them together. */
 static bool join_resources(struct merge *merge)
@@ -1032,14 +1049,7 @@ static bool join_resources(struct merge *merge)
     if (!join_samples(merge)) {
         return false;
     }
-    for (size_t i = 0; i < merge->joined_count; i++) {
-        const struct sample *sample = &merge->joined[i];
-        if (sample->cpu.host >= all->max_cpu.host) {
-            all->max_cpu.host = sample->cpu.host;
-            all->cpu_at_max = sample->cpu;
-        }
-        all->max_cpu.client = fmax(all->max_cpu.client, sample->cpu.client);
-    }
+    find_maxima(merge, all);
     note_machines(result, servers, hosts_here, all);
     return true;
 }

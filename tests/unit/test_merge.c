@@ -293,6 +293,37 @@ static void test_rows_held(void **state)
     result_free(whole);
 }
 
+/* As in one process: of all on the machine, and not by the short rest at the end. */
+static void test_maxima(void **state)
+{
+    (void)state;
+    const struct operation_list operations = operation_list_all();
+    for (int is_mean = 0; is_mean < 2; is_mean++) {
+        struct result *whole = make_whole(2, 2);
+        struct merge *merge = merge_create(whole, &operations);
+        for (unsigned r = 0; r < 2; r++) {
+            struct part part;
+            struct buffer bytes = {0};
+            struct error error = {.kind = ERROR_NONE};
+            part_init(&part, r, 1, 10);
+            part.own.resources.mean_cpu.host = is_mean ? 70 : 50;
+            part.own.resources.max_cpu.host = 70;
+            add_sample(&part, 0, MONO_NS_PER_S, 15);
+            add_sample(&part, MONO_NS_PER_S, MONO_NS_PER_S + 1000, 45);
+            pack(&part, &bytes);
+            assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+            buffer_fini(&bytes);
+            part_fini(&part);
+        }
+        assert_true(merge_conclude(merge));
+        assert_true(whole->resources.max_cpu.host == (is_mean ? 70 : 60));
+        assert_true(whole->resources.max_cpu.client == 40);
+        assert_true(whole->resources.cpu_at_max.client == (is_mean ? 40 : 30));
+        merge_destroy(merge);
+        result_free(whole);
+    }
+}
+
 /* A trace whose run began at a moment of its own clock. */
 static struct trace_sum *make_trace(const struct part *part, enum io_trace level, uint64_t calls)
 {
@@ -622,6 +653,6 @@ int main(void)
         cmocka_unit_test(test_two),    cmocka_unit_test(test_rows_held),
         cmocka_unit_test(test_traces), cmocka_unit_test(test_servers),
         cmocka_unit_test(test_spread), cmocka_unit_test(test_not_whole),
-        cmocka_unit_test(test_fleet)};
+        cmocka_unit_test(test_fleet),  cmocka_unit_test(test_maxima)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
