@@ -1236,11 +1236,18 @@ static enum status read_rows(const struct setup *setup, const struct plan *plan,
     return status;
 }
 
+/* Which rows are those of a rank that was lost? */
+static const char untold[] = "a rank was lost, which did not tell what else it wrote";
+
 static void verify_rows(const struct setup *setup, const struct plan *plan, struct result *result)
 {
     struct row_verification *verification = &result->row_verification;
     struct error error = {.kind = ERROR_NONE};
     verification->state = VERIFICATION_FAILED;
+    if (result->stop_reason == STOP_RANK) {
+        snprintf(verification->reason, sizeof verification->reason, "%s", untold);
+        return;
+    }
     if (result->verification.state != VERIFICATION_DONE) {
         /* a server that could not be asked for a number will not send its rows */
         memcpy(verification->reason, result->verification.reason, sizeof verification->reason);
@@ -1400,7 +1407,8 @@ static bool is_changed(const struct script *script, size_t number,
 static void verify_datasets(const struct setup *setup, const struct plan *plan,
                             struct result *result)
 {
-    const char *failed = NULL; /* why; a server that did not answer is not asked again */
+    /* why; a server that did not answer is not asked again */
+    const char *failed = result->stop_reason == STOP_RANK ? untold : NULL;
     for (size_t i = 0; i < result->dataset_count && i < setup->dataset_count; i++) {
         struct dataset_verification *verification = &result->datasets[i];
         verification->rows_before = setup->datasets[i].rows_before;
@@ -1416,7 +1424,7 @@ static void verify_datasets(const struct setup *setup, const struct plan *plan,
                                   .least = added > taken ? added - taken : taken - added};
         view.most = view.least + verification->added_in_doubt + verification->taken_in_doubt;
         bool is_counted = false;
-        if (setup->hosts != NULL) {
+        if (setup->hosts != NULL && failed == NULL) {
             is_counted = result_join_hosts(result, &view);
             verification->rows_before = view.before;
             verification->rows_after = view.after;
@@ -1430,9 +1438,9 @@ static void verify_datasets(const struct setup *setup, const struct plan *plan,
         }
         verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason, "%s",
-                 setup->hosts != NULL ? view.reason
-                 : failed == NULL     ? error.text
-                                      : failed);
+                 failed != NULL         ? failed
+                 : setup->hosts != NULL ? view.reason
+                                        : error.text);
         failed = verification->reason;
     }
 }

@@ -324,6 +324,11 @@ static bool transactions_balance(const struct result *result)
         begun += counts[COUNT_BEGUN];
         tries += counts[COUNT_TRIES];
     }
+    for (size_t i = 0; i < result->rank_count; i++) { /* what is lost has no names */
+        const struct rank_result *rank = &result->ranks[i];
+        begun += rank->is_known ? 0 : rank->transactions.begun;
+        tries += rank->is_known ? 0 : rank->transactions.tries;
+    }
     return balances && begun == result->transactions.begun && tries == result->transactions.tries;
 }
 

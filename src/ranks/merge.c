@@ -20,7 +20,7 @@ struct head {
     struct rank_result own;
     struct batch_ledger batches;
     struct transaction_ledger warm_up;
-    int64_t start_mono_ns, connect_ns, disconnect_ns, measured_ns;
+    int64_t start_mono_ns, connect_ns, measured_ns;
     enum stop_reason stop_reason;
     uint64_t sessions_cut, worst_lag_rows, batches_late;
     uint64_t counters[RECORDER_COUNTERS];
@@ -554,7 +554,6 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .warm_up = result->warm_up,
         .start_mono_ns = result->start_mono_ns,
         .connect_ns = result->connect_ns,
-        .disconnect_ns = result->disconnect_ns,
         .measured_ns = result->measured_ns,
         .stop_reason = result->stop_reason,
         .sessions_cut = result->sessions_cut,
@@ -858,6 +857,29 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     return STATUS_OK;
 }
 
+/* Every one that was begun has ended as was told, or is in doubt; of those that failed it is not
+ * known why. */
+static struct transaction_ledger tell_transactions(const uint64_t counters[RECORDER_COUNTERS],
+                                                   bool has_rate)
+{
+    struct transaction_ledger told = {
+        .committed = counters[RECORDER_TRANSACTIONS_COMMITTED],
+        .rolled_back = counters[RECORDER_TRANSACTIONS_ROLLED_BACK],
+        .failed = counters[RECORDER_TRANSACTIONS_FAILED],
+        .lost = counters[RECORDER_TRANSACTIONS_FAILED],
+        .in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT],
+        .retries = {counters[RECORDER_RETRIES_DEADLOCK], counters[RECORDER_RETRIES_SERIALIZATION],
+                    counters[RECORDER_RETRIES_BUSY], counters[RECORDER_RETRIES_DUPLICATE]}};
+    const uint64_t ended = told.committed + told.rolled_back + told.failed + told.in_doubt;
+    told.partial = MIN(counters[RECORDER_TRANSACTIONS_PARTIAL], told.failed);
+    told.begun = MAX(counters[RECORDER_TRANSACTIONS_BEGUN], ended);
+    told.in_doubt += told.begun - ended;
+    told.tries = told.begun + transaction_ledger_retries(&told);
+    told.skipped = has_rate ? counters[RECORDER_SKIPPED] : 0;
+    told.due = has_rate ? told.begun + told.skipped : 0;
+    return told;
+}
+
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
                     size_t count, const uint64_t counters[RECORDER_COUNTERS])
 {
@@ -880,8 +902,10 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     own->rows.rejected =
         MIN(counters[RECORDER_ROWS_REJECTED], own->rows.planned - own->rows.acknowledged);
     own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
+    own->transactions = tell_transactions(counters, result->transactions.due > 0);
     add_session_ledger(&result->sessions, &own->sessions);
     row_ledger_add(&result->rows, &own->rows);
+    transaction_ledger_add(&result->transactions, &own->transactions);
     result->stop_reason = join_reasons(result->stop_reason, STOP_RANK);
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         result->totals.counters[i] += counters[i];

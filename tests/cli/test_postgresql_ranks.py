@@ -200,6 +200,28 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertGreater(int(lost["rows_acknowledged"]), 0)
         self.assertRegex(err, rf"append: rank 2 on machine {os.uname().nodename} was lost")
 
+    def test_a_rank_that_is_silent(self):
+        """Of what it wrote more than it told of may be there: no row is another writer's."""
+        begun = []
+        for words in (("--batch", "10", "--rate", "300", "--verify", "rows"),
+                      ("--workload", "mass-insert", "--rate", "30")):
+            out = self.out()
+            begun.append((out, self.start_ranks(
+                3, "6", self.url, "--duration", "60", "--recreate", "--out", out, *words)))
+            self.wait_for_rows(begun[-1][1], out)
+        for _, process in begun:
+            os.kill(self.find_rank(process, 2), signal.SIGSTOP)
+        for out, process in begun:
+            _, err = process.communicate(timeout=harness.GUARD_S)
+            run = harness.Run(out)
+            self.check_lost(run, err)
+            unread = [run.json["row_verification"], *run.json["datasets"]]
+            self.assertIn(("failed", "a rank was lost, which did not tell what else it wrote"),
+                          [(each["state"], each["reason"]) for each in unread])
+        self.assertGreater(int(run.table("ranks.csv")[2]["transactions_committed"]), 0)
+        self.assertEqual(sum(int(row["transactions_committed"]) for row in run.table("ranks.csv")),
+                         run.json["transactions"]["committed"])
+
     def stand_still(self, *words):
         """The others wait for it, and the verdict names it."""
         out = self.out()

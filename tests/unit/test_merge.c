@@ -198,6 +198,10 @@ static void test_two(void **state)
     uint64_t told[RECORDER_COUNTERS] = {0};
     told[RECORDER_SESSIONS_CONNECTED] = 2;
     told[RECORDER_ROWS_ACKNOWLEDGED] = 120;
+    told[RECORDER_TRANSACTIONS_BEGUN] = 10;
+    told[RECORDER_TRANSACTIONS_COMMITTED] = 7;
+    told[RECORDER_TRANSACTIONS_FAILED] = 1;
+    told[RECORDER_RETRIES_BUSY] = 2;
     for (int i = 0; i < 3; i++) {
         missing[i].rows.planned = 100;
     }
@@ -212,6 +216,11 @@ static void test_two(void **state)
     assert_int_equal(whole->sessions.not_started, 1);
     assert_int_equal(whole->rows.acknowledged, 720);
     assert_int_equal(whole->rows.in_doubt, 180);
+    assert_true(transaction_ledger_balances(&whole->transactions));
+    assert_int_equal(whole->transactions.begun, 10);
+    assert_int_equal(whole->transactions.in_doubt, 2);
+    assert_int_equal(whole->transactions.tries, 12);
+    assert_int_equal(whole->ranks[2].transactions.committed, 7);
     assert_int_equal(whole->stop_reason, STOP_RANK);
     assert_int_equal(whole->totals.counters[RECORDER_ROWS_ACKNOWLEDGED], 720);
     assert_memory_equal(&whole->totals.histograms[OPERATION_APPEND], &all, sizeof all);
