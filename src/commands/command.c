@@ -355,6 +355,9 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
         }
         nearest_offer(&nearest, own);
     }
+    if (!ranks_speaks()) {
+        return EXIT_CODE_OK;
+    }
     const size_t length = strlen(name);
     bool is_workload =
         strchr(name, '/') != NULL || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
@@ -380,6 +383,9 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
 
 static enum exit_code command_help(int argc, char **argv)
 {
+    if (!ranks_speaks()) {
+        return EXIT_CODE_OK;
+    }
     if (argc > 2) {
         return command_say(EXIT_CODE_USAGE,
                            "too many operands: use append help [COMMAND|WORKLOAD]");

@@ -738,6 +738,11 @@ static void judge_rank(const struct job *job, struct result *result)
 {
     const struct plan *plan = &job->plan;
     struct judge_context context = judge_by(job);
+    const uint64_t missing =
+        result->batches.not_sent + result->transactions.skipped + result->transactions.not_begun;
+    if (missing == 0 && result->stop_reason == STOP_DURATION) {
+        context.rate_rows_per_s = 0; /* all that was due: of another rank it may have been more */
+    }
     context.rate_rows_per_s *= (double)plan_share(plan).count / plan->sessions;
     result_judge(result, &context);
     if (job->search != NULL && result->verdict == VERDICT_DEGRADED) {

@@ -561,12 +561,17 @@ static bool is_rank(void)
     return number_of() != NULL && (size == NULL || strcmp(size, "1") != 0);
 }
 
+bool ranks_speaks(void)
+{
+    return !is_rank() || strcmp(number_of(), "0") == 0;
+}
+
 enum exit_code ranks_forbid(const char *what, struct error *error)
 {
     if (!is_rank()) {
         return EXIT_CODE_OK;
     }
-    if (strcmp(number_of(), "0") == 0) {
+    if (ranks_speaks()) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s is for one process: start it without mpirun or srun", what);
     }

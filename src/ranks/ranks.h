@@ -52,6 +52,9 @@ void ranks_carry(struct ranks *ranks, int64_t limit_ns);
  * for a rank that does not say it in time. */
 enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct error *error);
 
+/* This process is not one of several, or rank 0: it says what all have found. */
+bool ranks_speaks(void);
+
 /* USAGE: this process is one of several, which `what` is not for. The text is empty where another
  * one says it. */
 enum exit_code ranks_forbid(const char *what, struct error *error);

@@ -61,6 +61,13 @@ class Null(Ranks, Searching):
         self.assertNotIn("not on this machine", (run.folder / "run.json").read_text())
         self.assertIn("Client machines", (run.folder / "report.html").read_text())
 
+    def test_whose_turn_it_is_at_the_end(self):
+        """The rate of all is met, though some ranks had to send a batch more for each session."""
+        _, run = self.run_ranks(3, "60", "null:", "--rate", "3000", "--duration", "2500ms")
+        rows = [int(row["rows_acknowledged"]) for row in run.table("ranks.csv")]
+        self.assertGreater(rows[0], rows[2])
+        self.assertNotIn("rate", " ".join(row["verdict_reason"] for row in run.table("ranks.csv")))
+
     def test_more_ranks_than_sessions(self):
         _, run = self.run_ranks(4, "2", "200", "null:")
         self.assertEqual([row["sessions"] for row in run.table("ranks.csv")], ["1", "1", "0", "0"])
@@ -120,6 +127,10 @@ class Null(Ranks, Searching):
     def test_help_is_printed_once(self):
         ended = self.ranks(3, "--version")
         self.assertEqual(ended.out.count("append "), 1)
+        ended = self.ranks(3, "help")
+        self.assertEqual(ended.out.count("Usage: "), 1)
+        ended = self.ranks(3, "nonsense", code=2)
+        self.assertRegex(ended.reason, "'nonsense' is no command")
 
     def other_program(self, name, old=b"^$", new=b""):
         """A copy of the program and its module in another folder, with bytes changed."""
