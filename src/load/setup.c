@@ -22,6 +22,7 @@
 
 #define TICK_NS (50 * MONO_NS_PER_MS)
 #define GRACE_NS (3 * MONO_NS_PER_S)
+#define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun ends what is left after a second */
 #define NOTICE_NS (2 * MONO_NS_PER_S)
 
 /* A server that was full may need a moment to notice that its sessions have left. */
@@ -233,7 +234,7 @@ static enum status probe_run(struct probe *probe, struct error *error)
             is_told = true;
         }
         if (interrupt_ns == INT64_MAX && interrupt_requested()) {
-            interrupt_ns = now_ns + GRACE_NS;
+            interrupt_ns = now_ns + (probe->plan->on_wait == NULL ? GRACE_NS : RANK_GRACE_NS);
         }
         if (atomic_exchange_explicit(&probe->has_answered, false, memory_order_relaxed)) {
             probe->limit_at_ns = limit_from(probe, now_ns);

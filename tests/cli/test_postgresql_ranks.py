@@ -41,6 +41,22 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         _, run = self.run_ranks(2, "2", "200", self.url, "--table", "late", "--schema-file", schema)
         self.assertEqual(run.rows["acknowledged"], 200)
 
+    def test_a_signal_before_the_run(self):
+        """In good order, within the time that mpirun gives."""
+        schema = self.folder / "schema.sql"
+        schema.write_text("select pg_sleep(60); create table late (n bigint, t text)")
+        out = self.out()
+        process = self.start_ranks(3, "4", "200", self.url, "--table", "late", "--schema-file", schema,
+                                   "--recreate", "--out", out,
+                                   mpirun=("--mca", "odls_base_sigkill_timeout", "2"))
+        harness.wait_until(lambda: int(self.sql(
+            "select count(*) from pg_stat_activity where query like '%create table late%' "
+            "and pid <> pg_backend_pid()")) == 1, "the schema")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=harness.GUARD_S)
+        self.assertEqual(err.count("append: interrupted before the first session"), 1, err)
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.is_dir()], [])
+
     def test_a_rate_is_for_all_together(self):
         """As many batches are due as for one process."""
         words = ("9", self.url, "--rate", "2000", "--batch", "10", "--duration", "2", "--recreate")
