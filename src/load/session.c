@@ -484,11 +484,11 @@ static void work(struct session *session)
 {
     struct load *load = session->load;
     struct procfs_schedstat before, after;
+    const int64_t ready_ns = mono_now_ns();
     procfs_read_thread(&before);
     if (gate_wait_go(&load->gate)) {
         recorder_set_working(load->recorder, session->place, load->gate.go_ns);
     }
-    const int64_t start_ns = mono_now_ns();
     session->sum.outcome = take_turns(session);
     recorder_set_working(load->recorder, session->place, 0);
     session->work_end_ns = mono_now_ns();
@@ -497,7 +497,9 @@ static void work(struct session *session)
         procfs_read_thread(&after);
         session_add(session, RECORDER_ON_CPU_NS, after.on_cpu_ns - before.on_cpu_ns);
         session_add(session, RECORDER_RUN_QUEUE_NS, after.run_queue_ns - before.run_queue_ns);
-        session_add(session, RECORDER_SESSION_NS, (uint64_t)(mono_now_ns() - start_ns));
+        /* it may have waited for a CPU since the gate opened */
+        const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
+        session_add(session, RECORDER_SESSION_NS, (uint64_t)MAX(mono_now_ns() - start_ns, 0));
         if (has_work(session) || session->sum.outcome != SESSION_FINISHED) {
             session_note_gap(session, session->work_end_ns);
         }
