@@ -108,11 +108,10 @@ static uint64_t rows_held(const struct sampler *sampler)
            recorder_read(sampler->config.recorder, RECORDER_ROWS_ACKNOWLEDGED);
 }
 
-/* While the sessions work: before the gate it would take the place of one. */
+/* Before the gate it would take the place of a session. */
 static void ask_table_bytes(const struct sampler *sampler)
 {
-    if (sampler->config.ask_table_bytes != NULL && sampler->work_start_ns >= 0 &&
-        !sampler->is_work_done) {
+    if (sampler->config.ask_table_bytes != NULL && sampler->work_start_ns >= 0) {
         sampler->config.ask_table_bytes(sampler->config.table_context);
     }
 }

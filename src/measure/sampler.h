@@ -119,7 +119,7 @@ struct sampler_config {
     bool is_where_it_works; /* where the server's files are */
     uint64_t rows_before;   /* in the run's tables */
 
-    /* Bytes of the run's tables on disk: asked for while the sessions work, and taken, -1 = not
+    /* Bytes of the run's tables on disk: asked for once the sessions work, and taken, -1 = not
      * known, some milliseconds later at most. May be NULL. */
     void (*ask_table_bytes)(void *context);
     int64_t (*take_table_bytes)(void *context);

@@ -307,6 +307,53 @@ static void the_host_has_no_less_than_its_parts(void **state)
     unlink(path);
 }
 
+/* What a table takes, and took when it was asked for. */
+static atomic_int table_now, table_asked;
+
+static void ask_table(void *context)
+{
+    (void)context;
+    atomic_store(&table_asked, atomic_load(&table_now));
+}
+
+static int64_t take_table(void *context)
+{
+    (void)context;
+    return atomic_load(&table_asked);
+}
+
+/* The last sample ends after the work, and has the size of then. */
+static void a_table_has_the_size_of_the_samples_end(void **state)
+{
+    (void)state;
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    assert_non_null(recorder);
+    struct error error;
+    const struct sampler_config config = {.recorder = recorder,
+                                          .server.is_embedded = true,
+                                          .sample_interval_ns = 3600 * MONO_NS_PER_S,
+                                          .sink = {.context = &record, .on_sample = keep_sample},
+                                          .ask_table_bytes = ask_table,
+                                          .take_table_bytes = take_table};
+    memset(&record, 0, sizeof record);
+    atomic_store(&table_now, 10);
+    atomic_store(&table_asked, -1);
+    struct sampler *sampler = sampler_start(&config, &error);
+    assert_non_null(sampler);
+    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
+    while (atomic_load(&table_asked) < 0) {
+        sleep_ms(1);
+    }
+    atomic_store(&table_now, 20);
+    sampler_wake(sampler, SAMPLER_WORK_DONE);
+    sleep_ms(50);
+    struct resource_summary summary;
+    sampler_stop(sampler, &summary);
+    assert_int_equal(record.sample_count, 1);
+    assert_int_equal(record.samples[0].table_bytes, 20);
+    recorder_destroy(recorder);
+}
+
 static int64_t cpu_ns_of(pid_t pid)
 {
     struct timespec time;
@@ -497,6 +544,7 @@ int main(void)
         cmocka_unit_test(a_short_run_is_one_sample),
         cmocka_unit_test(short_samples_do_not_set_maxima),
         cmocka_unit_test(the_host_has_no_less_than_its_parts),
+        cmocka_unit_test(a_table_has_the_size_of_the_samples_end),
         cmocka_unit_test(the_servers_cpu_time_is_that_of_the_work),
         cmocka_unit_test(a_poke_reads_memory_between_samples),
         cmocka_unit_test(a_hold_is_the_mean_of_its_samples),
