@@ -479,10 +479,12 @@ static void run_sessions(struct fleet *fleet)
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? 0 : await_go(fleet);
     sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* its readings begin before the work does */
-    gate_open(&load->gate, load->ranks == NULL ? mono_now_ns() : go_ns);
-    if (load->on_gate != NULL && load->gate.go_ns > 0) {
-        load->on_gate(load->context, load->gate.go_ns);
+    const int64_t open_ns = load->ranks == NULL ? mono_now_ns() : go_ns;
+    /* before: a thousand sessions that wake up may keep this thread from a CPU for long */
+    if (load->on_gate != NULL && !gate_is_stopped(&load->gate)) {
+        load->on_gate(load->context, open_ns);
     }
+    gate_open(&load->gate, open_ns);
     while (fleet->numbers.running > 0 || (load->ranks != NULL && !fleet->orders.is_done)) {
         wait_tick(fleet);
     }

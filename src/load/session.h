@@ -126,7 +126,8 @@ struct load {
      * was not let in or was dropped: what was short still is, and the other sessions are still
      * there. */
     void (*on_shortage)(void *context);
-    /* May be NULL. Main thread, in a run; soon after the gate opened, and after the last answer. */
+    /* May be NULL. Main thread, in a run; just before the gate opens, and soon after the last
+     * answer. */
     void (*on_gate)(void *context, int64_t go_ns);
     void (*on_done)(void *context, int64_t done_ns);
     void *context;

@@ -69,6 +69,7 @@ static struct {
     atomic_bool left_early;
 } watch;
 static _Atomic uint64_t rows_kept;
+static void (*on_gate)(void *context, int64_t go_ns); /* of the runs; NULL: none */
 
 struct adapter_conn {
     int number;
@@ -262,6 +263,7 @@ static inline struct result *run(const struct plan *plan)
                         .setup = &setup,
                         .generator = generator,
                         .recorder = recorder,
+                        .on_gate = on_gate,
                         .start_ns = mono_now_ns()};
     assert_int_equal(fleet_run(&load, result, NULL), STATUS_OK);
     recorder_take_snapshot(recorder, &result->totals);

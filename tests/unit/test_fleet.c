@@ -39,6 +39,34 @@ static void test_sessions_leave_together(void **state)
     end(result);
 }
 
+static int64_t told_ns;
+static uint64_t rows_when_told;
+
+static void tell_gate(void *context, int64_t go_ns)
+{
+    (void)context;
+    told_ns = go_ns;
+    mono_sleep(50 * MONO_NS_PER_MS);
+    rows_when_told = atomic_load(&rows_kept);
+}
+
+/* Who waits for the gate knows of it before a session works, however late the main thread is. */
+static void test_gate_is_told_first(void **state)
+{
+    (void)state;
+    const struct plan plan = make_plan();
+    script = (struct scripted){.status = STATUS_OK};
+    on_gate = tell_gate;
+    rows_when_told = UINT64_MAX;
+    const int64_t before_ns = mono_now_ns();
+    struct result *result = run(&plan);
+    on_gate = NULL;
+    assert_int_equal(rows_when_told, 0);
+    assert_in_range(told_ns, before_ns, mono_now_ns());
+    assert_rows(result, 0, 0, 0);
+    end(result);
+}
+
 static void test_refused_and_timed_out(void **state)
 {
     (void)state;
@@ -808,6 +836,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_well),
         cmocka_unit_test(test_sessions_leave_together),
+        cmocka_unit_test(test_gate_is_told_first),
         cmocka_unit_test(test_refused_and_timed_out),
         cmocka_unit_test(test_server_that_answers_no_connect),
         cmocka_unit_test(test_lost_connection),
