@@ -480,7 +480,9 @@ int BPF_PROG(request_begins, struct request *rq)
         struct task_struct *task = bpf_get_current_task_btf();
         struct inode *inode = inode_of(rq);
         struct identity identity = {.inode = inode->i_ino, .device = inode->i_sb->s_dev};
-        const struct writer *writer = bpf_map_lookup_elem(&writers, &identity);
+        /* who else reads a file of the server does it for himself */
+        const struct writer *writer =
+            state.mode == IO_READ ? NULL : bpf_map_lookup_elem(&writers, &identity);
         const __u32 device = rq->bio->bi_bdev->bd_dev;
         state.start_ns = bpf_ktime_get_ns();
         if (writer != NULL) {

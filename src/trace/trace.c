@@ -302,6 +302,7 @@ static void settle(struct tracer *tracer, size_t count, bool is_over)
     const bool is_early = gate_ns == 0 && !is_over;
     const int64_t zero_ns = gate_ns == 0 ? sum->start_ns : gate_ns;
     if (!is_early && tracer->early != NULL) {
+        sum->csv_errno = fflush(tracer->early) != 0 ? errno : sum->csv_errno;
         rewind(tracer->early);
         while (fread(&held, sizeof held, 1, tracer->early) == 1) {
             write_row(tracer, &held, zero_ns);

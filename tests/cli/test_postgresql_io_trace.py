@@ -66,8 +66,9 @@ class OfProcess(io_trace.Traced):
         self.server = harness.PrivateServer(self)
         self.file = self.folder / "file"
 
-    def trace(self, commands):
-        """The run beside shell commands, which begin when it goes on."""
+    def trace(self, commands, afterwards=None):
+        """The run beside shell commands, which begin when it goes on; and what is done by another
+        process than theirs."""
         self.outs += 1
         go, out = self.folder / f"go{self.outs}", self.folder / f"run{self.outs}"
         shell = subprocess.Popen(
@@ -86,6 +87,8 @@ class OfProcess(io_trace.Traced):
         go.touch()
         harness.wait_until(pathlib.Path(f"{go}.done").exists, commands)
         os.sync()
+        if afterwards is not None:
+            afterwards()
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
         run = harness.Run(out)
@@ -123,8 +126,15 @@ class OfProcess(io_trace.Traced):
         self.assertEqual(run.json["io_trace"]["fsyncs"], 0)
 
     def test_write_back(self):
-        """What the kernel writes later is of the process that wrote it, and of no call."""
-        _, rows = self.trace(f"dd if=/dev/zero of={self.file} bs=64k count=160")
+        """What the kernel writes later is of the process that wrote it, and of no call. Who else
+        reads the file does so for himself."""
+        def read():
+            with open(self.file, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                self.assertEqual(len(file.read()), 160 * 65536)
+
+        _, rows = self.trace(f"dd if=/dev/zero of={self.file} bs=64k count=160", read)
+        self.assertEqual(self.only(rows, mode="R", source="writeback"), [])
         writes = self.only(rows, row="operation", mode="W", size_bytes=65536)
         self.assertEqual(len(writes), 160)
         self.assertEqual(sum(row["device_ns"] for row in writes), 0)
