@@ -477,14 +477,13 @@ static void run_sessions(struct fleet *fleet)
     }
     fleet->is_up = true;
     check_stop_conditions(fleet);
-    const int64_t go_ns = load->ranks == NULL ? 0 : await_go(fleet);
+    const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
     sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* its readings begin before the work does */
-    const int64_t open_ns = load->ranks == NULL ? mono_now_ns() : go_ns;
     /* before: a thousand sessions that wake up may keep this thread from a CPU for long */
     if (load->on_gate != NULL && !gate_is_stopped(&load->gate)) {
-        load->on_gate(load->context, open_ns);
+        load->on_gate(load->context, go_ns);
     }
-    gate_open(&load->gate, open_ns);
+    gate_open(&load->gate, go_ns);
     while (fleet->numbers.running > 0 || (load->ranks != NULL && !fleet->orders.is_done)) {
         wait_tick(fleet);
     }

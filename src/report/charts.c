@@ -440,7 +440,13 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     const double slot_s = json_number_value(json_object_get(trace, "slot_s"));
     const double first_s = json_number_value(json_object_get(trace, "slots_from_s"));
     const double last_s = json_number_value(json_object_get(trace, "slots_to_s"));
-    for (size_t layer = 0; layer < COUNT_OF(names) && json_array_size(slots) > 0; layer++) {
+    const bool has_requests =
+        strcmp(figure_text(&run->run.figures, FIGURE_TRACE_LEVEL), "requests") == 0;
+    if (has_requests) {
+        snprintf(chart->title, sizeof chart->title, "Requests of the server, stacked by layer");
+    }
+    for (size_t layer = has_requests; layer < COUNT_OF(names) && json_array_size(slots) > 0;
+         layer++) {
         struct chart_series *series = add_series(chart, names[layer], json_array_size(slots));
         for (size_t i = 0; i < json_array_size(slots) && series != NULL; i++) {
             double from = fmax((double)i * slot_s, first_s), ns = 0;
@@ -599,11 +605,12 @@ static void add_run(struct report *report, struct report_run *run)
                           "second.",
                           elapsed_s);
     }
-    const bool lacks_rows = report->is_over_rows && of == OF_RUN && isnan(rows_at(run, INFINITY));
+    const double rows_after = rows_at(run, INFINITY);
+    const bool lacks_rows = report->is_over_rows && of == OF_RUN && !(rows_after > rows_at(run, 0));
     if (lacks_rows) {
-        buffer_add_format(
-            absent_of(run),
-            "No charts against rows: the run's files do not say how many there were.");
+        buffer_add_format(absent_of(run), "No charts against rows: %s.",
+                          isnan(rows_after) ? "the run's files do not say how many there were"
+                                            : "no row was appended");
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if ((kinds[i].flags & of) == 0 ||

@@ -306,8 +306,6 @@ static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
     const __u32 number = __sync_fetch_and_add(&files, 1) + 1;
     const __u8 is_there = 1;
     told->file = number;
-    told->device = identity.device;
-    told->inode = identity.inode;
     for (int i = 0; i < IO_NAMES; i++) {
         told->names[i][0] = '\0';
         bpf_probe_read_kernel_str(told->names[i], IO_NAME_BYTES, dentry->d_name.name);

@@ -51,8 +51,6 @@ struct io_event {
 /* A file that was met the first time, or under another name. */
 struct io_file {
     unsigned int file;
-    unsigned int device;
-    unsigned long long inode;
     char names[IO_NAMES][IO_NAME_BYTES]; /* its own, that of its folder, ...; "" or "/": no more */
 };
 

@@ -49,8 +49,8 @@ class Embedded(io_trace.Traced):
 
     def test_requests_alone(self):
         out = self.folder / "run"
-        self.append("2", "200", "--batch", "1", "--read", "none", "--io-trace=requests", "--out",
-                    out)
+        self.append("2", "--duration", "2500ms", "--batch", "1", "--read", "none",
+                    "--io-trace=requests", "--report", "--out", out)
         run = harness.Run(out)
         rows = self.rows(run)
         self.assertEqual({row["row"] for row in rows}, {"request"})
@@ -62,6 +62,9 @@ class Embedded(io_trace.Traced):
         self.assertIsNone(trace["wal_fsyncs"])
         self.assertFalse((out / "io.fsync.vfs.hgrm").exists())
         self.assertTrue((out / "request.write.device.hgrm").exists())
+        page = (out / "report.html").read_text()
+        self.assertIn("Requests of the server, stacked by layer", page)
+        self.assertNotIn("queue and vfs", page)
 
     def test_check(self):
         ended = self.append("check", "2", "sqlite:a.db", "--io-trace")

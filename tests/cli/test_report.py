@@ -291,6 +291,17 @@ class Report(harness.Case):
         self.assertRegex(shown, r"table=normal \*{4}  table=compressed #{4}")
         self.assertRegex(shown, r"(?m)^table=compressed +[A-Z]+ ")
 
+    def test_rows_that_stay_as_many(self):
+        """Against them there is nothing to draw."""
+        self.append("prepare", "2", "sqlite:a.db", "--workload", "oltp", "--set",
+                    "tables=1,table_size=100")
+        _, run = self.run_append("2", "sqlite:a.db", "--workload", "oltp", "--set",
+                                 "tables=1,table_size=100", "--duration", "2500ms")
+        self.append("report", "--x-axis", "rows", run.folder, "--out", "a.html")
+        text, page = self.check_page(self.folder / "a.html")
+        self.assertIn("No charts against rows: no row was appended.", page.text)
+        self.assertNotIn('data-across="rows"', text)
+
     def test_many_variants(self):
         words = ("--records", "500", "null:", "--workload", "mass-insert", "--report", "--vary")
         self.append("sweep", "--sessions", "1,2", *words, "batch=1,2,4,5,10", "--out", "many")
