@@ -789,6 +789,7 @@ static void judge(struct job *job, const char *why_not)
     result->expectations = &job->expectations;
     /* what the user wrote into the run's folder meanwhile */
     error_clear(&error);
+    event_list_fini(&result->events); /* read before, when the run is judged again */
     if (events_read(&result->events, job->plan.out_folder, result->started_wall_ns, &error) !=
         STATUS_OK) {
         snprintf(result->events.note, sizeof result->events.note, "%.190s", error.text);

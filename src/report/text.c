@@ -521,14 +521,15 @@ static void put_machines(struct screen *out, const struct result *result)
         MACHINES_SHOWN = 16
     };
     size_t shown = 0, left = 0;
+    const bool has_script = result->transactions.begun > 0;
     const unsigned label = out->label;
     if (result->rank_count == 0) {
         return;
     }
     fputc('\n', out->stream);
     out->label = HOST_LABEL;
-    say(out, "%-*s%6s%10s%14s%8s%9s%13s", HOST_LABEL, "Machines", "ranks", "sessions", "rows",
-        "CPU", "append", "clock known");
+    say(out, "%-*s%6s%10s%14s%8s%9s%13s", HOST_LABEL, "Machines", "ranks", "sessions",
+        has_script ? "transactions" : "rows", "CPU", "append", "clock known");
     put_line(out);
     for (size_t i = 0; i < result->rank_count; i++) {
         const struct rank_result *first = &result->ranks[i];
@@ -544,7 +545,9 @@ static void put_machines(struct screen *out, const struct result *result)
             ranks++;
             all.sessions.connected += other->sessions.connected;
             all.rows.acknowledged += other->rows.acknowledged;
-            all.resources.max_cpu.client += fmax(other->resources.max_cpu.client, 0);
+            all.transactions.committed += other->transactions.committed;
+            all.resources.max_cpu.client =
+                fmax(all.resources.max_cpu.client, 0) + fmax(other->resources.max_cpu.client, 0);
             all.resources.max_cpu.host =
                 fmax(all.resources.max_cpu.host, other->resources.max_cpu.host);
             all.clock_error_ns = all.clock_error_ns > other->clock_error_ns ? all.clock_error_ns
@@ -557,7 +560,8 @@ static void put_machines(struct screen *out, const struct result *result)
         shown++;
         say_name(out, first->machine);
         say(out, "%6s%10s%14s%6.1f %%%7.1f %%%13s", UNITS_COUNT(ranks),
-            UNITS_COUNT(all.sessions.connected), UNITS_COUNT(all.rows.acknowledged),
+            UNITS_COUNT(all.sessions.connected),
+            UNITS_COUNT(has_script ? all.transactions.committed : all.rows.acknowledged),
             fmax(all.resources.max_cpu.host, 0), fmax(all.resources.max_cpu.client, 0),
             i == 0 && ranks == 1 ? "leads" : UNITS_NS(all.clock_error_ns));
         put_line(out);

@@ -69,11 +69,12 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
 
     def test_a_script(self):
         """Counters of the ranks have no number in common, and what is looked for is there."""
-        _, run = self.run_ranks(3, "6", self.url, "--workload", "ycsb", "--set",
-                                "preset=d,records=500,read=50,insert=50", "--transactions", "900",
-                                "--seed", "5")
+        ended, run = self.run_ranks(3, "6", self.url, "--workload", "ycsb", "--set",
+                                    "preset=d,records=500,read=50,insert=50", "--transactions",
+                                    "900", "--seed", "5")
         transactions = run.json["transactions"]
         self.assertEqual(transactions["committed"], 900)
+        self.assertRegex(ended.out, r"Machines +ranks +sessions +transactions .*\n +\S+ +3 +6 +900 ")
         self.assertEqual(transactions["found_percent"], 100)
         table = run.json["datasets"][0]
         self.assertEqual((table["lost"], table["surplus"]), (0, 0))
