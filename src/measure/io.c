@@ -31,6 +31,7 @@ struct io_meter {
     bool is_cgroup_1;
     bool is_written_trusted; /* of processes; see the header */
     struct io_devices devices;
+    struct io_time times[IO_DEVICES_MAX][5];
     struct buffer text; /* of a file */
     struct io_description about;
 };
@@ -260,6 +261,15 @@ void io_meter_destroy(struct io_meter *meter)
     }
 }
 
+int64_t io_add_time(struct io_time *time, uint64_t told_ms)
+{
+    const int32_t more_ms = (int32_t)((uint32_t)told_ms - time->told_ms);
+    time->ns += time->is_told ? more_ms * MONO_NS_PER_MS : 0;
+    time->told_ms = (uint32_t)told_ms;
+    time->is_told = true;
+    return time->ns;
+}
+
 static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts)
 {
     int64_t sums[IO_COUNTS] = {0};
@@ -269,6 +279,7 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
     }
     for (size_t i = 0; i < meter->devices.count; i++) {
         const struct io_device *device = &meter->devices.entries[i];
+        struct io_time *times = meter->times[i];
         struct procfs_disk disk;
         if (!procfs_parse_disk(buffer_text(&meter->text), meter->text.length, device->major,
                                device->minor, &disk)) {
@@ -277,14 +288,14 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
         has_flushes = has_flushes && disk.has_flushes;
         sums[IO_DEVICE_READS] += (int64_t)disk.reads;
         sums[IO_DEVICE_READ_BYTES] += (int64_t)disk.read_sectors * SECTOR_BYTES;
-        sums[IO_DEVICE_READ_NS] += (int64_t)disk.read_ms * MONO_NS_PER_MS;
+        sums[IO_DEVICE_READ_NS] += io_add_time(&times[0], disk.read_ms);
         sums[IO_DEVICE_WRITES] += (int64_t)disk.writes;
         sums[IO_DEVICE_WRITTEN_BYTES] += (int64_t)disk.written_sectors * SECTOR_BYTES;
-        sums[IO_DEVICE_WRITE_NS] += (int64_t)disk.write_ms * MONO_NS_PER_MS;
+        sums[IO_DEVICE_WRITE_NS] += io_add_time(&times[1], disk.write_ms);
         sums[IO_DEVICE_FLUSHES] += (int64_t)disk.flushes;
-        sums[IO_DEVICE_FLUSH_NS] += (int64_t)disk.flush_ms * MONO_NS_PER_MS;
-        sums[IO_DEVICE_BUSY_NS] += (int64_t)disk.busy_ms * MONO_NS_PER_MS;
-        sums[IO_DEVICE_QUEUED_NS] += (int64_t)disk.queued_ms * MONO_NS_PER_MS;
+        sums[IO_DEVICE_FLUSH_NS] += io_add_time(&times[2], disk.flush_ms);
+        sums[IO_DEVICE_BUSY_NS] += io_add_time(&times[3], disk.busy_ms);
+        sums[IO_DEVICE_QUEUED_NS] += io_add_time(&times[4], disk.queued_ms);
         sums[IO_DEVICE_NS] += now_ns;
     }
     for (size_t i = IO_DEVICE_READS; i <= IO_DEVICE_NS; i++) {

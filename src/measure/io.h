@@ -121,6 +121,15 @@ struct io_devices {
  * is none. */
 bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices *devices);
 
+/* A time of a disk. The kernel tells the low 32 bits of its milliseconds, which a disk with many
+ * requests at a time fills in days. */
+struct io_time {
+    bool is_told;
+    uint32_t told_ms;
+    int64_t ns; /* since it was told first */
+};
+int64_t io_add_time(struct io_time *time, uint64_t told_ms);
+
 /* Where the server keeps its files. */
 struct io_place {
     const char *directory;  /* or a file; as the server names it; NULL: not known, unless: */

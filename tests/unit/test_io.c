@@ -205,6 +205,20 @@ static void figures(void **state)
     assert_true(io_figure(&growth, IO_FIGURE_STORAGE_READ_MIB_PER_S) < 0);
 }
 
+/* The kernel's count begins again behind 32 bits; one that falls is that of another disk. */
+static void times(void **state)
+{
+    (void)state;
+    struct io_time time = {.is_told = false};
+    assert_int_equal(io_add_time(&time, UINT32_MAX - 5), 0);
+    assert_int_equal(io_add_time(&time, UINT32_MAX - 2), 3 * MONO_NS_PER_MS);
+    assert_int_equal(io_add_time(&time, 7), 13 * MONO_NS_PER_MS);
+    assert_int_equal(io_add_time(&time, UINT32_C(1) << 31),
+                     (INT64_C(1) << 31) * MONO_NS_PER_MS + 6 * MONO_NS_PER_MS);
+    assert_int_equal(io_add_time(&time, 100), 106 * MONO_NS_PER_MS);
+    assert_int_equal(io_add_time(&time, 90), 96 * MONO_NS_PER_MS);
+}
+
 /* 64 writes of 64 KiB past the page cache: the device did at least these. */
 static void what_dd_writes(void **state)
 {
@@ -245,10 +259,9 @@ static void what_dd_writes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process), cmocka_unit_test(a_disk),
-        cmocka_unit_test(pressure),  cmocka_unit_test(a_cgroup),
-        cmocka_unit_test(a_mount),   cmocka_unit_test(disks_below),
-        cmocka_unit_test(figures),   cmocka_unit_test(what_dd_writes),
+        cmocka_unit_test(a_process), cmocka_unit_test(a_disk),  cmocka_unit_test(pressure),
+        cmocka_unit_test(a_cgroup),  cmocka_unit_test(a_mount), cmocka_unit_test(disks_below),
+        cmocka_unit_test(figures),   cmocka_unit_test(times),   cmocka_unit_test(what_dd_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
