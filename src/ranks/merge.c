@@ -902,6 +902,11 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     own->rows.rejected =
         MIN(counters[RECORDER_ROWS_REJECTED], own->rows.planned - own->rows.acknowledged);
     own->rows.in_doubt = own->rows.planned - own->rows.acknowledged - own->rows.rejected;
+    if (result->batches.due > 0) { /* of those that were not sent it did not tell */
+        const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_FAILED];
+        result->batches.sent += sent;
+        result->batches.due += sent;
+    }
     own->transactions = tell_transactions(counters, result->transactions.due > 0);
     add_session_ledger(&result->sessions, &own->sessions);
     row_ledger_add(&result->rows, &own->rows);

@@ -185,6 +185,7 @@ static void test_two(void **state)
     parts[1].own.resources.server_pid = 99;
     parts[1].own.resources.max_server_memory_bytes = 12345;
     parts[1].own.hosts_here = 1;
+    parts[1].result.batches = (struct batch_ledger){.due = 5, .sent = 4, .not_sent = 1};
 
     struct result *whole = make_whole(3, 9);
     struct merge *merge = merge_create(whole, &operations);
@@ -198,6 +199,7 @@ static void test_two(void **state)
     uint64_t told[RECORDER_COUNTERS] = {0};
     told[RECORDER_SESSIONS_CONNECTED] = 2;
     told[RECORDER_ROWS_ACKNOWLEDGED] = 120;
+    told[RECORDER_APPENDS] = 12;
     told[RECORDER_TRANSACTIONS_BEGUN] = 10;
     told[RECORDER_TRANSACTIONS_COMMITTED] = 7;
     told[RECORDER_TRANSACTIONS_FAILED] = 1;
@@ -216,6 +218,8 @@ static void test_two(void **state)
     assert_int_equal(whole->sessions.not_started, 1);
     assert_int_equal(whole->rows.acknowledged, 720);
     assert_int_equal(whole->rows.in_doubt, 180);
+    assert_int_equal(whole->batches.due, 5 + 12);
+    assert_int_equal(whole->batches.sent, 4 + 12);
     assert_true(transaction_ledger_balances(&whole->transactions));
     assert_int_equal(whole->transactions.begun, 10);
     assert_int_equal(whole->transactions.in_doubt, 2);
