@@ -992,7 +992,8 @@ static void say_failure(struct screen *out, const struct level *level)
     say_if(out, reason == LEVEL_NO_PROGRESS,
            "%s of the sessions had no append acknowledged in %.0f s", UNITS_COUNT(level->stalled),
            figures_seconds(level->hold_ns));
-    say_if(out, reason == LEVEL_NO_THREAD, "a session got no thread on this machine");
+    say_if(out, reason == LEVEL_NO_THREAD, "a session got no thread on %s",
+           level->room.machine[0] == '\0' ? "this machine" : "its machine");
     say_if(out, reason == LEVEL_STAYED, "sessions of the level before did not disconnect");
     say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
            SOME(ledger->refused, "session was", "sessions were"));
@@ -1032,9 +1033,9 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
 }
 
 /* How many were held, what stopped the next, and what is read from the levels. */
-static void put_answer(struct screen *out, const struct search *search,
-                       const struct findings *findings)
+static void put_answer(struct screen *out, const struct search *search, const struct result *result)
 {
+    const struct findings *findings = &result->findings;
     bool is_shortened = false;
     for (size_t i = 0; i < search->count; i++) {
         is_shortened |=
@@ -1063,8 +1064,11 @@ static void put_answer(struct screen *out, const struct search *search,
     put_findings(out, findings);
     const bool is_bound = search->end == SEARCH_BOUND, is_user = search->bound_by == BOUND_USER;
     const bool is_client = is_bound && search->bound_by == BOUND_CLIENT;
-    say_if(out, is_client, "by this machine's %s, which allows %s sessions, not by the server. %s",
-           search->bound_limit.name, UNITS_COUNT(search->bound), search->bound_limit.fix);
+    const bool has_ranks = result->rank_count > 0; /* `where` begins with the machine */
+    say_if(out, is_client, "by %s%s", has_ranks ? "" : "this machine's ", search->bound_limit.name);
+    say_if(out, is_client && has_ranks, " (%s)", search->bound_limit.where);
+    say_if(out, is_client, ", which allows %s sessions, not by the server. %s",
+           UNITS_COUNT(search->bound), search->bound_limit.fix);
     say_if(out, is_bound && !is_client, "by %s %s, not by the server",
            is_user ? "--max-sessions" : "append, which can have", UNITS_COUNT(search->bound));
     say_if(out, search->end == SEARCH_MEMORY, "by --max-memory, not by the server: %s",
@@ -1148,7 +1152,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     struct screen out = {.stream = stream, .label = plan->script == NULL ? LABEL : SCRIPT_LABEL};
     struct figure_set set;
     figures_of_result(&set, plan, result);
-    put_answer(&out, search, &result->findings);
+    put_answer(&out, search, result);
     put_target(&out, plan, result);
     const double each = search_session_bytes(search);
     if (each >= 0) {

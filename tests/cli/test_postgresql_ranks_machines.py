@@ -243,6 +243,8 @@ class PostgreSQL(Machines):
         self.assertEqual((bound["by"], bound["limit"]), ("client", "RLIMIT_NOFILE"))
         self.assertIn(f"machine {self.machine('b')}, ", bound["where"])
         self.assertEqual(search.search["held"], bound["sessions"])
+        self.assertRegex(" ".join(ended.out.split()),
+                         rf"Stopped by RLIMIT_NOFILE \(machine {self.machine('b')}, ")
         own, others = [int(row["sessions"]) for row in search.table("ranks.csv")]
         self.assertEqual(own + others, bound["sessions"])
         self.assertLessEqual(others - 2 * own, 2)
