@@ -661,11 +661,10 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
 {
     const __u32 pid = task->tgid, tid = task->pid;
-    if (bpf_map_lookup_elem(&processes, &pid) != NULL) {
-        bpf_map_delete_elem(&operations, &tid);
-        if (pid == tid) {
-            bpf_map_delete_elem(&processes, &pid);
-        }
+    /* of the process the first thread may be the first to end */
+    bpf_map_delete_elem(&operations, &tid);
+    if (pid == tid) {
+        bpf_map_delete_elem(&processes, &pid);
     }
     return 0;
 }
