@@ -85,6 +85,7 @@ struct tracer {
     int64_t next_look_ns;
     int statistics; /* descriptor that makes the kernel measure its programs; -1: it does not now */
     int64_t begin_ns, measured_since_ns, measured_ns;
+    uint64_t run_ns; /* of the programs, in measured_ns */
     int64_t clock_offset_ns;
     pthread_t thread;
     bool has_thread;
@@ -405,24 +406,9 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Lets the kernel measure its programs, or no more. */
-static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
+/* What the programs took on all CPUs while the kernel measured them. */
+static uint64_t read_run_ns(const struct tracer *tracer)
 {
-    const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
-    if (is_due && tracer->statistics < 0) {
-        tracer->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
-        tracer->measured_since_ns = now_ns;
-    } else if (!is_due && tracer->statistics >= 0) {
-        close(tracer->statistics);
-        tracer->statistics = -1;
-        tracer->measured_ns += now_ns - tracer->measured_since_ns;
-    }
-}
-
-/* What the programs took on all CPUs, by what the kernel has measured; negative: it has not. */
-static double read_kernel_s(const struct tracer *tracer)
-{
-    const double traced_ns = (double)(mono_now_ns() - tracer->begin_ns);
     struct bpf_program *program;
     uint64_t ns = 0;
     bpf_object__for_each_program(program, tracer->programs->obj)
@@ -434,9 +420,23 @@ static double read_kernel_s(const struct tracer *tracer)
             ns += info.run_time_ns;
         }
     }
-    return tracer->measured_ns == 0
-               ? -1
-               : (double)ns / MONO_NS_PER_S * traced_ns / (double)tracer->measured_ns;
+    return ns;
+}
+
+/* Lets the kernel measure its programs, or no more. Others may let it do so at other times. */
+static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
+{
+    const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
+    if (is_due && tracer->statistics < 0) {
+        tracer->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+        tracer->measured_since_ns = now_ns;
+        tracer->run_ns -= tracer->statistics < 0 ? 0 : read_run_ns(tracer);
+    } else if (!is_due && tracer->statistics >= 0) {
+        close(tracer->statistics);
+        tracer->statistics = -1;
+        tracer->measured_ns += now_ns - tracer->measured_since_ns;
+        tracer->run_ns += read_run_ns(tracer);
+    }
 }
 
 static void *run_reader(void *argument)
@@ -470,7 +470,8 @@ static void *run_reader(void *argument)
             mono_sleep(READ_NS);
         }
     }
-    tracer->sum->kernel_s = read_kernel_s(tracer);
+    const double share = (double)tracer->measured_ns / (double)(mono_now_ns() - tracer->begin_ns);
+    tracer->sum->kernel_s = share > 0 ? (double)tracer->run_ns / MONO_NS_PER_S / share : -1;
     tracer->sum->cpu_s = (double)mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) / (double)MONO_NS_PER_S;
     return NULL;
 }
