@@ -89,7 +89,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
     if (connection->storage == NULL) {
         snprintf(storage->note, sizeof storage->note, "%s",
                  keeps_rows && storage->directory[0] == '\0'
-                     ? "append has no words to ask this database for the size of its tables"
+                     ? "append does not know how to ask this database for the size of its tables"
                      : "");
         return;
     }
